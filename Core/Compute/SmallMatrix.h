@@ -1,0 +1,117 @@
+#pragma once
+
+#include <array>
+#include <cmath>
+
+namespace tessera {
+
+template <int D>
+using Vec = std::array<double, D>;
+
+/// Row-major: m[row][column].
+template <int D>
+using Matrix = std::array<std::array<double, D>, D>;
+
+template <int D>
+Matrix<D> identityMatrix()
+{
+  Matrix<D> m{};
+  for (int d = 0; d < D; ++d)
+    m[d][d] = 1;
+  return m;
+}
+
+template <int D>
+Vec<D> operator*(const Matrix<D>& m, const Vec<D>& v)
+{
+  Vec<D> r{};
+  for (int i = 0; i < D; ++i)
+    for (int j = 0; j < D; ++j)
+      r[i] += m[i][j] * v[j];
+  return r;
+}
+
+template <int D>
+Matrix<D> multiply(const Matrix<D>& a, const Matrix<D>& b)
+{
+  Matrix<D> r{};
+  for (int i = 0; i < D; ++i)
+    for (int k = 0; k < D; ++k)
+      for (int j = 0; j < D; ++j)
+        r[i][j] += a[i][k] * b[k][j];
+  return r;
+}
+
+template <int D>
+Matrix<D> transpose(const Matrix<D>& m)
+{
+  Matrix<D> r{};
+  for (int i = 0; i < D; ++i)
+    for (int j = 0; j < D; ++j)
+      r[j][i] = m[i][j];
+  return r;
+}
+
+inline double determinant(const Matrix<2>& m)
+{
+  return m[0][0] * m[1][1] - m[0][1] * m[1][0];
+}
+
+inline double determinant(const Matrix<3>& m)
+{
+  return m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+         + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]);
+}
+
+/// The matrix must not be singular.
+inline Matrix<2> inverse(const Matrix<2>& m)
+{
+  const double f = 1 / determinant(m);
+  return {{{m[1][1] * f, -m[0][1] * f}, {-m[1][0] * f, m[0][0] * f}}};
+}
+
+inline Matrix<3> inverse(const Matrix<3>& m)
+{
+  const double f = 1 / determinant(m);
+  Matrix<3> r{};
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      const int a = (j + 1) % 3, b = (j + 2) % 3, c = (i + 1) % 3, d = (i + 2) % 3;
+      r[i][j] = (m[a][c] * m[b][d] - m[a][d] * m[b][c]) * f;
+    }
+  return r;
+}
+
+/// x -> matrix * x + offset.
+template <int D>
+struct AffineMap {
+  Matrix<D> matrix = identityMatrix<D>();
+  Vec<D> offset{};
+
+  Vec<D> operator()(const Vec<D>& x) const
+  {
+    Vec<D> r = matrix * x;
+    for (int d = 0; d < D; ++d)
+      r[d] += offset[d];
+    return r;
+  }
+};
+
+/// outer(inner(x)).
+template <int D>
+AffineMap<D> compose(const AffineMap<D>& outer, const AffineMap<D>& inner)
+{
+  return {multiply<D>(outer.matrix, inner.matrix), outer(inner.offset)};
+}
+
+template <int D>
+AffineMap<D> inverse(const AffineMap<D>& map)
+{
+  AffineMap<D> r{inverse(map.matrix), {}};
+  const Vec<D> shifted = r.matrix * map.offset;
+  for (int d = 0; d < D; ++d)
+    r.offset[d] = -shifted[d];
+  return r;
+}
+
+}

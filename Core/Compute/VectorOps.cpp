@@ -1,0 +1,71 @@
+#include "Core/Compute/VectorOps.h"
+
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t chunk = 16384;
+
+/// Below this a parallel region costs more than the work.
+Context forSize(const Context& context, std::size_t count)
+{
+  Context chosen = context;
+  if (count < 4 * chunk)
+    chosen.threads = 1;
+  return chosen;
+}
+
+}
+
+double dot(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  std::vector<double> partial((a.size() + chunk - 1) / chunk);
+  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
+    double sum = 0;
+    for (std::size_t i = first; i < last; ++i)
+      sum += a[i] * b[i];
+    partial[first / chunk] = sum;
+  });
+  double total = 0;
+  for (double sum : partial)
+    total += sum;
+  return total;
+}
+
+double norm(const Context& context, std::span<const double> a)
+{
+  return std::sqrt(dot(context, a, a));
+}
+
+void axpy(const Context& context, double factor, std::span<const double> x, std::span<double> y)
+{
+  forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] += factor * x[i];
+  });
+}
+
+void scaleInto(const Context& context, double factor, std::span<const double> x, std::span<double> y)
+{
+  forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = factor * x[i];
+  });
+}
+
+void copyInto(const Context&, std::span<const double> x, std::span<double> y)
+{
+  std::copy(x.begin(), x.end(), y.begin());
+}
+
+void fill(const Context&, double value, std::span<double> y)
+{
+  std::fill(y.begin(), y.end(), value);
+}
+
+}

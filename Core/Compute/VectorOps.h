@@ -1,0 +1,20 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+#include <span>
+
+namespace tessera {
+
+// Vectors of equal length on the context's device. Sums run over chunks of constant size in a fixed order.
+
+double dot(const Context&, std::span<const double> a, std::span<const double> b);
+double norm(const Context&, std::span<const double> a);
+/// y += factor * x
+void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
+/// y = factor * x
+void scaleInto(const Context&, double factor, std::span<const double> x, std::span<double> y);
+void copyInto(const Context&, std::span<const double> x, std::span<double> y);
+void fill(const Context&, double value, std::span<double> y);
+
+}

@@ -1,0 +1,51 @@
+#pragma once
+
+#include "Core/Compute/SmallMatrix.h"
+
+#include <cstddef>
+
+namespace tessera {
+
+template <int D>
+using Size = std::array<std::size_t, D>;
+
+/// Where the voxels of an image lie: ITK's rule, point (LPS mm) = origin + direction * (spacing . index).
+template <int D>
+struct ImageGeometry {
+  Size<D> size{};
+  Vec<D> spacingMm{};
+  Vec<D> originMm{};
+  Matrix<D> direction = identityMatrix<D>();
+
+  std::size_t voxelCount() const
+  {
+    std::size_t count = 1;
+    for (int d = 0; d < D; ++d)
+      count *= size[d];
+    return count;
+  }
+
+  AffineMap<D> pointFromIndex() const
+  {
+    AffineMap<D> map{direction, originMm};
+    for (int i = 0; i < D; ++i)
+      for (int j = 0; j < D; ++j)
+        map.matrix[i][j] *= spacingMm[j];
+    return map;
+  }
+
+  AffineMap<D> indexFromPoint() const { return inverse(pointFromIndex()); }
+
+  /// Point of the continuous index (size - 1) / 2.
+  Vec<D> centerMm() const
+  {
+    Vec<D> index;
+    for (int d = 0; d < D; ++d)
+      index[d] = (static_cast<double>(size[d]) - 1) / 2;
+    return pointFromIndex()(index);
+  }
+
+  bool operator==(const ImageGeometry&) const = default;
+};
+
+}

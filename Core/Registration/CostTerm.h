@@ -1,0 +1,53 @@
+#pragma once
+
+#include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Transform.h"
+
+#include <span>
+
+namespace tessera {
+
+struct TermValue {
+  double value = 0;
+  std::size_t valid = 0;   // samples that counted
+  std::size_t asked = 0;   // samples offered inside the fixed mask
+};
+
+template <int D>
+struct PointPairs {
+  std::vector<Vec<D>> fixedMm, movingMm;
+};
+
+/// What one term of the cost works on during a level. Pointers live as long as the level.
+template <int D>
+struct TermLevel {
+  std::size_t level = 0;
+  ImagePointer<D> fixed, moving;
+  MaskPointer<D> fixedMask, movingMask;             // null: none; already eroded
+  const Interpolator<D>* interpolator = nullptr;    // of `moving`
+  const TransformChain<D>* chain = nullptr;         // its last parameters are those of the stage; the argument of evaluate wins
+  const PointPairs<D>* points = nullptr;            // -fp, -mp; null: none
+};
+
+/// One term of the cost: an image metric, or a penalty on the transform. In files it is a (Metric "...").
+template <int D>
+class CostTerm {
+public:
+  static constexpr const char* roleName = "Metric";
+  virtual ~CostTerm() = default;
+
+  virtual bool needsSampler() const = 0;
+  virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
+
+  /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten).
+  /// Throws Error(registrationFailed) if too few samples are valid.
+  virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient) = 0;
+};
+
+/// How work on `positions` positions is cut: stripes depend on sizes alone, never on threads, so sums repeat.
+struct StripePlan {
+  std::size_t stripes = 1, positionsPerStripe = 0;
+};
+StripePlan planStripes(std::size_t positions, std::size_t parameterCount);
+
+}

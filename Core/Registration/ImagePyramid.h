@@ -1,0 +1,37 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+#include "Core/Image/Image.h"
+#include "Core/Compute/Context.h"
+
+namespace tessera {
+
+enum class ImageSide { fixed, moving };
+
+/// Gives the image of one level; nothing of other levels need be held.
+template <int D>
+class ImagePyramid {
+public:
+  static constexpr const char* roleName = "ImagePyramid";
+  virtual ~ImagePyramid() = default;
+
+  /// May return `original` itself where the level changes nothing.
+  virtual ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) = 0;
+  /// Shrink or smoothing factor per axis, as mask erosion uses it.
+  virtual Vec<D> scheduleOfLevel(std::size_t level) const = 0;
+};
+
+/// Roles of parameter files; both make ImagePyramids, which differ in the names of their schedules.
+template <int D>
+struct FixedImagePyramid {
+  static constexpr const char* roleName = "FixedImagePyramid";
+  std::unique_ptr<ImagePyramid<D>> pyramid;
+};
+
+template <int D>
+struct MovingImagePyramid {
+  static constexpr const char* roleName = "MovingImagePyramid";
+  std::unique_ptr<ImagePyramid<D>> pyramid;
+};
+
+}

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "Core/Compute/Random.h"
+#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Samples.h"
+
+namespace tessera {
+
+/// Chooses where a level's cost looks: voxels or points of the fixed image, inside its mask.
+template <int D>
+class ImageSampler {
+public:
+  static constexpr const char* roleName = "ImageSampler";
+  virtual ~ImageSampler() = default;
+
+  /// `mask` is null for none. Throws Error(unreadableInput) if the mask is empty.
+  virtual void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) = 0;
+  /// Replaces the samples. Full and Grid give the same ones each time.
+  virtual void draw(Context&, const Draw&) = 0;
+  /// Switches UseRandomSampleRegion off while step sizes are estimated; false if the sampler has no such thing.
+  virtual bool setRandomRegion(bool /*on*/) { return false; }
+  /// True if draws differ.
+  virtual bool isRandom() const = 0;
+
+  const SampleSet<D>& samples() const { return samples_; }
+
+protected:
+  SampleSet<D> samples_;
+};
+
+}

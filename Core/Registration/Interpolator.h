@@ -1,0 +1,36 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Samples.h"
+
+namespace tessera {
+
+/// Intensities, and their gradients in mm, of an image between its voxels.
+template <int D>
+class Interpolator {
+public:
+  static constexpr const char* roleName = "Interpolator";
+  virtual ~Interpolator() = default;
+
+  /// Reads the level's order, and prepares coefficients of the image (kept until the next call).
+  virtual void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) = 0;
+
+  /// Per sample: inside[i] = 1 if the continuous index lies in [-0.5, size - 0.5) on every axis, values[i] and, unless null,
+  /// gradients[d][i] = d value / d point_d in 1/mm. Where inside is 0 the others are 0. One batch, one thread.
+  virtual void evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients, std::uint8_t* inside) const = 0;
+
+  /// False if it cannot give gradients (order 0).
+  virtual bool hasGradient() const = 0;
+};
+
+/// The same interface under the role of parameter files' ResampleInterpolator.
+template <int D>
+class ResampleInterpolator {
+public:
+  static constexpr const char* roleName = "ResampleInterpolator";
+  explicit ResampleInterpolator(std::unique_ptr<Interpolator<D>> i) : interpolator(std::move(i)) {}
+
+  std::unique_ptr<Interpolator<D>> interpolator;
+};
+
+}

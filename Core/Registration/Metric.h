@@ -1,0 +1,91 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace tessera {
+
+/// Limits of the level's images inside the masks.
+struct LevelFacts {
+  double fixedMin = 0, fixedMax = 0, movingMin = 0, movingMax = 0;
+};
+
+/// A metric as mathematics: what one pair of intensities adds, and the slope that comes back.
+/// It never sees an image, a transform or a coordinate.
+template <class F>
+concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> &&
+  requires(const F f, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table, float fixed,
+           float moving, std::size_t valid) {
+    { f.zeroSums() } -> std::same_as<typename F::Sums>;
+    f.accumulate(sums, fixed, moving);          // pass 1
+    sums.add(others);                           // merges, always in the same order
+    { f.finish(sums, valid) } -> std::same_as<typename F::Table>;
+    { f.value(table) } -> std::same_as<double>;
+    { f.slope(table, fixed, moving) } -> std::same_as<float>;   // pass 2: d value / d moving intensity
+  };
+
+/// A formula over arrays: what the CPU's batch driver calls, once a batch.
+class Metric {
+public:
+  virtual ~Metric() = default;
+
+  virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
+  /// Forgets all sums; `stripes` independent accumulators, merged in their order.
+  virtual void begin(std::size_t stripes) = 0;
+  virtual void accumulate(std::size_t stripe, const float* fixed, const float* moving, std::size_t count) = 0;
+  /// The value over all that was accumulated.
+  virtual double finish(std::size_t valid) = 0;
+  /// slopes[i] = d value / d moving[i]; after finish.
+  virtual void slopes(const float* fixed, const float* moving, std::size_t count, float* slopes) const = 0;
+};
+
+template <MetricFormula F>
+class MetricOf final : public Metric {
+public:
+  explicit MetricOf(const Parameters& parameters) : parameters_(parameters) {}
+
+  void prepareForLevel(std::size_t level, const LevelFacts& facts) override { formula_ = std::make_unique<F>(parameters_, level, facts); }
+
+  void begin(std::size_t stripes) override
+  {
+    sums_.clear();
+    for (std::size_t stripe = 0; stripe < stripes; ++stripe)
+      sums_.push_back(formula_->zeroSums());
+  }
+
+  void accumulate(std::size_t stripe, const float* fixed, const float* moving, std::size_t count) override
+  {
+    const F& formula = *formula_;
+    typename F::Sums& sums = sums_[stripe];
+    for (std::size_t i = 0; i < count; ++i)
+      formula.accumulate(sums, fixed[i], moving[i]);
+  }
+
+  double finish(std::size_t valid) override
+  {
+    for (std::size_t stripe = 1; stripe < sums_.size(); ++stripe)
+      sums_[0].add(sums_[stripe]);
+    table_ = std::make_unique<typename F::Table>(formula_->finish(sums_[0], valid));
+    return formula_->value(*table_);
+  }
+
+  void slopes(const float* fixed, const float* moving, std::size_t count, float* slopes) const override
+  {
+    const F& formula = *formula_;
+    const typename F::Table& table = *table_;
+    for (std::size_t i = 0; i < count; ++i)
+      slopes[i] = formula.slope(table, fixed[i], moving[i]);
+  }
+
+private:
+  Parameters parameters_;
+  std::unique_ptr<F> formula_;
+  std::vector<typename F::Sums> sums_;
+  std::unique_ptr<typename F::Table> table_;
+};
+
+}

@@ -1,0 +1,119 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/Image.h"
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace tessera {
+
+// Batches are planar: one array a coordinate. On the CPU a batch is at most `batchCapacity` samples and stays in cache.
+constexpr std::size_t batchCapacity = 512;
+
+/// Points in mm, one array an axis.
+template <int D>
+struct ListSamples {
+  std::array<const double*, D> pointMm{};
+  std::size_t count = 0;
+};
+
+/// Voxels of a box of a lattice; no coordinate is stored, a linear start changes only the map.
+template <int D>
+struct LatticeSamples {
+  Size<D> first{}, size{};
+  AffineMap<D> pointFromIndex;
+};
+
+template <int D>
+using Samples = std::variant<LatticeSamples<D>, ListSamples<D>>;
+
+/// Output arrays of `count` values, one an axis: mapped points or pushed-forward vectors, in mm.
+template <int D>
+using PointsOut = std::array<double*, D>;
+
+/// Input arrays of `count` values, one an axis: d value / d mapped point.
+template <int D>
+using Covectors = std::array<const double*, D>;
+
+/// Arrays that hold the points of one batch.
+template <int D>
+struct PointBatch {
+  std::array<std::vector<double>, D> mm;
+  std::size_t count = 0;
+
+  PointBatch()
+  {
+    for (auto& axis : mm)
+      axis.resize(batchCapacity);
+  }
+  ListSamples<D> list() const
+  {
+    ListSamples<D> samples;
+    for (int d = 0; d < D; ++d)
+      samples.pointMm[d] = mm[d].data();
+    samples.count = count;
+    return samples;
+  }
+  PointsOut<D> out()
+  {
+    PointsOut<D> arrays;
+    for (int d = 0; d < D; ++d)
+      arrays[d] = mm[d].data();
+    return arrays;
+  }
+};
+
+/// What a sampler offers for a level: voxels of the level's fixed image at regular steps, where the mask allows.
+template <int D>
+struct VoxelLattice {
+  ImagePointer<D> image;
+  MaskPointer<D> mask;        // null: every voxel
+  Size<D> first{}, step{}, count{};
+
+  std::size_t positions() const
+  {
+    std::size_t product = 1;
+    for (int d = 0; d < D; ++d)
+      product *= count[d];
+    return product;
+  }
+};
+
+/// Or points with the fixed image's intensity there.
+template <int D>
+struct PointList {
+  std::array<std::vector<double>, D> mm;
+  std::vector<float> fixed;
+
+  std::size_t positions() const { return fixed.size(); }
+};
+
+template <int D>
+using SampleSet = std::variant<VoxelLattice<D>, PointList<D>>;
+
+/// How many positions the set has before masks.
+template <int D>
+std::size_t positionCount(const SampleSet<D>& set)
+{
+  return std::visit([](const auto& s) { return s.positions(); }, set);
+}
+
+/// Samples among the positions [first, last) of a set (last - first <= batchCapacity): points into `points`,
+/// fixed intensities into `fixed` (at least batchCapacity floats). Positions outside the mask are left out.
+template <int D>
+void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points, float* fixed);
+
+/// All samples of a set as one list of points, in position order (for statistics over a few thousand samples).
+template <int D>
+PointList<D> allSamples(const SampleSet<D>& set);
+
+/// elastix's ImageGridSampler for a wanted number of samples: step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
+/// centred offset rounded down, the region cropped to the mask's bounding box first.
+template <int D>
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask);
+
+}
