@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Image/ItkTransformFile.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Samples.h"
 
@@ -29,12 +30,6 @@ struct TransformStart {
   ImagePointer<D> fixed, moving;            // full resolution, first of each
   MaskPointer<D> fixedMask, movingMask;     // null: none
   const TransformChain<D>* initial = nullptr;   // null: none; otherwise no automatic initialization
-};
-
-/// A transform as ITK's transform files name it.
-struct ItkTransform {
-  std::string className;   // "AffineTransform_double_3_3"
-  std::vector<double> fixedParameters, parameters;
 };
 
 /// Lines of a transform parameter file: `(name value ...)`; text values are quoted by the writer.
@@ -67,6 +62,9 @@ public:
   /// Divisors of the squared parameters for the optimizer; `samples` are grid samples of the full fixed image mapped by
   /// whatever comes before this transform. Reads AutomaticScalesEstimation and Scales.
   virtual std::vector<double> scales(Context&, const ListSamples<D>& samples, std::span<const double> parameters) const = 0;
+
+  /// True if scales() must be asked again at each level (the parameter vector changes with the grid).
+  virtual bool scalesFollowLevels() const { return false; }
 
   virtual void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const = 0;
   /// gradient += sum over samples of J^T v.

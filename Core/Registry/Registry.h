@@ -43,6 +43,9 @@ public:
   /// Null if the role has no component of this name or alias.
   const ComponentDescription* find(const std::string& role, const std::string& name) const;
 
+  /// The same, or Error(usage) as create throws it.
+  const ComponentDescription& require(const std::string& role, const std::string& name, const std::string& where) const;
+
   /// Every description, by role and then name.
   std::vector<const ComponentDescription*> all() const;
 

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "Core/Registration/Registration.h"
+
+namespace tessera {
+
+/// One metric, coarse to fine.
+class MultiResolutionRegistration final : public Registration {
+public:
+  explicit MultiResolutionRegistration(const Parameters& parameters) : parameters_(parameters) {}
+  static const ComponentDescription& description();
+
+  void checkTermCount(std::size_t terms) const override;
+  TermCombination combination(std::size_t level, std::size_t terms) const override;
+
+private:
+  Parameters parameters_;
+};
+
+}

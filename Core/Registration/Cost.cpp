@@ -1,0 +1,201 @@
+#include "Core/Registration/Cost.h"
+
+#include "Core/Compute/Parallel.h"
+#include "Core/Compute/VectorOps.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <set>
+
+namespace tessera {
+namespace {
+
+double millisecondsSince(std::chrono::steady_clock::time_point start)
+{
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <int D>
+ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t last)
+{
+  ListSamples<D> samples;
+  for (int d = 0; d < D; ++d)
+    samples.pointMm[d] = list.mm[d].data() + first;
+  samples.count = last - first;
+  return samples;
+}
+
+}
+
+template <int D>
+Cost<D>::Cost(const Context& context, Level level)
+    : context_(context), level_(std::move(level)), inverseRootScales_(level_.scales.size()), gradients_(level_.parts.size()),
+      reports_(level_.parts.size())
+{
+  for (std::size_t i = 0; i < level_.scales.size(); ++i)
+    inverseRootScales_[i] = 1 / std::sqrt(level_.scales[i]);
+}
+
+template <int D>
+std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
+{
+  std::vector<double> parameters(position.size());
+  for (std::size_t i = 0; i < position.size(); ++i)
+    parameters[i] = position[i] * inverseRootScales_[i];
+  return parameters;
+}
+
+template <int D>
+std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) const
+{
+  std::vector<double> position(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    position[i] = parameters[i] * std::sqrt(level_.scales[i]);
+  return position;
+}
+
+template <int D>
+double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position, std::span<double> gradient)
+{
+  level_.chain->parameters = parametersOf(position);
+  const bool wantsGradient = !gradient.empty();
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+    const auto start = std::chrono::steady_clock::now();
+    gradients_[t].resize(wantsGradient ? position.size() : 0);
+    const TermValue found = level_.parts[t].term->evaluate(context_, samplesOf(level_.parts[t]), level_.chain->parameters, gradients_[t]);
+    for (std::size_t i = 0; i < gradients_[t].size(); ++i)
+      gradients_[t][i] *= inverseRootScales_[i];
+    reports_[t] = {found.value, wantsGradient ? norm(context_, gradients_[t]) : 0, millisecondsSince(start)};
+  }
+
+  // Relative weights scale each term to the first one's norm (gradient) or magnitude (value), as elastix does.
+  const TermCombination& combination = level_.combination;
+  if (wantsGradient)
+    fill(context_, 0, gradient);
+  double value = 0;
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+    double valueWeight = combination.weights[t], gradientWeight = valueWeight;
+    if (combination.relative) {
+      valueWeight *= std::abs(reports_[t].value) > 1e-10 ? std::abs(reports_[0].value) / std::abs(reports_[t].value) : 1;
+      gradientWeight *= reports_[t].gradientNorm > 1e-10 ? reports_[0].gradientNorm / reports_[t].gradientNorm : 1;
+    }
+    value += valueWeight * reports_[t].value;
+    if (wantsGradient)
+      axpy(context_, gradientWeight, gradients_[t], gradient);
+  }
+  return value;
+}
+
+template <int D>
+double Cost<D>::evaluate(std::span<const double> position, std::span<double> gradient)
+{
+  static const SampleSet<D> none = PointList<D>{};
+  return combine([](const CostPart<D>& part) -> const SampleSet<D>& { return part.sampler ? part.sampler->samples() : none; }, position,
+                 gradient);
+}
+
+template <int D>
+double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> position, std::span<double> gradient)
+{
+  SampleSet<D> grid;
+  return combine(
+    [&](const CostPart<D>& part) -> const SampleSet<D>& { return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedMask); }, position,
+    gradient);
+}
+
+template <int D>
+double Cost<D>::exactValue(std::span<const double> position, const Size<D>& step)
+{
+  SampleSet<D> grid;
+  const std::vector<TermReport> ofIteration = reports_;
+  const double value = combine(
+    [&](const CostPart<D>& part) -> const SampleSet<D>& {
+      VoxelLattice<D> lattice{part.fixed, part.fixedMask, {}, step, {}};
+      for (int d = 0; d < D; ++d)
+        lattice.count[d] = (part.fixed->geometry.size[d] + step[d] - 1) / step[d];
+      return grid = lattice;
+    },
+    position, {});
+  reports_ = ofIteration;
+  return value;
+}
+
+template <int D>
+void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
+{
+  std::set<ImageSampler<D>*> drawn;
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+    ImageSampler<D>* sampler = level_.parts[t].sampler;
+    if (!sampler || !drawn.insert(sampler).second)
+      continue;
+    Draw draw = level_.draw;
+    draw.iteration = iteration;
+    draw.seed += 0x9E3779B97F4A7C15ull * attempt + 0xD1B54A32D192ED03ull * t;   // other numbers for other samplers and attempts
+    sampler->draw(context_, draw);
+  }
+}
+
+template <int D>
+bool Cost<D>::samplesAreRandom() const
+{
+  return std::any_of(level_.parts.begin(), level_.parts.end(), [](const auto& part) { return part.sampler && part.sampler->isRandom(); });
+}
+
+template <int D>
+bool Cost<D>::setRandomRegion(bool on)
+{
+  bool was = false;
+  for (const CostPart<D>& part : level_.parts)
+    if (part.sampler)
+      was = part.sampler->setRandomRegion(on) || was;
+  return was;
+}
+
+template <int D>
+PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
+{
+  const CostPart<D>& part = level_.parts.front();
+  PointList<D> points = allSamples<D>(gridOfAbout<D>(wanted, part.fixed, part.fixedMask));
+  forEachRange(context_, points.positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      out[d] = points.mm[d].data() + first;
+    Context context = context_;
+    mapInitial<D>(context, *level_.chain, slice(points, first, last), out);
+  });
+  return points;
+}
+
+template <int D>
+JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double> position, std::size_t& samplesFound)
+{
+  const PointList<D> points = gridPoints(wanted);
+  samplesFound = points.positions();
+  return level_.chain->transform->jacobianTerms(context_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
+}
+
+template <int D>
+std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const double> position, std::span<const double> gradient)
+{
+  const PointList<D> points = gridPoints(wanted);
+  const std::vector<double> parameters = parametersOf(position), step = parametersOf(gradient);
+  std::vector<double> lengths(points.positions());
+  forEachRange(context_, lengths.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> vectors;
+    Context context = context_;
+    level_.chain->transform->pushForward(context, Samples<D>(slice(points, first, last)), parameters, step, vectors.out());
+    for (std::size_t i = first; i < last; ++i) {
+      double squared = 0;
+      for (int d = 0; d < D; ++d)
+        squared += vectors.mm[d][i - first] * vectors.mm[d][i - first];
+      lengths[i] = std::sqrt(squared);
+    }
+  });
+  return lengths;
+}
+
+template class Cost<2>;
+template class Cost<3>;
+
+}

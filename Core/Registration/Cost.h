@@ -1,0 +1,78 @@
+#pragma once
+
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/ImageSampler.h"
+#include "Core/Registration/Optimizer.h"
+#include "Core/Registration/Registration.h"
+
+#include <functional>
+
+namespace tessera {
+
+/// One term in a level's cost, with the grid its exact values are taken on.
+template <int D>
+struct CostPart {
+  CostTerm<D>* term = nullptr;
+  ImageSampler<D>* sampler = nullptr;   // null: the term needs none
+  ImagePointer<D> fixed;
+  MaskPointer<D> fixedMask;
+};
+
+/// The cost of one level: weighted terms through one transform chain, in the optimizer's scaled space.
+template <int D>
+class Cost final : public CostFunction {
+public:
+  struct Level {
+    std::vector<CostPart<D>> parts;
+    TermCombination combination;
+    TransformChain<D>* chain = nullptr;          // parameters are updated as positions are asked
+    std::vector<double> scales;
+    Draw draw;
+    bool newSamplesEveryIteration = false;
+    double meanInPlaneSpacingMm = 1;
+    std::function<void(const std::string&)> log;
+  };
+
+  /// What the last evaluate found, a value a term.
+  struct TermReport {
+    double value = 0, gradientNorm = 0, milliseconds = 0;
+  };
+
+  Cost(const Context& context, Level level);
+
+  const Context& context() const override { return context_; }
+  std::size_t parameterCount() const override { return level_.scales.size(); }
+  double evaluate(std::span<const double> position, std::span<double> gradient) override;
+  void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
+  bool samplesAreRandom() const override;
+  bool newSamplesEveryIteration() const override { return level_.newSamplesEveryIteration; }
+  bool setRandomRegion(bool on) override;
+  double meanInPlaneSpacingMm() const override { return level_.meanInPlaneSpacingMm; }
+  double evaluateOnGrid(std::size_t wanted, std::span<const double> position, std::span<double> gradient) override;
+  JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position, std::size_t& samplesFound) override;
+  std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position, std::span<const double> gradient) override;
+  Draw draw() const override { return level_.draw; }
+  void log(const std::string& line) override { level_.log(line); }
+
+  const std::vector<TermReport>& termReports() const { return reports_; }
+  /// Combined value over every `step`-th voxel of each term's fixed image.
+  double exactValue(std::span<const double> position, const Size<D>& step);
+
+  /// x_i = y_i / sqrt(scale_i).
+  std::vector<double> parametersOf(std::span<const double> position) const;
+  /// y_i = x_i sqrt(scale_i).
+  std::vector<double> positionOf(std::span<const double> parameters) const;
+
+private:
+  using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;
+  double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
+  PointList<D> gridPoints(std::size_t wanted) const;
+
+  Context context_;
+  Level level_;
+  std::vector<double> inverseRootScales_;
+  std::vector<std::vector<double>> gradients_;   // one a term
+  std::vector<TermReport> reports_;
+};
+
+}

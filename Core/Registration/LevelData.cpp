@@ -1,0 +1,117 @@
+#include "Core/Registration/LevelData.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/MaskErosion.h"
+
+#include <map>
+
+namespace tessera {
+namespace {
+
+/// One for all, or one an index.
+template <class T>
+std::size_t indexFor(const std::vector<T>& list, std::size_t term)
+{
+  return list.size() == 1 ? 0 : term;
+}
+
+/// Images of one side at this level; a (pyramid, image) pair is computed once.
+template <int D>
+class LevelImages {
+public:
+  LevelImages(Context& context, const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
+              const std::vector<ImagePointer<D>>& originals, std::size_t level)
+      : context_(context), pyramids_(pyramids), originals_(originals), level_(level)
+  {}
+
+  ImagePointer<D> of(std::size_t term)
+  {
+    const std::pair key{indexFor(pyramids_, term), indexFor(originals_, term)};
+    ImagePointer<D>& image = made_[key];
+    if (!image)
+      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_);
+    return image;
+  }
+
+private:
+  Context& context_;
+  const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids_;
+  const std::vector<ImagePointer<D>>& originals_;
+  std::size_t level_;
+  std::map<std::pair<std::size_t, std::size_t>, ImagePointer<D>> made_;
+};
+
+/// ErodeMask, then Erode<Side>Mask, then Erode<Side>Mask<i>: the last one given wins.
+bool wantsErosion(const Parameters& parameters, const Parameter<bool>& ofSide, std::size_t mask, std::size_t level)
+{
+  const Parameter<bool> ofMask = stageparameters::erodeMaskOf(ofSide.name, mask);
+  if (parameters.has(ofMask.name))
+    return parameters.get(ofMask, level);
+  if (parameters.has(ofSide.name))
+    return parameters.get(ofSide, level);
+  return parameters.get(stageparameters::erodeMask(), level);
+}
+
+template <int D>
+MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks, const Parameters& parameters,
+                      const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, ImageSide side, std::size_t term, std::size_t level)
+{
+  if (masks.empty())
+    return nullptr;
+  const std::size_t index = indexFor(masks, term);
+  const MaskPointer<D>& mask = masks[index];
+  const auto ofSide = side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
+  if (!mask || !wantsErosion(parameters, ofSide, index, level))
+    return mask;
+  return erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
+}
+
+}
+
+template <int D>
+LevelData<D> prepareLevel(Context& context, const StageInput<D>& input, const Parameters& parameters, StageComponents<D>& components,
+                          const TransformChain<D>& chain, std::size_t level)
+{
+  LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level);
+  LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level);
+
+  LevelData<D> data;
+  std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> interpolators;
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    TermLevel<D> termLevel;
+    termLevel.level = level;
+    termLevel.fixed = fixedImages.of(t);
+    termLevel.moving = movingImages.of(t);
+    termLevel.fixedMask = maskOf(context, input.fixedMasks, parameters, components.fixedPyramids, ImageSide::fixed, t, level);
+    termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids, ImageSide::moving, t, level);
+    termLevel.chain = &chain;
+    termLevel.points = input.hasPoints ? &input.points : nullptr;
+
+    Interpolator<D>*& interpolator = interpolators[{components.interpolatorOfTerm[t], termLevel.moving.get()}];
+    if (!interpolator) {
+      interpolator = components.interpolators[t].get();
+      interpolator->prepareForLevel(context, termLevel.moving, level);
+    }
+    termLevel.interpolator = interpolator;
+
+    ImageSampler<D>* sampler = nullptr;
+    if (components.terms[t]->needsSampler()) {
+      const bool own = t < components.samplers.size();
+      sampler = components.samplers[own ? t : 0].get();
+      if (own)
+        sampler->prepareForLevel(context, termLevel.fixed, termLevel.fixedMask, level);
+    }
+    components.terms[t]->prepareForLevel(context, termLevel);
+    data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, termLevel.fixedMask});
+    data.fixed.push_back(termLevel.fixed);
+    data.moving.push_back(termLevel.moving);
+  }
+  return data;
+}
+
+template LevelData<2> prepareLevel(Context&, const StageInput<2>&, const Parameters&, StageComponents<2>&, const TransformChain<2>&,
+                                   std::size_t);
+template LevelData<3> prepareLevel(Context&, const StageInput<3>&, const Parameters&, StageComponents<3>&, const TransformChain<3>&,
+                                   std::size_t);
+
+}

@@ -1,0 +1,181 @@
+#include "Core/Registration/Registration.h"
+
+#include "Core/Registration/IterationTable.h"
+#include "Core/Registration/LevelData.h"
+
+#include <chrono>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t samplesForScales = 10000;   // elastix's AutomaticScalesEstimation
+
+double secondsSince(std::chrono::steady_clock::time_point start)
+{
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+template <int D>
+double meanInPlaneSpacingMm(const StageInput<D>& input)
+{
+  double sum = 0;
+  for (int d = 0; d < 2; ++d)
+    sum += input.fixed.front()->geometry.spacingMm[d] + input.moving.front()->geometry.spacingMm[d];
+  return sum / 4;
+}
+
+/// Scales at the chain's present parameters, over a grid of the whole fixed image.
+template <int D>
+std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const TransformChain<D>& chain)
+{
+  PointList<D> points = allSamples<D>(gridOfAbout<D>(samplesForScales, input.fixed.front(), nullptr));
+  for (std::size_t first = 0; first < points.positions(); first += batchCapacity) {
+    ListSamples<D> batch;
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      batch.pointMm[d] = out[d] = points.mm[d].data() + first;
+    batch.count = std::min(batchCapacity, points.positions() - first);
+    mapInitial<D>(context, chain, batch, out);
+  }
+  ListSamples<D> all;
+  for (int d = 0; d < D; ++d)
+    all.pointMm[d] = points.mm[d].data();
+  all.count = points.positions();
+  return chain.transform->scales(context, all, chain.parameters);
+}
+
+template <int D>
+TransformStart<D> startOf(const StageInput<D>& input)
+{
+  TransformStart<D> start{input.fixed.front(), input.moving.front(), nullptr, nullptr, input.initial.get()};
+  if (!input.fixedMasks.empty())
+    start.fixedMask = input.fixedMasks.front();
+  if (!input.movingMasks.empty())
+    start.movingMask = input.movingMasks.front();
+  return start;
+}
+
+std::string textOf(const std::vector<double>& values)
+{
+  std::string text = "[";
+  for (std::size_t i = 0; i < values.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + "]";
+}
+
+/// What stays the same over the levels of a stage.
+template <int D>
+struct Stage {
+  Context& context;
+  const StageInput<D>& input;
+  const Parameters& parameters;
+  StageComponents<D> components;
+  TransformChain<D> chain;
+  std::vector<double> scales;
+  Reporter<D>& reporter;
+};
+
+template <int D>
+Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
+{
+  typename Cost<D>::Level costLevel;
+  costLevel.combination = stage.components.registration->combination(level, data.parts.size());
+  costLevel.parts = std::move(data.parts);
+  costLevel.chain = &stage.chain;
+  costLevel.scales = stage.scales;
+  costLevel.draw = {static_cast<std::uint64_t>(stage.parameters.get(stageparameters::randomSeed())),
+                    static_cast<std::uint32_t>(stage.input.stage), static_cast<std::uint32_t>(level), 0};
+  costLevel.newSamplesEveryIteration = stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
+  costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
+  costLevel.log = [&reporter = stage.reporter](const std::string& line) { reporter.info(line); };
+  return Cost<D>(stage.context, std::move(costLevel));
+}
+
+/// The value on a grid that ShowExactMetricValue asks for at this iteration, if it does.
+template <int D>
+std::optional<double> exactValue(const Stage<D>& stage, Cost<D>& cost, std::size_t level, std::size_t iteration,
+                                 std::span<const double> position)
+{
+  const auto every = static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricEveryXIterations(), level));
+  if (iteration % every != 0)
+    return std::nullopt;
+  Size<D> step;
+  for (int d = 0; d < D; ++d)
+    step[d] = static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricSampleGridSpacing(), level * D + d));
+  return cost.exactValue(position, step);
+}
+
+template <int D>
+LevelSummary runLevel(Stage<D>& stage, std::size_t level)
+{
+  const auto start = std::chrono::steady_clock::now();
+  StageComponents<D>& components = stage.components;
+  Reporter<D>& reporter = stage.reporter;
+
+  components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
+  if (components.transform->scalesFollowLevels() || level == 0)
+    stage.scales = scalesOf(stage.context, stage.input, stage.chain);
+  LevelData<D> data = prepareLevel(stage.context, stage.input, stage.parameters, components, stage.chain, level);
+  reporter.pyramidImages(level, data.fixed, data.moving);
+  Cost<D> cost = makeCost(stage, std::move(data), level);
+  cost.drawSamples(0, 0);
+
+  const bool exact = stage.parameters.get(stageparameters::showExactMetricValue(), level);
+  IterationTable<D> table(components.optimizer->columns(), components.terms.size(), exact);
+  reporter.levelStarted(level, table.header());
+  LevelSummary summary;
+  summary.level = level;
+  summary.preparationSeconds = secondsSince(start);
+
+  Buffer<double> position(stage.context, stage.chain.parameters.size());
+  position.fromHost(stage.context, cost.positionOf(stage.chain.parameters));
+  const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
+    const auto exactNow = exact ? exactValue(stage, cost, level, row.iteration, reached) : std::nullopt;
+    const IterationRecord record = table.record(row, cost, exactNow);
+    stage.chain.parameters = cost.parametersOf(reached);
+    reporter.iterationDone(level, record, stage.chain);
+    if (reporter.stopAsked())
+      throw Interrupted{};
+  };
+  const OptimizerReport report = components.optimizer->minimize(cost, level, position, sink);
+  stage.chain.parameters = cost.parametersOf(position.toHost(stage.context));
+
+  summary.iterations = report.iterations;
+  summary.value = report.value;
+  summary.stopCondition = report.stopCondition;
+  summary.settings = report.settings;
+  summary.seconds = secondsSince(start);
+  reporter.levelFinished(summary, stage.chain);
+  return summary;
+}
+
+}
+
+template <int D>
+StageResult<D> runStage(Context& context, const Registry& registry, const StageInput<D>& input, Reporter<D>& reporter)
+{
+  const std::size_t levels = levelCountOf(input.parameters);
+  const Parameters parameters(input.parameters, "", D, levels, [&](const std::string& line) { reporter.warning(line); });
+  Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter};
+
+  stage.chain.initial = input.initial;
+  stage.chain.combination
+    = parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
+  stage.chain.transform = stage.components.transform;
+  stage.chain.parameters = stage.components.transform->initialize(context, startOf(input));
+  if (stage.chain.parameters.size() < 100)
+    reporter.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
+
+  StageResult<D> result;
+  for (std::size_t level = 0; level < levels; ++level)
+    result.levels.push_back(runLevel(stage, level));
+  result.finalValue = result.levels.back().value;
+  result.chain = std::make_shared<TransformChain<D>>(stage.chain);
+  return result;
+}
+
+template StageResult<2> runStage(Context&, const Registry&, const StageInput<2>&, Reporter<2>&);
+template StageResult<3> runStage(Context&, const Registry&, const StageInput<3>&, Reporter<3>&);
+
+}

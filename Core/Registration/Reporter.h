@@ -1,0 +1,51 @@
+#pragma once
+
+#include "Core/Registration/Transform.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One row of a level's iteration table, cells in the order of the header that levelStarted gave.
+struct IterationRecord {
+  std::size_t iteration = 0;
+  double value = 0;
+  std::vector<std::string> cells;
+};
+
+struct LevelSummary {
+  std::size_t level = 0;
+  std::size_t iterations = 0;
+  double value = 0;                  // of the last evaluated iteration
+  double seconds = 0;                // preparation and iterations
+  double preparationSeconds = 0;
+  std::string stopCondition;
+  std::vector<FileEntry> settings;   // of the optimizer, as it ran
+};
+
+/// What a running stage tells the program. It only listens: nothing it does changes what happens next, but for stopAsked.
+template <int D>
+class Reporter {
+public:
+  virtual ~Reporter() = default;
+
+  virtual void info(const std::string& line) = 0;      // a line of the log
+  virtual void note(const std::string& line) = 0;      // something tolerated
+  virtual void warning(const std::string& line) = 0;
+
+  /// Level images as the cost sees them, one pair a metric that has its own.
+  virtual void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving) = 0;
+  /// `header` is "1:ItNr", "2:Metric", ... in elastix's order.
+  virtual void levelStarted(std::size_t level, const std::vector<std::string>& header) = 0;
+  /// `chain` holds the parameters that the iteration reached.
+  virtual void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>& chain) = 0;
+  virtual void levelFinished(const LevelSummary&, const TransformChain<D>& chain) = 0;
+  /// Asked after each iteration; true ends the stage by Interrupted.
+  virtual bool stopAsked() const = 0;
+};
+
+/// Thrown out of runStage after Reporter::stopAsked; not an Error, since nothing went wrong.
+struct Interrupted {};
+
+}

@@ -1,0 +1,61 @@
+#pragma once
+
+#include "Core/Parameters/ParameterCheck.h"
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/ImagePyramid.h"
+#include "Core/Registration/ImageSampler.h"
+#include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Optimizer.h"
+#include "Core/Registration/Registration.h"
+#include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The objects a parameter text assembles; counts obey elastix's rules (one for all, or one a metric).
+template <int D>
+struct StageComponents {
+  std::unique_ptr<Registration> registration;
+  std::vector<std::unique_ptr<CostTerm<D>>> terms;
+  std::vector<std::unique_ptr<ImageSampler<D>>> samplers;               // may be empty
+  std::vector<std::unique_ptr<ImagePyramid<D>>> fixedPyramids, movingPyramids;
+  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;          // one a term
+  std::vector<std::size_t> interpolatorOfTerm;                          // which of the text's interpolators it is
+  std::shared_ptr<Transform<D>> transform;
+  std::unique_ptr<Optimizer> optimizer;
+};
+
+/// Parameters that the stage itself reads: levels, masks, seed, combination of transforms, exact metric values.
+const ComponentDescription& stageDescription();
+
+namespace stageparameters {
+Parameter<std::int64_t> randomSeed();
+Parameter<std::string> howToCombineTransforms();
+Parameter<bool> newSamplesEveryIteration();
+Parameter<bool> erodeMask();
+Parameter<bool> erodeFixedMask();
+Parameter<bool> erodeMovingMask();
+Parameter<bool> erodeMaskOf(const std::string& side, std::size_t image);
+Parameter<bool> showExactMetricValue();
+Parameter<std::int64_t> exactMetricSampleGridSpacing();
+Parameter<std::int64_t> exactMetricEveryXIterations();
+}
+
+/// NumberOfResolutions. Throws Error(usage) if it is below 1.
+std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>&);
+
+/// Which components a text chooses, with the labels that prefix their parameters; stageDescription() is among them.
+/// Throws Error(usage) for unknown names, missing mandatory ones and counts that do not fit.
+std::vector<ChosenComponent> chosenComponents(const Registry&, const std::shared_ptr<const ParameterMap>&);
+
+/// Names after a key such as "Metric", or elastix's default where the key is absent.
+std::vector<std::string> componentNames(const Parameters&, const std::string& role);
+
+template <int D>
+StageComponents<D> createComponents(const Registry&, const Parameters&);
+
+}
