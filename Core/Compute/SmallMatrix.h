@@ -12,6 +12,7 @@ using Vec = std::array<double, D>;
 template <int D>
 using Matrix = std::array<std::array<double, D>, D>;
 
+// std::array counts in std::size_t, so D is not deduced from a Vec or a Matrix: write apply<D>, multiply<D>, transpose<D>.
 template <int D>
 Matrix<D> identityMatrix()
 {
@@ -22,7 +23,7 @@ Matrix<D> identityMatrix()
 }
 
 template <int D>
-Vec<D> operator*(const Matrix<D>& m, const Vec<D>& v)
+Vec<D> apply(const Matrix<D>& m, const Vec<D>& v)
 {
   Vec<D> r{};
   for (int i = 0; i < D; ++i)
@@ -90,7 +91,7 @@ struct AffineMap {
 
   Vec<D> operator()(const Vec<D>& x) const
   {
-    Vec<D> r = matrix * x;
+    Vec<D> r = apply<D>(matrix, x);
     for (int d = 0; d < D; ++d)
       r[d] += offset[d];
     return r;
@@ -108,7 +109,7 @@ template <int D>
 AffineMap<D> inverse(const AffineMap<D>& map)
 {
   AffineMap<D> r{inverse(map.matrix), {}};
-  const Vec<D> shifted = r.matrix * map.offset;
+  const Vec<D> shifted = apply<D>(r.matrix, map.offset);
   for (int d = 0; d < D; ++d)
     r.offset[d] = -shifted[d];
   return r;

@@ -111,7 +111,22 @@ void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, Poi
 template <int D>
 PointList<D> allSamples(const SampleSet<D>& set);
 
-/// elastix's ImageGridSampler for a wanted number of samples: step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
+/// A batch as points: lists are passed through, lattices are written out into `storage` (x fastest).
+template <int D>
+ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage);
+
+/// A box of voxels.
+template <int D>
+struct VoxelBox {
+  Size<D> first{}, size{};
+};
+
+/// Voxels of an image that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of margin in physical
+/// space, rounded outwards). Everything if `mask` is null. Throws Error(unreadableInput) for an empty mask or one beside the image.
+template <int D>
+VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask);
+
+/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
 /// centred offset rounded down, the region cropped to the mask's bounding box first.
 template <int D>
 VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask);

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace tessera {
+
+/// Type of a component of a voxel in a file.
+enum class PixelType { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64 };
+
+inline constexpr PixelType allPixelTypes[] = {PixelType::int8,   PixelType::uint8,  PixelType::int16,  PixelType::uint16,
+                                              PixelType::int32,  PixelType::uint32, PixelType::int64,  PixelType::uint64,
+                                              PixelType::float32, PixelType::float64};
+
+/// Reads elastix's names ("unsigned char", "short", "long" of 64 bits, ...) and the newer "int8" .. "float64".
+/// `where` names the source of the text. Throws Error(usage) that lists the names.
+PixelType parsePixelType(const std::string& text, const std::string& where);
+
+/// elastix's name: "unsigned char", "short", ...
+std::string pixelTypeName(PixelType type);
+
+/// Bytes of one component.
+std::size_t pixelTypeSize(PixelType type);
+
+/// Calls function(std::type_identity<T>{}) with the C++ type T of `type`.
+template <class Function>
+decltype(auto) withPixelType(PixelType type, Function&& function)
+{
+  switch (type) {
+  case PixelType::int8:
+    return function(std::type_identity<std::int8_t>{});
+  case PixelType::uint8:
+    return function(std::type_identity<std::uint8_t>{});
+  case PixelType::int16:
+    return function(std::type_identity<std::int16_t>{});
+  case PixelType::uint16:
+    return function(std::type_identity<std::uint16_t>{});
+  case PixelType::int32:
+    return function(std::type_identity<std::int32_t>{});
+  case PixelType::uint32:
+    return function(std::type_identity<std::uint32_t>{});
+  case PixelType::int64:
+    return function(std::type_identity<std::int64_t>{});
+  case PixelType::uint64:
+    return function(std::type_identity<std::uint64_t>{});
+  case PixelType::float32:
+    return function(std::type_identity<float>{});
+  case PixelType::float64:
+    break;
+  }
+  return function(std::type_identity<double>{});
+}
+
+}

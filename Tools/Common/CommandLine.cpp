@@ -1,0 +1,220 @@
+#include "Tools/Common/CommandLine.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterCheck.h"
+
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+namespace po = boost::program_options;
+
+namespace tessera {
+namespace {
+
+/// An option as a token names it; `index` is set for -f0 and the like.
+struct Named {
+  const Option* option = nullptr;
+  std::optional<std::size_t> index;
+};
+
+[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". " + allowed + ".");
+}
+
+Named findOption(const std::vector<OptionGroup>& groups, const std::string& name)
+{
+  const std::size_t digits = name.size() - (name.find_last_not_of("0123456789") + 1);
+  const std::string stem = name.substr(0, name.size() - digits);
+  Named indexed;
+  for (const OptionGroup& group : groups)
+    for (const Option& option : group.options) {
+      if (option.name == name || std::count(option.aliases.begin(), option.aliases.end(), name))
+        return {&option, std::nullopt};
+      if (option.indexed && option.name == stem && digits > 0 && digits < 4)
+        indexed = {&option, std::stoul(name.substr(stem.size()))};
+    }
+  return indexed;
+}
+
+/// Name behind the dashes, before any '='.
+std::string nameOf(const std::string& token)
+{
+  const std::size_t start = token.compare(0, 2, "--") == 0 ? 2 : 1;
+  return token.substr(start, token.find('=') == std::string::npos ? std::string::npos : token.find('=') - start);
+}
+
+bool looksLikeOption(const std::string& token)
+{
+  return token.size() > 1 && token[0] == '-';
+}
+
+void failUnknown(const std::vector<OptionGroup>& groups, const std::string& token)
+{
+  if (!looksLikeOption(token))
+    fail("\"" + token + "\"", "a value without an option", "Every value follows its option; --help lists them");
+  std::vector<std::string> names;
+  for (const OptionGroup& group : groups)
+    for (const Option& option : group.options)
+      names.push_back(option.name);
+  const std::string nearest = nearestName(nameOf(token), names);
+  fail(token, "no such option", (nearest.empty() ? "" : "Did you mean -" + nearest + "? ") + std::string("--help lists all"));
+}
+
+/// Tokens as Boost's long style reads them: "--name" then its value. `names` receives every concrete name.
+std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens,
+                                    std::map<std::string, Named>& names)
+{
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
+    const Named named = looksLikeOption(token) ? findOption(groups, nameOf(token)) : Named{};
+    if (!named.option)
+      failUnknown(groups, token);
+    const std::string name = named.option->name + (named.index ? std::to_string(*named.index) : "");
+    names[name] = named;
+    const std::size_t equals = token.find('=');
+    result.push_back("--" + name + (equals == std::string::npos ? "" : token.substr(equals)));
+    if (named.option->value.empty() || equals != std::string::npos)
+      continue;
+    const bool valueFollows
+      = i + 1 < tokens.size() && !(looksLikeOption(tokens[i + 1]) && findOption(groups, nameOf(tokens[i + 1])).option);
+    if (!valueFollows)
+      fail(token, "no value given", "Allowed: " + token + " " + named.option->value);
+    result.push_back(tokens[++i]);
+  }
+  return result;
+}
+
+po::variables_map parsed(const std::vector<std::string>& tokens, const std::map<std::string, Named>& names)
+{
+  po::options_description description;
+  for (const auto& [name, named] : names) {
+    if (named.option->value.empty())
+      description.add_options()(name.c_str(), "");
+    else if (named.option->repeatable)
+      description.add_options()(name.c_str(), po::value<std::vector<std::string>>()->composing(), "");
+    else
+      description.add_options()(name.c_str(), po::value<std::string>(), "");
+  }
+  namespace style = po::command_line_style;
+  po::variables_map map;
+  try {
+    po::store(po::command_line_parser(tokens).options(description)
+                .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next).run(), map);
+  } catch (const po::multiple_occurrences& error) {
+    const std::string name = error.get_option_name();
+    fail(name.substr(name.find_first_not_of('-') - 1), "given more than once", "Allowed: once");
+  } catch (const po::error& error) {
+    fail("options", error.what(), "--help lists what is allowed");
+  }
+  return map;
+}
+
+/// Values of -f0, -f1, ... by index; -f alone is -f0.
+std::map<std::size_t, std::string> indexedValues(const std::string& stem, const po::variables_map& map,
+                                                 const std::map<std::string, Named>& names)
+{
+  std::map<std::size_t, std::string> values;
+  for (const auto& [name, named] : names)
+    if (named.option->name == stem && !values.emplace(named.index.value_or(0), map[name].as<std::string>()).second)
+      fail("-" + stem + " and -" + stem + "0", "the same image given twice", "Allowed: one of them");
+  std::size_t expected = 0;
+  for (const auto& [index, value] : values)
+    if (index != expected++)
+      fail("-" + stem + std::to_string(index), "-" + stem + std::to_string(expected - 1) + " is missing",
+           "Indices run from 0 without a gap");
+  return values;
+}
+
+void appendWrapped(std::string& text, const std::string& words, std::size_t indent, std::size_t column)
+{
+  constexpr std::size_t width = 100;
+  std::size_t start = 0;
+  while (start < words.size()) {
+    std::size_t end = words.find(' ', start);
+    end = end == std::string::npos ? words.size() : end;
+    if (column + end - start + 1 > width && column > indent) {
+      text += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    text += words.substr(start, end - start) + (end < words.size() ? " " : "");
+    column += end - start + 1;
+    start = end + 1;
+  }
+  text += "\n";
+}
+
+}
+
+std::vector<std::string> Arguments::all(const std::string& name) const
+{
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::vector<std::string>{} : found->second;
+}
+
+std::string Arguments::text(const std::string& name, const std::string& absent) const
+{
+  const auto found = values_.find(name);
+  return found == values_.end() || found->second.empty() ? absent : found->second.front();
+}
+
+Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens)
+{
+  std::map<std::string, Named> names;
+  const std::vector<std::string> normal = normalized(groups, tokens, names);
+  const po::variables_map map = parsed(normal, names);
+
+  std::map<std::string, std::vector<std::string>> values;
+  for (const auto& [name, named] : names) {
+    std::vector<std::string>& list = values[named.option->name];
+    if (named.option->value.empty())
+      continue;
+    if (named.option->repeatable)
+      list = map[name].as<std::vector<std::string>>();
+    else if (named.option->indexed) {
+      list.clear();
+      for (const auto& [index, value] : indexedValues(named.option->name, map, names))
+        list.push_back(value);
+    } else
+      list = {map[name].as<std::string>()};
+  }
+  return Arguments(std::move(values));
+}
+
+std::string helpText(const ProgramText& program)
+{
+  constexpr std::size_t indent = 24;
+  std::string text = "  " + program.example + "\n\n" + program.summary + "\n";
+  for (const OptionGroup& group : program.groups) {
+    text += "\n" + group.title + "\n";
+    for (const Option& option : group.options) {
+      std::string head = "  " + std::string(option.name.size() > 8 || option.value.empty() ? "--" : "-") + option.name;
+      if (!option.value.empty())
+        head += " " + option.value;
+      head += head.size() + 2 > indent ? "\n" + std::string(indent, ' ') : std::string(indent - head.size(), ' ');
+      text += head;
+      appendWrapped(text, option.meaning, indent, indent);
+    }
+  }
+  return text + "\n" + program.closing;
+}
+
+std::string projectVersion()
+{
+  return TESSERA_VERSION;
+}
+
+std::string versionText(const std::string& program)
+{
+  std::string text = program + " " + projectVersion() + "\n";
+#ifdef __VERSION__
+  text += "compiler: g++ " __VERSION__ "\n";
+#endif
+  return text + "devices: cpu\n";
+}
+
+}

@@ -1,0 +1,155 @@
+#include "Tools/Common/Process.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Registration/Reporter.h"
+#include "Tools/Common/Signals.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+int positiveNumber(const std::string& text, const std::string& where)
+{
+  char* end = nullptr;
+  const long value = std::strtol(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || value < 1 || value > 4096)
+    throw Error(ExitCode::usage, where + ": \"" + text + "\": not a number of threads. Allowed: 1 to 4096.");
+  return static_cast<int>(value);
+}
+
+int processorsOfThisProcess()
+{
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+struct Priority {
+  const char* name;
+  int niceness;
+};
+
+constexpr std::array<Priority, 5> priorities{{{"high", -10}, {"abovenormal", -5}, {"normal", 0}, {"belownormal", 5}, {"idle", 19}}};
+
+}
+
+int threadCount(const Arguments& arguments, std::string& source)
+{
+  source = "-threads";
+  if (arguments.has("threads"))
+    return positiveNumber(arguments.text("threads"), source);
+  for (const char* name : {"SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS"})
+    if (const char* text = std::getenv(name); text && *text) {
+      source = name;
+      return positiveNumber(std::string(text).substr(0, std::string(text).find(',')), source);
+    }
+  source = "processors of this process";
+  return processorsOfThisProcess();
+}
+
+void setPriority(const Arguments& arguments, RunLog& log)
+{
+  if (!arguments.has("priority"))
+    return;
+  const std::string name = arguments.text("priority");
+  std::string allowed;
+  for (const Priority& priority : priorities) {
+    if (name == priority.name) {
+      if (setpriority(PRIO_PROCESS, 0, priority.niceness) != 0)
+        log.warning("-priority: \"" + name + "\": the system refuses it (" + std::strerror(errno)
+                    + "); the priority stays as it is.");
+      return;
+    }
+    allowed += (allowed.empty() ? "" : ", ") + std::string(priority.name);
+  }
+  throw Error(ExitCode::usage, "-priority: \"" + name + "\": no such priority. Allowed: " + allowed + ".");
+}
+
+void setVerbosity(const Arguments& arguments, RunLog& log)
+{
+  if (arguments.has("q") && arguments.has("v"))
+    throw Error(ExitCode::usage, "command line: -q and -v: they exclude each other. Allowed: one of them.");
+  log.setVerbose(arguments.has("v"));
+  if (arguments.has("q"))
+    log.setConsoleLevel(LogLevel::warning);
+  if (arguments.has("loglevel"))
+    log.setConsoleLevel(logLevelOf(arguments.text("loglevel")));
+}
+
+OptionGroup commonOptions()
+{
+  return {"Running",
+          {{"threads", "N", "threads; else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this process may use"},
+           {"priority", "NAME", "high, abovenormal, normal, belownormal or idle"},
+           {"loglevel", "LEVEL", "what the terminal shows: off, error, warning or info; the log file holds everything"},
+           {"q", "", "the terminal shows warnings and errors only", false, false, {"quiet"}},
+           {"v", "", "the terminal shows details", false, false, {"verbose"}},
+           {"version", "", "print the version and what it was built with", false, false, {"extended-version"}},
+           {"help", "", "print this text", false, false, {"h"}}}};
+}
+
+std::string exitCodesText()
+{
+  return "Exit codes: 0 done; 1 the registration failed (no overlap, diverged); 2 command line or parameter file;\n"
+         "3 an input is unreadable or inconsistent; 4 an output cannot be written; 5 device or driver; 6 out of memory;\n"
+         "7 some rows of a batch failed; 130, 143 interrupted or terminated, the last finished level kept.\n";
+}
+
+std::string prepareOutputFolder(const std::string& path)
+{
+  std::error_code failure;
+  std::filesystem::create_directories(path, failure);
+  if (!std::filesystem::is_directory(path))
+    throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder cannot be made"
+                                              + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
+  if (access(path.c_str(), W_OK | X_OK) != 0)
+    throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");
+  return path.back() == '/' ? path : path + "/";
+}
+
+void logStart(RunLog& log, const std::string& program, const std::string& logName)
+{
+  utsname system{};
+  uname(&system);
+  log.info("");
+  log.info(logName + " is started at " + currentTime() + ".");
+  log.info("");
+  log.info("which " + logName + ":   " + program);
+  log.info(logName + " runs at: " + system.nodename);
+  log.info("  " + std::string(system.sysname) + " " + system.release + " (" + system.machine + "), with "
+           + std::to_string(sysconf(_SC_PHYS_PAGES) / 1024 * (sysconf(_SC_PAGE_SIZE) / 1024)) + " MB memory, and "
+           + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores.");
+  log.info("TESSERA version: " + projectVersion());
+}
+
+int runProgram(const std::function<int(RunLog&)>& body)
+{
+  RunLog log;
+  try {
+    return body(log);
+  } catch (const Error& error) {
+    log.error(error.what());
+    return static_cast<int>(error.code());
+  } catch (const Interrupted&) {
+    log.error("interrupted by signal " + std::to_string(caughtSignal()) + ": the run is not complete; finished levels are kept.");
+    return 128 + caughtSignal();
+  } catch (const std::bad_alloc&) {
+    log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another machine.");
+    return static_cast<int>(ExitCode::outOfMemory);
+  } catch (const std::exception& error) {
+    log.error(std::string("the program itself: ") + error.what() + ". This is a defect of the program; please report it.");
+    return static_cast<int>(ExitCode::registrationFailed);
+  }
+}
+
+}

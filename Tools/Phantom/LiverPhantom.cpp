@@ -1,0 +1,188 @@
+#include "Tools/Phantom/LiverPhantom.h"
+
+#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Random.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr double airHu = -1000, fatHu = -95, muscleHu = 45, boneHu = 420, liverHu = 110, tumourHu = 62, vesselHu = 185, noiseHu = 12;
+
+struct Ellipsoid {
+  Vec<3> centerMm, radiiMm;
+};
+
+// The abdomen is about 280 x 210 mm across; the liver fills its right side (-x in LPS).
+constexpr Ellipsoid skin{{0, 0, 0}, {140, 105, 400}}, wall{{0, 0, 0}, {122, 88, 400}}, spine{{0, 62, 0}, {22, 20, 400}};
+constexpr Ellipsoid rightLobe{{-48, -4, -4}, {62, 62, 76}}, leftLobe{{22, -34, 16}, {66, 32, 40}};
+constexpr Ellipsoid tumours[]{{{-74, 14, -30}, {13, 12, 13}}, {{-30, -30, 22}, {9, 10, 9}}, {{30, -36, 18}, {11, 9, 10}},
+                              {{-52, 22, 28}, {7, 7, 7}}};
+
+/// About the distance (mm) inside the surface; negative outside.
+double depthMm(const Ellipsoid& e, const Vec<3>& p)
+{
+  double r2 = 0, smallest = e.radiiMm[0];
+  for (int d = 0; d < 3; ++d) {
+    r2 += (p[d] - e.centerMm[d]) * (p[d] - e.centerMm[d]) / (e.radiiMm[d] * e.radiiMm[d]);
+    smallest = std::min(smallest, e.radiiMm[d]);
+  }
+  return (1 - std::sqrt(r2)) * smallest;
+}
+
+/// 0 outside to 1 inside over about a voxel.
+double inside(double depth)
+{
+  return std::clamp(0.5 + depth / 2.0, 0.0, 1.0);
+}
+
+double bump(const Vec<3>& p, const Vec<3>& centerMm, const Vec<3>& widthMm)
+{
+  double r2 = 0;
+  for (int d = 0; d < 3; ++d)
+    r2 += (p[d] - centerMm[d]) * (p[d] - centerMm[d]) / (widthMm[d] * widthMm[d]);
+  return std::exp(-0.5 * r2);
+}
+
+double distanceToSegmentMm(const Vec<3>& p, const Vec<3>& a, const Vec<3>& b)
+{
+  double along = 0, length2 = 0;
+  for (int d = 0; d < 3; ++d) {
+    along += (p[d] - a[d]) * (b[d] - a[d]);
+    length2 += (b[d] - a[d]) * (b[d] - a[d]);
+  }
+  const double t = std::clamp(along / length2, 0.0, 1.0);
+  double r2 = 0;
+  for (int d = 0; d < 3; ++d) {
+    const double difference = p[d] - a[d] - t * (b[d] - a[d]);
+    r2 += difference * difference;
+  }
+  return std::sqrt(r2);
+}
+
+}
+
+LiverPhantom::LiverPhantom(Size<3> size, double spacingMm)
+{
+  geometry_.size = size;
+  for (int d = 0; d < 3; ++d) {
+    geometry_.spacingMm[d] = spacingMm;
+    geometry_.originMm[d] = -0.5 * spacingMm * (static_cast<double>(size[d]) - 1);
+  }
+  growVessels({-8, 8, -14}, {-0.8, -0.25, 0.35}, 34, 5.5, 5);
+  growVessels({-8, 8, -14}, {0.45, -0.8, 0.4}, 34, 4.5, 4);
+}
+
+void LiverPhantom::growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm, int generation)
+{
+  if (generation == 0)
+    return;
+  Vec<3> end;
+  for (int d = 0; d < 3; ++d)
+    end[d] = startMm[d] + lengthMm * direction[d];
+  vessels_.push_back({startMm, end, radiusMm});
+  const auto words = randomWords({7, 0, 0, static_cast<std::uint32_t>(generation)}, static_cast<std::uint32_t>(vessels_.size()), 0);
+  for (double side : {-1.0, 1.0}) {
+    Vec<3> turned;
+    double length = 0;
+    for (int d = 0; d < 3; ++d) {
+      turned[d] = direction[d] + side * 1.4 * (unitUniform(words[d]) - 0.5) + side * (d == generation % 3 ? 0.45 : 0.0);
+      length += turned[d] * turned[d];
+    }
+    for (double& component : turned)
+      component /= std::sqrt(length);
+    growVessels(end, turned, 0.74 * lengthMm, 0.72 * radiusMm, generation - 1);
+  }
+}
+
+double LiverPhantom::liverDepthMm(const Vec<3>& pointMm) const
+{
+  return std::max(depthMm(rightLobe, pointMm), depthMm(leftLobe, pointMm));
+}
+
+double LiverPhantom::tissueHu(const Vec<3>& pointMm) const
+{
+  double hu = airHu;
+  const auto paint = [&](double depth, double value) { hu += inside(depth) * (value - hu); };
+  paint(depthMm(skin, pointMm), fatHu);
+  paint(depthMm(wall, pointMm), muscleHu);
+  paint(depthMm(spine, pointMm), boneHu);
+  const double liver = liverDepthMm(pointMm);
+  if (liver > -2) {
+    paint(liver, liverHu);
+    for (const Ellipsoid& tumour : tumours)
+      paint(std::min(liver, depthMm(tumour, pointMm)), tumourHu);
+    double vessel = -1e9;
+    for (const Tube& tube : vessels_)
+      vessel = std::max(vessel, tube.radiusMm - distanceToSegmentMm(pointMm, tube.startMm, tube.endMm));
+    paint(std::min(liver, vessel), vesselHu);
+  }
+  return hu;
+}
+
+Vec<3> LiverPhantom::movedMm(const Vec<3>& p) const
+{
+  // Gas under the front wall: the wall rises, the liver's dome sinks and turns back, the left lobe slides.
+  const double rise = bump(p, {0, -95, -10}, {75, 30, 90});
+  const double press = bump(p, {-30, -25, 10}, {60, 40, 60});
+  const double slide = bump(p, {35, -30, 15}, {40, 35, 40});
+  return {p[0] + 3.0 * press - 6.0 * slide, p[1] - 11.0 * rise + 9.0 * press + 3.0 * slide, p[2] - 7.0 * press + 4.0 * slide};
+}
+
+Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
+{
+  Vec<3> before = pointAfterMm;
+  for (int iteration = 0; iteration < 40; ++iteration) {   // a contraction: displacements change by less than 0.4 mm a mm
+    const Vec<3> moved = movedMm(before);
+    for (int d = 0; d < 3; ++d)
+      before[d] += pointAfterMm[d] - moved[d];
+  }
+  return before;
+}
+
+template <class PointOfVoxel>
+Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel, std::uint32_t noiseStream) const
+{
+  Image<3> image{geometry_, std::vector<float>(geometry_.voxelCount())};
+  const AffineMap<3> pointFromIndex = geometry_.pointFromIndex();
+  const Size<3>& size = geometry_.size;
+  forEachChunk(context, size[1] * size[2], [&](std::size_t row) {
+    for (std::size_t x = 0; x < size[0]; ++x) {
+      const Vec<3> index{static_cast<double>(x), static_cast<double>(row % size[1]), static_cast<double>(row / size[1])};
+      const std::size_t voxel = row * size[0] + x;
+      const auto words = randomWords({11, noiseStream, 0, 0}, static_cast<std::uint32_t>(voxel), 0);
+      image.voxels[voxel]
+        = static_cast<float>(tissueHu(pointOfVoxel(pointFromIndex(index))) + noiseHu * standardNormals(words[0], words[1])[0]);
+    }
+  });
+  return image;
+}
+
+Image<3> LiverPhantom::before(const Context& context) const
+{
+  return draw(context, [](const Vec<3>& point) { return point; }, 0);
+}
+
+Image<3> LiverPhantom::after(const Context& context) const
+{
+  return draw(context, [&](const Vec<3>& point) { return pointBeforeMm(point); }, 1);
+}
+
+std::vector<Vec<3>> LiverPhantom::liverPointsMm(std::size_t count) const
+{
+  std::vector<Vec<3>> points;
+  for (const Tube& tube : vessels_)
+    if (points.size() < count / 4 && liverDepthMm(tube.endMm) > 3)
+      points.push_back(tube.endMm);
+  for (std::uint32_t trial = 0; points.size() < count; ++trial) {
+    const auto words = randomWords({13, 0, 0, 0}, trial, 0);
+    const Vec<3> point{-110 + 200 * unitUniform(words[0]), -70 + 140 * unitUniform(words[1]), -80 + 160 * unitUniform(words[2])};
+    if (liverDepthMm(point) > 3)
+      points.push_back(point);
+  }
+  return points;
+}
+
+}

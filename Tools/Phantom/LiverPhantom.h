@@ -1,0 +1,45 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/Image.h"
+
+#include <vector>
+
+namespace tessera {
+
+/// A CT-like abdomen (HU) with liver, tumours and vessels, before and after insufflation of the abdomen: gas lifts the front
+/// wall and presses the liver down and back. The deformation is known in closed form.
+class LiverPhantom {
+public:
+  /// `size` voxels at `spacingMm`, centred on the origin; x left, y back, z up (LPS).
+  LiverPhantom(Size<3> size, double spacingMm);
+
+  /// Before insufflation: the space in which the anatomy is drawn.
+  Image<3> before(const Context&) const;
+  /// After: after(T(x)) = before(x), by inversion of T at each voxel.
+  Image<3> after(const Context&) const;
+
+  /// T: a point before insufflation to where it lies after (mm).
+  Vec<3> movedMm(const Vec<3>& pointMm) const;
+
+  /// Points inside the liver, at vessels and at random, drawn by a fixed seed.
+  std::vector<Vec<3>> liverPointsMm(std::size_t count) const;
+
+private:
+  struct Tube {
+    Vec<3> startMm, endMm;
+    double radiusMm;
+  };
+
+  double tissueHu(const Vec<3>& pointMm) const;
+  double liverDepthMm(const Vec<3>& pointMm) const;
+  Vec<3> pointBeforeMm(const Vec<3>& pointAfterMm) const;
+  void growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm, int generation);
+  template <class PointOfVoxel>
+  Image<3> draw(const Context&, PointOfVoxel&&, std::uint32_t noiseStream) const;
+
+  ImageGeometry<3> geometry_;
+  std::vector<Tube> vessels_;
+};
+
+}
