@@ -58,6 +58,22 @@ void scaleInto(const Context& context, double factor, std::span<const double> x,
   });
 }
 
+void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+{
+  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = a[i] * b[i];
+  });
+}
+
+void divideInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+{
+  forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      y[i] = a[i] / b[i];
+  });
+}
+
 void copyInto(const Context&, std::span<const double> x, std::span<double> y)
 {
   std::copy(x.begin(), x.end(), y.begin());

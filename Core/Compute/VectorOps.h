@@ -14,6 +14,10 @@ double norm(const Context&, std::span<const double> a);
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
 /// y = factor * x
 void scaleInto(const Context&, double factor, std::span<const double> x, std::span<double> y);
+/// y_i = a_i b_i
+void multiplyInto(const Context&, std::span<const double> a, std::span<const double> b, std::span<double> y);
+/// y_i = a_i / b_i
+void divideInto(const Context&, std::span<const double> a, std::span<const double> b, std::span<double> y);
 void copyInto(const Context&, std::span<const double> x, std::span<double> y);
 void fill(const Context&, double value, std::span<double> y);
 

@@ -1,7 +1,7 @@
 #include "Core/Image/ImageHeader.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/ImageReader.h"
+#include "Core/Image/ImageSource.h"
 
 namespace tessera {
 
@@ -15,7 +15,7 @@ std::size_t ImageHeader::voxelCount() const
 
 ImageHeader readImageHeader(const std::string& path)
 {
-  return ImageReader(path).header();
+  return openImage(path)->header();
 }
 
 template <int D>

@@ -2,6 +2,7 @@
 
 #include "Core/Parameters/ParameterInfo.h"
 #include "Core/Parameters/ParameterMap.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <string>
 #include <vector>
@@ -15,8 +16,12 @@ struct ChosenComponent {
 };
 
 struct CheckReport {
-  std::vector<std::string> warnings;   // nobody reads it: file, line, name, nearest known name
-  std::vector<std::string> notes;      // known to elastix or to a component that was not chosen, not needed here
+  /// `file:line: (Name value): ...`: nobody reads it, with the nearest known name; blanks inside quotes.
+  std::vector<std::string> warnings;
+
+  /// Surplus values of a single one, replaced components, and one line for all names of components that were not chosen
+  /// and of elastix that are not needed here.
+  std::vector<std::string> notes;
 };
 
 /// Finds the parameters of `map` that no chosen component reads, and checks type, choices and bounds of those that are read,
@@ -24,8 +29,5 @@ struct CheckReport {
 /// Throws Error(usage) on a value of the wrong type or outside its bounds.
 CheckReport checkParameters(const ParameterMap& map, const std::vector<ChosenComponent>& chosen,
                             const std::vector<const ComponentDescription*>& known);
-
-/// The candidate nearest to `name` by edit distance, or empty if none is near.
-std::string nearestName(const std::string& name, const std::vector<std::string>& candidates);
 
 }

@@ -38,6 +38,7 @@ struct Parameter : ParameterInfo {
   T defaultValue{};
 };
 
+/// Makers of rows. A NaN default of a real means that the text has no default.
 Parameter<double> realParameter(std::string name, double defaultValue, Arity arity, std::string unit, std::string meaning);
 Parameter<std::int64_t> integerParameter(std::string name, std::int64_t defaultValue, std::int64_t minimum, Arity arity,
                                          std::string unit, std::string meaning);

@@ -17,6 +17,7 @@ namespace tessera {
 class Parameters {
 public:
   /// Receives one line for each tolerated oddity of a value ("6.000000" read as 6 is silent; trimmed strings warn).
+  /// The same line comes once, however often the value is read and under whichever label.
   using Warn = std::function<void(const std::string&)>;
 
   Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension, std::size_t levelCount, Warn warn = {});
@@ -41,6 +42,7 @@ public:
   template <class T>
   std::vector<T> all(const Parameter<T>& parameter) const;
 
+  /// Prefixed or plain, with a value: `(Name "")` is as good as absent.
   bool has(const std::string& name) const;
 
   /// `file:line: (Name value ...)` for messages; the file's name and "(Name)" if the parameter is absent.
@@ -58,6 +60,8 @@ private:
   std::string label_;
   std::size_t dimension_, levelCount_;
   Warn warn_;
+  struct Told;
+  std::shared_ptr<Told> told_;
 };
 
 }

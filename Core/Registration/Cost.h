@@ -42,6 +42,7 @@ public:
 
   const Context& context() const override { return context_; }
   std::size_t parameterCount() const override { return level_.scales.size(); }
+  std::span<const double> inverseRootScales() const override { return inverseRootScales_; }
   double evaluate(std::span<const double> position, std::span<double> gradient) override;
   void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
   bool samplesAreRandom() const override;

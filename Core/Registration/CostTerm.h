@@ -44,10 +44,4 @@ public:
   virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient) = 0;
 };
 
-/// How work on `positions` positions is cut: stripes depend on sizes alone, never on threads, so sums repeat.
-struct StripePlan {
-  std::size_t stripes = 1, positionsPerStripe = 0;
-};
-StripePlan planStripes(std::size_t positions, std::size_t parameterCount);
-
 }

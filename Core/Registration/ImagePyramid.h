@@ -2,11 +2,10 @@
 
 #include "Core/Parameters/Parameters.h"
 #include "Core/Image/Image.h"
+#include "Core/Image/ImageSide.h"
 #include "Core/Compute/Context.h"
 
 namespace tessera {
-
-enum class ImageSide { fixed, moving };
 
 /// Gives the image of one level; nothing of other levels need be held.
 template <int D>

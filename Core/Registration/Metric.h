@@ -2,9 +2,10 @@
 
 #include "Core/Parameters/Parameters.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstddef>
-#include <memory>
+#include <optional>
 #include <vector>
 
 namespace tessera {
@@ -46,15 +47,25 @@ public:
 template <MetricFormula F>
 class MetricOf final : public Metric {
 public:
-  explicit MetricOf(const Parameters& parameters) : parameters_(parameters) {}
+  /// Reads the parameters of every level, so that a bad value is told before the first one runs.
+  explicit MetricOf(const Parameters& parameters) : parameters_(parameters)
+  {
+    for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+      F(parameters, level, LevelFacts{});
+  }
 
-  void prepareForLevel(std::size_t level, const LevelFacts& facts) override { formula_ = std::make_unique<F>(parameters_, level, facts); }
+  void prepareForLevel(std::size_t level, const LevelFacts& facts) override
+  {
+    formula_.emplace(parameters_, level, facts);
+    sums_.clear();
+  }
 
   void begin(std::size_t stripes) override
   {
-    sums_.clear();
-    for (std::size_t stripe = 0; stripe < stripes; ++stripe)
-      sums_.push_back(formula_->zeroSums());
+    const typename F::Sums zero = formula_->zeroSums();
+    sums_.resize(std::max(stripes, sums_.size()), zero);
+    std::fill(sums_.begin(), sums_.end(), zero);
+    stripes_ = stripes;
   }
 
   void accumulate(std::size_t stripe, const float* fixed, const float* moving, std::size_t count) override
@@ -67,9 +78,9 @@ public:
 
   double finish(std::size_t valid) override
   {
-    for (std::size_t stripe = 1; stripe < sums_.size(); ++stripe)
+    for (std::size_t stripe = 1; stripe < stripes_; ++stripe)
       sums_[0].add(sums_[stripe]);
-    table_ = std::make_unique<typename F::Table>(formula_->finish(sums_[0], valid));
+    table_ = formula_->finish(sums_[0], valid);
     return formula_->value(*table_);
   }
 
@@ -83,9 +94,10 @@ public:
 
 private:
   Parameters parameters_;
-  std::unique_ptr<F> formula_;
-  std::vector<typename F::Sums> sums_;
-  std::unique_ptr<typename F::Table> table_;
+  std::optional<F> formula_;
+  std::vector<typename F::Sums> sums_;   // one a stripe; more may be left from earlier evaluations
+  std::size_t stripes_ = 0;
+  std::optional<typename F::Table> table_;
 };
 
 }

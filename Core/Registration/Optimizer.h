@@ -21,6 +21,8 @@ public:
 
   virtual const Context& context() const = 0;
   virtual std::size_t parameterCount() const = 0;
+  /// 1 / sqrt(scale_i), on the device of context(): x_i = y_i times it.
+  virtual std::span<const double> inverseRootScales() const = 0;
 
   /// Value over the current samples and, unless empty, the gradient. Throws Error(registrationFailed) if too few samples are valid.
   virtual double evaluate(std::span<const double> position, std::span<double> gradient) = 0;

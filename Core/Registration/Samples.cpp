@@ -55,7 +55,7 @@ std::size_t voxelOffset(const Size<D>& size, const Size<D>& index)
 }
 
 template <int D>
-void writePoints(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segment, const PointsOut<D>& out)
+void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segment, const PointsOut<D>& out)
 {
   for (int axis = 0; axis < D; ++axis) {
     double base = pointFromIndex.offset[axis];
@@ -108,7 +108,7 @@ void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t las
     for (int d = 0; d < D; ++d)
       out[d] = points.mm[d].data() + points.count;
     float* fixedOut = fixed + points.count;
-    writePoints<D>(pointFromIndex, segment, out);
+    writeSegment<D>(pointFromIndex, segment, out);
     const float* row = lattice.image->voxels.data() + voxelOffset<D>(geometry.size, segment.index);
     for (std::size_t i = 0; i < segment.count; ++i)
       fixedOut[i] = row[i * segment.step];
@@ -123,33 +123,6 @@ void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, Poi
   for (int d = 0; d < D; ++d)
     std::copy(list.mm[d].begin() + first, list.mm[d].begin() + last, points.mm[d].begin());
   std::copy(list.fixed.begin() + first, list.fixed.begin() + last, fixed);
-}
-
-/// First and last voxel of a mask, each axis; last < first if it is empty.
-template <int D>
-void voxelBounds(const Mask<D>& mask, Vec<D>& lowest, Vec<D>& highest)
-{
-  lowest.fill(std::numeric_limits<double>::infinity());
-  highest.fill(-std::numeric_limits<double>::infinity());
-  const Size<D>& size = mask.geometry.size;
-  const std::size_t rows = size[0] == 0 ? 0 : mask.voxels.size() / size[0];
-  for (std::size_t row = 0; row < rows; ++row) {
-    const auto begin = mask.voxels.begin() + row * size[0], end = begin + size[0];
-    const auto isSet = [](std::uint8_t voxel) { return voxel != 0; };
-    const auto firstSet = std::find_if(begin, end, isSet);
-    if (firstSet == end)
-      continue;
-    const auto lastSet = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), isSet).base() - 1;
-    lowest[0] = std::min(lowest[0], static_cast<double>(firstSet - begin));
-    highest[0] = std::max(highest[0], static_cast<double>(lastSet - begin));
-    std::size_t rest = row;
-    for (int d = 1; d < D; ++d) {
-      const auto index = static_cast<double>(rest % size[d]);
-      lowest[d] = std::min(lowest[d], index);
-      highest[d] = std::max(highest[d], index);
-      rest /= size[d];
-    }
-  }
 }
 
 /// Bounding box of a mapped box.
@@ -198,19 +171,12 @@ PointList<D> allSamples(const SampleSet<D>& set)
 }
 
 template <int D>
-ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
+void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out)
 {
-  if (const auto* list = std::get_if<ListSamples<D>>(&samples))
-    return *list;
-  const auto& lattice = std::get<LatticeSamples<D>>(samples);
   std::size_t rows = 1;
   for (int d = 1; d < D; ++d)
     rows *= lattice.size[d];
-  storage.count = rows * lattice.size[0];
-  for (auto& axis : storage.mm)
-    if (axis.size() < storage.count)
-      axis.resize(storage.count);
-  PointsOut<D> out = storage.out();
+  PointsOut<D> rowOut = out;
   for (std::size_t row = 0; row < rows; ++row) {
     RowSegment<D> segment{lattice.first, 1, lattice.size[0]};
     std::size_t rest = row;
@@ -218,11 +184,57 @@ ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
       segment.index[d] += rest % lattice.size[d];
       rest /= lattice.size[d];
     }
-    writePoints<D>(lattice.pointFromIndex, segment, out);
+    writeSegment<D>(lattice.pointFromIndex, segment, rowOut);
     for (int d = 0; d < D; ++d)
-      out[d] += segment.count;
+      rowOut[d] += segment.count;
   }
+}
+
+template <int D>
+ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
+{
+  if (const auto* list = std::get_if<ListSamples<D>>(&samples))
+    return *list;
+  const auto& lattice = std::get<LatticeSamples<D>>(samples);
+  storage.count = 1;
+  for (int d = 0; d < D; ++d)
+    storage.count *= lattice.size[d];
+  for (auto& axis : storage.mm)
+    if (axis.size() < storage.count)
+      axis.resize(storage.count);
+  writePoints<D>(lattice, storage.out());
   return storage.list();
+}
+
+template <int D>
+VoxelBox<D> boundingBox(const Mask<D>& mask)
+{
+  const Size<D>& size = mask.geometry.size;
+  Size<D> lowest = size, highest{};
+  const auto isSet = [](std::uint8_t voxel) { return voxel != 0; };
+  const std::size_t rows = size[0] == 0 ? 0 : mask.voxels.size() / size[0];
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint8_t *begin = mask.voxels.data() + row * size[0], *end = begin + size[0];
+    const std::uint8_t* firstSet = std::find_if(begin, end, isSet);
+    if (firstSet == end)
+      continue;
+    const auto lastSet = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), isSet).base() - 1;
+    lowest[0] = std::min(lowest[0], static_cast<std::size_t>(firstSet - begin));
+    highest[0] = std::max(highest[0], static_cast<std::size_t>(lastSet - begin));
+    std::size_t rest = row;
+    for (int d = 1; d < D; ++d) {
+      lowest[d] = std::min(lowest[d], rest % size[d]);
+      highest[d] = std::max(highest[d], rest % size[d]);
+      rest /= size[d];
+    }
+  }
+  if (lowest == size)
+    throw Error(ExitCode::unreadableInput,
+                "mask: every voxel is 0: nothing lies inside. Allowed: a mask with voxels that are not 0.");
+  VoxelBox<D> box{lowest, {}};
+  for (int d = 0; d < D; ++d)
+    box.size[d] = highest[d] - lowest[d] + 1;
+  return box;
 }
 
 template <int D>
@@ -231,14 +243,11 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
   VoxelBox<D> box{{}, geometry.size};
   if (!mask)
     return box;
+  const VoxelBox<D> inside = boundingBox<D>(*mask);
   Vec<D> lowest, highest;
-  voxelBounds<D>(*mask, lowest, highest);
-  if (highest[0] < lowest[0])
-    throw Error(ExitCode::unreadableInput,
-                "mask: every voxel is 0: no sample can be taken. Allowed: a mask with voxels that are not 0.");
   for (int d = 0; d < D; ++d) {
-    lowest[d] -= 0.5;
-    highest[d] += 0.5;
+    lowest[d] = static_cast<double>(inside.first[d]) - 0.5;
+    highest[d] = static_cast<double>(inside.first[d] + inside.size[d]) - 0.5;
   }
   mapBox<D>(mask->geometry.pointFromIndex(), lowest, highest);
   mapBox<D>(geometry.indexFromPoint(), lowest, highest);
@@ -276,8 +285,12 @@ template void fillBatch<2>(const SampleSet<2>&, std::size_t, std::size_t, PointB
 template void fillBatch<3>(const SampleSet<3>&, std::size_t, std::size_t, PointBatch<3>&, float*);
 template PointList<2> allSamples<2>(const SampleSet<2>&);
 template PointList<3> allSamples<3>(const SampleSet<3>&);
+template void writePoints<2>(const LatticeSamples<2>&, const PointsOut<2>&);
+template void writePoints<3>(const LatticeSamples<3>&, const PointsOut<3>&);
 template ListSamples<2> asList<2>(const Samples<2>&, PointBatch<2>&);
 template ListSamples<3> asList<3>(const Samples<3>&, PointBatch<3>&);
+template VoxelBox<2> boundingBox<2>(const Mask<2>&);
+template VoxelBox<3> boundingBox<3>(const Mask<3>&);
 template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const Mask<2>*);
 template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const Mask<3>*);
 template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const MaskPointer<2>&);

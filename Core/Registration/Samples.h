@@ -111,6 +111,10 @@ void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, Poi
 template <int D>
 PointList<D> allSamples(const SampleSet<D>& set);
 
+/// The points of a lattice, x fastest; `out` holds as many as the lattice has voxels.
+template <int D>
+void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out);
+
 /// A batch as points: lists are passed through, lattices are written out into `storage` (x fastest).
 template <int D>
 ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage);
@@ -120,6 +124,10 @@ template <int D>
 struct VoxelBox {
   Size<D> first{}, size{};
 };
+
+/// The smallest box, on the mask's own grid, that holds all its voxels. Throws Error(unreadableInput) for an empty mask.
+template <int D>
+VoxelBox<D> boundingBox(const Mask<D>& mask);
 
 /// Voxels of an image that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of margin in physical
 /// space, rounded outwards). Everything if `mask` is null. Throws Error(unreadableInput) for an empty mask or one beside the image.

@@ -188,12 +188,13 @@ void expectSpatialMatchesFiniteDifferences(Map&& map, Spatial&& spatial, const P
             << "dT" << k << "/dx" << column << " at point " << i;
         for (int row = 0, s = 0; row < D; ++row)
           for (int other = row; other < D; ++other, ++s)
-            if (other == column)
+            if (other == column) {
               ASSERT_NEAR(found.hessian[(k * symmetricCount(D) + s) * n + i],
                           (jacobianAbove.jacobian[(k * D + row) * n + i] - jacobianBelow.jacobian[(k * D + row) * n + i])
                               / (2 * stepMm),
                           hessianTolerancePerMm)
                   << "d2T" << k << "/dx" << row << "dx" << column << " at point " << i;
+            }
       }
   }
 }

@@ -1,7 +1,7 @@
 #include "Tools/Common/CommandLine.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Parameters/ParameterCheck.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <boost/program_options.hpp>
 

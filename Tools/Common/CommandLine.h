@@ -13,7 +13,7 @@ struct Option {
   std::string meaning;
   bool repeatable = false;
   bool indexed = false;               // also -name0, -name1, ...
-  std::vector<std::string> aliases;   // other names for the same
+  std::vector<std::string> aliases = {};   // other names for the same
 };
 
 struct OptionGroup {

@@ -61,6 +61,7 @@ void RunLog::note(const std::string& line)
 
 void RunLog::warning(const std::string& line)
 {
+  warnings_.push_back(line);
   write(LogLevel::warning, "WARNING: " + line);
 }
 

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -35,6 +36,8 @@ public:
   /// Throws Error(unwritableOutput) if the file could not take all that was logged.
   void finish();
 
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
 private:
   void write(LogLevel level, const std::string& line, bool toConsole = true);
   void clearProgress();
@@ -44,6 +47,7 @@ private:
   std::chrono::steady_clock::time_point lastProgress_{};
   std::string path_;
   std::ofstream file_;
+  std::vector<std::string> warnings_;
 };
 
 /// "Sat Nov 21 10:27:06 2026", as elastix's log writes it.

@@ -77,7 +77,7 @@ void writePictures(const std::string& fixedFile, const std::string& movingFile, 
   std::vector<std::string> notes;
   const Window liverWindow{-60, 240};
   const auto picture = [&](const std::string& file) {
-    const Image<3> image = *readImage<3>(file, notes).image;
+    const Image<3> image = readImage<3>(file, notes).image;
     return axialSlice(image, image.geometry.size[2] * 11 / 20, liverWindow);
   };
   const Image<2> fixed = picture(fixedFile), moving = picture(movingFile), result = picture(resultFile);

@@ -1,0 +1,111 @@
+#include "Components/ImagePyramids/GenericImagePyramid.h"
+
+#include "Components/ImagePyramids/ShrinkingImagePyramid.h"
+#include "Core/Image/DiscreteGaussian.h"
+#include "Core/Image/RecursiveGaussian.h"
+#include "Core/Image/Shrink.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+const Parameter<bool>& useShrinkImageFilter()
+{
+  static const auto parameter = booleanParameter("ImagePyramidUseShrinkImageFilter", false, Arity::single,
+                                                 "take every f-th voxel instead of interpolating linearly");
+  return parameter;
+}
+
+const Parameter<bool>& computePerResolution()
+{
+  static const auto parameter = booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
+                                                 "hold one level at a time; always so here, whatever the value");
+  return parameter;
+}
+
+bool anyAbove(const auto& values, auto limit)
+{
+  return std::any_of(values.begin(), values.end(), [&](auto value) { return value > limit; });
+}
+
+/// Linear interpolation at (f - 1) / 2 + f i: two voxels' mean, or one voxel. 0 where that lies outside the image.
+template <int D>
+ImagePointer<D> resampleLinearly(Context& context, const Image<D>& image, const Size<D>& factors)
+{
+  const ImageGeometry<D> geometry = rescaledGeometry<D>(image.geometry, factors);
+  std::array<AxisTaps, D> taps;
+  for (int d = 0; d < D; ++d) {
+    const std::size_t f = factors[d];
+    taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f, geometry.size[d]};
+    if (f > 2 * image.geometry.size[d])   // one voxel only, at (f - 1) / 2 >= size - 1 / 2
+      taps[d].weights = {0.0};
+  }
+  return std::make_shared<Image<D>>(applyTaps<D>(context, image, taps, geometry));
+}
+
+/// elastix keeps the order of neighbouring levels: a sigma is at most that of the level before.
+template <int D>
+Schedule<D, double> readSigmas(const Parameters& parameters, ImageSide side)
+{
+  Schedule<D, double> sigmasMm = readSchedule<D>(parameters, sigmaRows(side));
+  for (std::size_t level = 1; level < sigmasMm.size(); ++level)
+    for (int d = 0; d < D; ++d)
+      sigmasMm[level][d] = std::min(sigmasMm[level][d], sigmasMm[level - 1][d]);
+  return sigmasMm;
+}
+
+}
+
+template <int D>
+GenericImagePyramid<D>::GenericImagePyramid(const Parameters& parameters, ImageSide side)
+    : factors_(readFactors<D>(parameters, rescaleRows(side), FactorRule::decreasing)), sigmasMm_(readSigmas<D>(parameters, side)),
+      takesVoxels_(parameters.get(useShrinkImageFilter()))
+{}
+
+template <int D>
+Vec<D> GenericImagePyramid<D>::sigmaVoxels(const Vec<D>& spacingMm, std::size_t level) const
+{
+  const bool rescalesAnyLevel = std::any_of(factors_.begin(), factors_.end(), [](const auto& f) { return anyAbove(f, std::size_t{1}); });
+  Vec<D> sigma{};
+  for (int d = 0; d < D; ++d)
+    if (!sigmasMm_.empty())
+      sigma[d] = sigmasMm_[level][d] / spacingMm[d];
+    else if (rescalesAnyLevel && !(factors_[level][d] == 1 && level + 1 == factors_.size()))
+      sigma[d] = 0.5 * static_cast<double>(factors_[level][d]);
+  return sigma;
+}
+
+template <int D>
+ImagePointer<D> GenericImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+{
+  ImagePointer<D> image = original;
+  const Vec<D> sigma = sigmaVoxels(original->geometry.spacingMm, level);
+  if (anyAbove(sigma, 0.0))
+    image = std::make_shared<Image<D>>(smoothRecursively<D>(context, *original, sigma));
+  const Size<D>& factors = factors_[level];
+  if (anyAbove(factors, std::size_t{1}))
+    image = takesVoxels_ ? takeVoxels<D>(context, *image, factors) : resampleLinearly<D>(context, *image, factors);
+  return image;
+}
+
+template <int D>
+const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
+{
+  const auto describe = [](ImageSide s) {
+    std::vector<ParameterInfo> rows;
+    for (const auto& schedule : {rescaleRows(s), sigmaRows(s)})
+      rows.insert(rows.end(), schedule.begin(), schedule.end());
+    rows.push_back(useShrinkImageFilter());
+    rows.push_back(computePerResolution());
+    return pyramidDescription(s, "GenericImagePyramid", "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.",
+                              std::move(rows));
+  };
+  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
+  return side == ImageSide::fixed ? fixed : moving;
+}
+
+template class GenericImagePyramid<2>;
+template class GenericImagePyramid<3>;
+
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "Components/ImagePyramids/PyramidSchedule.h"
+#include "Core/Registration/ImagePyramid.h"
+
+namespace tessera {
+
+/// Recursive Gaussian of a sigma in mm, then a coarser grid by linear interpolation or by taking voxels; both schedules are free.
+///
+/// (FixedImagePyramid "FixedGenericImagePyramid")
+/// (ImagePyramidRescaleSchedule 4 4 4 2 2 2 1 1 1)
+/// (ImagePyramidSmoothingSchedule 4.0 4.0 4.0 2.0 2.0 2.0 0.0 0.0 0.0)   mm
+/// (ImagePyramidUseShrinkImageFilter "false")
+template <int D>
+class GenericImagePyramid final : public ImagePyramid<D> {
+public:
+  GenericImagePyramid(const Parameters&, ImageSide);
+
+  ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
+  Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
+
+  static const ComponentDescription& description(ImageSide);
+
+private:
+  Vec<D> sigmaVoxels(const Vec<D>& spacingMm, std::size_t level) const;
+
+  Schedule<D, std::size_t> factors_;
+  Schedule<D, double> sigmasMm_;   // empty: default
+  bool takesVoxels_;
+};
+
+}

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "Components/ImagePyramids/PyramidSchedule.h"
+#include "Core/Registration/ImagePyramid.h"
+
+namespace tessera {
+
+/// Each level is the next finer one, smoothed by a discrete Gaussian of variance (f / 2)^2 voxels and shrunk by their relative factor f;
+/// a last level of factor 1 is the image itself. Where factors do not divide each other, each level comes from the full image instead,
+/// and factor 1 smooths too. As itk::RecursiveMultiResolutionPyramidImageFilter, with its shift of content by half a voxel for even f.
+///
+/// (FixedImagePyramid "FixedRecursiveImagePyramid")
+/// (ImagePyramidSchedule 4 4 1 2 2 1 1 1 1)
+template <int D>
+class RecursiveImagePyramid final : public ImagePyramid<D> {
+public:
+  RecursiveImagePyramid(const Parameters&, ImageSide);
+
+  ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
+  Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
+
+  static const ComponentDescription& description(ImageSide);
+
+private:
+  bool dividesDownward() const;
+
+  Schedule<D, std::size_t> factors_;
+};
+
+}

@@ -1,0 +1,39 @@
+#include "Components/ImagePyramids/SmoothingImagePyramid.h"
+
+#include "Core/Image/RecursiveGaussian.h"
+
+namespace tessera {
+
+template <int D>
+SmoothingImagePyramid<D>::SmoothingImagePyramid(const Parameters& parameters, ImageSide side)
+    : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::free))
+{}
+
+template <int D>
+ImagePointer<D> SmoothingImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+{
+  Vec<D> sigmaVoxels = scheduleOfLevel(level);
+  bool smooths = false;
+  for (double& sigma : sigmaVoxels) {
+    sigma *= 0.5;
+    smooths = smooths || sigma > 0;
+  }
+  return smooths ? std::make_shared<Image<D>>(smoothRecursively<D>(context, *original, sigmaVoxels)) : original;
+}
+
+template <int D>
+const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side)
+{
+  const auto describe = [](ImageSide s) {
+    const auto rows = factorRows(s);
+    return pyramidDescription(s, "SmoothingImagePyramid", "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).",
+                              {rows.begin(), rows.end()});
+  };
+  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
+  return side == ImageSide::fixed ? fixed : moving;
+}
+
+template class SmoothingImagePyramid<2>;
+template class SmoothingImagePyramid<3>;
+
+}

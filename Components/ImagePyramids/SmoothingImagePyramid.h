@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Components/ImagePyramids/PyramidSchedule.h"
+#include "Core/Registration/ImagePyramid.h"
+
+namespace tessera {
+
+/// Smooths every level from the full image by a recursive Gaussian of sigma = factor / 2 voxels an axis, and keeps its size.
+///
+/// (FixedImagePyramid "FixedSmoothingImagePyramid")
+/// (ImagePyramidSchedule 8 8 8 4 4 4 2 2 2 1 1 1)   factor 1 still smooths (half a voxel); 0 does not
+template <int D>
+class SmoothingImagePyramid final : public ImagePyramid<D> {
+public:
+  SmoothingImagePyramid(const Parameters&, ImageSide);
+
+  ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
+  Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
+
+  static const ComponentDescription& description(ImageSide);
+
+private:
+  Schedule<D, std::size_t> factors_;
+};
+
+}

@@ -1,0 +1,78 @@
+#include "Components/Metrics/AdvancedMattesMutualInformation.h"
+
+#include "Core/Registration/ImageTerm.h"
+
+namespace tessera {
+namespace {
+
+const Parameter<bool>& useFastAndLowMemoryVersion()
+{
+  static const auto p = booleanParameter("UseFastAndLowMemoryVersion", true, Arity::perLevel,
+                                         "accepted; there is one version, fast and with little memory, of the same result");
+  return p;
+}
+
+const Parameter<bool>& finiteDifferenceDerivative()
+{
+  static const auto p
+    = booleanParameter("FiniteDifferenceDerivative", false, Arity::perLevel, "only \"false\": the gradient is exact");
+  return p;
+}
+
+const Parameter<bool>& useJacobianPreconditioning()
+{
+  static const auto p = booleanParameter("UseJacobianPreconditioning", false, Arity::perLevel, "only \"false\"");
+  return p;
+}
+
+void refuse(const Parameters& parameters, const Parameter<bool>& mode, std::size_t level)
+{
+  if (parameters.get(mode, level))
+    parameters.fail(mode.name, "not available", "Allowed: \"false\"");
+}
+
+}
+
+AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameters& parameters, std::size_t level,
+                                                                 const LevelFacts& facts)
+    : histogram_(parameters, level, facts)
+{
+  refuse(parameters, finiteDifferenceDerivative(), level);
+  refuse(parameters, useJacobianPreconditioning(), level);
+}
+
+const ComponentDescription& AdvancedMattesMutualInformation::description()
+{
+  static const ComponentDescription description = [] {
+    ComponentDescription d{"Metric", "AdvancedMattesMutualInformation", {},
+                           "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
+                           ParzenHistogram::parameters()};
+    d.parameters.push_back(useFastAndLowMemoryVersion());
+    d.parameters.push_back(finiteDifferenceDerivative());
+    d.parameters.push_back(useJacobianPreconditioning());
+    const auto common = imageTermParameters();
+    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
+    return d;
+  }();
+  return description;
+}
+
+AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(const Sums& sums, std::size_t valid) const
+{
+  constexpr double nothing = 1e-16;
+  const ParzenHistogram::Densities p = histogram_.densities(sums, valid);
+  Table table = histogram_.emptyTable(valid);
+  const std::size_t columns = p.moving.size();
+  for (std::size_t row = 0; row < p.fixed.size(); ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      const double joint = p.joint[row * columns + column], product = p.fixed[row] * p.moving[column];
+      if (joint > nothing && product > nothing) {
+        const double logRatio = std::log(joint / product);
+        table.value -= joint * logRatio;
+        table.weights[row * columns + column] = -logRatio;   // but for constants that the windows' derivatives cancel
+      }
+    }
+  return table;
+}
+
+}

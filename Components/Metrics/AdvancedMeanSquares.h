@@ -1,0 +1,46 @@
+#pragma once
+
+#include "Core/Registration/Metric.h"
+
+namespace tessera {
+
+/// Mean of squared intensity differences: mean (moving - fixed)^2. (UseNormalization "true") multiplies it by 100 / d^2, d the
+/// largest difference the images can have.
+class AdvancedMeanSquares {
+public:
+  struct Sums {
+    double squares = 0;
+
+    void add(const Sums& other) { squares += other.squares; }
+  };
+
+  struct Table {
+    double value = 0, weight = 0;   // slope = weight (m - f)
+  };
+
+  AdvancedMeanSquares(const Parameters&, std::size_t level, const LevelFacts&);
+
+  static const ComponentDescription& description();
+
+  Sums zeroSums() const { return {}; }
+  void accumulate(Sums& sums, float fixed, float moving) const
+  {
+    const double difference = static_cast<double>(moving) - fixed;
+    sums.squares += difference * difference;
+  }
+  Table finish(const Sums& sums, std::size_t valid) const
+  {
+    const double factor = valid == 0 ? 0 : normalization_ / static_cast<double>(valid);
+    return {factor * sums.squares, 2 * factor};
+  }
+  double value(const Table& table) const { return table.value; }
+  float slope(const Table& table, float fixed, float moving) const
+  {
+    return static_cast<float>(table.weight * (static_cast<double>(moving) - fixed));
+  }
+
+private:
+  double normalization_ = 1;
+};
+
+}

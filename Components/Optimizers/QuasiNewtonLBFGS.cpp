@@ -1,0 +1,276 @@
+#include "Components/Optimizers/QuasiNewtonLBFGS.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/VectorOps.h"
+#include "Core/Registration/StageComponents.h"
+
+#include <algorithm>
+#include <deque>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr const char* name = "QuasiNewtonLBFGS";
+constexpr const char* gradientVanished = "The gradient magnitude has (nearly) vanished.";
+
+Parameter<double> realRow(const char* parameter, double defaultValue, const char* meaning)
+{
+  Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, "", meaning);
+  row.minimum = 0;
+  return row;
+}
+
+Parameter<std::int64_t> countRow(const char* parameter, std::int64_t defaultValue, std::int64_t minimum, const char* meaning)
+{
+  return integerParameter(parameter, defaultValue, minimum, Arity::perLevel, "", meaning);
+}
+
+struct Rows {
+  Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
+  Parameter<std::int64_t> lineIterations = countRow("MaximumNumberOfLineSearchIterations", 20, 1, "evaluations of one line search");
+  Parameter<double> stepLength = realRow("StepLength", 1, "first step of a line search, in lengths of the search direction");
+  Parameter<double> valueTolerance = realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
+  Parameter<double> gradientTolerance
+    = realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
+  Parameter<double> gradientMagnitude
+    = realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
+  Parameter<std::int64_t> memory = countRow("LBFGSUpdateAccuracy", 5, 0, "number of past steps that shape the search direction");
+  Parameter<bool> stopIfWolfe
+    = booleanParameter("StopIfWolfeNotSatisfied", true, Arity::perLevel, "stop when a line search fails the Wolfe conditions");
+  Parameter<bool> lineRows
+    = booleanParameter("GenerateLineSearchIterations", false, Arity::single, "a row of the iteration table for each line search step");
+};
+
+const Rows& rows()
+{
+  static const Rows rows;
+  return rows;
+}
+
+std::string trueOrFalse(bool value)
+{
+  return value ? "true" : "false";
+}
+
+}
+
+const ComponentDescription& QuasiNewtonLBFGS::description()
+{
+  const Rows& r = rows();
+  static const ComponentDescription description{
+    Optimizer::roleName,
+    name,
+    {},
+    "limited memory quasi-Newton method with More and Thuente's line search",
+    {r.iterations, r.lineIterations, r.stepLength, r.valueTolerance, r.gradientTolerance, r.gradientMagnitude, r.memory, r.stopIfWolfe,
+     r.lineRows, stageparameters::newSamplesEveryIteration()}};
+  return description;
+}
+
+QuasiNewtonLBFGS::Level QuasiNewtonLBFGS::readLevel(const Parameters& parameters, std::size_t level)
+{
+  const Rows& r = rows();
+  Level settings;
+  settings.iterations = parameters.get(r.iterations, level);
+  settings.memory = static_cast<std::size_t>(parameters.get(r.memory, level));
+  settings.gradientMagnitudeTolerance = parameters.get(r.gradientMagnitude, level);
+  settings.stopIfWolfeNotSatisfied = parameters.get(r.stopIfWolfe, level);
+  settings.rowsOfLineSearch = parameters.get(r.lineRows);
+  settings.line = {parameters.get(r.stepLength, level), parameters.get(r.valueTolerance, level), parameters.get(r.gradientTolerance, level),
+                   static_cast<std::size_t>(parameters.get(r.lineIterations, level))};
+  if (settings.line.gradientTolerance < settings.line.valueTolerance)
+    parameters.fail(r.gradientTolerance.name, "no step could satisfy both Wolfe conditions",
+                    "Allowed: at least LineSearchValueTolerance, here " + std::to_string(settings.line.valueTolerance));
+  return settings;
+}
+
+QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    levels_.push_back(readLevel(parameters, level));
+}
+
+std::vector<std::string> QuasiNewtonLBFGS::columns() const
+{
+  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient",   // numbers
+          "1a:SrchDirNr", "1b:LineItNr",     "5:Phase",          "6a:Wolfe1",      "6b:Wolfe2", "7:LinSrchStopCondition"};
+}
+
+/// One level's work: the vectors and the memory of past steps.
+class QuasiNewtonLBFGS::Run {
+public:
+  Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position, const IterationSink& sink)
+      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position), sink_(sink),
+        gradient_(context_, position.size()), direction_(context_, position.size()), trial_(context_, position.size()),
+        trialGradient_(context_, position.size())
+  {}
+
+  OptimizerReport minimize()
+  {
+    evaluate();
+    if (gradientHasVanished())
+      report_.stopCondition = gradientVanished;
+    while (report_.stopCondition.empty() && computeDirection() && searchAlongDirection()) {
+      remember();
+      std::swap(position_, trial_);
+      std::swap(gradient_, trialGradient_);
+      report_.value = line_.point.value;
+      row(line_, "Main", nameOf(line_.stop), std::to_string(line_.iteration));
+      ++report_.iterations;
+      if (cost_.newSamplesEveryIteration() && !isLastIteration()) {
+        cost_.drawSamples(static_cast<std::uint32_t>(report_.iterations), 0);
+        evaluate();
+      }
+      report_.stopCondition = stopAfterLineSearch();
+    }
+    return report_;
+  }
+
+private:
+  struct PastStep {
+    Buffer<double> step, gradientChange;
+    double inverseProduct = 0;   // 1 / (step . gradientChange)
+  };
+
+  void evaluate()
+  {
+    report_.value = cost_.evaluate(position_.span(), gradient_.span());
+    requireFinite(name, level_, report_.iterations, report_.value, norm(context_, gradient_.span()));
+  }
+
+  bool isLastIteration() const { return report_.iterations >= static_cast<std::size_t>(settings_.iterations); }
+
+  bool gradientHasVanished() const
+  {
+    const double size = std::max(1.0, norm(context_, position_.span()));
+    return norm(context_, gradient_.span()) / size <= settings_.gradientMagnitudeTolerance;
+  }
+
+  std::string stopAfterLineSearch() const
+  {
+    if (line_.point.step < std::numeric_limits<double>::epsilon())
+      return "The last step size was (nearly) zero.";
+    if (isLastIteration())
+      return maximumIterationsReached;
+    if (gradientHasVanished())
+      return gradientVanished;
+    if (settings_.stopIfWolfeNotSatisfied && !(line_.sufficientDecrease && line_.curvature))
+      return "Wolfe conditions are not satisfied.";
+    return {};
+  }
+
+  /// Two-loop recursion: direction = -H g. False if the curvature along the last step was not positive.
+  bool computeDirection()
+  {
+    scaleInto(context_, -1, gradient_.span(), direction_.span());
+    if (past_.empty()) {
+      scaleInto(context_, 1 / norm(context_, gradient_.span()), direction_.span(), direction_.span());
+      return true;
+    }
+    const PastStep& last = past_.back();
+    const double curvature = 1 / (last.inverseProduct * dot(context_, last.gradientChange.span(), last.gradientChange.span()));
+    if (!(curvature > 0)) {
+      report_.stopCondition = "The diagonal matrix is invalid.";
+      return false;
+    }
+    std::vector<double> alpha(past_.size());
+    for (std::size_t i = past_.size(); i-- > 0;) {
+      alpha[i] = past_[i].inverseProduct * dot(context_, past_[i].step.span(), direction_.span());
+      axpy(context_, -alpha[i], past_[i].gradientChange.span(), direction_.span());
+    }
+    scaleInto(context_, curvature, direction_.span(), direction_.span());
+    for (std::size_t i = 0; i < past_.size(); ++i) {
+      const double beta = past_[i].inverseProduct * dot(context_, past_[i].gradientChange.span(), direction_.span());
+      axpy(context_, alpha[i] - beta, past_[i].step.span(), direction_.span());
+    }
+    return true;
+  }
+
+  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where it stands.
+  bool searchAlongDirection()
+  {
+    directionNorm_ = norm(context_, direction_.span());
+    const LinePoint start{0, report_.value, dot(context_, gradient_.span(), direction_.span())};
+    copyInto(context_, position_.span(), trial_.span());
+    copyInto(context_, gradient_.span(), trialGradient_.span());
+    const auto evaluateAt = [&](double step) {
+      copyInto(context_, position_.span(), trial_.span());
+      axpy(context_, step, direction_.span(), trial_.span());
+      const double value = cost_.evaluate(trial_.span(), trialGradient_.span());
+      requireFinite(name, level_, report_.iterations, value, norm(context_, trialGradient_.span()));
+      return LinePoint{step, value, dot(context_, trialGradient_.span(), direction_.span())};
+    };
+    const auto watch = [&](const LineSearchState& state) { lineRow(state, std::to_string(state.iteration)); };
+    LineSearchState untried;
+    untried.point = start;
+    lineRow(untried, "start");
+    try {
+      line_ = searchLine(settings_.line, start, evaluateAt, watch);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::registrationFailed)
+        throw;
+      cost_.log(std::string(error.what()) + "\nThe error is ignored and convergence is assumed.");
+      report_.stopCondition = "Error in LineSearch.";
+      return false;
+    }
+    return true;
+  }
+
+  void remember()
+  {
+    if (settings_.memory == 0)
+      return;
+    if (past_.size() == settings_.memory) {
+      past_.push_back(std::move(past_.front()));   // reuse the oldest one's vectors
+      past_.pop_front();
+    } else {
+      past_.push_back({Buffer<double>(context_, position_.size()), Buffer<double>(context_, position_.size()), 0});
+    }
+    PastStep& last = past_.back();
+    scaleInto(context_, line_.point.step, direction_.span(), last.step.span());
+    copyInto(context_, trialGradient_.span(), last.gradientChange.span());
+    axpy(context_, -1, gradient_.span(), last.gradientChange.span());
+    last.inverseProduct = 1 / dot(context_, last.step.span(), last.gradientChange.span());
+  }
+
+  void lineRow(const LineSearchState& state, const std::string& lineIteration)
+  {
+    if (settings_.rowsOfLineSearch)
+      row(state, "LineOptimizing", "---", lineIteration);
+  }
+
+  /// The gradient shown is that of the state's point: in trialGradient_ during a search, in gradient_ after it.
+  void row(const LineSearchState& state, const std::string& phase, const std::string& stop, const std::string& lineIteration)
+  {
+    const Buffer<double>& shown = phase == "Main" ? gradient_ : trialGradient_;
+    sink_({rowCount_++,
+           state.point.value,
+           {state.point.step, norm(context_, shown.span()), directionNorm_, state.point.slope},
+           {std::to_string(report_.iterations), lineIteration, phase, trueOrFalse(state.sufficientDecrease), trueOrFalse(state.curvature), stop}},
+          position_.span());
+  }
+
+  CostFunction& cost_;
+  const Context& context_;
+  const Level& settings_;
+  std::size_t level_;
+  Buffer<double>& position_;
+  const IterationSink& sink_;
+  Buffer<double> gradient_, direction_, trial_, trialGradient_;
+  std::deque<PastStep> past_;   // oldest first
+  LineSearchState line_;
+  double directionNorm_ = 0;
+  std::size_t rowCount_ = 0;
+  OptimizerReport report_;
+};
+
+OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position, const IterationSink& sink)
+{
+  const Level& settings = levels_.at(level);
+  if (settings.iterations == 0)
+    return reportOfNoIteration(cost, position.span());
+  return Run(cost, settings, level, position, sink).minimize();
+}
+
+}

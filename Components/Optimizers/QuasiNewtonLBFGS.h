@@ -1,0 +1,35 @@
+#pragma once
+
+#include "Components/Optimizers/DescentSupport.h"
+#include "Components/Optimizers/MoreThuenteLineSearch.h"
+
+namespace tessera {
+
+/// Limited memory quasi-Newton method (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980) with More and
+/// Thuente's line search. Meant for costs without noise: samples that do not change, or many.
+///
+/// (Optimizer "QuasiNewtonLBFGS")
+class QuasiNewtonLBFGS final : public Optimizer {
+public:
+  explicit QuasiNewtonLBFGS(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  std::vector<std::string> columns() const override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+
+private:
+  struct Level {
+    std::int64_t iterations = 0;
+    std::size_t memory = 0;
+    double gradientMagnitudeTolerance = 0;
+    bool stopIfWolfeNotSatisfied = true, rowsOfLineSearch = false;
+    LineSearchSettings line;
+  };
+  static Level readLevel(const Parameters&, std::size_t level);
+
+  class Run;
+  std::vector<Level> levels_;
+};
+
+}

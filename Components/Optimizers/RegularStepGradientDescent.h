@@ -1,0 +1,28 @@
+#pragma once
+
+#include "Components/Optimizers/DescentSupport.h"
+
+namespace tessera {
+
+/// Gradient descent with steps of fixed length in parameter space, shortened when the direction turns by more than 90 degrees.
+///
+/// x_{k+1} = x_k - length_k d_k / |d_k| with d = g_i / scale_i; length_k = RelaxationFactor length_{k-1} if d_k . d_{k-1} < 0.
+/// Samples stay those of the level's start. (Optimizer "RegularStepGradientDescent")
+class RegularStepGradientDescent final : public Optimizer {
+public:
+  explicit RegularStepGradientDescent(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  std::vector<std::string> columns() const override { return {"3:StepSize", "4:||Gradient||"}; }
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+
+private:
+  struct Level {
+    std::int64_t iterations = 0;
+    double minimumGradientMagnitude = 0, maximumStepLength = 0, minimumStepLength = 0, relaxationFactor = 0;
+  };
+  std::vector<Level> levels_;
+};
+
+}

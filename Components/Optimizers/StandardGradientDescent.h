@@ -1,0 +1,27 @@
+#pragma once
+
+#include "Components/Optimizers/DescentSupport.h"
+
+namespace tessera {
+
+/// Gradient descent with decaying steps: y_{k+1} = y_k - a / (A + k + 1)^alpha g_k.
+///
+/// (Optimizer "StandardGradientDescent")
+class StandardGradientDescent final : public Optimizer {
+public:
+  explicit StandardGradientDescent(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  std::vector<std::string> columns() const override { return {"3:StepSize", "4:||Gradient||"}; }
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+
+private:
+  struct Level {
+    std::int64_t iterations = 0, samplingAttempts = 0;
+    DecayingGain gain;
+  };
+  std::vector<Level> levels_;
+};
+
+}

@@ -1,0 +1,142 @@
+#include "Components/Resamplers/DefaultResampler.h"
+
+#include "Core/Image/ImageFormat.h"
+#include "Core/Registration/VoxelBatches.h"
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+const Parameter<double>& defaultPixelValue()
+{
+  static const auto parameter
+    = realParameter("DefaultPixelValue", 0, Arity::single, "intensity", "value of voxels that are mapped outside the moving image");
+  return parameter;
+}
+
+const Parameter<bool>& writeResultImage()
+{
+  static const auto parameter
+    = booleanParameter("WriteResultImage", true, Arity::single, "write the moving image on the fixed grid after the last level");
+  return parameter;
+}
+
+const Parameter<bool>& writeAfterResolution()
+{
+  static const auto parameter = booleanParameter("WriteResultImageAfterEachResolution", false, Arity::perLevel,
+                                                 "write it after each level too, as result.<stage>.R<level>");
+  return parameter;
+}
+
+const Parameter<bool>& writeAfterIteration()
+{
+  static const auto parameter = booleanParameter("WriteResultImageAfterEachIteration", false, Arity::perLevel,
+                                                 "write it after each iteration too, as result.<stage>.R<level>.It<iteration>");
+  return parameter;
+}
+
+const Parameter<std::string>& resultImageFormat()
+{
+  static const auto parameter = textParameter("ResultImageFormat", "mhd", Arity::single, "ending of the result image's file", writableFormats());
+  return parameter;
+}
+
+const Parameter<std::string>& resultImagePixelType()
+{
+  static const auto parameter = textParameter("ResultImagePixelType", "short", Arity::single,
+                                              "type of the result image's voxels; integers are rounded and clamped to its range");
+  return parameter;
+}
+
+const Parameter<bool>& compressResultImage()
+{
+  static const auto parameter = booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
+  return parameter;
+}
+
+const Parameter<std::string>& resultImageName()
+{
+  static const auto parameter = textParameter("ResultImageName", "result", Arity::single, "stem of the result image's file name");
+  return parameter;
+}
+
+std::string resultNameOf(const Parameters& parameters)
+{
+  const std::string name = parameters.get(resultImageName());
+  if (name.empty() || name.find('/') != std::string::npos)
+    parameters.fail(resultImageName().name, "not a file name", "Allowed: a name without folders and without an ending");
+  return name;
+}
+
+}
+
+template <int D>
+DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
+    : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue())),
+      writesFinalResult_(parameters.get(writeResultImage())),
+      resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()), parameters.get(resultImagePixelType()),
+                   parameters.get(compressResultImage())}
+{
+  parsePixelType(resultImage_.pixelType, parameters.where(resultImagePixelType().name));
+}
+
+template <int D>
+const ComponentDescription& DefaultResampler<D>::description()
+{
+  static const ComponentDescription description{
+    "Resampler",
+    "DefaultResampler",
+    {"CUDAResampler"},
+    "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler means the same.",
+    {defaultPixelValue(), writeResultImage(), writeAfterResolution(), writeAfterIteration(), resultImageFormat(),
+     resultImagePixelType(), compressResultImage(), resultImageName()}};
+  return description;
+}
+
+template <int D>
+Image<D> DefaultResampler<D>::resample(Context& context, const TransformChain<D>& chain, const Interpolator<D>& moving,
+                                       const ImageGeometry<D>& output) const
+{
+  Image<D> result{output, std::vector<float>(output.voxelCount())};
+  const auto outside = static_cast<float>(defaultPixelValue_);
+  forEachVoxelBatch<D>(context, output, [&](std::size_t first, PointBatch<D>& points) {
+    std::array<std::uint8_t, batchCapacity> inside;
+    float* values = result.voxels.data() + first;
+    mapChain<D>(context, chain, points.list(), points.out());
+    moving.evaluate(context, points.list(), values, nullptr, inside.data());
+    for (std::size_t i = 0; i < points.count; ++i)
+      values[i] = inside[i] ? values[i] : outside;
+  });
+  return result;
+}
+
+template <int D>
+bool DefaultResampler<D>::writesResultAfterLevel(std::size_t level) const
+{
+  return parameters_.get(writeAfterResolution(), level);
+}
+
+template <int D>
+bool DefaultResampler<D>::writesResultAfterIterations(std::size_t level) const
+{
+  return parameters_.get(writeAfterIteration(), level);
+}
+
+template <int D>
+std::vector<FileEntry> DefaultResampler<D>::fileEntries() const
+{
+  std::vector<FileEntry> entries{{"Resampler", {description().name}, {}},
+                                 {"DefaultPixelValue", {}, {defaultPixelValue_}},
+                                 {"ResultImageFormat", {resultImage_.format}, {}},
+                                 {"ResultImagePixelType", {resultImage_.pixelType}, {}},
+                                 {"CompressResultImage", {resultImage_.compress ? "true" : "false"}, {}}};
+  if (resultImage_.name != resultImageName().defaultValue)
+    entries.push_back({"ResultImageName", {resultImage_.name}, {}});
+  return entries;
+}
+
+template class DefaultResampler<2>;
+template class DefaultResampler<3>;
+
+}

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The values of (TransformParameters ...), or of the binary file of doubles that it names if
+/// (UseBinaryFormatForTransformationParameters "true"). `expected` follows from the model, `because` says how.
+/// Throws Error(usage) with the figures if the count differs, Error(unreadableInput) if the binary file is missing or short.
+std::vector<double> readTransformParameters(const Parameters& transformFile, std::size_t expected, const std::string& because);
+
+/// A path of a transform parameter file: as it stands if there is such a file, else seen from the folder of the transform file.
+/// Throws Error(unreadableInput) naming both if there is neither.
+std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key, const std::string& path);
+
+}

@@ -1,0 +1,80 @@
+#include "Core/Image/AtomicFile.h"
+
+#include "Core/Compute/Error.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include <stdlib.h>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+}
+
+AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(path).parent_path().string())
+{
+  if (folder_.empty())
+    folder_.push_back('.');
+  const std::string name = fs::path(path).filename().string();
+  std::error_code ignored;
+  if (name.empty() || fs::is_directory(path, ignored))
+    fail("this is a folder, not a file");
+  if (!fs::is_directory(folder_, ignored))
+    fail("there is no folder " + folder_);
+  std::string pattern = (fs::path(folder_) / ".tessera-partial-XXXXXX").string();
+  if (!mkdtemp(pattern.data()))
+    fail("the folder cannot be written to (" + std::string(std::strerror(errno)) + ")");
+  temporaryFolder_ = pattern;
+  temporaryPath_ = (fs::path(pattern) / name).string();
+}
+
+AtomicFile::~AtomicFile()
+{
+  std::error_code ignored;
+  if (!temporaryFolder_.empty())
+    fs::remove_all(temporaryFolder_, ignored);
+}
+
+void AtomicFile::commit()
+{
+  std::vector<fs::path> files;
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporaryFolder_))
+    if (entry.path() != temporaryPath_)
+      files.push_back(entry.path());
+  files.emplace_back(temporaryPath_);
+  for (const fs::path& file : files) {
+    std::error_code failure;
+    fs::rename(file, fs::path(folder_) / file.filename(), failure);
+    if (failure)
+      fail("cannot be moved to its place (" + failure.message() + ")");
+  }
+}
+
+void AtomicFile::fail(const std::string& wrong) const
+{
+  std::error_code failure;
+  const fs::space_info space = fs::space(folder_, failure);
+  const std::string room = failure ? "" : "; " + std::to_string(space.available >> 20) + " MiB are free there";
+  throw Error(ExitCode::unwritableOutput,
+              path_ + ": " + wrong + ". Allowed: a file in a folder that exists, may be written to and has room" + room + ".");
+}
+
+void writeTextFile(const std::string& path, std::string_view text)
+{
+  AtomicFile file(path);
+  errno = 0;
+  std::ofstream stream(file.temporaryPath(), std::ios::binary);
+  stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+  stream.close();
+  if (!stream)
+    file.fail("cannot be written whole (" + std::string(std::strerror(errno)) + ")");
+  file.commit();
+}
+
+}

@@ -1,0 +1,167 @@
+#include "Core/Image/BSplinePrefilter.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/LineBlocks.h"
+
+#include <cmath>
+#include <string>
+
+namespace tessera {
+namespace {
+
+/// Poles of the direct filter (Unser et al. 1993, table I).
+std::vector<double> polesOf(int order)
+{
+  switch (order) {
+  case 0:
+  case 1:
+    return {};
+  case 2:
+    return {std::sqrt(8.0) - 3};
+  case 3:
+    return {std::sqrt(3.0) - 2};
+  case 4:
+    return {std::sqrt(664 - std::sqrt(438976.0)) + std::sqrt(304.0) - 19, std::sqrt(664 + std::sqrt(438976.0)) - std::sqrt(304.0) - 19};
+  case 5:
+    return {std::sqrt(67.5 - std::sqrt(4436.25)) + std::sqrt(26.25) - 6.5, std::sqrt(67.5 + std::sqrt(4436.25)) - std::sqrt(26.25) - 6.5};
+  default:
+    throw Error(ExitCode::usage, "B-spline prefilter: order " + std::to_string(order) + ": not supported. Allowed: 0 to 5.");
+  }
+}
+
+/// One pole's recursion with what it needs at the borders of lines of one length.
+struct PoleFilter {
+  double pole = 0;
+  std::vector<double> startWeights;   // first causal value = sum of these times the line
+  double endFactor = 0;
+
+  PoleFilter(double z, std::size_t length) : pole(z), endFactor(z / (z * z - 1))
+  {
+    const double tolerance = 1e-10;   // as itk::BSplineDecompositionImageFilter in elastix
+    const auto horizon = static_cast<std::size_t>(std::ceil(std::log(tolerance) / std::log(std::abs(z))));
+    if (horizon < length) {
+      for (std::size_t k = 0; k < horizon; ++k)
+        startWeights.push_back(std::pow(z, static_cast<double>(k)));
+      return;
+    }
+    // The whole mirrored period 2 (length - 1), summed in closed form.
+    const double period = 2 * (static_cast<double>(length) - 1), sum = 1 / (1 - std::pow(z, period));
+    for (std::size_t k = 0; k < length; ++k) {
+      const double there = std::pow(z, static_cast<double>(k)), back = std::pow(z, period - static_cast<double>(k));
+      startWeights.push_back(sum * (k == 0 || k + 1 == length ? there : there + back));
+    }
+  }
+};
+
+/// Reads and writes volumes of T, computes in double.
+template <class T>
+class PrefilterLines {
+public:
+  PrefilterLines(int order, std::size_t length)
+  {
+    for (const double pole : polesOf(order)) {
+      poles_.emplace_back(pole, length);
+      gain_ *= (1 - pole) * (1 - 1 / pole);
+    }
+  }
+
+  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const T* in, T* out) const
+  {
+    thread_local std::vector<T> lanes;
+    thread_local std::vector<double> scratch;
+    lanes.resize(plan.length() * lineLanes);
+    scratch.resize(plan.length() * lineLanes);
+    for (std::size_t index = firstBlock; index < lastBlock; ++index) {
+      const LineBlock block = plan.block(index);
+      gatherLines(in, block, lanes.data());
+      for (std::size_t i = 0; i < lanes.size(); ++i)
+        scratch[i] = gain_ * static_cast<double>(lanes[i]);
+      for (const PoleFilter& pole : poles_)
+        applyPole(pole, block.length, scratch.data());
+      for (std::size_t i = 0; i < lanes.size(); ++i)
+        lanes[i] = static_cast<T>(scratch[i]);
+      scatterLines(lanes.data(), block, out);
+    }
+  }
+
+private:
+  static constexpr std::size_t vectors = lineLanes / 4;
+
+  static TESSERA_ALWAYS_INLINE void applyPole(const PoleFilter& filter, std::size_t length, double* lanes)
+  {
+    const double z = filter.pole;
+    Double4 value[vectors] = {};
+    for (std::size_t k = 0; k < filter.startWeights.size(); ++k)
+      for (std::size_t v = 0; v < vectors; ++v)
+        value[v] += filter.startWeights[k] * loadVector<Double4>(lanes + k * lineLanes + 4 * v);
+    for (std::size_t v = 0; v < vectors; ++v)
+      storeVector(lanes + 4 * v, value[v]);
+    for (std::size_t k = 1; k < length; ++k)
+      for (std::size_t v = 0; v < vectors; ++v) {
+        double* at = lanes + k * lineLanes + 4 * v;
+        value[v] = loadVector<Double4>(at) + z * value[v];
+        storeVector(at, value[v]);
+      }
+    double* const last = lanes + (length - 1) * lineLanes;
+    for (std::size_t v = 0; v < vectors; ++v) {
+      value[v] = filter.endFactor * (z * loadVector<Double4>(last - lineLanes + 4 * v) + value[v]);
+      storeVector(last + 4 * v, value[v]);
+    }
+    for (std::size_t k = length - 1; k-- > 0;)
+      for (std::size_t v = 0; v < vectors; ++v) {
+        double* at = lanes + k * lineLanes + 4 * v;
+        value[v] = z * (value[v] - loadVector<Double4>(at));
+        storeVector(at, value[v]);
+      }
+  }
+
+  std::vector<PoleFilter> poles_;
+  double gain_ = 1;
+};
+
+template class PrefilterLines<float>;
+template class PrefilterLines<double>;
+
+template <class T, int D>
+void prefilter(const Context& context, const T* in, T* out, const Size<D>& size, int order)
+{
+  const T* from = in;
+  for (int axis = 0; axis < D; ++axis) {
+    if (size[axis] < 2)
+      continue;
+    const PrefilterLines<T> lines(order, size[axis]);
+    forEachLineBlock(context, size, axis, [&](const LinePlan& plan, std::size_t first, std::size_t last) {
+      lines.run(plan, first, last, from, out);
+    });
+    from = out;
+  }
+  if (from == in && in != out)
+    std::copy(in, in + 1, out);   // every axis has one voxel
+}
+
+}
+
+template <int D>
+std::vector<float> bsplineCoefficients(Context& context, const Image<D>& image, int order)
+{
+  std::vector<float> coefficients(image.voxels.size() + coefficientPadding);
+  if (polesOf(order).empty())
+    std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
+  else
+    prefilter<float, D>(context, image.voxels.data(), coefficients.data(), image.geometry.size, order);
+  return coefficients;
+}
+
+template <int D>
+void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order)
+{
+  if (!polesOf(order).empty())
+    prefilter<double, D>(Context{}, values.data(), values.data(), size, order);
+}
+
+template std::vector<float> bsplineCoefficients<2>(Context&, const Image<2>&, int);
+template std::vector<float> bsplineCoefficients<3>(Context&, const Image<3>&, int);
+template void bsplineDecompose<2>(std::vector<double>&, const Size<2>&, int);
+template void bsplineDecompose<3>(std::vector<double>&, const Size<3>&, int);
+
+}

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "Core/Image/Image.h"
+#include "Core/Image/ImageFormat.h"
+#include "Core/Image/ImageHeader.h"
+#include "Core/Image/PixelType.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+template <int D>
+struct LoadedImage {
+  Image<D> image;                // voxels that are NaN or infinite in the file are 0
+  std::size_t nanVoxels = 0;     // how many those are
+  MaskPointer<D> finiteVoxels;   // null if there are none of them
+};
+
+/// Reads a file, or a folder with one DICOM series, of any pixel type. Colour becomes luminance (Rec. 709 weights as ITK's:
+/// 0.2125 R + 0.7154 G + 0.0721 B, times opacity). `notes` receives one line for each thing a user should know.
+/// Throws Error(unreadableInput), for an image of several components too, and Error(usage) for another dimension than D.
+template <int D>
+LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes);
+
+/// What is not zero is inside, whatever the pixel type; NaN is outside. Errors as readImage, and for an empty mask.
+template <int D>
+Mask<D> readMask(const std::string& path);
+
+/// Reads a field of any number of components. Errors as readImage.
+template <int D>
+VectorImage<D> readVectorImage(const std::string& path);
+
+/// Writes to the format of the path's extension. Integer pixels are rounded to the nearest (half up) and clamped to their
+/// range, NaN becomes 0. The files appear under their names only when they are whole; those of that name are replaced.
+/// Throws Error(unwritableOutput).
+template <int D>
+void writeImage(const std::string& path, const Image<D>& image, PixelType type, bool compress);
+
+/// Writes float components. Throws Error(unwritableOutput).
+template <int D>
+void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress);
+
+}

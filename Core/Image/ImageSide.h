@@ -1,0 +1,7 @@
+#pragma once
+
+namespace tessera {
+
+enum class ImageSide { fixed, moving };
+
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "Core/Image/ImageHeader.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// An image file, or a folder with one DICOM series, opened for reading.
+class ImageSource {
+public:
+  explicit ImageSource(ImageHeader header) : header_(std::move(header)) {}
+  virtual ~ImageSource() = default;
+
+  const ImageHeader& header() const { return header_; }
+
+  /// Bytes that read() fills: components interleaved, x fastest, in the header's component type.
+  std::size_t byteCount() const { return header_.voxelCount() * header_.components * pixelTypeSize(header_.componentType); }
+
+  /// Reads all voxels. Adds to `notes` what a user should know of them. Throws Error(unreadableInput).
+  virtual void read(void* buffer, std::vector<std::string>& notes) = 0;
+
+private:
+  ImageHeader header_;
+};
+
+/// Opens `path`, a file or a folder, and checks its header; errors as readImageHeader.
+std::unique_ptr<ImageSource> openImage(const std::string& path);
+
+/// The one DICOM series of a folder, slices ordered along their normal.
+std::unique_ptr<ImageSource> openDicomFolder(const std::string& path);
+
+/// Throws Error(unreadableInput) if the geometry cannot hold: spacing not above zero, singular direction, NaN, no voxels.
+void checkGeometry(const ImageHeader& header);
+
+}

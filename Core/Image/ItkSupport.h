@@ -1,0 +1,23 @@
+#pragma once
+
+#include "Core/Image/ImageHeader.h"
+
+#include <exception>
+#include <string>
+
+namespace itk {
+class ImageIOBase;
+}
+
+namespace tessera {
+
+/// The header that an ITK reader holds after ReadImageInformation. Throws Error(unreadableInput) on unknown component types.
+ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path);
+
+/// Tells an ITK reader to read everything.
+void askForAllVoxels(itk::ImageIOBase& io);
+
+/// One line of what ITK says, without the name and address of its object.
+std::string itkMessage(const std::exception& exception);
+
+}

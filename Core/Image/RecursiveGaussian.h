@@ -1,0 +1,14 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/Image.h"
+
+namespace tessera {
+
+/// Smooths each axis by the fourth-order recursive approximation of a Gaussian (Deriche, "Recursively implementing the Gaussian and
+/// its derivatives", INRIA report 1893, 1993), normalised to unit gain, values continued constantly beyond the borders.
+/// `sigmaVoxels` is per axis; 0 leaves the axis as it is. Multi-threaded; no volume but the result is allocated.
+template <int D>
+Image<D> smoothRecursively(Context&, const Image<D>&, const Vec<D>& sigmaVoxels);
+
+}

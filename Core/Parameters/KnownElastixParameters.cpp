@@ -1,0 +1,132 @@
+#include "Core/Parameters/KnownElastixParameters.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view otherComponents = "of components that Tessera does not have";
+constexpr std::string_view obsolete = "obsolete in elastix";
+constexpr std::string_view threads = "-threads sets the threads";
+constexpr std::string_view missed = "Tessera does not have it";
+
+constexpr std::array<ElastixParameterGroup, 23> groups{{
+  {"Transform", false, otherComponents,
+   "AutomaticScalesEstimationStackTransform TransformAddress SubTransforms NormalizeCombinationWeights WriteDiffusionFiles "
+   "MultiBSplineTransformWithNormalLabels SplineKernelType SplineRelaxationFactor SplinePoissonRatio"},
+  {"Transform", false, "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
+  {"Transform", false, obsolete, "FinalGridSpacing UpsampleGridOption"},
+  {"Transform", true, missed, "PassiveEdgeWidth"},
+
+  {"Metric", false, otherComponents,
+   "UseComplement UseForegroundValue ForegroundValue FixedRigidityImageName MovingRigidityImageName DilateRigidityImages "
+   "DilationRadiusMultiplier UseLinearityCondition UseOrthonormalityCondition UsePropernessCondition CalculateLinearityCondition "
+   "CalculateOrthonormalityCondition CalculatePropernessCondition LinearityConditionWeight OrthonormalityConditionWeight "
+   "PropernessConditionWeight RigidityPenaltyWeight UseFixedRigidityImage UseMovingRigidityImage SegmentedImageName "
+   "PenaltyGridSpacingInVoxels AirValue TissueValue SampleLastDimensionRandomly NumSamplesLastDimension NumAdditionalSamplesFixed "
+   "ReducedDimensionIndex UseZeroAverageDisplacementConstraint NumEigenValues TemplateImage Combination Alpha AvoidDivisionBy "
+   "TreeType BucketSize SplittingRule ShrinkingRule TreeSearchType KNearestNeighbours ErrorBound SquaredSearchRadius Sigma "
+   "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance CentroidXVariance "
+   "CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness WriteResultMeshAfterEachIteration "
+   "WriteResultMeshAfterEachResolution ResultMeshFormat"},
+  {"Metric", false, otherComponents,
+   "ImpactModelsPath# ImpactDimension# ImpactNumberOfChannels# ImpactPatchSize# ImpactVoxelSize# ImpactLayersMask# "
+   "ImpactSubsetFeatures# ImpactLayersWeight# ImpactPCA# ImpactDistance# ImpactGPU ImpactMode ImpactFeaturesMapUpdateInterval "
+   "ImpactUseMixedPrecision ImpactWriteFeatureMaps"},
+  {"Metric", false, "the slope is computed without a table of derivatives", "UseFastAndLowMemoryVersion UseExplicitPDFDerivatives"},
+  {"Metric", false, threads, "UseMultiThreadingForMetrics"},
+  {"Metric", false, obsolete, "UseAllPixels UseDifferentiableOverlap MovingImageBSplineInterpolationOrder"},
+  {"Metric", true, missed,
+   "MovingImageDerivativeScales ScaleGradientWithRespectToMovingImageOrientation UseJacobianPreconditioning FiniteDifferenceDerivative "
+   "CheckNumberOfSamples RequiredRatioOfValidSamples"},
+  {"", false, "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use UseRelativeWeights"},
+
+  {"Optimizer", false, otherComponents,
+   "FullSearchSpace# WriteOptimizationSurfaceEachResolution ConjugateGradientType ValueTolerance LineSearchStepTolerance "
+   "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma UseCovarianceMatrixAdaptation "
+   "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation MinimumDeviation "
+   "NumberOfPerturbations ShowMetricValues StepTolerance SP_c SP_gamma RegularizationKappa ConditionNumber StepSizeStrategy"},
+  {"Optimizer", false, "it changes elastix's speed only", "MaxBandCovSize NumberOfBandStructureSamples"},
+  {"Optimizer", false, "a terminal shows progress", "ShowProgressPercentage"},
+  {"Optimizer", true, missed, "UseCruzAcceleration UseConstantStep MaximumNumberOfSamplingAttempts"},
+
+  {"ImageSampler", false, threads, "UseMultiThreadingForSamplers"},
+  {"Interpolator", false, otherComponents, "PreParameters FocalPoint Threshold"},
+  {"ResampleInterpolator", false, otherComponents,
+   "PreParameters FocalPoint Threshold FinalReducedDimensionBSplineInterpolationOrder"},
+
+  {"FixedImagePyramid", false, otherComponents, "OpenCLFixedGenericImagePyramidUseOpenCL"},
+  {"MovingImagePyramid", false, otherComponents, "OpenCLMovingGenericImagePyramidUseOpenCL"},
+  {"Resampler", false, otherComponents, "OpenCLResamplerUseOpenCL OpenCLDeviceType OpenCLDeviceID UseCUDA"},
+
+  {"", false, "transform files are text with all digits", "UseBinaryFormatForTransformationParameters DefaultOutputPrecision"},
+  {"", false, "Tessera tells and frees in its own way", "PrintErrorMessages ReleaseMemoryBeforeResampling"},
+}};
+
+bool isDigit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+/// # in the pattern takes one or more digits.
+bool fits(std::string_view pattern, std::string_view name)
+{
+  while (!pattern.empty() && !name.empty()) {
+    if (pattern.front() == '#' && isDigit(name.front()))
+      name.remove_prefix(std::min(name.find_first_not_of("0123456789"), name.size()));
+    else if (pattern.front() == name.front())
+      name.remove_prefix(1);
+    else
+      return false;
+    pattern.remove_prefix(1);
+  }
+  return pattern.empty() && name.empty();
+}
+
+template <class Visit>
+bool anyWord(std::string_view words, Visit visit)
+{
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    if (visit(words.substr(0, end)))
+      return true;
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return false;
+}
+
+}
+
+std::string_view afterLabel(std::string_view name, std::string_view role)
+{
+  if (role.empty() || !name.starts_with(role))
+    return {};
+  name.remove_prefix(role.size());
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits == 0 ? std::string_view() : name.substr(digits);
+}
+
+const ElastixParameterGroup* findElastixParameter(std::string_view name)
+{
+  const auto lists = [&](const ElastixParameterGroup& group) {
+    const std::string_view unlabelled = afterLabel(name, group.role);
+    return anyWord(group.names, [&](std::string_view known) { return fits(known, name) || fits(known, unlabelled); });
+  };
+  const auto found = std::ranges::find_if(groups, lists);
+  return found == groups.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> elastixParameterNames()
+{
+  std::vector<std::string> names;
+  for (const ElastixParameterGroup& group : groups)
+    anyWord(group.names, [&](std::string_view known) {
+      if (known.find('#') == std::string_view::npos)
+        names.emplace_back(known);
+      return false;
+    });
+  return names;
+}
+
+}

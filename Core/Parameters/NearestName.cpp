@@ -1,0 +1,90 @@
+#include "Core/Parameters/ParameterText.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+// Costs in half letters: a letter in the other case is half a mistake.
+constexpr std::size_t letter = 2, otherCase = 1, wholeWord = 4;
+
+bool isUpper(char c)
+{
+  return c >= 'A' && c <= 'Z';
+}
+
+char lower(char c)
+{
+  return isUpper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Edit distance of two sequences (Wagner and Fischer, 1974).
+template <class Sequence, class RemovalCost, class ChangeCost>
+std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost removal, ChangeCost change)
+{
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < b.size(); ++j)
+    row[j + 1] = row[j] + removal(b[j]);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] += removal(a[i]);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t best = std::min({diagonal + change(a[i], b[j]), row[j] + removal(b[j]), row[j + 1] + removal(a[i])});
+      diagonal = row[j + 1];
+      row[j + 1] = best;
+    }
+  }
+  return row.back();
+}
+
+std::size_t letterDistance(const std::string& a, const std::string& b)
+{
+  const auto change = [](char x, char y) { return x == y ? 0 : lower(x) == lower(y) ? otherCase : letter; };
+  return editDistance(a, b, [](char) { return letter; }, change);
+}
+
+/// "FixedImageType" -> Fixed, Image, Type.
+std::vector<std::string> wordsOf(const std::string& name)
+{
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (words.empty() || (isUpper(name[i]) && !isUpper(name[i - 1])))
+      words.emplace_back();
+    words.back() += name[i];
+  }
+  return words;
+}
+
+std::size_t distance(const std::string& a, const std::string& b)
+{
+  if (std::ranges::equal(a, b, {}, lower, lower))
+    return a == b ? 0 : otherCase;
+  const auto removal = [](const std::string& word) { return std::min(letter * word.size(), wholeWord); };
+  return std::min(letterDistance(a, b), editDistance(wordsOf(a), wordsOf(b), removal, letterDistance));
+}
+
+}
+
+std::string nearestName(const std::string& name, const std::vector<std::string>& candidates)
+{
+  const std::size_t limit = letter * std::max<std::size_t>(1, name.size() / 3);
+  std::string best;
+  std::size_t bestDistance = limit + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t d = distance(name, candidate);
+    if (d < bestDistance) {
+      bestDistance = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string didYouMean(const std::string& name, const std::vector<std::string>& candidates)
+{
+  const std::string near = nearestName(name, candidates);
+  return near.empty() ? "" : " Did you mean \"" + near + "\"?";
+}
+
+}

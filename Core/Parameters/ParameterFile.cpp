@@ -1,0 +1,201 @@
+#include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterMap.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <unordered_map>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t shownCharacters = 100;
+constexpr const char* bracketsAllowed = "Allowed: (Name value ...), one parameter a line";
+
+/// A line for a message: bytes that a terminal would act on become ?, long ones are cut.
+std::string printable(std::string_view line)
+{
+  std::string text(line.substr(0, shownCharacters));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 32 || c == 127)
+      c = '?';
+  return line.size() > shownCharacters ? text + "..." : text;
+}
+
+/// One line of a parameter text.
+struct Line {
+  const std::string& file;
+  std::size_t number;
+  std::string text;   // without comment, tabs and blanks at its ends
+
+  [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const
+  {
+    failUsage(file + ":" + std::to_string(number) + ": " + printable(text), wrong, allowed);
+  }
+};
+
+struct Token {
+  std::string text;
+  bool quoted;
+};
+
+/// Split at quotes and at blanks outside quotes. Quotes only group: (A "1") is (A 1).
+std::vector<Token> tokens(std::string_view inner)
+{
+  std::vector<Token> found{{"", false}};
+  bool quoted = false;
+  for (const char c : inner) {
+    if (c == '"')
+      quoted = !quoted;
+    if (c == '"' || (c == ' ' && !quoted))
+      found.push_back({"", quoted});
+    else
+      found.back().text += c;
+  }
+  return found;
+}
+
+void checkBrackets(const Line& line)
+{
+  const std::string& text = line.text;
+  if (!text.starts_with('(')) {
+    line.fail("the line does not begin with \"(\"", bracketsAllowed);
+  }
+  if (!text.ends_with(')')) {
+    const bool closed = text.find(')') != std::string::npos;
+    line.fail(closed ? "there is text after \")\"" : "the line has no \")\" (a // begins a comment, even inside quotes)", bracketsAllowed);
+  }
+  if (text.size() < 3 || text.find(' ') == std::string::npos)
+    line.fail("a name and at least one value are needed", bracketsAllowed);
+  if (std::ranges::count(text, '"') % 2 != 0)
+    line.fail("the line has an odd number of quotes (\")", "Allowed: quotes in pairs");
+}
+
+void checkName(const Line& line, const std::string& name)
+{
+  if (name.empty())
+    line.fail("there is a blank or a quote before the name", "Allowed: the name right after \"(\"");
+  const std::size_t bad = name.find_first_of(".,:;!@#$%^&'()*+|<>?");
+  if (bad != std::string::npos)
+    line.fail("the name \"" + name + "\" contains \"" + name[bad] + "\"", "Allowed: names without . , : ; ! @ # $ % ^ & ' ( ) * + | < > ?");
+}
+
+ParameterEntry parseEntry(const Line& line)
+{
+  checkBrackets(line);
+  std::vector<Token> found = tokens(std::string_view(line.text).substr(1, line.text.size() - 2));
+  ParameterEntry entry{found.front().text, {}, line.number};
+  checkName(line, entry.name);
+  bool closed = false;
+  for (auto token = found.begin() + 1; token != found.end(); ++token) {
+    if (token->text.empty())
+      continue;
+    if (closed && !token->quoted && token->text.starts_with('('))
+      line.fail("two parameters share the line", bracketsAllowed);
+    closed = !token->quoted && token->text.ends_with(')');
+    entry.values.push_back(std::move(token->text));
+  }
+  const bool nothingQuoted = line.text.find('"') == std::string::npos;
+  if (entry.values.empty() && nothingQuoted)
+    line.fail("a name and at least one value are needed", bracketsAllowed);
+  return entry;
+}
+
+/// Elastix's preparation of a line; empty if nothing is left.
+std::string prepared(std::string_view raw)
+{
+  std::string text(raw.substr(0, raw.find("//")));
+  std::ranges::replace(text, '\t', ' ');
+  return std::string(trimmed(text));
+}
+
+/// Reads the lines of one text into a map.
+class Parser {
+public:
+  Parser(const std::string& name, std::vector<std::string>& notes) : map_(name), notes_(notes) {}
+
+  void read(std::string_view raw)
+  {
+    ++number_;
+    if (raw.ends_with('\r'))
+      raw.remove_suffix(1);
+    const Line line{map_.fileName(), number_, prepared(raw)};
+    checkBytes(raw);
+    if (!line.text.empty())
+      insert(line, parseEntry(line));
+  }
+
+  ParameterMap take() { return std::move(map_); }
+
+private:
+  void checkBytes(std::string_view raw) const
+  {
+    const Line line{map_.fileName(), number_, std::string(raw)};
+    if (number_ == 1 && raw.starts_with("\xEF\xBB\xBF")) {
+      const Line withoutMark{map_.fileName(), number_, std::string(raw.substr(3))};
+      withoutMark.fail("a byte order mark (UTF-8 BOM) stands before the first line, elastix refuses such a file",
+                       "Remove it: save the file as UTF-8 without BOM");
+    }
+    if (raw.find('\0') != std::string_view::npos || raw.starts_with("\xFF\xFE") || raw.starts_with("\xFE\xFF"))
+      line.fail("this is not plain text", "Allowed: ASCII or UTF-8 text");
+    if (raw.find('\r') != std::string_view::npos)
+      line.fail("a carriage return stands inside the line", "Allowed: lines that end in LF or CR LF");
+  }
+
+  void insert(const Line& line, ParameterEntry entry)
+  {
+    const auto [position, isNew] = positions_.try_emplace(entry.name, map_.entries().size());
+    if (isNew) {
+      map_.add(std::move(entry));
+      return;
+    }
+    const ParameterEntry& first = map_.entries()[position->second];
+    const std::string lines = "lines " + std::to_string(first.line) + " and " + std::to_string(line.number);
+    if (first.values != entry.values)
+      line.fail("\"" + entry.name + "\" is given twice with different values, on " + lines + "; line " + std::to_string(first.line)
+                  + " says " + printable(shownEntry(map_, first).substr(map_.where(first).size() + 2)),
+                "Allowed: one line for a parameter");
+    notes_.push_back(map_.where(entry) + ": (" + entry.name + "): given twice with the same value, on " + lines
+                     + "; elastix refuses such a file.");
+  }
+
+  ParameterMap map_;
+  std::vector<std::string>& notes_;
+  std::unordered_map<std::string, std::size_t> positions_;
+  std::size_t number_ = 0;
+};
+
+}
+
+ParameterMap parseParameterText(std::string_view text, const std::string& name, std::vector<std::string>& notes)
+{
+  Parser parser(name, notes);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    parser.read(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parser.take();
+}
+
+ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes)
+{
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    failUsage(path, "no such file", "Allowed: a parameter file (*.txt)");
+  if (std::filesystem::is_directory(path, ignored))
+    failUsage(path, "this is a folder", "Allowed: a parameter file (*.txt)");
+  if (!path.ends_with(".txt"))
+    failUsage(path, "the name does not end in .txt", "Allowed: a parameter file (*.txt)");
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    failUsage(path, "the file cannot be opened", "Allowed: a file that this user may read");
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (file.bad())
+    failUsage(path, "the file cannot be read to its end", "Allowed: a file that this user may read");
+  return parseParameterText(text, path, notes);
+}
+
+}

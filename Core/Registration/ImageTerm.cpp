@@ -1,0 +1,196 @@
+#include "Core/Registration/ImageTerm.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Registration/IntensityRange.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t mostPositionsKept = std::size_t(1) << 18;   // 44 bytes each; more are gathered again for the gradient
+
+const Parameter<double>& movingImageDerivativeScales()
+{
+  static const auto parameter = realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
+                                              "factors of the moving image's gradient, one an axis; given for all axes or none");
+  return parameter;
+}
+
+const Parameter<bool>& scaleGradientWithRespectToMovingImageOrientation()
+{
+  static const auto parameter = booleanParameter("ScaleGradientWithRespectToMovingImageOrientation", false, Arity::single,
+                                                 "MovingImageDerivativeScales are along the moving image's own axes");
+  return parameter;
+}
+
+const Parameter<bool>& useMultiThreadingForMetrics()
+{
+  static const auto parameter = booleanParameter("UseMultiThreadingForMetrics", true, Arity::single,
+                                                 "accepted; -threads decides, and results do not depend on it");
+  return parameter;
+}
+
+/// g -> R diag(scales) R^T g, R the moving image's direction or the identity; nothing if no scales are given.
+template <int D>
+std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const ImageGeometry<D>& moving)
+{
+  const std::vector<double> scales = parameters.all(movingImageDerivativeScales());
+  if (scales.empty())
+    return std::nullopt;
+  if (scales.size() < D)
+    parameters.fail(movingImageDerivativeScales().name, "fewer values than axes",
+                    "Allowed: " + std::to_string(D) + " factors, one an axis");
+  Matrix<D> scaling{};
+  for (int d = 0; d < D; ++d)
+    scaling[d][d] = scales[d];
+  if (!parameters.get(scaleGradientWithRespectToMovingImageOrientation()))
+    return scaling;
+  return multiply<D>(moving.direction, multiply<D>(scaling, transpose<D>(moving.direction)));
+}
+
+/// One thread's samples of a batch, where they are not kept.
+template <int D>
+ValidSampleArrays<D>& batchOfThisThread()
+{
+  thread_local ValidSampleArrays<D> arrays;
+  arrays.grow(batchCapacity);
+  return arrays;
+}
+
+}
+
+/// One evaluation.
+template <int D>
+struct ImageTerm<D>::Work {
+  const SampleSet<D>& samples;
+  const TransformChain<D>& chain;
+  StripePlan plan;
+  bool keeps;   // pass 1 gathers gradients too, and pass 2 reads what it kept
+};
+
+template <int D>
+ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> metric)
+    : parameters_(parameters), metric_(std::move(metric)), validSampleRule_(parameters)
+{}
+
+template <int D>
+void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
+{
+  level_ = level;
+  gather_.prepareForLevel(level, gradientMatrix<D>(parameters_, level.moving->geometry));
+  const IntensityRange fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
+  const IntensityRange moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
+  metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
+}
+
+template <int D>
+TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                                 std::span<double> gradient)
+{
+  const bool wantsGradient = !gradient.empty();
+  if (wantsGradient && !level_.interpolator->hasGradient())
+    throw Error(ExitCode::usage, parameters_.where("Interpolator")
+                                   + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
+                                     "Allowed: BSplineInterpolationOrder 1 to 5.");
+  const std::size_t positions = positionCount<D>(samples);
+  const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
+                  wantsGradient && positions <= mostPositionsKept};
+  const std::size_t stripes = work.plan.stripes;
+  if (work.keeps)
+    kept_.grow(stripes * work.plan.positionsPerStripe);
+
+  counts_.assign(stripes, {});
+  metric_->begin(stripes);
+  forEachChunk(context, stripes, [&](std::size_t stripe) { counts_[stripe] = accumulateStripe(work, stripe); });
+
+  TermValue result;
+  for (const SampleCount& count : counts_) {
+    result.asked += count.asked;
+    result.valid += count.valid;
+  }
+  validSampleRule_.check(level_.level, result.valid, result.asked);
+  result.value = metric_->finish(result.valid);
+
+  if (wantsGradient) {
+    stripedGradient_.begin(gradient, stripes);
+    forEachChunk(context, stripes, [&](std::size_t stripe) { pullBackStripe(work, stripe); });
+    stripedGradient_.sum(context, 1);
+  }
+  return result;
+}
+
+/// Pass 1: what the metric's statistics need.
+template <int D>
+SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)
+{
+  const std::size_t begin = work.plan.first(stripe), end = work.plan.last(stripe);
+  SampleCount total;
+  for (std::size_t first = begin; first < end; first += batchCapacity) {
+    const ValidSamples<D> out
+      = work.keeps ? kept_.at(begin + total.valid, true) : batchOfThisThread<D>().at(0, false);
+    const SampleCount count
+      = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, out);
+    metric_->accumulate(stripe, out.fixed, out.moving, count.valid);
+    total.asked += count.asked;
+    total.valid += count.valid;
+  }
+  return total;
+}
+
+/// Pass 2: slopes to the parameters' gradient.
+template <int D>
+void ImageTerm<D>::pullBackStripe(const Work& work, std::size_t stripe)
+{
+  const std::span<double> gradient = stripedGradient_.clearedStripe(stripe);
+  const std::size_t begin = work.plan.first(stripe), end = work.plan.last(stripe);
+  if (work.keeps) {
+    const std::size_t valid = counts_[stripe].valid;
+    for (std::size_t first = 0; first < valid; first += batchCapacity)
+      pullBackBatch(kept_.at(begin + first, true), std::min(batchCapacity, valid - first), work.chain, gradient);
+    return;
+  }
+  for (std::size_t first = begin; first < end; first += batchCapacity) {
+    const ValidSamples<D> batch = batchOfThisThread<D>().at(0, true);
+    const SampleCount count
+      = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, batch);
+    pullBackBatch(batch, count.valid, work.chain, gradient);
+  }
+}
+
+template <int D>
+void ImageTerm<D>::pullBackBatch(const ValidSamples<D>& batch, std::size_t count, const TransformChain<D>& chain,
+                                 std::span<double> gradient) const
+{
+  if (count == 0)
+    return;
+  float slopes[batchCapacity];
+  double covectors[D][batchCapacity];
+  metric_->slopes(batch.fixed, batch.moving, count, slopes);
+  ListSamples<D> points;
+  Covectors<D> covectorsOfAxes;
+  points.count = count;
+  for (int d = 0; d < D; ++d) {
+    for (std::size_t i = 0; i < count; ++i)
+      covectors[d][i] = static_cast<double>(slopes[i]) * batch.gradientPerMm[d][i];
+    points.pointMm[d] = batch.pointMm[d];
+    covectorsOfAxes[d] = covectors[d];
+  }
+  Context oneThread;
+  chain.transform->pullBack(oneThread, points, chain.parameters, covectorsOfAxes, gradient);
+}
+
+std::vector<ParameterInfo> imageTermParameters()
+{
+  std::vector<ParameterInfo> parameters = ValidSampleRule::parameters();
+  parameters.push_back(movingImageDerivativeScales());
+  parameters.push_back(scaleGradientWithRespectToMovingImageOrientation());
+  parameters.push_back(useMultiThreadingForMetrics());
+  return parameters;
+}
+
+template class ImageTerm<2>;
+template class ImageTerm<3>;
+
+}

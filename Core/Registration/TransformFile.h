@@ -1,0 +1,62 @@
+#pragma once
+
+#include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A block of a transform parameter file under a comment line ("Resampler specific").
+struct FileSection {
+  std::string heading;
+  std::vector<FileEntry> entries;
+};
+
+/// What TransformParameters.N.txt is to say.
+template <int D>
+struct TransformFileSource {
+  const TransformChain<D>* chain = nullptr;               // its last transform is written
+  std::string initialPath = "NoInitialTransform";         // as a reader is to find it
+  std::string itkPath;                                    // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
+  ImageGeometry<D> fixed;                                 // the output grid of who applies it
+  std::string fixedPixelType = "float", movingPixelType = "float";
+  bool useDirectionCosines = true;
+  std::vector<FileSection> sections;                      // ResampleInterpolator, Resampler
+};
+
+/// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same bits.
+/// `warnings` receives one line for each value with a character that 5.0.1 refuses.
+/// Throws Error(unwritableOutput) for numbers that are not finite and for texts that no such file can hold.
+template <int D>
+std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings);
+
+/// What a transform parameter file says.
+template <int D>
+struct TransformFileContent {
+  std::shared_ptr<const TransformChain<D>> chain;
+  ImageGeometry<D> output;                       // Index is folded into the origin
+  bool useDirectionCosines = true;
+  std::shared_ptr<const ParameterMap> map;       // for the settings of resampler and interpolator
+};
+
+/// Reads a transform parameter file with its chain of initial transforms. Paths in it are absolute, or relative to the working
+/// directory if they exist there, or else to the file's own folder. `warn` may be empty.
+/// Throws Error(unreadableInput): no such file, grammar, unknown transform, counts that differ, no Size, a cycle.
+template <int D>
+TransformFileContent<D> readTransformFile(const std::string& path, const Registry&, const Parameters::Warn& warn);
+
+/// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).
+template <int D>
+std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry&, const Parameters::Warn& warn);
+
+/// FixedImageDimension of a transform parameter file. Throws Error(unreadableInput) if it has none.
+std::size_t readTransformDimension(const std::string& path);
+
+/// Values of TransformParameters, for Transform::restore. Throws Error(unreadableInput) naming the file and both figures if their
+/// count is not `expected`, or not NumberOfParameters.
+std::vector<double> readTransformParameters(const Parameters& transformFile, std::size_t expected);
+
+}

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "Core/Compute/Parallel.h"
+#include "Core/Registration/Samples.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+/// Points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) into `points`.
+template <int D>
+void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first, std::size_t count,
+                     PointBatch<D>& points)
+{
+  std::size_t done = 0;
+  while (done < count) {
+    Vec<D> index{};
+    std::size_t rest = first + done;
+    for (int d = 0; d < D; ++d) {
+      index[d] = static_cast<double>(rest % size[d]);
+      rest /= size[d];
+    }
+    const double start = index[0];
+    index[0] = 0;
+    const Vec<D> rowMm = pointFromIndex(index);
+    const std::size_t length = std::min(count - done, size[0] - static_cast<std::size_t>(start));
+    for (int d = 0; d < D; ++d) {
+      double* mm = points.mm[d].data() + done;
+      const double stepMm = pointFromIndex.matrix[d][0];
+      for (std::size_t i = 0; i < length; ++i)
+        mm[i] = rowMm[d] + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i)));
+    }
+    done += length;
+  }
+  points.count = count;
+}
+
+/// Calls body(first, points) for every batch of consecutive voxels of a lattice, on the context's threads; `points` are the
+/// batch's own and may be overwritten. Which voxels share a batch depends on the size of the lattice alone.
+template <int D, class Body>
+void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, Body&& body)
+{
+  constexpr std::size_t batchesPerChunk = 16;
+  const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
+  forEachRange(context, lattice.voxelCount(), batchesPerChunk * batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> points;
+    for (std::size_t batch = first; batch < last; batch += batchCapacity) {
+      fillVoxelPoints<D>(lattice.size, pointFromIndex, batch, std::min(batchCapacity, last - batch), points);
+      body(batch, points);
+    }
+  });
+}
+
+}

@@ -1,0 +1,104 @@
+#include "Core/Registry/Registry.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Parameters/KnownElastixComponents.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace tessera {
+namespace {
+
+bool isCalled(const ComponentDescription& description, const std::string& name)
+{
+  return description.name == name || std::ranges::find(description.aliases, name) != description.aliases.end();
+}
+
+/// "FixedImagePyramid" -> "fixed image pyramid".
+std::string words(const std::string& role)
+{
+  std::string text;
+  for (const char c : role) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (upper && !text.empty())
+      text += ' ';
+    text += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return text;
+}
+
+/// `where` is a line of a parameter file, which shows the name already if it is the only one, or anything else.
+std::string subject(const std::string& where, const std::string& role, const std::string& name)
+{
+  const std::string given = "(" + role + " \"" + name + "\")";
+  if (where.ends_with(given))
+    return where;
+  const bool showsRole = where.find("(" + role + " ") != std::string::npos;
+  return where + ": " + (showsRole ? "\"" + name + "\"" : given);
+}
+
+}
+
+const ComponentDescription* Registry::find(const std::string& role, const std::string& name) const
+{
+  for (const auto& [key, description] : descriptions_)
+    if (key.first == role && isCalled(description, name))
+      return &description;
+  return nullptr;
+}
+
+const ComponentDescription& Registry::require(const std::string& role, const std::string& name, const std::string& where) const
+{
+  if (const ComponentDescription* found = find(role, name))
+    return *found;
+
+  std::vector<std::string> candidates;
+  std::string known;
+  for (const auto& [key, description] : descriptions_) {
+    if (key.first != role)
+      continue;
+    known += (known.empty() ? "" : ", ") + description.name;
+    candidates.push_back(description.name);
+    candidates.insert(candidates.end(), description.aliases.begin(), description.aliases.end());
+  }
+  const std::string wrong = isElastixComponent(role, name) ? "a " + words(role) + " of elastix that Tessera does not have."
+                                                           : "no such " + words(role) + "." + didYouMean(name, candidates);
+  throw Error(ExitCode::usage, subject(where, role, name) + ": " + wrong + " Known: " + (known.empty() ? "none" : known) + ".");
+}
+
+std::vector<const ComponentDescription*> Registry::all() const
+{
+  std::vector<const ComponentDescription*> found;
+  for (const auto& [key, description] : descriptions_)
+    found.push_back(&description);
+  return found;
+}
+
+void Registry::addErased(std::type_index role, const ComponentDescription& description, std::any factory)
+{
+  std::vector<std::string> names = description.aliases;
+  names.push_back(description.name);
+  for (const std::string& name : names) {
+    const ComponentDescription* other = find(description.role, name);
+    if (other && other->name != description.name)
+      throw std::logic_error("two components of role " + description.role + " are called " + name);
+  }
+  if (!factories_.try_emplace({role, description.name}, std::move(factory)).second)
+    throw std::logic_error(description.role + " " + description.name + " is registered twice");
+  descriptions_.try_emplace({description.role, description.name}, description);
+}
+
+const std::any& Registry::factory(std::type_index role, const std::string& roleName, const std::string& name,
+                                  const std::string& where) const
+{
+  const ComponentDescription& description = require(roleName, name, where);
+  const auto found = factories_.find({role, description.name});
+  if (found == factories_.end())
+    throw Error(ExitCode::usage, subject(where, roleName, name) + ": this " + words(roleName)
+                                   + " does not exist for images of this dimension. --describe " + description.name
+                                   + " says what it is for.");
+  return found->second;
+}
+
+}

@@ -1,0 +1,251 @@
+// The measuring hands of .test files: makes phantoms, and compares what programs wrote. Exits 1 where a comparison fails.
+#include "Core/Compute/Error.h"
+#include "Core/Image/ImageFile.h"
+#include "Core/Image/PointsFile.h"
+#include "Testing/Support/Phantom.h"
+
+#include <boost/program_options.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <set>
+
+namespace tessera::testing {
+namespace {
+
+namespace options = boost::program_options;
+using Given = options::variables_map;
+
+template <class T>
+std::vector<T> listOf(const Given& given, const std::string& name, std::size_t count, T otherwise)
+{
+  std::vector<T> values = given.count(name) ? given[name].as<std::vector<T>>() : std::vector<T>{};
+  while (values.size() < count)
+    values.push_back(values.empty() ? otherwise : values.back());
+  return values;
+}
+
+/// Blobs at --size, --spacing, turned if --oblique, moved by --shift-mm and turned by --turn-deg in the x-y plane about the centre:
+/// image(T(x)) = blobs(x). --invert swaps dark and bright, as another modality would.
+template <int D>
+void phantom(const Given& given, const std::string& file)
+{
+  const auto size = listOf<double>(given, "size", D, 64), spacing = listOf<double>(given, "spacing", D, 1),
+             shift = listOf<double>(given, "shift-mm", D, 0);
+  const double turn = listOf<double>(given, "turn-deg", 1, 0)[0] * 3.14159265358979323846 / 180;
+  Size<D> voxels;
+  Vec<D> spacingMm;
+  for (int d = 0; d < D; ++d) {
+    voxels[d] = static_cast<std::size_t>(size[d]);
+    spacingMm[d] = spacing[d];
+  }
+  ImageGeometry<D> geometry = given.count("oblique") ? obliqueGeometry<D>(voxels) : centredGeometry<D>(voxels, spacingMm);
+  if (given.count("spacing"))
+    geometry.spacingMm = spacingMm;
+
+  const auto blobs = scatteredBlobs<D>(geometry, 24, static_cast<std::uint64_t>(listOf<double>(given, "seed", 1, 1)[0]));
+  const Vec<D> center = geometry.centerMm();
+  const bool invert = given.count("invert");
+  Image<D> image = drawImage<D>(geometry, [&](const Vec<D>& moved) {
+    Vec<D> back;
+    for (int d = 0; d < D; ++d)
+      back[d] = moved[d] - shift[d] - center[d];
+    const double x = std::cos(turn) * back[0] + std::sin(turn) * back[1], y = -std::sin(turn) * back[0] + std::cos(turn) * back[1];
+    back[0] = x;
+    back[1] = y;
+    for (int d = 0; d < D; ++d)
+      back[d] += center[d];
+    const double value = sumOf(blobs, back);
+    return invert ? 500 / (1 + value / 100) : value;
+  });
+  addNoise<D>(image, listOf<double>(given, "noise", 1, 0)[0], 17);
+  writeImage<D>(file, image, PixelType::float32, false);
+}
+
+template <int D>
+void mask(const Given& given, const std::string& like, const std::string& file)
+{
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(like));
+  const double share = listOf<double>(given, "share", 1, 0.7)[0];
+  const AffineMap<D> indexFromPoint = geometry.indexFromPoint();
+  const Image<D> image = drawImage<D>(geometry, [&](const Vec<D>& point) {
+    const Vec<D> index = indexFromPoint(point);
+    double r2 = 0;
+    for (int d = 0; d < D; ++d) {
+      const double half = 0.5 * (static_cast<double>(geometry.size[d]) - 1);
+      r2 += (index[d] - half) * (index[d] - half) / (share * share * half * half);
+    }
+    return r2 <= 1 ? 1.0 : 0.0;
+  });
+  writeImage<D>(file, image, PixelType::uint8, false);
+}
+
+int verdict(bool good, const char* what, double found, double allowed)
+{
+  std::printf("%s: %.9g, allowed %.9g%s\n", what, found, allowed, good ? "" : "  <-- FAILS");
+  return good ? 0 : 1;
+}
+
+/// Largest difference of two images of any number of components, and the share of voxels beyond it with --share-beyond.
+template <int D>
+int imagesAgree(const Given& given, const std::string& first, const std::string& second)
+{
+  const VectorImage<D> a = readVectorImage<D>(first), b = readVectorImage<D>(second);
+  if (a.geometry.size != b.geometry.size || a.components != b.components) {
+    std::printf("%s and %s differ in size or components\n", first.c_str(), second.c_str());
+    return 1;
+  }
+  for (int d = 0; d < D; ++d) {
+    const double apart = std::abs(a.geometry.originMm[d] - b.geometry.originMm[d]) + std::abs(a.geometry.spacingMm[d] - b.geometry.spacingMm[d]);
+    if (!(apart < 1e-5))
+      return verdict(false, "geometry apart, mm", apart, 1e-5);
+  }
+  const double within = listOf<double>(given, "within", 1, 0)[0], allowedShare = listOf<double>(given, "share-beyond", 1, 0)[0];
+  double largest = 0;
+  std::size_t beyond = 0;
+  for (std::size_t i = 0; i < a.voxels.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(a.voxels[i]) - b.voxels[i]);
+    largest = std::max(largest, difference);
+    beyond += !(difference <= within);
+  }
+  const double share = static_cast<double>(beyond) / static_cast<double>(a.voxels.size());
+  std::printf("largest difference %.9g\n", largest);
+  return verdict(share <= allowedShare, "share of values beyond --within", share, allowedShare);
+}
+
+template <int D>
+int pointsAgree(const Given& given, const std::string& found, const std::string& truth)
+{
+  const auto a = readPoints<D>(found).values, b = readPoints<D>(truth).values;
+  if (a.size() != b.size() || a.empty()) {
+    std::printf("%zu and %zu points\n", a.size(), b.size());
+    return 1;
+  }
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    double squared = 0;
+    for (int d = 0; d < D; ++d)
+      squared += (a[i][d] - b[i][d]) * (a[i][d] - b[i][d]);
+    errors.push_back(std::sqrt(squared));
+  }
+  std::sort(errors.begin(), errors.end());
+  double mean = 0;
+  for (double e : errors)
+    mean += e / static_cast<double>(errors.size());
+  const double median = errors[errors.size() / 2];
+  std::printf("points %zu: mean %.6g median %.6g largest %.6g mm\n", errors.size(), mean, median, errors.back());
+  int failures = 0;
+  if (given.count("within"))
+    failures += verdict(errors.back() <= listOf<double>(given, "within", 1, 0)[0], "largest, mm", errors.back(), listOf<double>(given, "within", 1, 0)[0]);
+  if (given.count("mean"))
+    failures += verdict(mean <= listOf<double>(given, "mean", 1, 0)[0], "mean, mm", mean, listOf<double>(given, "mean", 1, 0)[0]);
+  if (given.count("median"))
+    failures += verdict(median <= listOf<double>(given, "median", 1, 0)[0], "median, mm", median, listOf<double>(given, "median", 1, 0)[0]);
+  return failures > 0;
+}
+
+/// Mean Dice over the labels that both images hold (without 0).
+template <int D>
+int dice(const Given& given, const std::string& first, const std::string& second)
+{
+  std::vector<std::string> notes;
+  const Image<D> a = readImage<D>(first, notes).image, b = readImage<D>(second, notes).image;
+  std::map<int, std::array<std::size_t, 3>> counts;
+  for (std::size_t i = 0; i < a.voxels.size(); ++i) {
+    const int p = static_cast<int>(std::lround(a.voxels[i])), q = static_cast<int>(std::lround(b.voxels.at(i)));
+    ++counts[p][0];
+    ++counts[q][1];
+    counts[p][2] += p == q;
+  }
+  double sum = 0, labels = 0;
+  for (const auto& [label, count] : counts)
+    if (label != 0 && count[0] && count[1]) {
+      sum += 2.0 * static_cast<double>(count[2]) / static_cast<double>(count[0] + count[1]);
+      ++labels;
+    }
+  const double atLeast = listOf<double>(given, "at-least", 1, 0)[0];
+  return verdict(sum / labels >= atLeast, "mean Dice", sum / labels, atLeast);
+}
+
+/// Points of a regular grid of an image's box, as a points file.
+template <int D>
+void gridPoints(const Given& given, const std::string& image)
+{
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(image));
+  const auto perAxis = static_cast<std::size_t>(listOf<double>(given, "per-axis", 1, 5)[0]);
+  const double margin = listOf<double>(given, "margin", 1, 0.2)[0];
+  Size<D> counts;
+  counts.fill(perAxis);
+  std::size_t total = 1;
+  for (int d = 0; d < D; ++d)
+    total *= perAxis;
+  std::printf("point\n%zu\n", total);
+  forEachIndex<D>(counts, [&](const Vec<D>& step, std::size_t) {
+    Vec<D> index;
+    for (int d = 0; d < D; ++d) {
+      const double last = static_cast<double>(geometry.size[d]) - 1;
+      index[d] = last * (margin + (1 - 2 * margin) * step[d] / std::max(1.0, static_cast<double>(perAxis) - 1));
+    }
+    const Vec<D> point = geometry.pointFromIndex()(index);
+    for (int d = 0; d < D; ++d)
+      std::printf("%.17g%c", point[d], d + 1 < D ? ' ' : '\n');
+  });
+}
+
+template <int D>
+int run(const std::string& verb, const std::vector<std::string>& files, const Given& given)
+{
+  if (verb == "phantom")
+    return phantom<D>(given, files.at(0)), 0;
+  if (verb == "mask")
+    return mask<D>(given, files.at(0), files.at(1)), 0;
+  if (verb == "grid-points")
+    return gridPoints<D>(given, files.at(0)), 0;
+  if (verb == "images-agree")
+    return imagesAgree<D>(given, files.at(0), files.at(1));
+  if (verb == "points-agree")
+    return pointsAgree<D>(given, files.at(0), files.at(1));
+  if (verb == "dice")
+    return dice<D>(given, files.at(0), files.at(1));
+  std::fprintf(stderr, "test-tool: %s: no such verb\n", verb.c_str());
+  return 2;
+}
+
+int main(int argc, char** argv)
+{
+  std::string verb;
+  std::vector<std::string> files;
+  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | "
+                                           "images-agree A B | points-agree FOUND TRUTH | dice A B");
+  auto add = description.add_options();
+  add("verb", options::value(&verb));
+  add("files", options::value(&files));
+  for (const char* flag : {"2d", "oblique", "invert"})
+    add(flag, "");
+  for (const char* list : {"size", "spacing", "shift-mm", "turn-deg", "noise", "seed", "share", "within", "share-beyond", "mean", "median",
+                           "at-least", "per-axis", "margin"})
+    add(list, options::value<std::vector<double>>()->multitoken());
+  options::positional_options_description places;
+  places.add("verb", 1).add("files", -1);
+  Given given;
+  const int style = options::command_line_style::unix_style & ~options::command_line_style::allow_short;
+  options::store(options::command_line_parser(argc, argv).options(description).positional(places).style(style).run(), given);
+  options::notify(given);
+  return given.count("2d") ? run<2>(verb, files, given) : run<3>(verb, files, given);
+}
+
+}
+}
+
+int main(int argc, char** argv)
+{
+  try {
+    return tessera::testing::main(argc, argv);
+  } catch (const std::exception& error) {
+    std::cerr << "test-tool: " << error.what() << "\n";
+    return 2;
+  }
+}

@@ -1,0 +1,173 @@
+// needs: Tools
+#include "Tools/Common/CommandLine.h"
+#include "Tools/Common/Process.h"
+
+#include "Core/Compute/Error.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace tessera {
+namespace {
+
+const std::vector<OptionGroup>& options()
+{
+  static const std::vector<OptionGroup> groups{{"Images",
+                                                {{"f", "FILE", "fixed", false, true},
+                                                 {"fMask", "FILE", "mask", false, true},
+                                                 {"p", "FILE", "parameters", true},
+                                                 {"out", "FOLDER", "output"},
+                                                 {"t0", "FILE", "initial"},
+                                                 {"check", "", "check only"}}},
+                                               commonOptions()};
+  return groups;
+}
+
+Arguments parse(const std::vector<std::string>& tokens)
+{
+  return parseCommandLine(options(), tokens);
+}
+
+std::string messageOf(const std::vector<std::string>& tokens)
+{
+  try {
+    parse(tokens);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::usage);
+    return error.what();
+  }
+  return "no error";
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(CommandLine, SingleAndDoubleDashesMeanTheSame)
+{
+  const Arguments single = parse({"-threads", "4", "-check"});
+  const Arguments twice = parse({"--threads", "4", "--check"});
+  const Arguments equals = parse({"--threads=4", "--check"});
+
+  for (const Arguments* arguments : {&single, &twice, &equals}) {
+    EXPECT_EQ(arguments->text("threads"), "4");
+    EXPECT_TRUE(arguments->has("check"));
+  }
+}
+
+TEST(CommandLine, RepeatedParameterFilesKeepTheirOrder)
+{
+  EXPECT_EQ(parse({"-p", "b.txt", "-out", "x", "-p", "a.txt"}).all("p"), (Texts{"b.txt", "a.txt"}));
+}
+
+TEST(CommandLine, IndexedImagesAreOrderedByIndex)
+{
+  const Arguments arguments = parse({"-f1", "b", "-f0", "a", "-f2", "c", "-fMask", "m"});
+
+  EXPECT_EQ(arguments.all("f"), (Texts{"a", "b", "c"}));
+  EXPECT_EQ(arguments.all("fMask"), (Texts{"m"}));
+  EXPECT_FALSE(arguments.has("t0"));
+}
+
+TEST(CommandLine, TwelveIndexedImagesAreOrderedAsNumbers)
+{
+  Texts tokens, expected;
+  for (int i = 0; i < 12; ++i) {
+    tokens.insert(tokens.end(), {"-f" + std::to_string(i), std::to_string(i)});
+    expected.push_back(std::to_string(i));
+  }
+
+  EXPECT_EQ(parse(tokens).all("f"), expected);
+}
+
+TEST(CommandLine, NamesThatDifferInOneLetterAreNotMixedUp)
+{
+  EXPECT_EQ(messageOf({"-fmask", "a"}), "command line: -fmask: no such option. Did you mean -fMask? --help lists all.");
+  EXPECT_EQ(messageOf({"-thread", "1"}), "command line: -thread: no such option. Did you mean -threads? --help lists all.");
+}
+
+TEST(CommandLine, AValueWithoutAnOptionIsRefused)
+{
+  EXPECT_EQ(messageOf({"fixed.nii"}), "command line: \"fixed.nii\": a value without an option. "
+                                      "Every value follows its option; --help lists them.");
+}
+
+TEST(CommandLine, AMissingValueIsRefused)
+{
+  EXPECT_EQ(messageOf({"-f", "a", "-threads"}), "command line: -threads: no value given. Allowed: -threads N.");
+  EXPECT_EQ(messageOf({"-f", "-p", "a"}), "command line: -f: no value given. Allowed: -f FILE.");
+}
+
+TEST(CommandLine, AValueMayStartWithADash)
+{
+  EXPECT_EQ(parse({"-f", "-odd-name.nii"}).text("f"), "-odd-name.nii");
+  EXPECT_EQ(parse({"-f", "--odd-name.nii"}).text("f"), "--odd-name.nii");
+}
+
+TEST(CommandLine, ASingleOptionGivenTwiceIsRefused)
+{
+  EXPECT_EQ(messageOf({"-out", "a", "-out", "b"}), "command line: -out: given more than once. Allowed: once.");
+  EXPECT_EQ(messageOf({"-f", "a", "-f0", "b"}), "command line: -f and -f0: the same image given twice. Allowed: one of them.");
+}
+
+TEST(CommandLine, AGapInIndicesIsRefused)
+{
+  EXPECT_EQ(messageOf({"-f0", "a", "-f2", "b"}), "command line: -f2: -f1 is missing. Indices run from 0 without a gap.");
+}
+
+TEST(CommandLine, HelpStartsWithTheExampleAndNamesEveryOption)
+{
+  const std::string text = helpText({"prog", "prog -f a.nii -out b", "Does a thing.", options(), exitCodesText()});
+
+  EXPECT_EQ(text.find("  prog -f a.nii -out b\n"), 0u);
+  for (const OptionGroup& group : options())
+    for (const Option& option : group.options)
+      EXPECT_NE(text.find("-" + option.name), std::string::npos) << option.name;
+  EXPECT_NE(text.find("Exit codes: 0 done"), std::string::npos);
+}
+
+TEST(CommandLine, NoLineOfHelpIsLongerThanATerminal)
+{
+  const std::string text = helpText({"prog", "prog", "Does a thing.",
+                                     {{"Group", {{"name", "VALUE", std::string("word ") + std::string(400, 'x').replace(100, 1, " ")
+                                                                      .replace(150, 1, " ").replace(200, 1, " ").replace(260, 1, " ")
+                                                                      .replace(320, 1, " ")}}}}, ""});
+  std::size_t start = 0;
+  for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1)
+    EXPECT_LE(end - start, 24u + 100u) << text.substr(start, end - start);   // a word of 100 cannot be broken
+}
+
+class ThreadCount : public testing::Test {
+protected:
+  void SetUp() override
+  {
+    unsetenv("SLURM_CPUS_PER_TASK");
+    unsetenv("OMP_NUM_THREADS");
+  }
+  void TearDown() override { SetUp(); }
+  std::string source;
+};
+
+TEST_F(ThreadCount, ComesFromTheOptionThenSlurmThenOpenMP)
+{
+  setenv("OMP_NUM_THREADS", "3,2", 1);
+  EXPECT_EQ(threadCount(parse({}), source), 3);
+  setenv("SLURM_CPUS_PER_TASK", "5", 1);
+  EXPECT_EQ(threadCount(parse({}), source), 5);
+  EXPECT_EQ(threadCount(parse({"-threads", "7"}), source), 7);
+  EXPECT_EQ(source, "-threads");
+}
+
+TEST_F(ThreadCount, IsTheProcessorsOfThisProcessOtherwise)
+{
+  EXPECT_GE(threadCount(parse({}), source), 1);
+  EXPECT_EQ(source, "processors of this process");
+}
+
+TEST_F(ThreadCount, MustBeAPositiveWholeNumber)
+{
+  for (const char* text : {"0", "-1", "abc", "2.5", "99999"})
+    EXPECT_THROW(threadCount(parse({"-threads", text}), source), Error) << text;
+}
+
+}
+}

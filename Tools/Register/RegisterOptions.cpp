@@ -1,0 +1,82 @@
+#include "Tools/Register/RegisterOptions.h"
+
+#include "Core/Compute/Error.h"
+#include "Tools/Common/Process.h"
+
+namespace tessera {
+namespace {
+
+void require(const Arguments& arguments, const std::string& name, const std::string& allowed)
+{
+  if (!arguments.has(name))
+    throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed + ".");
+}
+
+void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)
+{
+  if (masks > 1 && masks != images)
+    throw Error(ExitCode::usage, "command line: -" + option + ": " + std::to_string(masks) + " masks for " + std::to_string(images)
+                                   + " images. Allowed: none, one for all images, or one for each.");
+}
+
+}
+
+ProgramText registerText()
+{
+  return {
+    "tessera",
+    "tessera -f fixed.nii.gz -m moving.nii.gz -p Rigid.txt -p BSpline.txt -out results",
+    "Registers a moving image to a fixed one as elastix parameter files say. Options are those of elastix.",
+    {{"Images",
+      {{"f", "FILE", "fixed image, or a folder with one DICOM series; -f0, -f1, ... for several", false, true},
+       {"m", "FILE", "moving image; -m0, -m1, ...", false, true},
+       {"fMask", "FILE", "what is not zero in it may be sampled; -fMask0, ...", false, true},
+       {"mMask", "FILE", "what is not zero in it may be compared with; -mMask0, ...", false, true},
+       {"fp", "FILE", "points of the fixed image that correspond to those of -mp (.txt or .vtk)"},
+       {"mp", "FILE", "points of the moving image"}}},
+     {"Registration",
+      {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before", true},
+       {"t0", "FILE", "transform parameter file to start from"},
+       {"out", "FOLDER", "where results are written; made if it is missing"},
+       {"device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"}}},
+     {"Looking and checking",
+      {{"check", "", "check the files and parameters, register nothing"},
+       {"strict", "", "parameters that nobody reads are errors"},
+       {"list-components", "", "print what a parameter file can name"},
+       {"describe", "NAME", "print a component's parameters, their defaults and meaning"}}},
+     commonOptions()},
+    exitCodesText()};
+}
+
+RegisterOptions registerOptions(const Arguments& arguments)
+{
+  require(arguments, "p", "-p FILE, once for each stage");
+  require(arguments, "f", "-f FILE, or -f0 FILE -f1 FILE ...");
+  require(arguments, "m", "-m FILE, or -m0 FILE -m1 FILE ...");
+
+  RegisterOptions options;
+  options.checkOnly = arguments.has("check");
+  if (!options.checkOnly)
+    require(arguments, "out", "-out FOLDER");
+  options.fixed = arguments.all("f");
+  options.moving = arguments.all("m");
+  options.fixedMasks = arguments.all("fMask");
+  options.movingMasks = arguments.all("mMask");
+  options.parameterFiles = arguments.all("p");
+  options.outputFolder = arguments.text("out");
+  options.initialTransform = arguments.text("t0");
+  options.fixedPoints = arguments.text("fp");
+  options.movingPoints = arguments.text("mp");
+  options.device = arguments.text("device");
+  options.strict = arguments.has("strict");
+
+  checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());
+  checkMaskCount("mMask", options.movingMasks.size(), options.moving.size());
+  if (options.fixed.size() != options.moving.size() && options.fixed.size() != 1 && options.moving.size() != 1)
+    throw Error(ExitCode::usage, "command line: -f and -m: " + std::to_string(options.fixed.size()) + " fixed and "
+                                   + std::to_string(options.moving.size())
+                                   + " moving images. Allowed: as many of one as of the other, or one.");
+  return options;
+}
+
+}

@@ -1,0 +1,151 @@
+#include "Tools/Register/StageInputs.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/ImageFile.h"
+#include "Core/Image/PointFile.h"
+
+namespace tessera {
+namespace {
+
+template <class Read>
+auto readNamed(const std::string& option, const std::string& path, Read&& read)
+{
+  try {
+    return read();
+  } catch (Error& error) {
+    error.addContext("while reading " + option + " " + path);
+    throw;
+  }
+}
+
+std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths)
+{
+  std::vector<ImageHeader> headers;
+  for (const std::string& path : paths)
+    headers.push_back(readNamed(option, path, [&] { return readImageHeader(path); }));
+  return headers;
+}
+
+void checkDimension(const std::string& option, const std::vector<ImageHeader>& headers, const ImageHeader& first)
+{
+  for (const ImageHeader& header : headers)
+    if (header.dimension != first.dimension)
+      throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension " + std::to_string(header.dimension)
+                                     + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
+                                     + ". Allowed: images and masks of one dimension.");
+}
+
+/// The mask of an image, less the voxels that are not a number. On the image's grid if there are such voxels.
+template <int D>
+MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& finite)
+{
+  if (!finite || !mask)
+    return finite ? finite : mask;
+  std::vector<std::uint8_t> voxels = finite->voxels;
+  const AffineMap<D> pointFromIndex = finite->geometry.pointFromIndex();
+  for (std::size_t v = 0; v < voxels.size(); ++v) {
+    if (!voxels[v])
+      continue;
+    Vec<D> index;
+    std::size_t rest = v;
+    for (int d = 0; d < D; ++d) {
+      index[d] = static_cast<double>(rest % finite->geometry.size[d]);
+      rest /= finite->geometry.size[d];
+    }
+    voxels[v] = mask->contains(pointFromIndex(index));
+  }
+  return std::make_shared<Mask<D>>(finite->geometry, std::move(voxels));
+}
+
+template <int D>
+void loadSide(const std::string& option, const std::vector<std::string>& paths, const std::vector<std::string>& maskPaths,
+              std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
+{
+  for (const std::string& path : maskPaths)
+    masks.push_back(readNamed(option + "Mask", path, [&] { return std::make_shared<Mask<D>>(readMask<D>(path)); }));
+  std::vector<MaskPointer<D>> finite;
+  bool anyNotFinite = false;
+  for (const std::string& path : paths) {
+    std::vector<std::string> notes;
+    LoadedImage<D> loaded = readNamed(option, path, [&] { return readImage<D>(path, notes); });
+    for (const std::string& note : notes)
+      log.note(option + ": " + path + ": " + note);
+    if (loaded.nanVoxels > 0)
+      log.warning(option + ": " + path + ": " + std::to_string(loaded.nanVoxels)
+                  + " voxels are not a finite number; they count as outside the image.");
+    images.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
+    finite.push_back(loaded.finiteVoxels);
+    anyNotFinite = anyNotFinite || loaded.finiteVoxels;
+  }
+  if (!anyNotFinite)
+    return;
+  std::vector<MaskPointer<D>> combined;
+  for (std::size_t i = 0; i < images.size(); ++i)
+    combined.push_back(withoutVoxels<D>(masks.empty() ? nullptr : masks[masks.size() == 1 ? 0 : i], finite[i]));
+  masks = std::move(combined);
+}
+
+template <int D>
+PointPairs<D> loadPoints(const RegisterOptions& options, const LoadedInputs<D>& inputs)
+{
+  const auto read = [](const std::string& option, const std::string& path, const ImageGeometry<D>& grid) {
+    return readNamed(option, path, [&] { return pointsInMm<D>(readPoints<D>(path), grid); });
+  };
+  PointPairs<D> pairs{read("-fp", options.fixedPoints, inputs.fixed.front()->geometry),
+                      read("-mp", options.movingPoints, inputs.moving.front()->geometry)};
+  if (pairs.fixedMm.size() != pairs.movingMm.size())
+    throw Error(ExitCode::unreadableInput, "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and "
+                                             + std::to_string(pairs.movingMm.size())
+                                             + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
+  return pairs;
+}
+
+}
+
+InputHeaders readHeaders(const RegisterOptions& options)
+{
+  InputHeaders headers{headersOf("-f", options.fixed), headersOf("-m", options.moving), headersOf("-fMask", options.fixedMasks),
+                       headersOf("-mMask", options.movingMasks)};
+  const ImageHeader& first = headers.fixed.front();
+  if (first.dimension != 2 && first.dimension != 3)
+    throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension)
+                                   + ": registration in " + std::to_string(first.dimension) + "D is not built. Allowed: 2D and 3D images.");
+  checkDimension("-f", headers.fixed, first);
+  checkDimension("-m", headers.moving, first);
+  checkDimension("-fMask", headers.fixedMasks, first);
+  checkDimension("-mMask", headers.movingMasks, first);
+  return headers;
+}
+
+template <int D>
+LoadedInputs<D> loadInputs(const RegisterOptions& options, RunLog& log)
+{
+  LoadedInputs<D> inputs;
+  loadSide<D>("-f", options.fixed, options.fixedMasks, inputs.fixed, inputs.fixedMasks, log);
+  loadSide<D>("-m", options.moving, options.movingMasks, inputs.moving, inputs.movingMasks, log);
+  inputs.hasPoints = !options.fixedPoints.empty();
+  if (inputs.hasPoints)
+    inputs.points = loadPoints<D>(options, inputs);
+  return inputs;
+}
+
+template <int D>
+LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
+{
+  LoadedInputs<D> turned = inputs;
+  for (auto* images : {&turned.fixed, &turned.moving})
+    for (ImagePointer<D>& image : *images)
+      image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
+  for (auto* masks : {&turned.fixedMasks, &turned.movingMasks})
+    for (MaskPointer<D>& mask : *masks)
+      if (mask)
+        mask = std::make_shared<Mask<D>>(withIdentityDirection<D>(mask->geometry), mask->voxels);
+  return turned;
+}
+
+template LoadedInputs<2> loadInputs(const RegisterOptions&, RunLog&);
+template LoadedInputs<3> loadInputs(const RegisterOptions&, RunLog&);
+template LoadedInputs<2> withIdentityDirections(const LoadedInputs<2>&);
+template LoadedInputs<3> withIdentityDirections(const LoadedInputs<3>&);
+
+}

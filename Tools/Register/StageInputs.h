@@ -1,0 +1,37 @@
+#pragma once
+
+#include "Core/Image/ImageHeader.h"
+#include "Core/Registration/Registration.h"
+#include "Tools/Common/RunLog.h"
+#include "Tools/Register/RegisterOptions.h"
+
+namespace tessera {
+
+/// What the files of a command line say of themselves, before any voxel is read.
+struct InputHeaders {
+  std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks;
+
+  int dimension() const { return fixed.front().dimension; }
+};
+
+/// Throws Error naming the option and file: unreadable, or of another dimension than the first fixed image.
+InputHeaders readHeaders(const RegisterOptions&);
+
+/// Images and masks at full resolution, with the directions of their headers.
+template <int D>
+struct LoadedInputs {
+  std::vector<ImagePointer<D>> fixed, moving;
+  std::vector<MaskPointer<D>> fixedMasks, movingMasks;   // none, one, or one an image; may hold null
+  PointPairs<D> points;
+  bool hasPoints = false;
+};
+
+/// Reads everything. Voxels that are not a number become outside of their image's mask.
+template <int D>
+LoadedInputs<D> loadInputs(const RegisterOptions&, RunLog&);
+
+/// The same with all axes along the coordinates, as (UseDirectionCosines "false") wants it.
+template <int D>
+LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>&);
+
+}

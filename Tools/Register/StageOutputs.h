@@ -1,0 +1,67 @@
+#pragma once
+
+#include "Core/Registration/Resampler.h"
+#include "Core/Registry/Registry.h"
+#include "Tools/Register/StageSettings.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// ".R1", as files of a level are marked; ".R1.It0000012" for an iteration of it.
+std::string levelSuffix(std::size_t level);
+std::string iterationSuffix(std::size_t level, std::size_t iteration);
+
+/// What a stage's files have in common.
+template <int D>
+struct StageOutputContext {
+  Context context;
+  std::size_t stage = 0;
+  std::string folder;                      // as given, with a slash at its end
+  std::string initialTransform;            // path to name in transform files; empty: none
+  ImageGeometry<D> fixedGeometry;          // as the stage works on it
+  Matrix<D> writtenDirection;              // of files: the header's
+  ImagePointer<D> moving;
+  Parameters parameters;
+  StageSettings settings;
+};
+
+/// Writes the files of one stage.
+template <int D>
+class StageOutputs {
+public:
+  StageOutputs(const Registry&, StageOutputContext<D>);
+
+  /// Throws Error if the result images that the text asks for cannot be written. Returns warnings.
+  std::vector<std::string> check() const;
+
+  void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving);
+  void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
+  void writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>&);
+  /// What is asked for after the last level: transform files and the result image.
+  void writeFinal(const TransformChain<D>&);
+
+  /// Writes TransformParameters.<stage><suffix>.txt and returns its path.
+  std::string writeTransform(const std::string& suffix, const TransformChain<D>&);
+
+  /// Path of TransformParameters.<stage>.txt.
+  std::string transformPath() const { return pathOf("TransformParameters", "", "txt"); }
+  /// Every file written so far, in order.
+  const std::vector<std::string>& files() const { return files_; }
+
+private:
+  std::string pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const;
+  void writeResult(const std::string& suffix, const TransformChain<D>&);
+  void writeImageFile(const std::string& path, Image<D>);
+  void writeItkTransforms(const TransformChain<D>&);
+  std::vector<FileEntry> interpolatorEntries() const;
+
+  const Registry& registry_;
+  StageOutputContext<D> stage_;
+  std::unique_ptr<Resampler<D>> resampler_;
+  std::string interpolatorName_;
+  std::vector<std::string> files_;
+};
+
+}

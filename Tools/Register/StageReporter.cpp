@@ -1,0 +1,114 @@
+#include "Tools/Register/StageReporter.h"
+
+#include "Tools/Common/Signals.h"
+
+namespace tessera {
+namespace {
+
+std::string row(const std::vector<std::string>& cells)
+{
+  std::string text;
+  for (const std::string& cell : cells)
+    text += (text.empty() ? "" : "\t") + cell;
+  return text;
+}
+
+std::string valuesText(const FileEntry& entry)
+{
+  std::string text;
+  for (const std::string& value : entry.texts)
+    text += " " + value;
+  for (const double value : entry.numbers)
+    text += " " + decimals(value, 6);
+  return text;
+}
+
+}
+
+template <int D>
+StageReporter<D>::StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer, std::size_t levels,
+                                RunLog& log)
+    : outputs_(outputs), title_(title), optimizer_(optimizer), levels_(levels), log_(log)
+{}
+
+template <int D>
+void StageReporter<D>::pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                                     const std::vector<ImagePointer<D>>& moving)
+{
+  log_.info("\nResolution: " + std::to_string(level));
+  log_.progress(title_ + ", level " + std::to_string(level + 1) + " of " + std::to_string(levels_));
+  outputs_.writePyramidImages(level, fixed, moving);
+}
+
+template <int D>
+void StageReporter<D>::levelStarted(std::size_t, const std::vector<std::string>& header)
+{
+  header_ = header;
+  iterationTable_.clear();
+}
+
+template <int D>
+void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& record, const TransformChain<D>& chain)
+{
+  if (iterationTable_.empty()) {
+    iterationTable_ = row(header_) + "\n";
+    log_.info(row(header_));
+  }
+  const std::string cells = row(record.cells);
+  iterationTable_ += cells + "\n";
+  log_.info(cells);
+  log_.progress(title_ + ", level " + std::to_string(level + 1) + " of " + std::to_string(levels_) + ", iteration "
+                + std::to_string(record.iteration) + ", metric " + decimals(record.value, 6));
+  outputs_.writeAfterIteration(level, record.iteration, chain);
+}
+
+template <int D>
+void StageReporter<D>::levelFinished(const LevelSummary& summary, const TransformChain<D>& chain)
+{
+  const std::string level = std::to_string(summary.level);
+  log_.info("Time spent in resolution " + level + " (ITK initialization and iterating): " + decimals(summary.seconds, 3) + " s.");
+  log_.info("Stopping condition: " + summary.stopCondition);
+  if (!summary.settings.empty())
+    log_.info("Settings of " + optimizer_ + " in resolution " + level + ":");
+  for (const std::string& line : settingsLines({summary.settings}))
+    log_.info(line);
+  log_.info("");
+  outputs_.writeAfterLevel(summary.level, iterationTable_, chain);
+  finished_.assign(1, chain);
+  finishedLevel_ = summary.level;
+}
+
+template <int D>
+bool StageReporter<D>::stopAsked() const
+{
+  return caughtSignal() != 0;
+}
+
+template <int D>
+void StageReporter<D>::keepFinishedLevel()
+{
+  if (finished_.empty())
+    log_.info("Interrupted before the first level was finished: nothing is kept of this stage.");
+  else
+    log_.info("Interrupted: level " + std::to_string(finishedLevel_) + " is kept as "
+              + outputs_.writeTransform(levelSuffix(finishedLevel_), finished_.front()));
+}
+
+std::vector<std::string> settingsLines(const std::vector<std::vector<FileEntry>>& settingsOfLevels)
+{
+  std::vector<std::string> lines;
+  if (settingsOfLevels.empty())
+    return lines;
+  for (std::size_t i = 0; i < settingsOfLevels.front().size(); ++i) {
+    std::string line = "( " + settingsOfLevels.front()[i].name;
+    for (const std::vector<FileEntry>& settings : settingsOfLevels)
+      line += i < settings.size() ? valuesText(settings[i]) : "";
+    lines.push_back(line + " )");
+  }
+  return lines;
+}
+
+template class StageReporter<2>;
+template class StageReporter<3>;
+
+}

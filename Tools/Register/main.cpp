@@ -1,0 +1,46 @@
+#include "Components/RegisterComponents.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Register/ComponentPages.h"
+#include "Tools/Register/RegisterOptions.h"
+#include "Tools/Register/RegisterRun.h"
+
+#include <cstdio>
+
+using namespace tessera;
+
+namespace {
+
+int print(const std::string& text)
+{
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int run(int count, char** words, RunLog& log)
+{
+  const Arguments arguments = parseCommandLine(registerText().groups, std::vector<std::string>(words + 1, words + count));
+  if (count == 1 || arguments.has("help"))
+    return print(helpText(registerText()));
+  if (arguments.has("version"))
+    return print(versionText("tessera"));
+
+  Registry registry;
+  registerComponents(registry);
+  if (arguments.has("list-components"))
+    return print(componentList(registry));
+  if (arguments.has("describe"))
+    return print(componentPage(registry, arguments.text("describe")));
+
+  setVerbosity(arguments, log);
+  setPriority(arguments, log);
+  RegisterOptions options = registerOptions(arguments);
+  options.threads = threadCount(arguments, options.threadSource);
+  return runRegistration(registry, options, words[0], log);
+}
+
+}
+
+int main(int count, char** words)
+{
+  return runProgram([&](RunLog& log) { return run(count, words, log); });
+}
