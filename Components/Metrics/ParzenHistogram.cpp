@@ -62,14 +62,6 @@ const Parameter<std::int64_t>& movingKernelBSplineOrder()
   return p;
 }
 
-int readOrder(const Parameters& parameters, const Parameter<std::int64_t>& order, std::size_t level)
-{
-  const std::int64_t value = parameters.get(order, level);
-  if (value < 0 || value > 3)
-    parameters.fail(order.name, "no Parzen window of order " + std::to_string(value), "Allowed: 0, 1, 2 or 3");
-  return static_cast<int>(value);
-}
-
 int readBins(const Parameters& parameters, Parameter<std::int64_t> bins, std::size_t level, int order)
 {
   constexpr std::int64_t most = 4096;
@@ -98,8 +90,8 @@ ParzenAxis makeAxis(int bins, int order, int binsOfMargin, double lowest, double
 
 ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
 {
-  const int fixedOrder = readOrder(parameters, fixedKernelBSplineOrder(), level);
-  const int movingOrder = readOrder(parameters, movingKernelBSplineOrder(), level);
+  const int fixedOrder = static_cast<int>(parameters.get(fixedKernelBSplineOrder(), level));
+  const int movingOrder = static_cast<int>(parameters.get(movingKernelBSplineOrder(), level));
   const int fixedBins = readBins(parameters, numberOfFixedHistogramBins(), level, fixedOrder);
   const int movingBins = readBins(parameters, numberOfMovingHistogramBins(), level, movingOrder);
 

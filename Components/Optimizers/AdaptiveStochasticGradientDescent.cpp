@@ -20,9 +20,10 @@ Parameter<double> realAtLeastZero(const char* parameter, double defaultValue, co
 
 Parameter<double> maximumStepLengthRow()
 {
-  return realAtLeastZero("MaximumStepLength", std::numeric_limits<double>::quiet_NaN(), "mm",
-                         "largest displacement of a point in one step; MaximumStepLengthRatio times the mean in-plane spacing of both "
-                         "images if not given");
+  return realAtLeastZero(
+      "MaximumStepLength", std::numeric_limits<double>::quiet_NaN(), "mm",
+      "largest displacement of a point in one step; MaximumStepLengthRatio times the mean in-plane spacing of both "
+      "images if not given");
 }
 
 Parameter<bool> flag(const char* parameter, bool defaultValue, const char* meaning)
@@ -43,30 +44,33 @@ Parameter<double> manual(const char* parameter, double defaultValue, const char*
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(500);
   Parameter<std::int64_t> samplingAttempts = maximumNumberOfSamplingAttempts();
-  Parameter<bool> automatic = flag("AutomaticParameterEstimation", true, "estimate SP_a, SP_alpha and the sigmoid at each level's start");
-  Parameter<bool> adaptive = flag("UseAdaptiveStepSizes", true, "let the time of the step sizes follow the gradients; off with "
-                                                                "UseRandomSampleRegion and automatic estimation");
+  Parameter<bool> automatic =
+      flag("AutomaticParameterEstimation", true, "estimate SP_a, SP_alpha and the sigmoid at each level's start");
+  Parameter<bool> adaptive = flag("UseAdaptiveStepSizes", true,
+                                  "let the time of the step sizes follow the gradients; off with "
+                                  "UseRandomSampleRegion and automatic estimation");
   Parameter<bool> cruz = flag("UseCruzAcceleration", true, "old name of UseAdaptiveStepSizes");
   Parameter<bool> constantStep = flag("UseConstantStep", false, "steps of size SP_a throughout");
   Parameter<double> A = realAtLeastZero("SP_A", 20, "", "step size a / (A + t + 1)^alpha: A");
   Parameter<double> initialTime = realAtLeastZero("SigmoidInitialTime", 0, "", "time t at the level's start");
 
-  Parameter<std::string> method
-    = textParameter("ASGDParameterEstimationMethod", "Original", Arity::single, "how automatic parameters are found",
+  Parameter<std::string> method =
+      textParameter("ASGDParameterEstimationMethod", "Original", Arity::single, "how automatic parameters are found",
                     {"Original", "OriginalButSigmoidToDefault", "DisplacementDistribution"});
   Parameter<double> maximumStepLength = maximumStepLengthRow();
-  Parameter<double> maximumStepRatio = realAtLeastZero("MaximumStepLengthRatio", 1, "", "MaximumStepLength in mean in-plane spacings");
-  Parameter<std::int64_t> gradientMeasurements
-    = count("NumberOfGradientMeasurements", 0, 0, "positions at which gradients are measured; 0: as many as needed");
-  Parameter<std::int64_t> jacobianMeasurements
-    = count("NumberOfJacobianMeasurements", 0, 0, "samples for statistics of the Jacobian; 0: the larger of 1000 and the parameters");
-  Parameter<std::int64_t> exactGradientSamples
-    = count("NumberOfSamplesForExactGradient", 100000, 1, "samples of the gradients that count as exact");
+  Parameter<double> maximumStepRatio =
+      realAtLeastZero("MaximumStepLengthRatio", 1, "", "MaximumStepLength in mean in-plane spacings");
+  Parameter<std::int64_t> gradientMeasurements =
+      count("NumberOfGradientMeasurements", 0, 0, "positions at which gradients are measured; 0: as many as needed");
+  Parameter<std::int64_t> jacobianMeasurements = count(
+      "NumberOfJacobianMeasurements", 0, 0, "samples for statistics of the Jacobian; 0: the larger of 1000 and the parameters");
+  Parameter<std::int64_t> exactGradientSamples =
+      count("NumberOfSamplesForExactGradient", 100000, 1, "samples of the gradients that count as exact");
   Parameter<double> sigmoidScaleFactor = realAtLeastZero("SigmoidScaleFactor", 0.1, "", "width of the automatic sigmoid");
-  Parameter<bool> noiseCompensation = booleanParameter(
-    "NoiseCompensation", true, Arity::single, "DisplacementDistribution: shorten steps by the noise of sampled gradients");
-  Parameter<std::string> displacementMethod
-    = textParameter("MaximumDisplacementEstimationMethod", "2sigma", Arity::single,
+  Parameter<bool> noiseCompensation = booleanParameter("NoiseCompensation", true, Arity::single,
+                                                       "DisplacementDistribution: shorten steps by the noise of sampled gradients");
+  Parameter<std::string> displacementMethod =
+      textParameter("MaximumDisplacementEstimationMethod", "2sigma", Arity::single,
                     "DisplacementDistribution: which displacement may reach MaximumStepLength", {"2sigma", "95percentile"});
 
   Parameter<double> a = manual("SP_a", 400, "step size a / (A + t + 1)^alpha: a, if not automatic");
@@ -75,10 +79,10 @@ struct Rows {
   Parameter<double> sigmoidMinimum = manual("SigmoidMin", -0.8, "smallest step of the time, below 0, if not automatic");
   Parameter<double> sigmoidScale = manual("SigmoidScale", 1e-8, "width of the sigmoid, above 0, if not automatic");
 
-  Parameter<std::int64_t> bandSize
-    = count("MaxBandCovSize", 192, 1, "elastix stores the covariance of Jacobians in so many bands; no effect on results");
-  Parameter<std::int64_t> bandSamples
-    = count("NumberOfBandStructureSamples", 10, 1, "elastix looks for those bands in so many samples; no effect on results");
+  Parameter<std::int64_t> bandSize =
+      count("MaxBandCovSize", 192, 1, "elastix stores the covariance of Jacobians in so many bands; no effect on results");
+  Parameter<std::int64_t> bandSamples =
+      count("NumberOfBandStructureSamples", 10, 1, "elastix looks for those bands in so many samples; no effect on results");
   Parameter<bool> progress = flag("ShowProgressPercentage", false, "no effect on results: progress of the estimation is not shown");
 };
 
@@ -91,9 +95,10 @@ const Rows& rows()
 StepSizes readGivenSteps(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
-  const StepSizes given{parameters.get(r.a, level),
-                        parameters.get(r.alpha, level),
-                        {parameters.get(r.sigmoidMaximum, level), parameters.get(r.sigmoidMinimum, level), parameters.get(r.sigmoidScale, level)}};
+  const StepSizes given{
+      parameters.get(r.a, level),
+      parameters.get(r.alpha, level),
+      {parameters.get(r.sigmoidMaximum, level), parameters.get(r.sigmoidMinimum, level), parameters.get(r.sigmoidScale, level)}};
   if (!(given.sigmoid.maximum > 0))
     parameters.fail(r.sigmoidMaximum.name, "the sigmoid of the time must rise above 0", "Allowed: a number above 0");
   if (!(given.sigmoid.minimum < 0))
@@ -106,9 +111,10 @@ StepSizes readGivenSteps(const Parameters& parameters, std::size_t level)
 StepSizeSettings readEstimation(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
-  const auto chosen = std::find(r.method.choices.begin(), r.method.choices.end(), parameters.get(r.method)) - r.method.choices.begin();
+  const auto chosen =
+      std::find(r.method.choices.begin(), r.method.choices.end(), parameters.get(r.method)) - r.method.choices.begin();
   StepSizeSettings settings;
-  settings.method = static_cast<StepSizeMethod>(chosen);   // in the order of the choices
+  settings.method = static_cast<StepSizeMethod>(chosen); // in the order of the choices
   settings.A = parameters.get(r.A, level);
   settings.gradientMeasurements = static_cast<std::size_t>(parameters.get(r.gradientMeasurements, level));
   settings.jacobianMeasurements = static_cast<std::size_t>(parameters.get(r.jacobianMeasurements, level));
@@ -135,18 +141,41 @@ const ComponentDescription& AdaptiveStochasticGradientDescent::description()
 {
   const Rows& r = rows();
   static const ComponentDescription description{
-    Optimizer::roleName,
-    name,
-    {},
-    "stochastic gradient descent with adaptive, automatically estimated step sizes (Klein et al., IJCV 2009)",
-    {r.iterations, r.samplingAttempts, stageparameters::newSamplesEveryIteration(), r.automatic, r.adaptive, r.cruz, r.constantStep, r.A,
-     r.initialTime, r.method, r.maximumStepLength, r.maximumStepRatio, r.gradientMeasurements, r.jacobianMeasurements,
-     r.exactGradientSamples, r.sigmoidScaleFactor, r.noiseCompensation, r.displacementMethod, r.a, r.alpha, r.sigmoidMaximum,
-     r.sigmoidMinimum, r.sigmoidScale, r.bandSize, r.bandSamples, r.progress}};
+      Optimizer::roleName,
+      name,
+      {},
+      "stochastic gradient descent with adaptive, automatically estimated step sizes (Klein et al., IJCV 2009)",
+      {r.iterations,
+       r.samplingAttempts,
+       stageparameters::newSamplesEveryIteration(),
+       r.automatic,
+       r.adaptive,
+       r.cruz,
+       r.constantStep,
+       r.A,
+       r.initialTime,
+       r.method,
+       r.maximumStepLength,
+       r.maximumStepRatio,
+       r.gradientMeasurements,
+       r.jacobianMeasurements,
+       r.exactGradientSamples,
+       r.sigmoidScaleFactor,
+       r.noiseCompensation,
+       r.displacementMethod,
+       r.a,
+       r.alpha,
+       r.sigmoidMaximum,
+       r.sigmoidMinimum,
+       r.sigmoidScale,
+       r.bandSize,
+       r.bandSamples,
+       r.progress}};
   return description;
 }
 
-AdaptiveStochasticGradientDescent::Level AdaptiveStochasticGradientDescent::readLevel(const Parameters& parameters, std::size_t level)
+AdaptiveStochasticGradientDescent::Level AdaptiveStochasticGradientDescent::readLevel(const Parameters& parameters,
+                                                                                      std::size_t level)
 {
   const Rows& r = rows();
   Level settings;

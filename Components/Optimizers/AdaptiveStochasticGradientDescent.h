@@ -26,9 +26,9 @@ private:
     std::int64_t iterations = 0, samplingAttempts = 0;
     bool automatic = true, adaptive = true, constantStep = false;
     double initialTime = 0;
-    StepSizes given;                      // if not automatic
-    StepSizeSettings estimation;          // if automatic
-    std::optional<double> maximumStepMm;  // if given; otherwise the ratio times the images' spacing
+    StepSizes given;                     // if not automatic
+    StepSizeSettings estimation;         // if automatic
+    std::optional<double> maximumStepMm; // if given; otherwise the ratio times the images' spacing
     double maximumStepRatio = 1;
   };
 

@@ -49,8 +49,8 @@ void requireFinite(const std::string& optimizer, std::size_t level, std::size_t 
     return;
   throw Error(ExitCode::registrationFailed,
               optimizer + ": level " + std::to_string(level) + ", iteration " + std::to_string(iteration) + ": the cost is "
-                + std::to_string(value) + " and the norm of its gradient " + std::to_string(gradientNorm)
-                + ": the registration diverged. Allowed are finite numbers; smaller steps or a closer start may help.");
+                  + std::to_string(value) + " and the norm of its gradient " + std::to_string(gradientNorm)
+                  + ": the registration diverged. Allowed are finite numbers; smaller steps or a closer start may help.");
 }
 
 OptimizerReport reportOfNoIteration(CostFunction& cost, std::span<const double> position)

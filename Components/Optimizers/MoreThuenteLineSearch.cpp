@@ -11,8 +11,8 @@ namespace {
 
 constexpr double minimumStep = 1e-20, maximumStep = 1e20;
 constexpr double intervalTolerance = std::numeric_limits<double>::epsilon();
-constexpr double extrapolation = 4;       // without a bracket, a step may grow so many times its last growth
-constexpr double shrinkage = 0.66;        // an interval must shrink by this factor in two iterations
+constexpr double extrapolation = 4; // without a bracket, a step may grow so many times its last growth
+constexpr double shrinkage = 0.66;  // an interval must shrink by this factor in two iterations
 
 /// Interval of uncertainty: its best end, its other end, and the trial in it.
 struct Interval {
@@ -65,7 +65,8 @@ double farther(double reference, double a, double b)
   return std::abs(a - reference) > std::abs(b - reference) ? a : b;
 }
 
-/// Next trial when value and slope both fall towards the trial and the slope flattens: the cubic counts only if its minimum lies beyond.
+/// Next trial when value and slope both fall towards the trial and the slope flattens: the cubic counts only if its minimum lies
+/// beyond.
 double trialBeyond(const Interval& interval, const LinePoint& trial, double lower, double upper)
 {
   double root = 0;
@@ -82,11 +83,12 @@ bool updateInterval(Interval& interval, const LinePoint& trial, double lower, do
 {
   const LinePoint& best = interval.best;
   const auto [low, high] = std::minmax(best.step, interval.other.step);
-  if ((interval.bracketed && (trial.step <= low || trial.step >= high)) || best.slope * (trial.step - best.step) >= 0 || upper < lower)
+  if ((interval.bracketed && (trial.step <= low || trial.step >= high)) || best.slope * (trial.step - best.step) >= 0
+      || upper < lower)
     return false;
 
   const bool slopesOppose = trial.slope * std::copysign(1.0, best.slope) < 0;
-  bool bound = false;   // keep the next trial away from the other end
+  bool bound = false; // keep the next trial away from the other end
   double next = 0;
   if (trial.value > best.value) {
     const double cubic = cubicMinimiser(best, trial), quadratic = quadraticMinimiser(best, trial);
@@ -148,7 +150,7 @@ public:
     }
     step_ = std::clamp(step_, minimumStep, maximumStep);
     if (outsideBracket() || iteration + 1 >= settings_.maximumIterations || contradicted_ || intervalIsTooSmall())
-      step_ = interval_.best.step;   // the search ends here: end at the best point
+      step_ = interval_.best.step; // the search ends here: end at the best point
     return step_;
   }
 
@@ -181,9 +183,11 @@ public:
     if (state.sufficientDecrease && state.point.slope >= start_.slope * tolerance)
       firstStage_ = false;
     if (firstStage_ && state.point.value <= interval_.best.value && !state.sufficientDecrease) {
-      Interval auxiliary{lessDecrease(interval_.best, decreaseSlope_), lessDecrease(interval_.other, decreaseSlope_), interval_.bracketed};
+      Interval auxiliary{lessDecrease(interval_.best, decreaseSlope_), lessDecrease(interval_.other, decreaseSlope_),
+                         interval_.bracketed};
       contradicted_ = !updateInterval(auxiliary, lessDecrease(state.point, decreaseSlope_), lower_, upper_, step_);
-      interval_ = {lessDecrease(auxiliary.best, -decreaseSlope_), lessDecrease(auxiliary.other, -decreaseSlope_), auxiliary.bracketed};
+      interval_ = {lessDecrease(auxiliary.best, -decreaseSlope_), lessDecrease(auxiliary.other, -decreaseSlope_),
+                   auxiliary.bracketed};
     } else {
       contradicted_ = !updateInterval(interval_, state.point, lower_, upper_, step_);
     }
@@ -214,18 +218,26 @@ private:
 const char* nameOf(LineSearchStop stop)
 {
   switch (stop) {
-    case LineSearchStop::wolfeSatisfied: return "WolfeSatisfied";
-    case LineSearchStop::maximumIterations: return "MaxNrIterations";
-    case LineSearchStop::stepTooSmall: return "StepTooSmall";
-    case LineSearchStop::stepTooLarge: return "StepTooLarge";
-    case LineSearchStop::intervalTooSmall: return "IntervalTooSmall";
-    case LineSearchStop::roundingError: return "RoundingError";
-    case LineSearchStop::ascentDirection: return "AscentSearchDir";
+  case LineSearchStop::wolfeSatisfied:
+    return "WolfeSatisfied";
+  case LineSearchStop::maximumIterations:
+    return "MaxNrIterations";
+  case LineSearchStop::stepTooSmall:
+    return "StepTooSmall";
+  case LineSearchStop::stepTooLarge:
+    return "StepTooLarge";
+  case LineSearchStop::intervalTooSmall:
+    return "IntervalTooSmall";
+  case LineSearchStop::roundingError:
+    return "RoundingError";
+  case LineSearchStop::ascentDirection:
+    return "AscentSearchDir";
   }
   return "";
 }
 
-LineSearchState searchLine(const LineSearchSettings& settings, const LinePoint& start, const std::function<LinePoint(double step)>& evaluate,
+LineSearchState searchLine(const LineSearchSettings& settings, const LinePoint& start,
+                           const std::function<LinePoint(double step)>& evaluate,
                            const std::function<void(const LineSearchState&)>& watch)
 {
   LineSearchState state;

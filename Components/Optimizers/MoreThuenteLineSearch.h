@@ -12,20 +12,28 @@ struct LinePoint {
 
 struct LineSearchSettings {
   double firstStep = 1;
-  double valueTolerance = 1e-4, gradientTolerance = 0.9;   // of the strong Wolfe conditions
-  std::size_t maximumIterations = 20;                      // evaluations
+  double valueTolerance = 1e-4, gradientTolerance = 0.9; // of the strong Wolfe conditions
+  std::size_t maximumIterations = 20;                    // evaluations
 };
 
-enum class LineSearchStop { wolfeSatisfied, maximumIterations, stepTooSmall, stepTooLarge, intervalTooSmall, roundingError, ascentDirection };
+enum class LineSearchStop {
+  wolfeSatisfied,
+  maximumIterations,
+  stepTooSmall,
+  stepTooLarge,
+  intervalTooSmall,
+  roundingError,
+  ascentDirection
+};
 
 /// elastix's word for the iteration table.
 const char* nameOf(LineSearchStop);
 
 struct LineSearchState {
-  LinePoint point;               // last evaluated
-  std::size_t iteration = 0;     // counts evaluations from 0
+  LinePoint point;           // last evaluated
+  std::size_t iteration = 0; // counts evaluations from 0
   bool sufficientDecrease = false, curvature = false;
-  LineSearchStop stop = LineSearchStop::ascentDirection;   // valid when the search has ended
+  LineSearchStop stop = LineSearchStop::ascentDirection; // valid when the search has ended
 };
 
 /// Searches a step that satisfies the strong Wolfe conditions (More and Thuente, "Line search algorithms with guaranteed

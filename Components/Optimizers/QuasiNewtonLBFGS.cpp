@@ -30,16 +30,17 @@ struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
   Parameter<std::int64_t> lineIterations = countRow("MaximumNumberOfLineSearchIterations", 20, 1, "evaluations of one line search");
   Parameter<double> stepLength = realRow("StepLength", 1, "first step of a line search, in lengths of the search direction");
-  Parameter<double> valueTolerance = realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
-  Parameter<double> gradientTolerance
-    = realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
-  Parameter<double> gradientMagnitude
-    = realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
+  Parameter<double> valueTolerance =
+      realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
+  Parameter<double> gradientTolerance =
+      realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
+  Parameter<double> gradientMagnitude =
+      realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
   Parameter<std::int64_t> memory = countRow("LBFGSUpdateAccuracy", 5, 0, "number of past steps that shape the search direction");
-  Parameter<bool> stopIfWolfe
-    = booleanParameter("StopIfWolfeNotSatisfied", true, Arity::perLevel, "stop when a line search fails the Wolfe conditions");
-  Parameter<bool> lineRows
-    = booleanParameter("GenerateLineSearchIterations", false, Arity::single, "a row of the iteration table for each line search step");
+  Parameter<bool> stopIfWolfe =
+      booleanParameter("StopIfWolfeNotSatisfied", true, Arity::perLevel, "stop when a line search fails the Wolfe conditions");
+  Parameter<bool> lineRows = booleanParameter("GenerateLineSearchIterations", false, Arity::single,
+                                              "a row of the iteration table for each line search step");
 };
 
 const Rows& rows()
@@ -58,13 +59,13 @@ std::string trueOrFalse(bool value)
 const ComponentDescription& QuasiNewtonLBFGS::description()
 {
   const Rows& r = rows();
-  static const ComponentDescription description{
-    Optimizer::roleName,
-    name,
-    {},
-    "limited memory quasi-Newton method with More and Thuente's line search",
-    {r.iterations, r.lineIterations, r.stepLength, r.valueTolerance, r.gradientTolerance, r.gradientMagnitude, r.memory, r.stopIfWolfe,
-     r.lineRows, stageparameters::newSamplesEveryIteration()}};
+  static const ComponentDescription description{Optimizer::roleName,
+                                                name,
+                                                {},
+                                                "limited memory quasi-Newton method with More and Thuente's line search",
+                                                {r.iterations, r.lineIterations, r.stepLength, r.valueTolerance,
+                                                 r.gradientTolerance, r.gradientMagnitude, r.memory, r.stopIfWolfe, r.lineRows,
+                                                 stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
@@ -77,8 +78,8 @@ QuasiNewtonLBFGS::Level QuasiNewtonLBFGS::readLevel(const Parameters& parameters
   settings.gradientMagnitudeTolerance = parameters.get(r.gradientMagnitude, level);
   settings.stopIfWolfeNotSatisfied = parameters.get(r.stopIfWolfe, level);
   settings.rowsOfLineSearch = parameters.get(r.lineRows);
-  settings.line = {parameters.get(r.stepLength, level), parameters.get(r.valueTolerance, level), parameters.get(r.gradientTolerance, level),
-                   static_cast<std::size_t>(parameters.get(r.lineIterations, level))};
+  settings.line = {parameters.get(r.stepLength, level), parameters.get(r.valueTolerance, level),
+                   parameters.get(r.gradientTolerance, level), static_cast<std::size_t>(parameters.get(r.lineIterations, level))};
   if (settings.line.gradientTolerance < settings.line.valueTolerance)
     parameters.fail(r.gradientTolerance.name, "no step could satisfy both Wolfe conditions",
                     "Allowed: at least LineSearchValueTolerance, here " + std::to_string(settings.line.valueTolerance));
@@ -93,7 +94,7 @@ QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
 
 std::vector<std::string> QuasiNewtonLBFGS::columns() const
 {
-  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient",   // numbers
+  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient", // numbers
           "1a:SrchDirNr", "1b:LineItNr",     "5:Phase",          "6a:Wolfe1",      "6b:Wolfe2", "7:LinSrchStopCondition"};
 }
 
@@ -104,7 +105,8 @@ public:
       : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position), sink_(sink),
         gradient_(context_, position.size()), direction_(context_, position.size()), trial_(context_, position.size()),
         trialGradient_(context_, position.size())
-  {}
+  {
+  }
 
   OptimizerReport minimize()
   {
@@ -130,7 +132,7 @@ public:
 private:
   struct PastStep {
     Buffer<double> step, gradientChange;
-    double inverseProduct = 0;   // 1 / (step . gradientChange)
+    double inverseProduct = 0; // 1 / (step . gradientChange)
   };
 
   void evaluate()
@@ -222,7 +224,7 @@ private:
     if (settings_.memory == 0)
       return;
     if (past_.size() == settings_.memory) {
-      past_.push_back(std::move(past_.front()));   // reuse the oldest one's vectors
+      past_.push_back(std::move(past_.front())); // reuse the oldest one's vectors
       past_.pop_front();
     } else {
       past_.push_back({Buffer<double>(context_, position_.size()), Buffer<double>(context_, position_.size()), 0});
@@ -247,7 +249,8 @@ private:
     sink_({rowCount_++,
            state.point.value,
            {state.point.step, norm(context_, shown.span()), directionNorm_, state.point.slope},
-           {std::to_string(report_.iterations), lineIteration, phase, trueOrFalse(state.sufficientDecrease), trueOrFalse(state.curvature), stop}},
+           {std::to_string(report_.iterations), lineIteration, phase, trueOrFalse(state.sufficientDecrease),
+            trueOrFalse(state.curvature), stop}},
           position_.span());
   }
 
@@ -258,14 +261,15 @@ private:
   Buffer<double>& position_;
   const IterationSink& sink_;
   Buffer<double> gradient_, direction_, trial_, trialGradient_;
-  std::deque<PastStep> past_;   // oldest first
+  std::deque<PastStep> past_; // oldest first
   LineSearchState line_;
   double directionNorm_ = 0;
   std::size_t rowCount_ = 0;
   OptimizerReport report_;
 };
 
-OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position, const IterationSink& sink)
+OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,
+                                           const IterationSink& sink)
 {
   const Level& settings = levels_.at(level);
   if (settings.iterations == 0)

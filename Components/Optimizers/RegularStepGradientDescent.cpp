@@ -17,14 +17,13 @@ Parameter<double> halvingPerLevel(const char* name, const char* meaning)
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(500);
-  Parameter<double> minimumGradientMagnitude
-    = realParameter("MinimumGradientMagnitude", 1e-8, Arity::perLevel, "", "stop below this norm of gradient / scales");
-  Parameter<double> maximumStepLength
-    = halvingPerLevel("MaximumStepLength", "length of the first step; 16 / 2^level if not given");
-  Parameter<double> minimumStepLength
-    = halvingPerLevel("MinimumStepLength", "stop when steps become shorter; 0.5 / 2^level if not given");
-  Parameter<double> relaxationFactor
-    = realParameter("RelaxationFactor", 0.5, Arity::perLevel, "", "factor on the step length when the direction turns back, in [0, 1)");
+  Parameter<double> minimumGradientMagnitude =
+      realParameter("MinimumGradientMagnitude", 1e-8, Arity::perLevel, "", "stop below this norm of gradient / scales");
+  Parameter<double> maximumStepLength = halvingPerLevel("MaximumStepLength", "length of the first step; 16 / 2^level if not given");
+  Parameter<double> minimumStepLength =
+      halvingPerLevel("MinimumStepLength", "stop when steps become shorter; 0.5 / 2^level if not given");
+  Parameter<double> relaxationFactor = realParameter("RelaxationFactor", 0.5, Arity::perLevel, "",
+                                                     "factor on the step length when the direction turns back, in [0, 1)");
 };
 
 const Rows& rows()
@@ -37,9 +36,12 @@ const Rows& rows()
 
 const ComponentDescription& RegularStepGradientDescent::description()
 {
-  static const ComponentDescription description{
-    Optimizer::roleName, "RegularStepGradientDescent", {}, "gradient descent with steps of fixed length, shortened at turns",
-    {rows().iterations, rows().minimumGradientMagnitude, rows().maximumStepLength, rows().minimumStepLength, rows().relaxationFactor}};
+  static const ComponentDescription description{Optimizer::roleName,
+                                                "RegularStepGradientDescent",
+                                                {},
+                                                "gradient descent with steps of fixed length, shortened at turns",
+                                                {rows().iterations, rows().minimumGradientMagnitude, rows().maximumStepLength,
+                                                 rows().minimumStepLength, rows().relaxationFactor}};
   return description;
 }
 
@@ -52,7 +54,8 @@ RegularStepGradientDescent::RegularStepGradientDescent(const Parameters& paramet
                          valueOr(parameters, rows().minimumStepLength, level, 0.5 * halving),
                          parameters.get(rows().relaxationFactor, level)};
     if (!(settings.relaxationFactor >= 0 && settings.relaxationFactor < 1))
-      parameters.fail(rows().relaxationFactor.name, "steps would not become shorter", "Allowed: a number of at least 0 and less than 1");
+      parameters.fail(rows().relaxationFactor.name, "steps would not become shorter",
+                      "Allowed: a number of at least 0 and less than 1");
     levels_.push_back(settings);
   }
 }
@@ -88,7 +91,7 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
       report.stopCondition = "Minimum step size has been reached.";
       break;
     }
-    axpy(context, -length / directionNorm, gradient.span(), position.span());   // along y, a step of `length` along x
+    axpy(context, -length / directionNorm, gradient.span(), position.span()); // along y, a step of `length` along x
     ++report.iterations;
     sink({k, report.value, {length, gradientNorm}, {}}, position.span());
   }

@@ -27,15 +27,19 @@ const Rows& rows()
 const ComponentDescription& StandardGradientDescent::description()
 {
   static const ComponentDescription description{
-    Optimizer::roleName, "StandardGradientDescent", {}, "gradient descent with steps a / (A + k + 1)^alpha",
-    {rows().iterations, rows().a, rows().A, rows().alpha, rows().samplingAttempts, stageparameters::newSamplesEveryIteration()}};
+      Optimizer::roleName,
+      "StandardGradientDescent",
+      {},
+      "gradient descent with steps a / (A + k + 1)^alpha",
+      {rows().iterations, rows().a, rows().A, rows().alpha, rows().samplingAttempts, stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
 StandardGradientDescent::StandardGradientDescent(const Parameters& parameters)
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    levels_.push_back({parameters.get(rows().iterations, level), parameters.get(rows().samplingAttempts, level),
+    levels_.push_back({parameters.get(rows().iterations, level),
+                       parameters.get(rows().samplingAttempts, level),
                        {parameters.get(rows().a, level), parameters.get(rows().A, level), parameters.get(rows().alpha, level)}});
 }
 

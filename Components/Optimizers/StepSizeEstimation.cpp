@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr double tiny = 1e-14;   // elastix's bound below which a statistic counts as zero
+constexpr double tiny = 1e-14; // elastix's bound below which a statistic counts as zero
 
 // Keys of random numbers that no iteration of a level uses.
 constexpr std::uint32_t measurementDraws = 0x80000000u, perturbationDraws = 0xC0000000u;
@@ -48,15 +48,16 @@ JacobianTerms jacobianTermsOf(CostFunction& cost, const StepSizeSettings& settin
   std::size_t found = 0;
   const JacobianTerms terms = cost.jacobianTerms(settings.jacobianMeasurements, position, found);
   if (found == 0)
-    throw Error(ExitCode::registrationFailed, "automatic step sizes: " + std::to_string(settings.jacobianMeasurements)
-                                                + " samples asked for: none lies inside the fixed mask. A mask that covers some of the "
-                                                  "fixed image at this level is needed.");
+    throw Error(ExitCode::registrationFailed,
+                "automatic step sizes: " + std::to_string(settings.jacobianMeasurements)
+                    + " samples asked for: none lies inside the fixed mask. A mask that covers some of the "
+                      "fixed image at this level is needed.");
   cost.log("  Computing the Jacobian terms took " + watch.text());
   return terms;
 }
 
-GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings, const JacobianTerms& terms, std::size_t automaticCount,
-                            std::span<const double> position)
+GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings, const JacobianTerms& terms,
+                            std::size_t automaticCount, std::span<const double> position)
 {
   std::size_t count = settings.gradientMeasurements;
   if (count == 0) {
@@ -65,8 +66,8 @@ GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings
   }
   cost.log("  Sampling gradients ...");
   const Stopwatch watch;
-  const GradientPower power
-    = measureGradients(cost, position, perturbationFor(terms, settings.maximumStepMm), count, settings.exactGradientSamples);
+  const GradientPower power =
+      measureGradients(cost, position, perturbationFor(terms, settings.maximumStepMm), count, settings.exactGradientSamples);
   cost.log("  Sampling the gradients took " + watch.text());
   return power;
 }
@@ -109,7 +110,7 @@ GradientPower measureGradients(CostFunction& cost, std::span<const double> posit
   const bool stochastic = cost.newSamplesEveryIteration() && cost.samplesAreRandom();
   GradientPower power;
   if (stochastic)
-    power.usesRandomRegion = cost.setRandomRegion(false);   // a region's gradient says little about the whole image's
+    power.usesRandomRegion = cost.setRandomRegion(false); // a region's gradient says little about the whole image's
 
   Buffer<double> perturbed(context, position.size()), exact(context, position.size()), sampled(context, position.size());
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -173,8 +174,9 @@ double largeDisplacement(std::vector<double> displacementsMm, bool use95Percenti
 {
   const std::size_t count = displacementsMm.size();
   if (count == 0)
-    throw Error(ExitCode::registrationFailed, "automatic step sizes: displacements of no sample: none lies inside the fixed mask. A mask "
-                                              "that covers some of the fixed image at this level is needed.");
+    throw Error(ExitCode::registrationFailed,
+                "automatic step sizes: displacements of no sample: none lies inside the fixed mask. A mask "
+                "that covers some of the fixed image at this level is needed.");
   if (use95Percentile) {
     std::sort(displacementsMm.begin(), displacementsMm.end());
     if (count < 3)

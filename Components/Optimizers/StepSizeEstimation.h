@@ -29,19 +29,19 @@ enum class StepSizeMethod { original, originalButSigmoidToDefault, displacementD
 struct StepSizeSettings {
   StepSizeMethod method = StepSizeMethod::original;
   double A = 20;
-  double maximumStepMm = 1;                  // largest wanted displacement of a point in one step
-  std::size_t gradientMeasurements = 0;      // 0: from the Jacobian terms
+  double maximumStepMm = 1;             // largest wanted displacement of a point in one step
+  std::size_t gradientMeasurements = 0; // 0: from the Jacobian terms
   std::size_t jacobianMeasurements = 1000;
   std::size_t exactGradientSamples = 100000;
   double sigmoidScaleFactor = 0.1;
-  bool compensateNoise = true;               // displacementDistribution only
-  bool use95Percentile = false;              // displacementDistribution only; otherwise mean + 2 standard deviations
+  bool compensateNoise = true;  // displacementDistribution only
+  bool use95Percentile = false; // displacementDistribution only; otherwise mean + 2 standard deviations
 };
 
 /// Mean squared norms of exact gradients around a position and of the error of those from the sampler.
 struct GradientPower {
   double exact = 0, error = 0;
-  bool usesRandomRegion = false;   // some sampler has UseRandomSampleRegion
+  bool usesRandomRegion = false; // some sampler has UseRandomSampleRegion
 };
 
 /// Over `count` positions drawn from N(position, perturbation^2 I). The error is 0 unless samples are new every iteration.

@@ -25,12 +25,12 @@ struct Bounds {
 template <int D>
 void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld, PointBatch<D>& batch, Bounds<D>& bounds)
 {
-  mapChain(context, initial, batch.list(), batch.out());
+  mapChain<D>(context, initial, batch.list(), batch.out());
   for (std::size_t i = 0; i < batch.count; ++i) {
     Vec<D> point;
     for (int d = 0; d < D; ++d)
       point[d] = batch.mm[d][i];
-    const Vec<D> alongAxes = axesFromWorld * point;
+    const Vec<D> alongAxes = apply<D>(axesFromWorld, point);
     for (int d = 0; d < D; ++d) {
       bounds.low[d] = std::min(bounds.low[d], alongAxes[d]);
       bounds.high[d] = std::max(bounds.high[d], alongAxes[d]);
@@ -80,12 +80,12 @@ GridBox<D> boxOfGrids(Context& context, const ImageGeometry<D>& fixed, const Tra
     for (int d = 0; d < D; ++d)
       batch.mm[d][batch.count] = point[d];
     if (++batch.count == batchCapacity)
-      widen(context, *initial, axesFromWorld, batch, bounds);
+      widen<D>(context, *initial, axesFromWorld, batch, bounds);
   });
   if (batch.count > 0)
-    widen(context, *initial, axesFromWorld, batch, bounds);
+    widen<D>(context, *initial, axesFromWorld, batch, bounds);
 
-  box.geometry.originMm = fixed.direction * bounds.low;
+  box.geometry.originMm = apply<D>(fixed.direction, bounds.low);
   for (int d = 0; d < D; ++d) {
     const double lengthMm = fixed.spacingMm[d] * (static_cast<double>(fixed.size[d]) - 1);
     if (lengthMm > 0)
@@ -234,7 +234,7 @@ std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSpline
 
 #define TESSERA_INSTANTIATE(D) \
   template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*); \
-  template BSplineGrid<D> gridOver(const ImageGeometry<D>&, const Vec<D>&, int, bool); \
+  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool); \
   template std::vector<double> refineCoefficients(const BSplineGrid<D>&, const BSplineGrid<D>&, const std::vector<double>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -1,10 +1,10 @@
 #include "Components/Transforms/LinearTransform.h"
 
 #include "Components/Transforms/LinearKernels.h"
+#include "Components/Transforms/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/StageComponents.h"
-#include "Core/Registration/TransformFile.h"
 
 #include <algorithm>
 #include <cmath>
@@ -373,7 +373,7 @@ std::vector<double> LinearTransform<D>::restore(const Parameters& transformFile)
     throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)
                                                + ": missing or incomplete. Allowed: the " + std::to_string(D)
                                                + " coordinates of the center of rotation in mm.");
-  return readTransformParameters(transformFile, parameterCount_);
+  return readTransformParameters(transformFile, parameterCount_, this->name() + " in " + std::to_string(D) + "D");
 }
 
 template class LinearTransform<2>;

@@ -8,7 +8,9 @@
 #include <fstream>
 #include <vector>
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 namespace tessera {
 namespace {
@@ -54,6 +56,18 @@ void AtomicFile::commit()
     if (failure)
       fail("cannot be moved to its place (" + failure.message() + ")");
   }
+}
+
+void AtomicFile::checkRoom(std::size_t byteCount) const
+{
+  const std::string probe = temporaryPath_ + ".room";
+  const int file = open(probe.c_str(), O_CREAT | O_WRONLY, 0600);
+  const int failure = file < 0 ? errno : posix_fallocate(file, 0, static_cast<off_t>(byteCount));
+  if (file >= 0)
+    close(file);
+  unlink(probe.c_str());
+  if (failure != 0)
+    fail("there is no room for " + std::to_string(byteCount) + " bytes (" + std::strerror(failure) + ")");
 }
 
 void AtomicFile::fail(const std::string& wrong) const

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ public:
 
   /// Moves everything beside the file first and the file itself last; replaces what is there.
   void commit();
+
+  /// Throws Error(unwritableOutput) unless a file of `byteCount` bytes has room now.
+  void checkRoom(std::size_t byteCount) const;
 
   /// Throws Error(unwritableOutput) `path: <wrong>. Allowed: ...` and says how much room is left.
   [[noreturn]] void fail(const std::string& wrong) const;

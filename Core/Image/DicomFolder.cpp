@@ -1,5 +1,5 @@
-#include "Core/Compute/Error.h"
 #include "Core/Image/ImageSource.h"
+#include "Core/Image/InputError.h"
 #include "Core/Image/ItkSupport.h"
 
 #include <itkGDCMImageIO.h>
@@ -7,15 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 namespace tessera {
 namespace {
-
-[[noreturn]] void fail(const std::string& path, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
-}
 
 itk::GDCMImageIO::Pointer openSlice(const std::string& path)
 {
@@ -24,21 +18,32 @@ itk::GDCMImageIO::Pointer openSlice(const std::string& path)
   try {
     io->ReadImageInformation();
   } catch (const std::exception& exception) {
-    fail(path, "the DICOM header cannot be read: " + itkMessage(exception), "DICOM image files");
+    failToRead(path, "the DICOM header cannot be read: " + itkMessage(exception), "DICOM image files");
   }
   return io;
 }
 
+/// ITK warns on the standard error output of what is an error here.
+class NoItkWarnings {
+public:
+  NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(false); }
+  ~NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(before_); }
+
+private:
+  const bool before_ = itk::Object::GetGlobalWarningDisplay();
+};
+
 /// Ordered along the slices' normal.
 std::vector<std::string> slicesOf(const std::string& folder)
 {
+  const NoItkWarnings quiet;
   const itk::GDCMSeriesFileNames::Pointer finder = itk::GDCMSeriesFileNames::New();
   finder->SetUseSeriesDetails(true);
   finder->SetRecursive(false);
   finder->SetDirectory(folder);
   const std::vector<std::string> series = finder->GetSeriesUIDs();
   if (series.empty())
-    fail(folder, "the folder holds no DICOM images", "an image file, or a folder with one DICOM series");
+    failToRead(folder, "the folder holds no DICOM images", "an image file, or a folder with one DICOM series");
   if (series.size() == 1)
     return finder->GetFileNames(series.front());
   std::string list;
@@ -47,7 +52,7 @@ std::vector<std::string> slicesOf(const std::string& folder)
     list += "\n  " + std::to_string(files.size()) + " files, the first " + (files.empty() ? "?" : files.front()) + ", series "
             + identifier;
   }
-  fail(folder, "the folder holds " + std::to_string(series.size()) + " DICOM series",
+  failToRead(folder, "the folder holds " + std::to_string(series.size()) + " DICOM series",
        "a folder with one series. The series are:" + list);
 }
 
@@ -75,10 +80,10 @@ ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::str
     return header;
   const std::string stackable = "slices of one plane at different places";
   if (header.dimension != 3 || header.size[2] != 1)
-    fail(folder, std::to_string(slices.size()) + " files, each of several slices: they cannot be stacked", stackable);
+    failToRead(folder, std::to_string(slices.size()) + " files, each of several slices: they cannot be stacked", stackable);
   const Offset offset = between(header, headerFromItk(*openSlice(slices.back()), folder));
   if (!(offset.length > 0))
-    fail(folder, "the first and the last slice lie at the same place", stackable);
+    failToRead(folder, "the first and the last slice lie at the same place", stackable);
   header.size[2] = slices.size();
   header.spacingMm[2] = offset.length / static_cast<double>(slices.size() - 1);
   for (int row = 0; row < 3; ++row)
@@ -99,12 +104,9 @@ public:
     for (std::size_t i = 0; i < slices_.size(); ++i)
       largestMm = std::max(largestMm, readSlice(i, static_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
     constexpr double tolerated = 0.01;   // of the spacing: positions are decimal texts
-    if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2]) {
-      char text[160];
-      std::snprintf(text, sizeof text, ": the slices are not evenly spaced: one lies %.3g mm from its place on the grid of %.6g mm",
-                    largestMm, header().spacingMm[2]);
-      notes.push_back(header().path + text);
-    }
+    if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
+      notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
+                      + " mm from its place on the grid of " + shortText(header().spacingMm[2]) + " mm");
   }
 
 private:
@@ -114,13 +116,13 @@ private:
     const itk::GDCMImageIO::Pointer io = openSlice(slices_[index]);
     const ImageHeader slice = headerFromItk(*io, slices_[index]);
     if (slice.componentType != header().componentType || static_cast<std::size_t>(io->GetImageSizeInBytes()) != sliceBytes)
-      fail(slices_[index], "the slice differs in size or pixel type from the first one, " + slices_.front(),
+      failToRead(slices_[index], "the slice differs in size or pixel type from the first one, " + slices_.front(),
            "slices of one size and type");
     try {
       askForAllVoxels(*io);
       io->Read(buffer);
     } catch (const std::exception& exception) {
-      fail(slices_[index], "the voxels cannot be read: " + itkMessage(exception), "a whole file");
+      failToRead(slices_[index], "the voxels cannot be read: " + itkMessage(exception), wholeFile);
     }
     if (slices_.size() == 1)
       return 0;

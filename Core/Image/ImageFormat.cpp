@@ -42,7 +42,6 @@ constexpr Format formats[] = {
   {"nii.gz", true, true, true, everyType, ""},
   {"hdr", true, true, true, everyType, ""},
   {"img", true, true, true, everyType, ""},
-  {"img.gz", true, true, true, everyType, ""},
   {"nrrd", true, true, true, everyType, ""},
   {"nhdr", true, true, true, everyType, ""},
   {"vtk", true, true, true, everyType, "direction"},

@@ -1,9 +1,9 @@
 #include "Core/Image/ImageSource.h"
 
-#include "Core/Compute/Error.h"
+#include "Core/Image/FileCheck.h"
 #include "Core/Image/ImageFormat.h"
+#include "Core/Image/InputError.h"
 #include "Core/Image/ItkSupport.h"
-#include "Core/Image/NiftiSpacing.h"
 
 #include <itkBMPImageIO.h>
 #include <itkGDCMImageIO.h>
@@ -17,17 +17,15 @@
 #include <itkVTKImageIO.h>
 
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
+
+#include <stdlib.h>
 
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail(const std::string& path, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
-}
+namespace fs = std::filesystem;
 
 /// Null if this format does not know the file.
 template <class ItkIO>
@@ -51,42 +49,94 @@ itk::ImageIOBase::Pointer readerFor(const std::string& path)
   return {};
 }
 
-itk::ImageIOBase::Pointer openItk(const std::string& path)
+/// The NIfTI library takes the voxels of a.nii for those of a.nii.gz if both lie in one folder. This gives such a file a folder
+/// of its own by a symbolic link.
+class OwnFolder {
+public:
+  explicit OwnFolder(const std::string& path) : path_(path)
+  {
+    const std::string compressed = ".nii.gz";
+    if (!path.ends_with(compressed) || !fs::exists(path.substr(0, path.size() - 3)))
+      return;
+    std::string pattern = (fs::temp_directory_path() / "tessera-link-XXXXXX").string();
+    if (!mkdtemp(pattern.data()))
+      failToRead(path, "the file beside it without .gz hides it from the NIfTI library, and no folder can be made in "
+                         + fs::temp_directory_path().string(), "one of both files in a folder");
+    folder_ = pattern;
+    path_ = (folder_ / ("image" + compressed)).string();
+    fs::create_symlink(fs::absolute(path), path_);
+  }
+  ~OwnFolder()
+  {
+    std::error_code ignored;
+    if (!folder_.empty())
+      fs::remove_all(folder_, ignored);
+  }
+  OwnFolder(const OwnFolder&) = delete;
+  OwnFolder& operator=(const OwnFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+private:
+  fs::path folder_;
+  std::string path_;
+};
+
+/// `path` names the file in messages, `link` is opened.
+itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& link)
 {
   const std::string readable = "an image file that exists and may be read: " + readableFormats();
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored))
-    fail(path, "no such file", readable);
+  if (!fs::exists(path, ignored))
+    failToRead(path, "no such file", readable);
   if (!std::ifstream(path))
-    fail(path, "the file cannot be opened", readable);
+    failToRead(path, "the file cannot be opened", readable);
+  checkNiftiFile(path);
+  checkMetaImageFile(path);
   try {
-    const itk::ImageIOBase::Pointer io = readerFor(path);
+    const itk::ImageIOBase::Pointer io = readerFor(link);
     if (!io)
-      fail(path, "not an image of a format that is known", readable);
-    io->SetFileName(path);
+      failToRead(path, "not an image of a format that is known", readable);
+    io->SetFileName(link);
     io->ReadImageInformation();
     return io;
   } catch (const itk::ExceptionObject& exception) {
-    fail(path, "the image's header cannot be read: " + itkMessage(exception), readable);
+    failToRead(path, "the image's header cannot be read: " + itkMessage(exception), "a whole and valid header");
   }
+}
+
+/// ITK gives GIPL and VTK files that were cut off without an error. To be called after Read, which finds where VTK's header ends.
+void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
+{
+  std::uint64_t headerBytes = 256;   // of GIPL
+  if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io); vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
+    headerBytes = static_cast<std::uint64_t>(vtk->GetHeaderSize());
+  else if (!dynamic_cast<const itk::GiplImageIO*>(&io))
+    return;
+  const std::uint64_t needed = headerBytes + static_cast<std::uint64_t>(io.GetImageSizeInBytes());
+  if (!holdsBytes(header.path, needed))
+    failToRead(header.path, "the file holds less than the " + std::to_string(needed) + " bytes that its header promises", wholeFile);
 }
 
 class FileSource final : public ImageSource {
 public:
-  FileSource(itk::ImageIOBase::Pointer io, const std::string& path) : ImageSource(headerFromItk(*io, path)), io_(std::move(io)) {}
+  FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path)
+    : ImageSource(headerFromItk(*io, path)), place_(std::move(place)), io_(std::move(io))
+  {}
 
   void read(void* buffer, std::vector<std::string>&) override
   {
-    const std::string whole = "a whole file; it may have been cut off while it was copied";
     try {
       askForAllVoxels(*io_);
       io_->Read(buffer);
     } catch (const std::exception& exception) {
-      fail(header().path, "the voxels cannot be read: " + itkMessage(exception), whole);
+      failToRead(header().path, "the voxels cannot be read: " + itkMessage(exception), wholeFile);
     }
+    checkLength(*io_, header());
   }
 
 private:
+  std::unique_ptr<OwnFolder> place_;
   itk::ImageIOBase::Pointer io_;
 };
 
@@ -115,13 +165,6 @@ double relativeDeterminant(std::vector<std::vector<double>> m)
   return std::abs(result);
 }
 
-std::string shortText(double value)
-{
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
 }
 
 void checkGeometry(const ImageHeader& header)
@@ -129,12 +172,10 @@ void checkGeometry(const ImageHeader& header)
   for (int axis = 0; axis < header.dimension; ++axis) {
     const std::string onAxis = " on axis " + std::to_string(axis);
     if (header.size[axis] == 0)
-      fail(header.path, "size 0" + onAxis + ": the image has no voxels", "at least one voxel on each axis");
-    if (!(header.spacingMm[axis] > 0) || !std::isfinite(header.spacingMm[axis]))
-      fail(header.path, "spacing " + shortText(header.spacingMm[axis]) + onAxis + ": a voxel must have an extent",
-           "spacings above zero; a flipped axis belongs into the direction");
+      failToRead(header.path, "size 0" + onAxis + ": the image has no voxels", "at least one voxel on each axis");
+    checkSpacing(header.path, axis, header.spacingMm[axis]);
     if (!std::isfinite(header.originMm[axis]))
-      fail(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position", "finite numbers");
+      failToRead(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position", "finite numbers");
   }
   constexpr double parallel = 1e-6;   // sine of the angle below which axes are one; headers round to float
   if (!(relativeDeterminant(header.direction) > parallel)) {
@@ -142,7 +183,7 @@ void checkGeometry(const ImageHeader& header)
     for (const std::vector<double>& row : header.direction)
       for (double value : row)
         matrix.append(" ").append(shortText(value));
-    fail(header.path, "direction" + matrix + ": the matrix is singular", "axes that are not parallel");
+    failToRead(header.path, "direction" + matrix + ": the matrix is singular", "axes that are not parallel");
   }
 }
 
@@ -150,11 +191,12 @@ std::unique_ptr<ImageSource> openImage(const std::string& path)
 {
   std::error_code ignored;
   std::unique_ptr<ImageSource> source;
-  if (std::filesystem::is_directory(path, ignored)) {
+  if (fs::is_directory(path, ignored)) {
     source = openDicomFolder(path);
   } else {
-    checkNiftiSpacing(path);
-    source = std::make_unique<FileSource>(openItk(path), path);
+    auto place = std::make_unique<OwnFolder>(path);
+    const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+    source = std::make_unique<FileSource>(std::move(place), io, path);
   }
   checkGeometry(source->header());
   return source;

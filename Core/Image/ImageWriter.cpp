@@ -75,6 +75,8 @@ void describe(itk::ImageIOBase& io, const ImageHeader& header)
   askForAllVoxels(io);
 }
 
+constexpr std::size_t headerRoom = 65536;
+
 }
 
 void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress)
@@ -82,7 +84,10 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
   const std::string format = formatOf(path);
   checkWritable(format.empty() ? path.substr(path.find_last_of("./") + 1) : format, header.dimension, header.componentType,
                 header.components);
+  const std::size_t byteCount = header.voxelCount() * header.components * pixelTypeSize(header.componentType);
   AtomicFile file(path);
+  if (format == "jpg" || format == "jpeg" || format == "dcm")
+    file.checkRoom(byteCount + headerRoom);   // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
   try {
     const itk::ImageIOBase::Pointer io = writerFor(format);
     io->SetFileName(file.temporaryPath());
@@ -92,7 +97,6 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
   } catch (const std::exception& exception) {
     file.fail("the image cannot be written: " + itkMessage(exception));
   }
-  const std::size_t byteCount = header.voxelCount() * header.components * pixelTypeSize(header.componentType);
   if (!isWholeImageFile(file.temporaryPath(), format, voxels, byteCount))
     file.fail("the image could not be written whole");
   file.commit();

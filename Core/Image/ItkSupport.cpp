@@ -100,10 +100,9 @@ std::string itkMessage(const std::exception& exception)
 {
   const auto* itkException = dynamic_cast<const itk::ExceptionObject*>(&exception);
   std::string text = itkException ? itkException->GetDescription() : exception.what();
-  if (text.starts_with("ITK ERROR:") || text.starts_with("itk::ERROR:")) {
-    const std::size_t end = text.find("): ");
-    if (end != std::string::npos)
-      text.erase(0, end + 3);
+  if (text.starts_with("ITK ERROR: ")) {
+    const std::size_t address = text.find("): ");
+    text.erase(0, address == std::string::npos ? std::string("ITK ERROR: ").size() : address + 3);
   }
   std::replace(text.begin(), text.end(), '\n', ' ');
   while (!text.empty() && (text.back() == ' ' || text.back() == '.'))

@@ -102,7 +102,7 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
   loaded.image.geometry = geometryOf<D>(source->header());
   loaded.image.voxels = readScalars(*source, notes);
   if (source->header().components > 1)
-    notes.push_back(path + ": colour, read as luminance");
+    notes.push_back(path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
   setAsideNonFinite(loaded);
   if (loaded.nanVoxels > 0)
     notes.push_back(path + ": " + std::to_string(loaded.nanVoxels) + " of " + std::to_string(loaded.image.voxels.size())

@@ -41,7 +41,8 @@ std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost remov
 std::size_t letterDistance(const std::string& a, const std::string& b)
 {
   const auto change = [](char x, char y) { return x == y ? 0 : lower(x) == lower(y) ? otherCase : letter; };
-  return editDistance(a, b, [](char) { return letter; }, change);
+  return editDistance(
+      a, b, [](char) { return letter; }, change);
 }
 
 /// "FixedImageType" -> Fixed, Image, Type.

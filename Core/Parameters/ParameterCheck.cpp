@@ -60,8 +60,9 @@ private:
 
 class Checker {
 public:
-  Checker(const ParameterMap& map, const std::vector<ChosenComponent>& chosen, const std::vector<const ComponentDescription*>& known)
-    : map_(map), known_(known)
+  Checker(const ParameterMap& map, const std::vector<ChosenComponent>& chosen,
+          const std::vector<const ComponentDescription*>& known)
+      : map_(map), known_(known)
   {
     for (const ChosenComponent& component : chosen)
       for (const ParameterInfo& row : component.description->parameters) {
@@ -130,8 +131,8 @@ private:
     if (group && !group->isMissed)
       unneeded_.add(entry, group->reason);
     else if (group)
-      report_.warnings.push_back(shownEntry(map_, entry) + ": a parameter of elastix without effect here: " + std::string(group->reason)
-                                 + ".");
+      report_.warnings.push_back(shownEntry(map_, entry)
+                                 + ": a parameter of elastix without effect here: " + std::string(group->reason) + ".");
     else
       report_.warnings.push_back(shownEntry(map_, entry) + ": no chosen component reads it." + didYouMean(entry.name, candidates_));
   }
@@ -156,7 +157,7 @@ private:
   const ParameterMap& map_;
   const std::vector<const ComponentDescription*>& known_;
   std::unordered_map<std::string, std::vector<const ParameterInfo*>> readers_;
-  std::vector<std::string> candidates_;   // those that are read come first, and win ties
+  std::vector<std::string> candidates_; // those that are read come first, and win ties
   std::unordered_set<std::string> seen_;
   Unneeded unneeded_;
   CheckReport report_;

@@ -28,7 +28,7 @@ std::string printable(std::string_view line)
 struct Line {
   const std::string& file;
   std::size_t number;
-  std::string text;   // without comment, tabs and blanks at its ends
+  std::string text; // without comment, tabs and blanks at its ends
 
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const
   {
@@ -65,7 +65,8 @@ void checkBrackets(const Line& line)
   }
   if (!text.ends_with(')')) {
     const bool closed = text.find(')') != std::string::npos;
-    line.fail(closed ? "there is text after \")\"" : "the line has no \")\" (a // begins a comment, even inside quotes)", bracketsAllowed);
+    line.fail(closed ? "there is text after \")\"" : "the line has no \")\" (a // begins a comment, even inside quotes)",
+              bracketsAllowed);
   }
   if (text.size() < 3 || text.find(' ') == std::string::npos)
     line.fail("a name and at least one value are needed", bracketsAllowed);
@@ -79,7 +80,8 @@ void checkName(const Line& line, const std::string& name)
     line.fail("there is a blank or a quote before the name", "Allowed: the name right after \"(\"");
   const std::size_t bad = name.find_first_of(".,:;!@#$%^&'()*+|<>?");
   if (bad != std::string::npos)
-    line.fail("the name \"" + name + "\" contains \"" + name[bad] + "\"", "Allowed: names without . , : ; ! @ # $ % ^ & ' ( ) * + | < > ?");
+    line.fail("the name \"" + name + "\" contains \"" + name[bad] + "\"",
+              "Allowed: names without . , : ; ! @ # $ % ^ & ' ( ) * + | < > ?");
 }
 
 ParameterEntry parseEntry(const Line& line)
@@ -155,7 +157,7 @@ private:
     const std::string lines = "lines " + std::to_string(first.line) + " and " + std::to_string(line.number);
     if (first.values != entry.values)
       line.fail("\"" + entry.name + "\" is given twice with different values, on " + lines + "; line " + std::to_string(first.line)
-                  + " says " + printable(shownEntry(map_, first).substr(map_.where(first).size() + 2)),
+                    + " says " + printable(shownEntry(map_, first).substr(map_.where(first).size() + 2)),
                 "Allowed: one line for a parameter");
     notes_.push_back(map_.where(entry) + ": (" + entry.name + "): given twice with the same value, on " + lines
                      + "; elastix refuses such a file.");

@@ -27,7 +27,8 @@ Parameter<T> makeParameter(std::string name, ParameterType type, Arity arity, st
 Parameter<double> realParameter(std::string name, double defaultValue, Arity arity, std::string unit, std::string meaning)
 {
   std::string text = std::isnan(defaultValue) ? "" : realText(defaultValue);
-  return makeParameter(std::move(name), ParameterType::real, arity, std::move(text), defaultValue, std::move(unit), std::move(meaning));
+  return makeParameter(std::move(name), ParameterType::real, arity, std::move(text), defaultValue, std::move(unit),
+                       std::move(meaning));
 }
 
 Parameter<std::int64_t> integerParameter(std::string name, std::int64_t defaultValue, std::int64_t minimum, Arity arity,
@@ -49,8 +50,8 @@ Parameter<std::string> textParameter(std::string name, std::string defaultValue,
                                      std::vector<std::string> choices)
 {
   std::string text = defaultValue;
-  auto parameter = makeParameter(std::move(name), ParameterType::text, arity, std::move(text), std::move(defaultValue), "",
-                                 std::move(meaning));
+  auto parameter =
+      makeParameter(std::move(name), ParameterType::text, arity, std::move(text), std::move(defaultValue), "", std::move(meaning));
   parameter.choices = std::move(choices);
   return parameter;
 }

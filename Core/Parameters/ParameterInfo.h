@@ -11,12 +11,12 @@ enum class ParameterType { integer, real, boolean, text };
 
 /// How the values of a parameter are counted.
 enum class Arity {
-  single,                 // one value
-  perLevel,               // one a level; missing levels take the first value
-  perDimension,           // one an axis; missing axes take the first value
-  perLevelAndDimension,   // level * D + axis; missing entries take the first value
-  schedule,               // all levels (times all axes) or none: the component checks the count
-  list,                   // any number
+  single,               // one value
+  perLevel,             // one a level; missing levels take the first value
+  perDimension,         // one an axis; missing axes take the first value
+  perLevelAndDimension, // level * D + axis; missing entries take the first value
+  schedule,             // all levels (times all axes) or none: the component checks the count
+  list,                 // any number
 };
 
 /// A row of a component's parameter table; typed reads, checks, --describe and the reference pages use it.
@@ -24,10 +24,10 @@ struct ParameterInfo {
   std::string name;
   ParameterType type = ParameterType::text;
   Arity arity = Arity::single;
-  std::string defaultText;            // as it would be written in a file; empty: no default
-  std::string unit;                   // "mm", "voxels", "rad", ...; empty if none
-  std::string meaning;                // one line
-  std::vector<std::string> choices;   // texts allowed; empty: any
+  std::string defaultText;          // as it would be written in a file; empty: no default
+  std::string unit;                 // "mm", "voxels", "rad", ...; empty if none
+  std::string meaning;              // one line
+  std::vector<std::string> choices; // texts allowed; empty: any
   double minimum = -std::numeric_limits<double>::infinity();
   double maximum = std::numeric_limits<double>::infinity();
 };
@@ -48,10 +48,10 @@ Parameter<std::string> textParameter(std::string name, std::string defaultValue,
 
 /// What the registry, --describe and the reference pages know of a component.
 struct ComponentDescription {
-  std::string role;                       // "Metric", "Transform", ... as parameter files name it
-  std::string name;                       // value in the parameter file = class = file
-  std::vector<std::string> aliases;       // other values that mean the same
-  std::string summary;                    // one line, with the formula or the source
+  std::string role;                 // "Metric", "Transform", ... as parameter files name it
+  std::string name;                 // value in the parameter file = class = file
+  std::vector<std::string> aliases; // other values that mean the same
+  std::string summary;              // one line, with the formula or the source
   std::vector<ParameterInfo> parameters;
 };
 

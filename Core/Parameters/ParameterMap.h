@@ -11,7 +11,7 @@ namespace tessera {
 struct ParameterEntry {
   std::string name;
   std::vector<std::string> values;
-  std::size_t line = 0;   // 1-based; 0 if it came from no file
+  std::size_t line = 0; // 1-based; 0 if it came from no file
 };
 
 /// What a parameter text says, in file order; names are unique.

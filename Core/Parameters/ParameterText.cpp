@@ -13,8 +13,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t shownValues = 8;   // a B-spline has thousands
-constexpr double largestExactInteger = 9007199254740992.0;   // 2^53
+constexpr std::size_t shownValues = 8;                     // a B-spline has thousands
+constexpr double largestExactInteger = 9007199254740992.0; // 2^53
 
 std::string quoted(std::string_view text)
 {
@@ -127,8 +127,9 @@ std::string readText(const Reading& reading)
 {
   const std::string value(trimmed(reading.text));
   if (value.size() != reading.text.size())
-    reading.tell("the blanks inside the quotes are ignored, it is read as " + quoted(value)
-                 + ". elastix keeps them: for it this is another, unknown value, and most parameters then silently take their default.");
+    reading.tell(
+        "the blanks inside the quotes are ignored, it is read as " + quoted(value)
+        + ". elastix keeps them: for it this is another, unknown value, and most parameters then silently take their default.");
   const auto& choices = reading.row.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
     const std::string near = nearestName(value, choices);
@@ -167,7 +168,7 @@ std::optional<double> parseReal(std::string_view text)
   if (end.ec == std::errc::invalid_argument || end.ptr != text.data() + text.size())
     return std::nullopt;
   if (end.ec == std::errc::result_out_of_range)
-    value = std::strtod(std::string(text).c_str(), nullptr);   // from_chars does not tell tiny from huge
+    value = std::strtod(std::string(text).c_str(), nullptr); // from_chars does not tell tiny from huge
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 

@@ -15,8 +15,8 @@ struct Parameters::Told {
 
 Parameters::Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension, std::size_t levelCount,
                        Warn warn)
-  : map_(std::move(map)), label_(std::move(label)), dimension_(dimension), levelCount_(levelCount), warn_(std::move(warn)),
-    told_(std::make_shared<Told>())
+    : map_(std::move(map)), label_(std::move(label)), dimension_(dimension), levelCount_(levelCount), warn_(std::move(warn)),
+      told_(std::make_shared<Told>())
 {
 }
 

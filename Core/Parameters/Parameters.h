@@ -20,7 +20,8 @@ public:
   /// The same line comes once, however often the value is read and under whichever label.
   using Warn = std::function<void(const std::string&)>;
 
-  Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension, std::size_t levelCount, Warn warn = {});
+  Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension, std::size_t levelCount,
+             Warn warn = {});
 
   /// The same text seen by another component.
   Parameters withLabel(std::string label) const;

@@ -18,13 +18,13 @@ struct FileSection {
 /// What TransformParameters.N.txt is to say.
 template <int D>
 struct TransformFileSource {
-  const TransformChain<D>* chain = nullptr;               // its last transform is written
-  std::string initialPath = "NoInitialTransform";         // as a reader is to find it
-  std::string itkPath;                                    // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
-  ImageGeometry<D> fixed;                                 // the output grid of who applies it
+  const TransformChain<D>* chain = nullptr;       // its last transform is written
+  std::string initialPath = "NoInitialTransform"; // as a reader is to find it
+  std::string itkPath;                            // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
+  ImageGeometry<D> fixed;                         // the output grid of who applies it
   std::string fixedPixelType = "float", movingPixelType = "float";
   bool useDirectionCosines = true;
-  std::vector<FileSection> sections;                      // ResampleInterpolator, Resampler
+  std::vector<FileSection> sections; // ResampleInterpolator, Resampler
 };
 
 /// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same bits.
@@ -37,9 +37,9 @@ std::string transformFileText(const TransformFileSource<D>& source, std::vector<
 template <int D>
 struct TransformFileContent {
   std::shared_ptr<const TransformChain<D>> chain;
-  ImageGeometry<D> output;                       // Index is folded into the origin
+  ImageGeometry<D> output; // Index is folded into the origin
   bool useDirectionCosines = true;
-  std::shared_ptr<const ParameterMap> map;       // for the settings of resampler and interpolator
+  std::shared_ptr<const ParameterMap> map; // for the settings of resampler and interpolator
 };
 
 /// Reads a transform parameter file with its chain of initial transforms. Paths in it are absolute, or relative to the working
@@ -54,9 +54,5 @@ std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& p
 
 /// FixedImageDimension of a transform parameter file. Throws Error(unreadableInput) if it has none.
 std::size_t readTransformDimension(const std::string& path);
-
-/// Values of TransformParameters, for Transform::restore. Throws Error(unreadableInput) naming the file and both figures if their
-/// count is not `expected`, or not NumberOfParameters.
-std::vector<double> readTransformParameters(const Parameters& transformFile, std::size_t expected);
 
 }

@@ -75,8 +75,11 @@ std::vector<const ComponentDescription*> Registry::all() const
   return found;
 }
 
-void Registry::addErased(std::type_index role, const ComponentDescription& description, std::any factory)
+void Registry::addErased(std::type_index role, const std::string& roleName, const ComponentDescription& description,
+                         std::any factory)
 {
+  if (description.role != roleName)
+    throw std::logic_error(description.name + " describes itself as " + description.role + ", not as " + roleName);
   std::vector<std::string> names = description.aliases;
   names.push_back(description.name);
   for (const std::string& name : names) {
@@ -96,8 +99,8 @@ const std::any& Registry::factory(std::type_index role, const std::string& roleN
   const auto found = factories_.find({role, description.name});
   if (found == factories_.end())
     throw Error(ExitCode::usage, subject(where, roleName, name) + ": this " + words(roleName)
-                                   + " does not exist for images of this dimension. --describe " + description.name
-                                   + " says what it is for.");
+                                     + " does not exist for images of this dimension. --describe " + description.name
+                                     + " says what it is for.");
   return found->second;
 }
 

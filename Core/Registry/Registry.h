@@ -20,10 +20,11 @@ public:
   using Factory = std::function<std::unique_ptr<Role>(const Parameters&)>;
 
   /// Adds one role's factory for a component; call once for each dimension of the role.
+  /// Throws std::logic_error if the description names another role, or the role has a component of this name or alias already.
   template <class Role>
   void add(const ComponentDescription& description, Factory<Role> factory)
   {
-    addErased(std::type_index(typeid(Role)), description, std::any(std::move(factory)));
+    addErased(std::type_index(typeid(Role)), Role::roleName, description, std::any(std::move(factory)));
   }
 
   /// Component is constructed from (const Parameters&) and has `static const ComponentDescription& description()`.
@@ -50,11 +51,12 @@ public:
   std::vector<const ComponentDescription*> all() const;
 
 private:
-  void addErased(std::type_index role, const ComponentDescription& description, std::any factory);
-  const std::any& factory(std::type_index role, const std::string& roleName, const std::string& name, const std::string& where) const;
+  void addErased(std::type_index role, const std::string& roleName, const ComponentDescription& description, std::any factory);
+  const std::any& factory(std::type_index role, const std::string& roleName, const std::string& name,
+                          const std::string& where) const;
 
-  std::map<std::pair<std::string, std::string>, ComponentDescription> descriptions_;   // (role, name)
-  std::map<std::pair<std::type_index, std::string>, std::any> factories_;              // (role, name)
+  std::map<std::pair<std::string, std::string>, ComponentDescription> descriptions_; // (role, name)
+  std::map<std::pair<std::type_index, std::string>, std::any> factories_;            // (role, name)
 };
 
 }

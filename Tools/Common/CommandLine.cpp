@@ -130,20 +130,22 @@ std::map<std::size_t, std::string> indexedValues(const std::string& stem, const 
   return values;
 }
 
-void appendWrapped(std::string& text, const std::string& words, std::size_t indent, std::size_t column)
+void appendWrapped(std::string& text, const std::string& words, std::size_t indent)
 {
   constexpr std::size_t width = 100;
-  std::size_t start = 0;
-  while (start < words.size()) {
-    std::size_t end = words.find(' ', start);
-    end = end == std::string::npos ? words.size() : end;
-    if (column + end - start + 1 > width && column > indent) {
+  std::size_t column = indent;
+  for (std::size_t start = 0, end; start < words.size(); start = end + 1) {
+    end = std::min(words.find(' ', start), words.size());
+    const std::size_t length = end - start;
+    if (column > indent && column + 1 + length > width) {
       text += "\n" + std::string(indent, ' ');
       column = indent;
+    } else if (column > indent) {
+      text += " ";
+      ++column;
     }
-    text += words.substr(start, end - start) + (end < words.size() ? " " : "");
-    column += end - start + 1;
-    start = end + 1;
+    text += words.substr(start, length);
+    column += length;
   }
   text += "\n";
 }
@@ -197,7 +199,7 @@ std::string helpText(const ProgramText& program)
         head += " " + option.value;
       head += head.size() + 2 > indent ? "\n" + std::string(indent, ' ') : std::string(indent - head.size(), ' ');
       text += head;
-      appendWrapped(text, option.meaning, indent, indent);
+      appendWrapped(text, option.meaning, indent);
     }
   }
   return text + "\n" + program.closing;

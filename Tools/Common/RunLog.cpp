@@ -121,6 +121,11 @@ std::string currentTime()
   return text;
 }
 
+double secondsSince(std::chrono::steady_clock::time_point start)
+{
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 std::string decimals(double value, int count)
 {
   char text[512];

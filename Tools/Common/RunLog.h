@@ -53,6 +53,8 @@ private:
 /// "Sat Nov 21 10:27:06 2026", as elastix's log writes it.
 std::string currentTime();
 
+double secondsSince(std::chrono::steady_clock::time_point start);
+
 /// `value` with a fixed number of decimals.
 std::string decimals(double value, int count);
 

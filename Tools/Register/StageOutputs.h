@@ -2,8 +2,10 @@
 
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
+#include "Tools/Common/RunLog.h"
 #include "Tools/Register/StageSettings.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,10 +33,7 @@ struct StageOutputContext {
 template <int D>
 class StageOutputs {
 public:
-  StageOutputs(const Registry&, StageOutputContext<D>);
-
-  /// Throws Error if the result images that the text asks for cannot be written. Returns warnings.
-  std::vector<std::string> check() const;
+  StageOutputs(const Registry&, StageOutputContext<D>, RunLog&);
 
   void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving);
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
@@ -54,7 +53,7 @@ private:
   std::string pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const;
   void writeResult(const std::string& suffix, const TransformChain<D>&);
   void writeImageFile(const std::string& path, Image<D>);
-  void writeItkTransforms(const TransformChain<D>&);
+  void writeItkFiles(const TransformChain<D>&);
   std::vector<FileEntry> interpolatorEntries() const;
 
   const Registry& registry_;
@@ -62,6 +61,8 @@ private:
   std::unique_ptr<Resampler<D>> resampler_;
   std::string interpolatorName_;
   std::vector<std::string> files_;
+  std::set<std::string> told_;   // warnings, each once
+  RunLog& log_;
 };
 
 }

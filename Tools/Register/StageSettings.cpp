@@ -82,6 +82,16 @@ std::int64_t StageSettings::threads() const
   return parameters_.has(rows::threads.name) ? parameters_.get(rows::threads) : 0;
 }
 
+std::string StageSettings::fixedPixelType() const
+{
+  return parameters_.get(rows::fixedPixelType);
+}
+
+std::string StageSettings::movingPixelType() const
+{
+  return parameters_.get(rows::movingPixelType);
+}
+
 bool StageSettings::useDirectionCosines() const
 {
   return parameters_.get(rows::useDirectionCosines);

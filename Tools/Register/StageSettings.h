@@ -16,6 +16,8 @@ public:
   std::string device() const;                       // (Device ...)
   std::string whereDevice() const;
   std::int64_t threads() const;                     // MaximumNumberOfThreads; 0: not given
+  std::string fixedPixelType() const;               // of FixedInternalImagePixelType; only written again
+  std::string movingPixelType() const;
   bool useDirectionCosines() const;
   bool writeIterationInfo() const;
   bool writeFinalTransform() const;

@@ -1,0 +1,24 @@
+#include "Components/ImageSamplers/FullSampler.h"
+
+namespace tessera {
+
+template <int D>
+const ComponentDescription& FullSampler<D>::description()
+{
+  static const ComponentDescription description{"ImageSampler", "Full", {}, "every voxel of the fixed image inside the mask", {}};
+  return description;
+}
+
+template <int D>
+void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t)
+{
+  const VoxelBox<D> box = boxInMask<D>(fixed->geometry, mask.get());
+  VoxelLattice<D> lattice{fixed, mask, box.first, {}, box.size};
+  lattice.step.fill(1);
+  this->samples_ = lattice;
+}
+
+template class FullSampler<2>;
+template class FullSampler<3>;
+
+}

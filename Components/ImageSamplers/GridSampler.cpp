@@ -1,0 +1,47 @@
+#include "Components/ImageSamplers/GridSampler.h"
+
+namespace tessera {
+namespace {
+
+const Parameter<std::int64_t>& sampleGridSpacing()
+{
+  static const auto p = integerParameter("SampleGridSpacing", 2, 1, Arity::perLevelAndDimension, "voxels",
+                                         "step of the grid; missing entries are 2, as in elastix");
+  return p;
+}
+
+}
+
+template <int D>
+GridSampler<D>::GridSampler(const Parameters& parameters) : steps_(parameters.levelCount())
+{
+  for (std::size_t level = 0; level < steps_.size(); ++level)
+    for (int d = 0; d < D; ++d)
+      steps_[level][d] = static_cast<std::size_t>(
+        parameters.find(sampleGridSpacing(), level * D + d).value_or(sampleGridSpacing().defaultValue));
+}
+
+template <int D>
+const ComponentDescription& GridSampler<D>::description()
+{
+  static const ComponentDescription description{
+    "ImageSampler", "Grid", {}, "voxels of the fixed image at regular steps, inside the mask", {sampleGridSpacing()}};
+  return description;
+}
+
+template <int D>
+void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level)
+{
+  const VoxelBox<D> box = boxInMask<D>(fixed->geometry, mask.get());
+  VoxelLattice<D> lattice{fixed, mask, {}, steps_[level], {}};
+  for (int d = 0; d < D; ++d) {
+    lattice.count[d] = (box.size[d] - 1) / lattice.step[d] + 1;
+    lattice.first[d] = box.first[d] + ((box.size[d] - 1) - (lattice.count[d] - 1) * lattice.step[d]) / 2;
+  }
+  this->samples_ = lattice;
+}
+
+template class GridSampler<2>;
+template class GridSampler<3>;
+
+}

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "Core/Registration/ImageSampler.h"
+
+namespace tessera {
+
+/// Voxels of the fixed image at regular steps, inside the mask; the grid is centred in the mask's bounding box.
+template <int D>
+class GridSampler final : public ImageSampler<D> {
+public:
+  explicit GridSampler(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void draw(Context&, const Draw&) override {}
+  bool isRandom() const override { return false; }
+
+private:
+  std::vector<Size<D>> steps_;   // one a level
+};
+
+}

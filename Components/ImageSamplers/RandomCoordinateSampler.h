@@ -1,0 +1,45 @@
+#pragma once
+
+#include "Components/ImageSamplers/RandomDraws.h"
+#include "Core/Registration/ImageSampler.h"
+
+#include <optional>
+
+namespace tessera {
+
+/// Points between the voxels of the fixed image, uniform in the box of voxel centres that the mask's bounding box leaves, drawn
+/// until they lie in the mask. (UseRandomSampleRegion "true") draws from a small box that moves with every draw.
+template <int D>
+class RandomCoordinateSampler final : public ImageSampler<D> {
+public:
+  explicit RandomCoordinateSampler(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void draw(Context&, const Draw&) override;
+  bool setRandomRegion(bool on) override;
+  bool isRandom() const override { return true; }
+
+private:
+  /// Continuous indices.
+  struct IndexBox {
+    Vec<D> lowest{}, highest{};
+  };
+  IndexBox regionOf(const Draw&) const;
+  Vec<D> regionSizeMm(std::size_t level, const ImageGeometry<D>&) const;
+  using Indices = std::array<Vec<D>, samplesAChunk>;
+  /// Fixed intensities of the samples [first, last).
+  void lookUp(const Indices&, std::size_t first, std::size_t last);
+
+  Parameters parameters_;
+  ImagePointer<D> fixed_;
+  MaskPointer<D> mask_;
+  IndexBox box_;
+  std::optional<Vec<D>> regionSizeInVoxels_;   // nothing: no random region at this level
+  bool regionIsOn_ = false;
+  int order_ = 1;
+  std::vector<float> coefficients_;            // of orders above 1
+};
+
+}

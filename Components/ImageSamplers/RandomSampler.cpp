@@ -1,0 +1,64 @@
+#include "Components/ImageSamplers/RandomSampler.h"
+
+#include "Components/ImageSamplers/RandomDraws.h"
+
+namespace tessera {
+
+template <int D>
+RandomSampler<D>::RandomSampler(const Parameters& parameters)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    counts_.push_back(static_cast<std::size_t>(parameters.get(numberOfSpatialSamples(), level)));
+}
+
+template <int D>
+const ComponentDescription& RandomSampler<D>::description()
+{
+  static const ComponentDescription description{
+    "ImageSampler", "Random", {}, "random voxels of the fixed image inside the mask", {numberOfSpatialSamples()}};
+  return description;
+}
+
+template <int D>
+void RandomSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level)
+{
+  fixed_ = fixed;
+  mask_ = mask;
+  box_ = boxInMask<D>(fixed->geometry, mask.get());
+  this->samples_ = emptySamples<D>(counts_[level]);
+}
+
+template <int D>
+void RandomSampler<D>::draw(Context& context, const Draw& draw)
+{
+  PointList<D>& samples = std::get<PointList<D>>(this->samples_);
+  const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
+  AttemptLimit attempts(samples.positions(), description().name);
+  forEachRange(context, samples.positions(), samplesAChunk, [&](std::size_t first, std::size_t last) {
+    std::array<const float*, samplesAChunk> voxels;
+    attempts.placeAll(draw, first, last, [&](std::size_t sample, const std::array<std::uint32_t, 4>& words) {
+      std::size_t offset = 0, stride = 1;
+      Vec<D> index;
+      for (int d = 0; d < D; ++d) {
+        const std::size_t voxel = box_.first[d] + static_cast<std::size_t>(unitUniform(words[d]) * static_cast<double>(box_.size[d]));
+        index[d] = static_cast<double>(voxel);
+        offset += stride * voxel;
+        stride *= fixed_->geometry.size[d];
+      }
+      const Vec<D> pointMm = pointFromIndex(index);
+      if (mask_ && !mask_->contains(pointMm))
+        return false;
+      setPoint<D>(samples, sample, pointMm);
+      voxels[sample - first] = fixed_->voxels.data() + offset;
+      __builtin_prefetch(voxels[sample - first]);
+      return true;
+    });
+    for (std::size_t sample = first; sample < last; ++sample)
+      samples.fixed[sample] = *voxels[sample - first];
+  });
+}
+
+template class RandomSampler<2>;
+template class RandomSampler<3>;
+
+}

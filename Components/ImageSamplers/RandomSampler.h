@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Core/Registration/ImageSampler.h"
+
+namespace tessera {
+
+/// Voxels of the fixed image, drawn uniformly and with replacement from the mask's bounding box until they lie in the mask.
+template <int D>
+class RandomSampler final : public ImageSampler<D> {
+public:
+  explicit RandomSampler(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void draw(Context&, const Draw&) override;
+  bool isRandom() const override { return true; }
+
+private:
+  std::vector<std::size_t> counts_;   // one a level
+  ImagePointer<D> fixed_;
+  MaskPointer<D> mask_;
+  VoxelBox<D> box_;
+};
+
+}

@@ -1,0 +1,105 @@
+#include "Components/ImageSamplers/RandomSparseMaskSampler.h"
+
+#include "Components/ImageSamplers/RandomDraws.h"
+
+namespace tessera {
+namespace {
+
+template <int D>
+Vec<D> indexOf(const Size<D>& size, std::size_t offset)
+{
+  Vec<D> index;
+  for (int d = 0; d < D; ++d) {
+    index[d] = static_cast<double>(offset % size[d]);
+    offset /= size[d];
+  }
+  return index;
+}
+
+/// Offsets of the voxels whose centre lies in the mask, in order; rows are scanned on all threads.
+template <int D>
+std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>& geometry, const Mask<D>& mask)
+{
+  constexpr std::size_t rowsPerChunk = 64;
+  const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
+  const std::size_t length = geometry.size[0], rows = geometry.voxelCount() / length;
+  std::vector<std::vector<std::size_t>> found((rows + rowsPerChunk - 1) / rowsPerChunk);
+  const bool sameGrid = mask.geometry == geometry;
+  forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
+    auto& chunk = found[first / rowsPerChunk];
+    for (std::size_t voxel = first * length; voxel < last * length; ++voxel)
+      if (sameGrid ? mask.voxels[voxel] != 0 : mask.contains(pointFromIndex(indexOf<D>(geometry.size, voxel))))
+        chunk.push_back(voxel);
+  });
+  std::vector<std::size_t> all;
+  for (const auto& chunk : found)
+    all.insert(all.end(), chunk.begin(), chunk.end());
+  return all;
+}
+
+/// floor(u * count), u in [0, 1) of 64 random bits.
+std::size_t choose(std::uint32_t high, std::uint32_t low, std::size_t count)
+{
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::size_t>((Wide(static_cast<std::uint64_t>(high) << 32 | low) * count) >> 64);
+}
+
+}
+
+template <int D>
+RandomSparseMaskSampler<D>::RandomSparseMaskSampler(const Parameters& parameters)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    counts_.push_back(static_cast<std::size_t>(parameters.get(numberOfSpatialSamples(), level)));
+}
+
+template <int D>
+const ComponentDescription& RandomSparseMaskSampler<D>::description()
+{
+  static const ComponentDescription description{"ImageSampler", "RandomSparseMask", {},
+                                                "random voxels of the fixed image from a list of those inside the mask",
+                                                {numberOfSpatialSamples()}};
+  return description;
+}
+
+template <int D>
+void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                                                 std::size_t level)
+{
+  fixed_ = fixed;
+  voxelsInMask_.clear();
+  if (mask) {
+    boxInMask<D>(fixed->geometry, mask.get());   // tells an empty mask from one beside the image
+    voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
+    if (voxelsInMask_.empty())
+      throw Error(ExitCode::unreadableInput, "mask: no voxel of the fixed image has its centre in it. Allowed: a larger mask.");
+  }
+  this->samples_ = emptySamples<D>(counts_[level]);
+}
+
+template <int D>
+void RandomSparseMaskSampler<D>::draw(Context& context, const Draw& draw)
+{
+  PointList<D>& samples = std::get<PointList<D>>(this->samples_);
+  const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
+  const std::size_t choices = voxelsInMask_.empty() ? fixed_->voxels.size() : voxelsInMask_.size();
+  forEachRange(context, samples.positions(), samplesAChunk, [&](std::size_t first, std::size_t last) {
+    std::array<std::size_t, samplesAChunk> voxels;
+    for (std::size_t sample = first; sample < last; ++sample) {
+      const auto words = randomWords(draw, static_cast<std::uint32_t>(sample), 0);
+      const std::size_t choice = choose(words[0], words[1], choices);
+      voxels[sample - first] = voxelsInMask_.empty() ? choice : voxelsInMask_[choice];
+      __builtin_prefetch(fixed_->voxels.data() + voxels[sample - first]);
+    }
+    for (std::size_t sample = first; sample < last; ++sample) {
+      const std::size_t voxel = voxels[sample - first];
+      setPoint<D>(samples, sample, pointFromIndex(indexOf<D>(fixed_->geometry.size, voxel)));
+      samples.fixed[sample] = fixed_->voxels[voxel];
+    }
+  });
+}
+
+template class RandomSparseMaskSampler<2>;
+template class RandomSparseMaskSampler<3>;
+
+}

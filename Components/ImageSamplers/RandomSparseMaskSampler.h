@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Core/Registration/ImageSampler.h"
+
+namespace tessera {
+
+/// Voxels of the fixed image, drawn uniformly and with replacement from a list of those inside the mask: no tries, so masks may
+/// be thin.
+template <int D>
+class RandomSparseMaskSampler final : public ImageSampler<D> {
+public:
+  explicit RandomSparseMaskSampler(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void draw(Context&, const Draw&) override;
+  bool isRandom() const override { return true; }
+
+private:
+  std::vector<std::size_t> counts_;   // one a level
+  ImagePointer<D> fixed_;
+  std::vector<std::size_t> voxelsInMask_;   // offsets; empty without a mask: every voxel
+};
+
+}

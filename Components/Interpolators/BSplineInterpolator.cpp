@@ -1,0 +1,82 @@
+#include "Components/Interpolators/BSplineInterpolator.h"
+
+#include "Components/Interpolators/NearestVoxel.h"
+#include "Core/Image/BSplinePrefilter.h"
+
+namespace tessera {
+namespace {
+
+Parameter<std::int64_t> orderRow(const std::string& name, std::int64_t defaultOrder, Arity arity, const std::string& meaning)
+{
+  Parameter<std::int64_t> row = integerParameter(name, defaultOrder, 0, arity, "", meaning);
+  row.maximum = 5;
+  return row;
+}
+
+const Parameter<std::int64_t>& orderParameter(InterpolatorUse use)
+{
+  static const auto matching = orderRow("BSplineInterpolationOrder", 1, Arity::perLevel, "order 0 to 5; 0: nearest voxel, 1: linear");
+  static const auto resampling = orderRow("FinalBSplineInterpolationOrder", 3, Arity::single, "order 0 to 5 for result images");
+  return use == InterpolatorUse::matching ? matching : resampling;
+}
+
+int readOrder(const Parameters& parameters, InterpolatorUse use, std::size_t level)
+{
+  const Parameter<std::int64_t>& parameter = orderParameter(use);
+  const std::int64_t order = parameters.get(parameter, use == InterpolatorUse::matching ? level : 0);
+  if (order < 0 || order > 5)
+    parameters.fail(parameter.name, "no such spline order: " + std::to_string(order), "Allowed: 0 to 5");
+  return static_cast<int>(order);
+}
+
+}
+
+template <int D>
+BSplineInterpolator<D>::BSplineInterpolator(const Parameters& parameters, InterpolatorUse use)
+    : parameters_(parameters), use_(use), order_(readOrder(parameters, use, 0))
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    readOrder(parameters, use, level);
+}
+
+template <int D>
+void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t level)
+{
+  order_ = readOrder(parameters_, use_, level);
+  image_ = image;
+  coefficients_ = {};
+  if (order_ > 1)
+    coefficients_ = bsplineCoefficients<D>(context, *image, order_);
+  spline_ = SplineImage<D>(order_ > 1 ? coefficients_.data() : image->voxels.data(), image->geometry);
+}
+
+template <int D>
+void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
+                                      std::uint8_t* inside) const
+{
+  if (order_ == 0)
+    evaluateNearest<D>(*image_, image_->geometry.indexFromPoint(), points, values, gradients, inside);
+  else
+    evaluateSpline<D>(spline_, order_, points, values, gradients, inside);
+}
+
+template <int D>
+const ComponentDescription& BSplineInterpolator<D>::description(InterpolatorUse use)
+{
+  static const ComponentDescription matching{"Interpolator",
+                                             "BSplineInterpolator",
+                                             {"BSplineInterpolatorFloat"},
+                                             "B-spline through the voxels, mirrored at the border (Unser 1999).",
+                                             {orderParameter(InterpolatorUse::matching)}};
+  static const ComponentDescription resampling{"ResampleInterpolator",
+                                               "BSplineInterpolator",
+                                               {"FinalBSplineInterpolator", "FinalBSplineInterpolatorFloat"},
+                                               "B-spline through the voxels, mirrored at the border (Unser 1999).",
+                                               {orderParameter(InterpolatorUse::resampling)}};
+  return use == InterpolatorUse::matching ? matching : resampling;
+}
+
+template class BSplineInterpolator<2>;
+template class BSplineInterpolator<3>;
+
+}

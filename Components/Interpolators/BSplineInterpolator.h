@@ -1,0 +1,36 @@
+#pragma once
+
+#include "Components/Interpolators/InterpolatorUse.h"
+#include "Components/Interpolators/SplineBatch.h"
+#include "Core/Registration/Interpolator.h"
+
+namespace tessera {
+
+/// B-spline interpolation of orders 0 to 5 through the voxels, with mirror boundaries (Unser, "Splines: a perfect fit", 1999).
+///
+/// (Interpolator "BSplineInterpolator")
+/// (BSplineInterpolationOrder 1)              one value per level; 0: nearest voxel, no gradient; 1: linear
+/// (ResampleInterpolator "FinalBSplineInterpolator")
+/// (FinalBSplineInterpolationOrder 3)
+template <int D>
+class BSplineInterpolator final : public Interpolator<D> {
+public:
+  explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
+
+  void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  bool hasGradient() const override { return order_ > 0; }
+
+  static const ComponentDescription& description() { return description(InterpolatorUse::matching); }
+  static const ComponentDescription& description(InterpolatorUse);
+
+private:
+  Parameters parameters_;
+  InterpolatorUse use_;
+  int order_;                      // of the level
+  ImagePointer<D> image_;          // orders 0 and 1 read it in place
+  std::vector<float> coefficients_;
+  SplineImage<D> spline_;
+};
+
+}

@@ -1,0 +1,37 @@
+#include "Components/Interpolators/LinearInterpolator.h"
+
+namespace tessera {
+
+template <int D>
+void LinearInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
+{
+  image_ = image;
+  spline_ = SplineImage<D>(image->voxels.data(), image->geometry);
+  spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
+  spline_.lastVoxelClosesCell = true;
+}
+
+template <int D>
+void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
+                                     std::uint8_t* inside) const
+{
+  evaluateSpline<D>(spline_, 1, points, values, gradients, inside);
+}
+
+template <int D>
+const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse use)
+{
+  static const ComponentDescription matching{
+    "Interpolator", "LinearInterpolator", {}, "Linear between neighbouring voxels, mirrored at the border.", {}};
+  static const ComponentDescription resampling{"ResampleInterpolator",
+                                               "LinearInterpolator",
+                                               {"FinalLinearInterpolator"},
+                                               "Linear between neighbouring voxels, constant beyond the border.",
+                                               {}};
+  return use == InterpolatorUse::matching ? matching : resampling;
+}
+
+template class LinearInterpolator<2>;
+template class LinearInterpolator<3>;
+
+}

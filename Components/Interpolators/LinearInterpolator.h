@@ -1,0 +1,32 @@
+#pragma once
+
+#include "Components/Interpolators/InterpolatorUse.h"
+#include "Components/Interpolators/SplineBatch.h"
+#include "Core/Registration/Interpolator.h"
+
+namespace tessera {
+
+/// Linear interpolation between the nearest voxels. In the half voxel beyond the border it mirrors the image while matching, as
+/// elastix does where it needs the gradient, and repeats the border voxel while resampling, as itk::LinearInterpolateImageFunction.
+///
+/// (Interpolator "LinearInterpolator")
+/// (ResampleInterpolator "FinalLinearInterpolator")
+template <int D>
+class LinearInterpolator final : public Interpolator<D> {
+public:
+  explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
+
+  void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  bool hasGradient() const override { return true; }
+
+  static const ComponentDescription& description() { return description(InterpolatorUse::matching); }
+  static const ComponentDescription& description(InterpolatorUse);
+
+private:
+  InterpolatorUse use_;
+  ImagePointer<D> image_;
+  SplineImage<D> spline_;
+};
+
+}

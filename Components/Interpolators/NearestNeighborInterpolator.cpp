@@ -1,0 +1,34 @@
+#include "Components/Interpolators/NearestNeighborInterpolator.h"
+
+#include "Components/Interpolators/NearestVoxel.h"
+
+namespace tessera {
+
+template <int D>
+void NearestNeighborInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
+{
+  image_ = image;
+  indexFromPoint_ = image->geometry.indexFromPoint();
+}
+
+template <int D>
+void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
+                                              std::uint8_t* inside) const
+{
+  evaluateNearest<D>(*image_, indexFromPoint_, points, values, gradients, inside);
+}
+
+template <int D>
+const ComponentDescription& NearestNeighborInterpolator<D>::description(InterpolatorUse use)
+{
+  const char* const summary = "The nearest voxel; gradient by central differences there.";
+  static const ComponentDescription matching{"Interpolator", "NearestNeighborInterpolator", {}, summary, {}};
+  static const ComponentDescription resampling{
+    "ResampleInterpolator", "NearestNeighborInterpolator", {"FinalNearestNeighborInterpolator"}, summary, {}};
+  return use == InterpolatorUse::matching ? matching : resampling;
+}
+
+template class NearestNeighborInterpolator<2>;
+template class NearestNeighborInterpolator<3>;
+
+}

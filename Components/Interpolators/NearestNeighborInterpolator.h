@@ -1,0 +1,29 @@
+#pragma once
+
+#include "Components/Interpolators/InterpolatorUse.h"
+#include "Core/Registration/Interpolator.h"
+
+namespace tessera {
+
+/// The nearest voxel; its gradient is the central difference there.
+///
+/// (Interpolator "NearestNeighborInterpolator")
+/// (ResampleInterpolator "FinalNearestNeighborInterpolator")
+template <int D>
+class NearestNeighborInterpolator final : public Interpolator<D> {
+public:
+  explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching) {}
+
+  void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  bool hasGradient() const override { return true; }
+
+  static const ComponentDescription& description() { return description(InterpolatorUse::matching); }
+  static const ComponentDescription& description(InterpolatorUse);
+
+private:
+  ImagePointer<D> image_;
+  AffineMap<D> indexFromPoint_;
+};
+
+}

@@ -1,0 +1,100 @@
+#include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
+
+#include "Core/Compute/Error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+/// A batch of pairs: distances summed, and covectors (mapped - partner) / distance.
+template <int D>
+struct PairBatch {
+  PointBatch<D> points, mapped, covectors;
+  double distances = 0;
+  std::size_t valid = 0;
+
+  void fill(const PointPairs<D>& pairs, std::size_t first, std::size_t last)
+  {
+    points.count = mapped.count = last - first;
+    for (std::size_t i = first; i < last; ++i)
+      for (int d = 0; d < D; ++d)
+        points.mm[d][i - first] = pairs.fixedMm[i][d];
+  }
+
+  void compare(const Vec<D>& partnerMm, std::size_t i, const Mask<D>* movingMask)
+  {
+    Vec<D> mappedMm, difference;
+    double squared = 0;
+    for (int d = 0; d < D; ++d) {
+      mappedMm[d] = mapped.mm[d][i];
+      difference[d] = mappedMm[d] - partnerMm[d];
+      squared += difference[d] * difference[d];
+    }
+    const bool counts = !movingMask || movingMask->contains(mappedMm);
+    const double distance = std::sqrt(squared);
+    const bool hasSlope = counts && distance > std::numeric_limits<double>::epsilon();
+    for (int d = 0; d < D; ++d)
+      covectors.mm[d][i] = hasSlope ? difference[d] / distance : 0;
+    if (counts) {
+      distances += distance;
+      ++valid;
+    }
+  }
+};
+
+}
+
+template <int D>
+CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDistanceMetric(const Parameters& parameters)
+    : parameters_(parameters)
+{}
+
+template <int D>
+const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::description()
+{
+  static const ComponentDescription description{
+    "Metric", "CorrespondingPointsEuclideanDistanceMetric", {}, "mean distance of corresponding points (-fp, -mp) in mm", {}};
+  return description;
+}
+
+template <int D>
+void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+{
+  if (!level.points || level.points->fixedMm.empty() || level.points->fixedMm.size() != level.points->movingMm.size())
+    throw Error(ExitCode::usage, parameters_.where("Metric")
+                                   + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
+                                     "of as many points each.");
+  level_ = level;
+}
+
+template <int D>
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>&,
+                                                                  std::span<const double> parameters, std::span<double> gradient)
+{
+  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
+  const PointPairs<D>& pairs = *level_.points;
+  std::fill(gradient.begin(), gradient.end(), 0.0);
+  PairBatch<D> batch;
+  for (std::size_t first = 0; first < pairs.fixedMm.size(); first += batchCapacity) {
+    batch.fill(pairs, first, std::min(first + batchCapacity, pairs.fixedMm.size()));
+    mapChain<D>(context, chain, batch.points.list(), batch.mapped.out());
+    for (std::size_t i = 0; i < batch.points.count; ++i)
+      batch.compare(pairs.movingMm[first + i], i, level_.movingMask.get());
+    if (gradient.empty())
+      continue;
+    mapInitial<D>(context, chain, batch.points.list(), batch.points.out());
+    chain.transform->pullBack(context, batch.points.list(), chain.parameters, batch.covectors.list().pointMm, gradient);
+  }
+  const double perPair = batch.valid == 0 ? 0 : 1 / static_cast<double>(batch.valid);
+  for (double& value : gradient)
+    value *= perPair;
+  return {perPair * batch.distances, batch.valid, pairs.fixedMm.size()};
+}
+
+template class CorrespondingPointsEuclideanDistanceMetric<2>;
+template class CorrespondingPointsEuclideanDistanceMetric<3>;
+
+}

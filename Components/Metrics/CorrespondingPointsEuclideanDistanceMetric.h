@@ -1,0 +1,28 @@
+#pragma once
+
+#include "Core/Registration/ChainAtParameters.h"
+#include "Core/Registration/CostTerm.h"
+
+namespace tessera {
+
+/// Mean distance in mm between mapped points of the fixed image and their partners in the moving image (-fp, -mp).
+/// Pairs whose mapped point lies outside the moving mask are left out; a pair that coincides has no gradient.
+template <int D>
+class CorrespondingPointsEuclideanDistanceMetric final : public CostTerm<D> {
+public:
+  explicit CorrespondingPointsEuclideanDistanceMetric(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  bool needsSampler() const override { return false; }
+  /// Throws Error(usage) if the level has no points.
+  void prepareForLevel(Context&, const TermLevel<D>&) override;
+  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+
+private:
+  Parameters parameters_;
+  TermLevel<D> level_;
+  ChainAtParameters<D> chain_;
+};
+
+}

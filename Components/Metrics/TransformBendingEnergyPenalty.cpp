@@ -1,0 +1,134 @@
+#include "Components/Metrics/TransformBendingEnergyPenalty.h"
+
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t samplesAtOnce = 128;   // their 27 derivatives stay in cache
+
+/// Entries of the upper triangle, row-wise, stand for two each off the diagonal.
+template <int D>
+constexpr std::array<double, symmetricCount(D)> multiplicities()
+{
+  std::array<double, symmetricCount(D)> m{};
+  for (int row = 0, s = 0; row < D; ++row)
+    for (int column = row; column < D; ++column, ++s)
+      m[s] = row == column ? 1 : 2;
+  return m;
+}
+
+/// Drops the points that T takes out of the mask.
+template <int D>
+void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Mask<D>& mask, PointBatch<D>& points)
+{
+  thread_local PointBatch<D> mapped;
+  mapChain<D>(context, chain, points.list(), mapped.out());
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < points.count; ++i) {
+    Vec<D> mappedMm;
+    for (int d = 0; d < D; ++d) {
+      mappedMm[d] = mapped.mm[d][i];
+      points.mm[d][kept] = points.mm[d][i];
+    }
+    kept += mask.contains(mappedMm);
+  }
+  points.count = kept;
+}
+
+/// Sum of |H|^2; H becomes d sum / d H.
+template <int D>
+double energyAndCovector(std::vector<double>& hessian, std::size_t count)
+{
+  constexpr auto multiplicity = multiplicities<D>();
+  double energy = 0;
+  for (int k = 0; k < D; ++k)
+    for (int s = 0; s < symmetricCount(D); ++s) {
+      double* h = hessian.data() + (k * symmetricCount(D) + s) * count;
+      double squares = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        squares += h[i] * h[i];
+        h[i] *= 2 * multiplicity[s];
+      }
+      energy += multiplicity[s] * squares;
+    }
+  return energy;
+}
+
+}
+
+template <int D>
+TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters) : validSampleRule_(parameters)
+{}
+
+template <int D>
+const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
+{
+  static const ComponentDescription description{"Metric", "TransformBendingEnergyPenalty", {},
+                                                "mean squared second derivatives of the transform (Rueckert et al. 1999)",
+                                                ValidSampleRule::parameters()};
+  return description;
+}
+
+template <int D>
+TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
+                                                     std::span<const double> parameters, std::span<double> gradient)
+{
+  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
+  if (!chainHasHessian<D>(chain)) {
+    std::fill(gradient.begin(), gradient.end(), 0.0);
+    return {};
+  }
+  const StripePlan plan = planStripes(positionCount<D>(samples), parameters.size());
+  sums_.assign(plan.stripes, {});
+  stripedGradient_.begin(gradient, plan.stripes);
+  forEachChunk(context, plan.stripes, [&](std::size_t stripe) {
+    const std::span<double> own = gradient.empty() ? gradient : stripedGradient_.clearedStripe(stripe);
+    sums_[stripe] = sumStripe(samples, chain, plan.first(stripe), plan.last(stripe), own);
+  });
+
+  TermValue result;
+  for (const StripeSum& sum : sums_) {
+    result.value += sum.energy;
+    result.asked += sum.count.asked;
+    result.valid += sum.count.valid;
+  }
+  validSampleRule_.check(level_.level, result.valid, result.asked);
+  const double perSample = result.valid == 0 ? 0 : 1 / static_cast<double>(result.valid);
+  result.value *= perSample;
+  stripedGradient_.sum(context, perSample);
+  return result;
+}
+
+template <int D>
+typename TransformBendingEnergyPenalty<D>::StripeSum
+TransformBendingEnergyPenalty<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<D>& chain, std::size_t first,
+                                            std::size_t last, std::span<double> gradient) const
+{
+  thread_local PointBatch<D> points;
+  thread_local std::vector<float> fixed(batchCapacity);
+  thread_local std::vector<double> jacobian(D * D * samplesAtOnce), hessian(D * symmetricCount(D) * samplesAtOnce);
+  Context oneThread;
+  StripeSum sum;
+  for (; first < last; first += samplesAtOnce) {
+    fillBatch<D>(samples, first, std::min(first + samplesAtOnce, last), points, fixed.data());
+    sum.count.asked += points.count;
+    if (level_.movingMask)
+      keepInMovingMask<D>(oneThread, chain, *level_.movingMask, points);
+    sum.count.valid += points.count;
+    if (points.count == 0)
+      continue;
+    chainSpatialDerivatives<D>(oneThread, chain, points.list(), jacobian.data(), hessian.data());
+    sum.energy += energyAndCovector<D>(hessian, points.count);
+    if (!gradient.empty())
+      pullBackChainSpatialDerivatives<D>(oneThread, chain, points.list(), nullptr, hessian.data(), gradient);
+  }
+  return sum;
+}
+
+template class TransformBendingEnergyPenalty<2>;
+template class TransformBendingEnergyPenalty<3>;
+
+}

@@ -1,0 +1,79 @@
+#include "Components/Transforms/AffineTransform.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+template <int D>
+AffineTransform<D>::AffineTransform(const Parameters& parameters)
+    : LinearTransform<D>(parameters, D * D + D, StartRules::maskAware, LinearTransform<D>::ScaleRule::oneForRotations)
+{
+}
+
+template <int D>
+const ComponentDescription& AffineTransform<D>::description()
+{
+  static const ComponentDescription description{"Transform",
+                                                "AffineTransform",
+                                                {},
+                                                "T(x) = A (x - c) + t + c",
+                                                LinearTransform<D>::centeredParameters(StartRules::maskAware)};
+  return description;
+}
+
+template <int D>
+AffineMap<D> AffineTransform<D>::aboutCenter(std::span<const double> parameters) const
+{
+  AffineMap<D> map;
+  for (int row = 0; row < D; ++row) {
+    std::copy_n(parameters.begin() + row * D, D, map.matrix[row].begin());
+    map.offset[row] = parameters[D * D + row];
+  }
+  return map;
+}
+
+template <int D>
+typename AffineTransform<D>::Derivatives AffineTransform<D>::derivatives(std::span<const double>) const
+{
+  Derivatives d = this->noDerivatives();
+  for (int row = 0; row < D; ++row) {
+    for (int column = 0; column < D; ++column)
+      d[row * D + column].matrix[row][column] = 1;
+    d[D * D + row].offset[row] = 1;
+  }
+  return d;
+}
+
+template <int D>
+std::vector<double> AffineTransform<D>::identityParameters() const
+{
+  std::vector<double> parameters(D * D + D, 0.0);
+  for (int d = 0; d < D; ++d)
+    parameters[d * D + d] = 1;
+  return parameters;
+}
+
+template <int D>
+std::size_t AffineTransform<D>::translationIndex() const
+{
+  return D * D;
+}
+
+template <int D>
+std::vector<double> AffineTransform<D>::defaultScales() const
+{
+  std::vector<double> scales(D * D + D, 1.0);
+  std::fill_n(scales.begin(), D * D, 100000.0);
+  return scales;
+}
+
+template <int D>
+ItkTransform AffineTransform<D>::itkTransform(std::span<const double> parameters) const
+{
+  return {this->itkClass("AffineTransform"), this->centerAsVector(), {parameters.begin(), parameters.end()}};
+}
+
+template class AffineTransform<2>;
+template class AffineTransform<3>;
+
+}

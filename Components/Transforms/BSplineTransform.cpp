@@ -1,0 +1,240 @@
+#include "Components/Transforms/BSplineTransform.h"
+
+#include "Components/Transforms/BSplineGridFile.h"
+#include "Components/Transforms/BSplineJacobianTerms.h"
+#include "Components/Transforms/TransformFileReading.h"
+#include "Core/Compute/Error.h"
+#include "Core/Registration/StageComponents.h"
+
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+const Parameter<double> finalGridSpacingInPhysicalUnits
+  = realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm", "distance of control points at the last level");
+const Parameter<double> finalGridSpacingInVoxels
+  = realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
+                  "the same in voxels of the fixed image; only one of the two may be given");
+const Parameter<double> gridSpacingSchedule
+  = realParameter("GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
+                  "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)");
+const Parameter<std::int64_t> splineOrder = [] {
+  auto parameter = integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
+  parameter.maximum = 3;
+  return parameter;
+}();
+const Parameter<bool> useCyclicTransform
+  = booleanParameter("UseCyclicTransform", false, Arity::single, "the last axis is periodic (time); nothing moves along it");
+const Parameter<std::int64_t> passiveEdgeWidth
+  = integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
+                     "the outermost control points that are held by an optimizer scale of 10000");
+
+constexpr double passiveScale = 1e4;
+
+template <int D>
+PointBatch<D>& latticeStorage()
+{
+  thread_local PointBatch<D> storage;
+  return storage;
+}
+
+}
+
+template <int D>
+const ComponentDescription& BSplineTransform<D>::description()
+{
+  static const ComponentDescription description{
+    "Transform", "BSplineTransform", {"RecursiveBSplineTransform"}, "x + sum_k c_k beta(x - x_k) on a grid of control points",
+    {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels, gridSpacingSchedule, splineOrder, useCyclicTransform, passiveEdgeWidth}};
+  return description;
+}
+
+template <int D>
+BSplineTransform<D>::BSplineTransform(const Parameters& parameters)
+    : parameters_(parameters), order_(static_cast<int>(parameters.get(splineOrder))), cyclic_(parameters.get(useCyclicTransform))
+{
+  const std::size_t given = parameters.all(gridSpacingSchedule).size(), levels = parameters.levelCount();
+  if (given != 0 && given != levels && given != levels * D)
+    parameters.fail(gridSpacingSchedule.name, std::to_string(given) + " values for " + std::to_string(levels) + " levels",
+                    "Allowed: " + std::to_string(levels) + " (one a level) or " + std::to_string(levels * D) + " (one a level and axis)");
+  if (parameters.has(finalGridSpacingInVoxels.name) && parameters.has(finalGridSpacingInPhysicalUnits.name))
+    parameters.fail(finalGridSpacingInVoxels.name, finalGridSpacingInPhysicalUnits.name + " is given too", "Allowed: one of the two");
+}
+
+template <int D>
+Vec<D> BSplineTransform<D>::finalSpacingMm(const Vec<D>& voxelSpacingMm) const
+{
+  const bool inVoxels = parameters_.has(finalGridSpacingInVoxels.name);
+  const Parameter<double>& parameter = inVoxels ? finalGridSpacingInVoxels : finalGridSpacingInPhysicalUnits;
+  Vec<D> spacingMm;
+  for (int d = 0; d < D; ++d) {
+    spacingMm[d] = parameters_.get(parameter, d) * (inVoxels ? voxelSpacingMm[d] : 1);
+    if (!(spacingMm[d] > 0))
+      parameters_.fail(parameter.name, "not above 0", "Allowed: distances above 0");
+  }
+  return spacingMm;
+}
+
+template <int D>
+double BSplineTransform<D>::spacingFactor(std::size_t level, int axis) const
+{
+  const std::vector<double> schedule = parameters_.all(gridSpacingSchedule);
+  const std::size_t levels = parameters_.levelCount();
+  if (schedule.empty())
+    return std::exp2(static_cast<double>(levels - 1 - level));
+  const double factor = schedule.size() == levels ? schedule[level] : schedule[level * D + axis];
+  if (!(factor > 0))
+    parameters_.fail(gridSpacingSchedule.name, "not above 0", "Allowed: factors above 0");
+  return factor;
+}
+
+template <int D>
+BSplineGrid<D> BSplineTransform<D>::gridOfLevel(std::size_t level) const
+{
+  Vec<D> spacingMm;
+  for (int d = 0; d < D; ++d)
+    spacingMm[d] = finalSpacingMm_[d] * spacingFactor(level, d);
+  return gridOver<D>(box_.geometry, spacingMm, order_, cyclic_);
+}
+
+template <int D>
+void BSplineTransform<D>::setGrid(const BSplineGrid<D>& grid)
+{
+  grid_ = grid;
+  field_ = BSplineField<D>(grid);
+}
+
+template <int D>
+std::vector<double> BSplineTransform<D>::initialize(Context& context, const TransformStart<D>& start)
+{
+  const bool composed = parameters_.get(stageparameters::howToCombineTransforms()) == "Compose";
+  box_ = boxOfGrids(context, start.fixed->geometry, composed ? start.initial : nullptr);
+  finalSpacingMm_ = finalSpacingMm(start.fixed->geometry.spacingMm);
+  for (int d = 0; d < D; ++d)
+    finalSpacingMm_[d] *= box_.stretch[d];
+  level_ = 0;
+  setGrid(gridOfLevel(0));
+  return std::vector<double>(parameterCount(), 0.0);
+}
+
+template <int D>
+void BSplineTransform<D>::prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters)
+{
+  level_ = level;
+  const BSplineGrid<D> grid = gridOfLevel(level);
+  if (grid == grid_)
+    return;
+  parameters = refineCoefficients(grid_, grid, parameters);
+  setGrid(grid);
+}
+
+template <int D>
+std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&, std::span<const double>) const
+{
+  const auto width = static_cast<std::size_t>(parameters_.get(passiveEdgeWidth, level_));
+  std::vector<double> scales(parameterCount(), 1.0);
+  const Size<D>& size = grid_.points.size;
+  for (int d = 0; d < D; ++d)
+    if (2 * width >= size[d])
+      parameters_.fail(passiveEdgeWidth.name, "a grid of " + std::to_string(size[d]) + " control points along axis " + std::to_string(d)
+                                                + " at level " + std::to_string(level_) + " has none left between the edges",
+                       "Allowed: less than half of the control points");
+  const std::size_t points = grid_.pointCount();
+  for (std::size_t k = 0; k < points && width > 0; ++k) {
+    bool edge = false;
+    for (std::size_t d = 0, rest = k; d < D; rest /= size[d++])
+      edge = edge || rest % size[d] < width || rest % size[d] >= size[d] - width;
+    for (int d = 0; d < D && edge; ++d)
+      scales[d * points + k] = passiveScale;
+  }
+  return scales;
+}
+
+template <int D>
+void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters, const PointsOut<D>& out) const
+{
+  field_.displace(asList(samples, latticeStorage<D>()), parameters.data(), true, out);
+}
+
+template <int D>
+void BSplineTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>, const Covectors<D>& covectors,
+                                   std::span<double> gradient) const
+{
+  field_.pullBack(asList(samples, latticeStorage<D>()), covectors, gradient.data());
+}
+
+template <int D>
+void BSplineTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double>, std::span<const double> step,
+                                      const PointsOut<D>& out) const
+{
+  field_.displace(asList(samples, latticeStorage<D>()), step.data(), false, out);
+}
+
+template <int D>
+JacobianTerms BSplineTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples, std::span<const double>,
+                                                 std::span<const double> scales) const
+{
+  return bsplineJacobianTerms(context, grid_, samples, scales);
+}
+
+template <int D>
+void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters, double* jacobian,
+                                             double* hessian) const
+{
+  field_.derivatives(asList(samples, latticeStorage<D>()), parameters.data(), jacobian, hessian);
+}
+
+template <int D>
+void BSplineTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
+                                                     const double* covJacobian, const double* covHessian,
+                                                     std::span<double> gradient) const
+{
+  field_.pullBackDerivatives(asList(samples, latticeStorage<D>()), covJacobian, covHessian, gradient.data());
+}
+
+template <int D>
+std::vector<FileEntry> BSplineTransform<D>::fileEntries() const
+{
+  return gridEntries(grid_);
+}
+
+template <int D>
+std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile)
+{
+  const BSplineGrid<D> grid = readGrid<D>(transformFile);
+  std::string sizes = "a grid of";
+  for (int d = 0; d < D; ++d)
+    sizes += (d ? " x " : " ") + std::to_string(grid.points.size[d]);
+  std::vector<double> parameters
+    = readTransformParameters(transformFile, grid.parameterCount(), sizes + " control points and " + std::to_string(D) + " components");
+  order_ = grid.order;
+  cyclic_ = grid.cyclic;
+  setGrid(grid);
+  return parameters;
+}
+
+template <int D>
+ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameters) const
+{
+  if (cyclic_)
+    throw Error(ExitCode::unwritableOutput,
+                "BSplineTransform: (UseCyclicTransform \"true\"): ITK has no such transform. Allowed: a text file of parameters.");
+  const std::string dimension = std::to_string(D);
+  ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension, {}, {parameters.begin(), parameters.end()}};
+  if (order_ != 3)
+    itk.className += "_" + std::to_string(order_);
+  for (const std::size_t size : grid_.points.size)
+    itk.fixedParameters.push_back(static_cast<double>(size));
+  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.originMm.begin(), grid_.points.originMm.end());
+  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.spacingMm.begin(), grid_.points.spacingMm.end());
+  for (const auto& row : grid_.points.direction)
+    itk.fixedParameters.insert(itk.fixedParameters.end(), row.begin(), row.end());
+  return itk;
+}
+
+template class BSplineTransform<2>;
+template class BSplineTransform<3>;
+
+}

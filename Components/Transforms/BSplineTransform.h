@@ -1,0 +1,60 @@
+#pragma once
+
+#include "Components/Transforms/BSplineField.h"
+
+namespace tessera {
+
+/// T(x) = x + sum_k c_k beta_n(grid index of x - k): free-form deformation (Rueckert et al., "Nonrigid registration using
+/// free-form deformations", 1999). Zero displacement where the support of x is not fully inside the grid.
+///
+/// Parameters: the x-displacements (mm, along the world's axes) of all control points, grid x fastest; then those in y, then z.
+/// A cyclic grid displaces nothing along its last axis.
+template <int D>
+class BSplineTransform final : public Transform<D> {
+public:
+  explicit BSplineTransform(const Parameters&);
+  static const ComponentDescription& description();
+
+  std::string name() const override { return description().name; }
+  std::size_t parameterCount() const override { return grid_.parameterCount(); }
+
+  std::vector<double> initialize(Context&, const TransformStart<D>&) override;
+  void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
+  std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
+
+  void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
+  void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
+                std::span<double> gradient) const override;
+  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters, std::span<const double> step,
+                   const PointsOut<D>&) const override;
+  JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
+                              std::span<const double> scales) const override;
+  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
+                          double* hessian) const override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, const double* covJacobian,
+                                  const double* covHessian, std::span<double> gradient) const override;
+  bool hasHessian() const override { return true; }
+
+  std::vector<FileEntry> fileEntries() const override;
+  std::vector<double> restore(const Parameters& transformFile) override;
+  ItkTransform itkTransform(std::span<const double> parameters) const override;
+
+  const BSplineGrid<D>& grid() const { return grid_; }
+
+private:
+  void setGrid(const BSplineGrid<D>&);
+  BSplineGrid<D> gridOfLevel(std::size_t level) const;
+  Vec<D> finalSpacingMm(const Vec<D>& voxelSpacingMm) const;
+  double spacingFactor(std::size_t level, int axis) const;
+
+  Parameters parameters_;
+  int order_ = 3;
+  bool cyclic_ = false;
+  std::size_t level_ = 0;
+  GridBox<D> box_;
+  Vec<D> finalSpacingMm_{};
+  BSplineGrid<D> grid_;
+  BSplineField<D> field_;
+};
+
+}

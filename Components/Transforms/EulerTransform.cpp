@@ -1,0 +1,149 @@
+#include "Components/Transforms/EulerTransform.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+const Parameter<bool>& computeZyx()
+{
+  static const auto parameter =
+      booleanParameter("ComputeZYX", false, Arity::single, "3D: turn about x, then y, then z instead of y, x, z");
+  return parameter;
+}
+
+/// Rotation about an axis of space, or its derivative with respect to the angle.
+Matrix<3> turn(int axis, double angle, bool derivative)
+{
+  const int a = (axis + 1) % 3, b = (axis + 2) % 3;
+  const double c = derivative ? -std::sin(angle) : std::cos(angle), s = derivative ? std::cos(angle) : std::sin(angle);
+  Matrix<3> m{};
+  m[axis][axis] = derivative ? 0 : 1;
+  m[a][a] = c;
+  m[a][b] = -s;
+  m[b][a] = s;
+  m[b][b] = c;
+  return m;
+}
+
+/// The rotation, or its derivative with respect to one angle.
+Matrix<3> rotation(std::span<const double> angles, bool zyx, int derivedAngle = -1)
+{
+  const Matrix<3> x = turn(0, angles[0], derivedAngle == 0), y = turn(1, angles[1], derivedAngle == 1);
+  const Matrix<3> z = turn(2, angles[2], derivedAngle == 2);
+  return multiply<3>(z, zyx ? multiply<3>(y, x) : multiply<3>(x, y));
+}
+
+Matrix<2> planeRotation(double angle)
+{
+  const double c = std::cos(angle), s = std::sin(angle);
+  return {{{c, -s}, {s, c}}};
+}
+
+constexpr int angleCount(int dimension)
+{
+  return dimension == 2 ? 1 : 3;
+}
+
+}
+
+template <int D>
+EulerTransform<D>::EulerTransform(const Parameters& parameters)
+    : LinearTransform<D>(parameters, angleCount(D) + D, StartRules::centered, LinearTransform<D>::ScaleRule::oneForRotations),
+      computeZyx_(D == 3 && parameters.get(computeZyx()))
+{
+}
+
+template <int D>
+const ComponentDescription& EulerTransform<D>::description()
+{
+  static const ComponentDescription description = [] {
+    ComponentDescription d{"Transform",
+                           "EulerTransform",
+                           {},
+                           "T(x) = R (x - c) + t + c, R a rotation",
+                           LinearTransform<D>::centeredParameters(StartRules::centered)};
+    d.parameters.push_back(computeZyx());
+    return d;
+  }();
+  return description;
+}
+
+template <int D>
+AffineMap<D> EulerTransform<D>::aboutCenter(std::span<const double> parameters) const
+{
+  AffineMap<D> map;
+  if constexpr (D == 2)
+    map.matrix = planeRotation(parameters[0]);
+  else
+    map.matrix = rotation(parameters, computeZyx_);
+  std::copy_n(parameters.begin() + angleCount(D), D, map.offset.begin());
+  return map;
+}
+
+template <int D>
+typename EulerTransform<D>::Derivatives EulerTransform<D>::derivatives(std::span<const double> parameters) const
+{
+  Derivatives d = this->noDerivatives();
+  if constexpr (D == 2) {
+    const double c = std::cos(parameters[0]), s = std::sin(parameters[0]);
+    d[0].matrix = {{{-s, -c}, {c, -s}}};
+  } else {
+    for (int angle = 0; angle < 3; ++angle)
+      d[angle].matrix = rotation(parameters, computeZyx_, angle);
+  }
+  for (int axis = 0; axis < D; ++axis)
+    d[angleCount(D) + axis].offset[axis] = 1;
+  return d;
+}
+
+template <int D>
+std::vector<double> EulerTransform<D>::identityParameters() const
+{
+  return std::vector<double>(angleCount(D) + D, 0.0);
+}
+
+template <int D>
+std::size_t EulerTransform<D>::translationIndex() const
+{
+  return angleCount(D);
+}
+
+template <int D>
+std::vector<double> EulerTransform<D>::defaultScales() const
+{
+  std::vector<double> scales(angleCount(D) + D, 1.0);
+  std::fill_n(scales.begin(), angleCount(D), 100000.0);
+  return scales;
+}
+
+template <int D>
+std::vector<FileEntry> EulerTransform<D>::fileEntries() const
+{
+  std::vector<FileEntry> entries = LinearTransform<D>::fileEntries();
+  if (D == 3)
+    entries.push_back({computeZyx().name, {computeZyx_ ? "true" : "false"}, {}});
+  return entries;
+}
+
+template <int D>
+std::vector<double> EulerTransform<D>::restore(const Parameters& transformFile)
+{
+  computeZyx_ = D == 3 && transformFile.get(computeZyx());
+  return LinearTransform<D>::restore(transformFile);
+}
+
+template <int D>
+ItkTransform EulerTransform<D>::itkTransform(std::span<const double> parameters) const
+{
+  std::vector<double> fixed = this->centerAsVector();
+  if (D == 3)
+    fixed.push_back(computeZyx_ ? 1 : 0);
+  return {this->itkClass(D == 2 ? "Euler2DTransform" : "Euler3DTransform"), fixed, {parameters.begin(), parameters.end()}};
+}
+
+template class EulerTransform<2>;
+template class EulerTransform<3>;
+
+}

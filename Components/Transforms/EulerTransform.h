@@ -1,0 +1,32 @@
+#pragma once
+
+#include "Components/Transforms/LinearTransform.h"
+
+namespace tessera {
+
+/// T(x) = R (x - c) + t + c. Parameters: 2D angle, t; 3D angles about x, y and z, t; in rad and mm.
+/// In 3D R = Rz Rx Ry, or Rz Ry Rx with (ComputeZYX "true").
+template <int D>
+class EulerTransform final : public LinearTransform<D> {
+public:
+  explicit EulerTransform(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  std::string name() const override { return "EulerTransform"; }
+  std::vector<FileEntry> fileEntries() const override;
+  std::vector<double> restore(const Parameters& transformFile) override;
+  ItkTransform itkTransform(std::span<const double> parameters) const override;
+
+private:
+  using typename LinearTransform<D>::Derivatives;
+  AffineMap<D> aboutCenter(std::span<const double> parameters) const override;
+  Derivatives derivatives(std::span<const double> parameters) const override;
+  std::vector<double> identityParameters() const override;
+  std::size_t translationIndex() const override;
+  std::vector<double> defaultScales() const override;
+
+  bool computeZyx_ = false;
+};
+
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "Components/Transforms/LinearTransform.h"
+
+namespace tessera {
+
+/// T(x) = s R (x - c) + t + c. Parameters as ITK's: 2D scale, angle (rad), t; 3D the vector part of a unit quaternion, t, scale; t
+/// in mm. A vector part of length 1 or more is shortened to just below 1, as ITK does.
+template <int D>
+class SimilarityTransform final : public LinearTransform<D> {
+public:
+  explicit SimilarityTransform(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  std::string name() const override { return "SimilarityTransform"; }
+  ItkTransform itkTransform(std::span<const double> parameters) const override;
+
+private:
+  using typename LinearTransform<D>::Derivatives;
+  AffineMap<D> aboutCenter(std::span<const double> parameters) const override;
+  Derivatives derivatives(std::span<const double> parameters) const override;
+  std::vector<double> identityParameters() const override;
+  std::size_t translationIndex() const override;
+  std::vector<double> defaultScales() const override;
+};
+
+}

@@ -1,0 +1,45 @@
+#include "Core/Image/FileCheck.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+/// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has several.
+std::uint32_t statedGzipBytes(const std::string& path)
+{
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(-4, std::ios::end);
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i)
+    value |= static_cast<std::uint32_t>(stream.get() & 0xff) << (8 * i);
+  return value;
+}
+
+std::uint64_t countedGzipBytes(const std::string& path)
+{
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  std::vector<char> block(std::size_t(1) << 20);
+  std::uint64_t total = 0;
+  int got = 0;
+  while (file && (got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) > 0)
+    total += static_cast<std::uint64_t>(got);
+  return total;
+}
+
+}
+
+bool holdsBytes(const std::string& path, std::uint64_t byteCount)
+{
+  if (!path.ends_with(".gz"))
+    return std::filesystem::file_size(path) >= byteCount;
+  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount) || countedGzipBytes(path) >= byteCount;
+}
+
+}

@@ -1,0 +1,29 @@
+#include "Core/Image/InputError.h"
+
+#include "Core/Compute/Error.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace tessera {
+
+void failToRead(const std::string& path, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
+void checkSpacing(const std::string& path, int axis, double spacingMm)
+{
+  if (!(spacingMm > 0) || !std::isfinite(spacingMm))
+    failToRead(path, "spacing " + shortText(spacingMm) + " on axis " + std::to_string(axis) + ": a voxel must have an extent",
+               "spacings above zero; a flipped axis belongs into the direction");
+}
+
+std::string shortText(double value)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+}

@@ -1,0 +1,148 @@
+#include "Core/Image/FileCheck.h"
+#include "Core/Image/InputError.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using GzipFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
+
+/// The 348 bytes of a NIfTI-1 or Analyze header in the file's byte order.
+class NiftiHeader {
+public:
+  /// False if the file does not begin with such a header. Reads gzip and plain files alike.
+  bool read(const std::string& path)
+  {
+    const GzipFile file(gzopen(path.c_str(), "rb"), gzclose);
+    if (!file || gzread(file.get(), bytes_.data(), byteCount) != static_cast<int>(byteCount))
+      return false;
+    swapped_ = integerAt<std::uint32_t>(0) != byteCount;
+    if (swapped_)
+      std::reverse(bytes_.begin(), bytes_.begin() + 4);
+    return integerAt<std::uint32_t>(0, false) == byteCount;
+  }
+
+  bool isOneFile() const { return std::memcmp(&bytes_[344], "n+1", 4) == 0; }
+  bool isNifti() const { return isOneFile() || std::memcmp(&bytes_[344], "ni1", 4) == 0; }
+  int axes() const { return std::min<int>(7, integerAt<std::uint16_t>(40)); }
+  std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
+  float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
+
+  /// Length of the file that holds the voxels, before compression.
+  std::uint64_t dataFileBytes() const
+  {
+    std::uint64_t bytes = voxelBytes();
+    for (int axis = 0; axis < axes(); ++axis)
+      bytes *= std::max<std::uint64_t>(1, size(axis));
+    const float offset = floatAt(108);
+    return bytes + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
+  }
+
+private:
+  static constexpr std::size_t byteCount = 348;
+
+  /// By the datatype, as readers do; 0 if it is none of the standard's.
+  std::uint64_t voxelBytes() const
+  {
+    switch (integerAt<std::uint16_t>(70)) {
+    case 2:
+    case 256:
+      return 1;
+    case 4:
+    case 512:
+      return 2;
+    case 128:
+      return 3;
+    case 8:
+    case 16:
+    case 768:
+    case 2304:
+      return 4;
+    case 32:
+    case 64:
+    case 1024:
+    case 1280:
+      return 8;
+    case 1536:
+    case 1792:
+      return 16;
+    case 2048:
+      return 32;
+    default:
+      return 0;
+    }
+  }
+
+  template <class Unsigned>
+  Unsigned integerAt(std::size_t offset, bool swapped) const
+  {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(Unsigned); ++i)
+      value |= static_cast<std::uint64_t>(bytes_[offset + (swapped ? sizeof(Unsigned) - 1 - i : i)]) << (8 * i);
+    return static_cast<Unsigned>(value);
+  }
+  template <class Unsigned>
+  Unsigned integerAt(std::size_t offset) const
+  {
+    return integerAt<Unsigned>(offset, swapped_);
+  }
+  float floatAt(std::size_t offset) const { return std::bit_cast<float>(integerAt<std::uint32_t>(offset)); }
+
+  std::array<unsigned char, byteCount> bytes_{};
+  bool swapped_ = false;
+};
+
+/// A header in a file of its own has its voxels in .img or .img.gz.
+fs::path dataFileOf(const fs::path& path)
+{
+  const fs::path stem = path.parent_path() / (path.extension() == ".gz" ? path.stem().stem() : path.stem());
+  const fs::path plain = stem.string() + ".img", compressed = stem.string() + ".img.gz";
+  return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
+}
+
+fs::path headerFileOf(const fs::path& path)
+{
+  const std::string name = path.string();
+  const std::size_t end = name.ends_with(".img") ? name.size() - 4 : name.ends_with(".img.gz") ? name.size() - 7 : std::string::npos;
+  if (end == std::string::npos)
+    return path;
+  const fs::path plain = name.substr(0, end) + ".hdr", compressed = name.substr(0, end) + ".hdr.gz";
+  return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
+}
+
+}
+
+void checkNiftiFile(const std::string& path)
+{
+  if (path.ends_with(".img.gz") || path.ends_with(".hdr.gz"))
+    for (const char* plain : {".img", ".hdr"})
+      if (fs::exists(path.substr(0, path.size() - 7) + plain))
+        failToRead(path, "the uncompressed file beside it hides it from the NIfTI library", "one of both in a folder");
+  NiftiHeader header;
+  const fs::path headerPath = headerFileOf(path);
+  const bool pair = headerPath != fs::path(path) || path.ends_with(".hdr") || path.ends_with(".hdr.gz");
+  if (!header.read(headerPath) || (!header.isNifti() && !pair))
+    return;
+  for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
+    if (header.size(axis) > 1)
+      checkSpacing(path, axis, header.spacingMm(axis));
+  const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
+  if (!fs::exists(dataPath))
+    failToRead(path, "its data file " + dataPath.string() + " is missing", "both files of the pair in one folder");
+  if (!holdsBytes(dataPath.string(), header.dataFileBytes()))
+    failToRead(path, dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes()) + " bytes that its header promises",
+               wholeFile);
+}
+
+}

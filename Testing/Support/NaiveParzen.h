@@ -1,0 +1,78 @@
+#pragma once
+
+#include "Testing/Support/MetricChecks.h"
+
+#include <cmath>
+#include <vector>
+
+namespace tessera::testing {
+
+/// A joint histogram written out from the papers: every bin asks every sample.
+struct NaiveParzen {
+  int fixedBins = 32, movingBins = 32, fixedOrder = 0, movingOrder = 3;
+  double fixedRatio = 0.01, movingRatio = 0.01;
+
+  /// Centred cardinal B-spline by the recursion of Cox and de Boor.
+  static double beta(int order, double x)
+  {
+    if (order == 0)
+      return x > -0.5 && x <= 0.5 ? 1 : 0;
+    return ((order + 1) / 2.0 + x) / order * beta(order - 1, x + 0.5) + ((order + 1) / 2.0 - x) / order * beta(order - 1, x - 0.5);
+  }
+
+  static double term(double value, double lowest, double highest, int bins, int order, double ratio)
+  {
+    const double low = lowest - ratio * (highest - lowest), high = highest + ratio * (highest - lowest);
+    const int padding = order / 2;
+    const double margin = 0.001 * (high - low) / (bins - 2 * padding - 1);
+    const double size = (high - low + 2 * margin) / (bins - 2 * padding - 1);
+    return value / size - ((low - margin) / size - padding);
+  }
+
+  std::vector<std::vector<double>> joint(const LevelFacts& facts, const Intensities& fixed, const Intensities& moving) const
+  {
+    std::vector<std::vector<double>> p(fixedBins, std::vector<double>(movingBins, 0.0));
+    for (std::size_t i = 0; i < fixed.size(); ++i) {
+      const double f = term(fixed[i], facts.fixedMin, facts.fixedMax, fixedBins, fixedOrder, fixedRatio);
+      const double m = term(moving[i], facts.movingMin, facts.movingMax, movingBins, movingOrder, movingRatio);
+      for (int row = 0; row < fixedBins; ++row)
+        for (int column = 0; column < movingBins; ++column)
+          p[row][column] += beta(fixedOrder, row - f) * beta(movingOrder, column - m) / static_cast<double>(fixed.size());
+    }
+    return p;
+  }
+
+  struct Entropies {
+    double fixed = 0, moving = 0, joint = 0;
+  };
+
+  Entropies entropies(const LevelFacts& facts, const Intensities& fixed, const Intensities& moving) const
+  {
+    const auto p = joint(facts, fixed, moving);
+    const auto part = [](double probability) { return probability > 0 ? -probability * std::log(probability) : 0; };
+    Entropies h;
+    std::vector<double> columns(movingBins, 0.0);
+    for (const auto& row : p) {
+      double sum = 0;
+      for (int column = 0; column < movingBins; ++column) {
+        sum += row[column];
+        columns[column] += row[column];
+        h.joint += part(row[column]);
+      }
+      h.fixed += part(sum);
+    }
+    for (const double column : columns)
+      h.moving += part(column);
+    return h;
+  }
+
+  std::string text() const
+  {
+    const auto line = [](const char* name, double value) { return "(" + std::string(name) + " " + std::to_string(value) + ")\n"; };
+    return line("NumberOfFixedHistogramBins", fixedBins) + line("NumberOfMovingHistogramBins", movingBins)
+           + line("FixedKernelBSplineOrder", fixedOrder) + line("MovingKernelBSplineOrder", movingOrder)
+           + line("FixedLimitRangeRatio", fixedRatio) + line("MovingLimitRangeRatio", movingRatio);
+  }
+};
+
+}

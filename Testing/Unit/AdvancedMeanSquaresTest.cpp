@@ -1,0 +1,58 @@
+#include "Components/Metrics/AdvancedMeanSquares.h"
+
+#include "Testing/Support/MetricChecks.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+constexpr LevelFacts facts{0, 100, -20, 80};
+
+TEST(AdvancedMeanSquaresTest, MatchesValueComputedByHand)
+{
+  const auto result = evaluateMetric<AdvancedMeanSquares>("", facts, {1, 2, 3}, {1, 4, 0});
+
+  EXPECT_DOUBLE_EQ(result.value, (0 + 4 + 9) / 3.0);
+  EXPECT_FLOAT_EQ(result.slopes[1], 2 * 2 / 3.0f);
+}
+
+TEST(AdvancedMeanSquaresTest, NormalizationIsAHundredOverTheLargestDifferenceSquared)
+{
+  const auto result = evaluateMetric<AdvancedMeanSquares>("(UseNormalization \"true\")", facts, {1, 2, 3}, {1, 4, 0});
+
+  const double largest = 120;   // 100 - (-20)
+  EXPECT_DOUBLE_EQ(result.value, (0 + 4 + 9) / 3.0 * 100 / (largest * largest));
+  EXPECT_FLOAT_EQ(result.slopes[2], static_cast<float>(2 * -3 / 3.0 * 100 / (largest * largest)));
+}
+
+TEST(AdvancedMeanSquaresTest, SlopesMatchFiniteDifferences)
+{
+  const Intensities fixed = randomIntensities(50, 1), moving = randomIntensities(50, 2);
+
+  // Quadratic: central differences are exact but for rounding of slopes to float.
+  expectSlopesMatchFiniteDifferences<AdvancedMeanSquares>("", facts, fixed, moving, 0.5f, 1e-6);
+}
+
+TEST(AdvancedMeanSquaresTest, AgreesWithNaiveSumAtAwkwardSizesAndStripes)
+{
+  for (const std::size_t count : {1, 31, 32, 33, 255, 257, 10007}) {
+    const Intensities fixed = randomIntensities(count, 3), moving = randomIntensities(count, 4);
+    double naive = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      naive += (double(moving[i]) - fixed[i]) * (double(moving[i]) - fixed[i]) / static_cast<double>(count);
+
+    for (const std::size_t stripes : {1, 3})
+      EXPECT_NEAR(evaluateMetric<AdvancedMeanSquares>("", facts, fixed, moving, stripes).value, naive,
+                  1e-16 * static_cast<double>(count + 10) * naive)   // roundings of sums in double
+        << "count " << count;
+  }
+}
+
+TEST(AdvancedMeanSquaresTest, NoSampleIsZeroAndNotANumberNeither)
+{
+  EXPECT_EQ(evaluateMetric<AdvancedMeanSquares>("", facts, {}, {}).value, 0);
+}
+
+}
+}

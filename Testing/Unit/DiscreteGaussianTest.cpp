@@ -1,0 +1,117 @@
+// needs: ITK
+#include "Core/Image/DiscreteGaussian.h"
+
+#include "Testing/Support/ItkImages.h"
+#include "Testing/Support/NoiseImage.h"
+
+#include <gtest/gtest.h>
+
+#include <itkDiscreteGaussianImageFilter.h>
+#include <itkGaussianOperator.h>
+
+#include <limits>
+#include <numeric>
+
+using namespace tessera;
+using namespace tessera::testing;
+
+namespace {
+
+constexpr double floatEpsilon = std::numeric_limits<float>::epsilon();
+
+template <int D>
+Image<D> smoothed(const Image<D>& image, const Vec<D>& variances)
+{
+  std::array<AxisTaps, D> taps;
+  for (int d = 0; d < D; ++d)
+    taps[d] = smoothingTaps(variances[d], 0, 1, image.geometry.size[d]);
+  Context context;
+  return applyTaps<D>(context, image, taps, image.geometry);
+}
+
+template <int D>
+Image<D> smoothedByItk(const Image<D>& image, const Vec<D>& variances)
+{
+  const auto filter = itk::DiscreteGaussianImageFilter<ItkImage<D>, ItkImage<D>>::New();
+  filter->SetInput(toItk<D>(image));
+  filter->SetUseImageSpacing(false);
+  filter->SetMaximumError(0.1);
+  filter->SetVariance(variances.data());
+  filter->Update();
+  return fromItk<D>(*filter->GetOutput());
+}
+
+template <int D>
+void expectAsItk(const Size<D>& size, const Vec<D>& variances)
+{
+  const Image<D> image = noiseImage<D>(obliqueGeometry<D>(size), 11);
+
+  const Image<D> result = smoothed<D>(image, variances);
+
+  const double tolerance = D * floatEpsilon * largestMagnitude(image.voxels);   // a float rounding an axis
+  EXPECT_LE(largestDifference(result.voxels, smoothedByItk<D>(image, variances).voxels), tolerance);
+}
+
+}
+
+TEST(DiscreteGaussianTest, MatchesTheKernelOfFactorTwoComputedByHand)
+{
+  const std::vector<double> kernel = discreteGaussian(1.0, 0.1, 32);
+
+  // exp(-1) I_k(1) for k = 0, 1, 2 is 0.46576, 0.20791, 0.04994; their sum is 0.98146.
+  const std::vector<double> expected{0.04994 / 0.98146, 0.20791 / 0.98146, 0.46576 / 0.98146, 0.20791 / 0.98146, 0.04994 / 0.98146};
+  ASSERT_EQ(kernel.size(), expected.size());
+  for (std::size_t k = 0; k < kernel.size(); ++k)
+    EXPECT_NEAR(kernel[k], expected[k], 2e-5);   // five digits by hand
+}
+
+TEST(DiscreteGaussianTest, HasTheCoefficientsOfItksOperator)
+{
+  for (const double factor : {1.0, 2.0, 3.0, 4.0, 5.0, 8.0, 20.0, 40.0, 100.0}) {
+    itk::GaussianOperator<double, 2> reference;
+    reference.SetDirection(0);
+    reference.SetVariance(0.25 * factor * factor);
+    reference.SetMaximumError(0.1);
+    reference.SetMaximumKernelWidth(32);
+    reference.CreateDirectional();
+
+    const std::vector<double> kernel = discreteGaussian(0.25 * factor * factor, 0.1, 32);
+
+    ASSERT_EQ(kernel.size(), reference.Size()) << factor;
+    for (std::size_t k = 0; k < kernel.size(); ++k)
+      EXPECT_NEAR(kernel[k], reference[k], 1e-14) << factor << " " << k;   // rounding of the same series
+    EXPECT_NEAR(std::accumulate(kernel.begin(), kernel.end(), 0.0), 1.0, 1e-14);
+  }
+}
+
+TEST(DiscreteGaussianTest, AgreesWithItkAtAwkwardSizes)
+{
+  expectAsItk<3>({17, 19, 23}, {1, 1, 1});
+  expectAsItk<3>({5, 33, 2}, {0.25, 4, 16});
+  expectAsItk<2>({257, 3}, {16, 16});
+  expectAsItk<2>({1, 31}, {1, 100});
+}
+
+TEST(DiscreteGaussianTest, KeepsOnlyEveryAskedVoxelOfTheSmoothedImage)
+{
+  const Image<2> image = noiseImage<2>(obliqueGeometry<2>({23, 17}), 2), full = smoothed<2>(image, {1, 2.25});
+  ImageGeometry<2> geometry = image.geometry;
+  geometry.size = {11, 5};
+  Context context;
+
+  const Image<2> kept = applyTaps<2>(context, image, {smoothingTaps(1, 1, 2, 11), smoothingTaps(2.25, 2, 3, 5)}, geometry);
+
+  for (std::size_t y = 0; y < 5; ++y)
+    for (std::size_t x = 0; x < 11; ++x)
+      EXPECT_EQ(kept.voxels[x + 11 * y], full.voxels[1 + 2 * x + 23 * (2 + 3 * y)]) << x << " " << y;
+}
+
+TEST(DiscreteGaussianTest, GivesTheSameBitsForAnyThreadCount)
+{
+  const Image<3> image = noiseImage<3>(obliqueGeometry<3>({19, 21, 22}), 5);
+  const std::array<AxisTaps, 3> taps{smoothingTaps(1, 0, 1, 19), smoothingTaps(4, 0, 1, 21), smoothingTaps(1, 0, 1, 22)};
+  Context one, three;
+  three.threads = 3;
+
+  EXPECT_EQ(applyTaps<3>(one, image, taps, image.geometry).voxels, applyTaps<3>(three, image, taps, image.geometry).voxels);
+}

@@ -1,0 +1,260 @@
+#include "Core/Image/ImageFile.h"
+#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/Phantom.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstring>
+#include <map>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+using testing::exitCodeOf;
+using testing::messageOf;
+using testing::TemporaryFolder;
+
+void read3(const std::string& path)
+{
+  std::vector<std::string> notes;
+  readImage<3>(path, notes);
+}
+
+/// Noise, which does not compress; the first voxel is 0.
+Image<3> smallImage()
+{
+  Image<3> image{testing::centredGeometry<3>({16, 12, 10}, {1, 1, 1}), {0}};
+  for (std::uint32_t i = 1; i < image.geometry.voxelCount(); ++i)
+    image.voxels.push_back(static_cast<float>(randomWords({}, i, 0)[0] % 256));
+  return image;
+}
+
+class ImageFileErrors : public ::testing::Test {
+protected:
+  /// A MetaImage of 4 x 3 x 2 bytes with one line of the header replaced.
+  std::string metaImage(const std::string& key, const std::string& value) const
+  {
+    std::map<std::string, std::string> header{{"ElementSpacing", "1 1 1"}, {"Offset", "0 0 0"}, {"DimSize", "4 3 2"},
+                                              {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
+    header[key] = value;
+    std::string text = "ObjectType = Image\nNDims = 3\n";
+    for (const auto& [name, number] : header)
+      text += name + " = " + number + "\n";
+    return folder.write("image.mha", text + "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n" + std::string(24, '\x01'));
+  }
+
+  /// A NIfTI of smallImage() with a float of its header replaced.
+  std::string nifti(std::size_t offset, float value) const
+  {
+    writeImage(folder / "image.nii", smallImage(), PixelType::uint8, false);
+    std::string bytes = folder.read("image.nii");
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+    return folder.write("image.nii", bytes);
+  }
+
+  /// What read3 says after the path.
+  std::string complaint(const std::string& path) const
+  {
+    EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput);
+    const std::string message = messageOf([&] { read3(path); });
+    return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+  }
+
+  TemporaryFolder folder;
+};
+
+const std::string spacingRule = ": a voxel must have an extent. Allowed: spacings above zero; a flipped axis belongs into the direction.";
+
+TEST_F(ImageFileErrors, SpacingThatIsNotAboveZero)
+{
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 0 1")), "spacing 0 on axis 1" + spacingRule);
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 1 -2")), "spacing -2 on axis 2" + spacingRule);
+  EXPECT_EQ(complaint(nifti(84, 0)), "spacing 0 on axis 1" + spacingRule);   // pixdim[2]
+  EXPECT_EQ(complaint(nifti(88, -2)), "spacing -2 on axis 2" + spacingRule);
+  EXPECT_EQ(complaint(nifti(80, NAN)), "spacing nan on axis 0" + spacingRule);
+}
+
+TEST_F(ImageFileErrors, NumbersThatAreNone)
+{
+  EXPECT_EQ(complaint(metaImage("Offset", "0 nan 0")), "Offset = 0 nan 0: nan is not a finite number. Allowed: finite numbers.");
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 x 1")), "ElementSpacing = 1 x 1: x is not a finite number. Allowed: finite numbers.");
+}
+
+TEST_F(ImageFileErrors, SingularDirection)
+{
+  EXPECT_EQ(complaint(metaImage("TransformMatrix", "1 0 0 1 0 0 0 0 1")),
+            "direction 1 1 0 0 0 0 0 0 1: the matrix is singular. Allowed: axes that are not parallel.");
+  EXPECT_EQ(complaint(metaImage("TransformMatrix", "0 0 0 0 0 0 0 0 0")),
+            "direction 0 0 0 0 0 0 0 0 0: the matrix is singular. Allowed: axes that are not parallel.");
+}
+
+TEST_F(ImageFileErrors, NoVoxels)
+{
+  EXPECT_EQ(complaint(metaImage("DimSize", "4 0 2")), "size 0 on axis 1: the image has no voxels. Allowed: at least one voxel on each axis.");
+}
+
+TEST_F(ImageFileErrors, NoSuchFileAndNoImage)
+{
+  const std::string allowed = ". Allowed: an image file that exists and may be read: " + readableFormats() + ".";
+  EXPECT_EQ(complaint(folder / "nothing.mha"), "no such file" + allowed);
+  EXPECT_EQ(complaint(folder.write("text.png", "hello")), "not an image of a format that is known" + allowed);
+  EXPECT_EQ(complaint(folder.write("empty.nii", "")), "not an image of a format that is known" + allowed);
+  EXPECT_EQ(complaint(folder.path()),
+            "the folder holds no DICOM images. Allowed: an image file, or a folder with one DICOM series.");
+}
+
+TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
+{
+  const std::string path = folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 3\nElementType = MET_UCHAR\n"
+                                                    "ElementDataFile = LOCAL\nabcdef");
+  EXPECT_EQ(readImageHeader(path).dimension, 4);
+  EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
+  EXPECT_EQ(messageOf([&] { read3(path); }), path
+                                               + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of "
+                                                 "dimension 3; a file of several volumes must be split first.");
+}
+
+TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
+{
+  writeVectorImage(folder / "field.mha", VectorImage<3>{smallImage().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
+  EXPECT_EQ(complaint(folder / "field.mha"),
+            "3 components a voxel: an image of one component is asked for here. Allowed: one component, or colour (red, green, blue, "
+            "with or without opacity).");
+}
+
+TEST_F(ImageFileErrors, AnEmptyMask)
+{
+  Image<3> image = smallImage();
+  std::fill(image.voxels.begin(), image.voxels.end(), 0.0f);
+  writeImage(folder / "mask.mha", image, PixelType::uint8, false);
+  const auto readIt = [&] { readMask<3>(folder / "mask.mha"); };
+  EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
+  EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
+                                 + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
+                                   "that is not zero.");
+}
+
+TEST_F(ImageFileErrors, FilesThatWereCutOff)
+{
+  for (const std::string format : {"mha", "nii", "nii.gz", "nrrd", "gipl", "gipl.gz", "vtk"}) {
+    SCOPED_TRACE(format);
+    writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, true);
+    const std::string bytes = folder.read("image." + format);
+    for (const std::size_t kept : {bytes.size() - 40, bytes.size() / 2}) {
+      const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
+      EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput) << kept << " of " << bytes.size() << " bytes";
+    }
+  }
+}
+
+TEST_F(ImageFileErrors, PairsThatLackTheirData)
+{
+  for (const auto& [header, data] : std::map<std::string, std::string>{{"image.mhd", "image.raw"}, {"image.hdr", "image.img"}}) {
+    SCOPED_TRACE(header);
+    writeImage(folder / header, smallImage(), PixelType::uint8, false);
+    folder.write(data, "short");
+    EXPECT_EQ(exitCodeOf([&] { read3(folder / header); }), ExitCode::unreadableInput);
+    std::filesystem::remove(folder / data);
+    EXPECT_TRUE(complaint(folder / header).starts_with("its data file " + (folder / data) + " is missing"));
+  }
+}
+
+TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
+{
+  Image<3> image = smallImage();
+  writeImage(folder / "a.nii.gz", image, PixelType::uint8, true);
+  image.voxels[0] = 99;
+  writeImage(folder / "a.nii", image, PixelType::uint8, false);
+
+  std::vector<std::string> notes;
+  EXPECT_EQ(readImage<3>(folder / "a.nii.gz", notes).image.voxels[0], 0);
+}
+
+TEST(WritableTest, FormatsAreRefusedForWhatTheyCannotHold)
+{
+  EXPECT_EQ(messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
+            "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, "
+            "png, jpg, jpeg, bmp, dcm.");
+  EXPECT_EQ(messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
+            "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
+            "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
+  EXPECT_EQ(messageOf([] { checkWritable("png", 2, PixelType::int16); }),
+            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned char\", \"unsigned short\", or the "
+            "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff.");
+  EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
+            "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
+            "nrrd, nhdr, vtk, tif, tiff.");
+  EXPECT_EQ(exitCodeOf([] { checkWritable("xyz", 3, PixelType::int16); }), ExitCode::unwritableOutput);
+}
+
+TEST_F(ImageFileErrors, PlacesThatCannotBeWrittenTo)
+{
+  const auto write = [&](const std::string& path) { return [=] { writeImage(path, smallImage(), PixelType::int16, false); }; };
+  const std::string noFolder = folder / "missing/result.mhd";
+  EXPECT_TRUE(messageOf(write(noFolder)).starts_with(noFolder + ": there is no folder " + folder / "missing" + ". Allowed: "));
+  std::filesystem::create_directory(folder / "taken.mhd");
+  EXPECT_TRUE(messageOf(write(folder / "taken.mhd")).starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
+  EXPECT_TRUE(messageOf(write("/proc/result.mhd")).starts_with("/proc/result.mhd: the folder cannot be written to ("));
+  for (const std::string& path : {noFolder, folder / "taken.mhd", std::string("/proc/result.mhd")})
+    EXPECT_EQ(exitCodeOf(write(path)), ExitCode::unwritableOutput);
+}
+
+/// Runs `write` where no file can grow beyond `limit` bytes, as on a disk that is full. Returns its exit code.
+template <class Write>
+ExitCode exitCodeOnFullDisk(rlim_t limit, Write&& write)
+{
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limits{limit, limit};
+    setrlimit(RLIMIT_FSIZE, &limits);
+    _exit(static_cast<int>(exitCodeOf(write)));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::someRowsFailed;
+}
+
+TEST_F(ImageFileErrors, AFullDiskLeavesNothing)
+{
+  for (const std::string& format : writableFormats())
+    for (const bool compress : {false, true}) {
+      const bool plane = format == "png" || format.starts_with("jp") || format == "bmp";
+      const auto write = [&] {
+        if (plane)
+          writeImage(folder / ("image." + format), Image<2>{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels},
+                     PixelType::uint8, compress);
+        else
+          writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, compress);
+      };
+      for (const rlim_t limit : {0, 100, 700, 900}) {
+        SCOPED_TRACE(format + (compress ? ", compressed, " : ", ") + std::to_string(limit) + " bytes");
+
+        EXPECT_EQ(exitCodeOnFullDisk(limit, write), ExitCode::unwritableOutput);
+
+        EXPECT_EQ(folder.entryCount(), 0u);
+      }
+      EXPECT_EQ(exitCodeOnFullDisk(1 << 20, write), ExitCode::done) << format;
+      for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        std::filesystem::remove(entry);
+    }
+}
+
+TEST_F(ImageFileErrors, AFullDiskLeavesTheFileThatWasThere)
+{
+  folder.write("image.nii.gz", "the result of yesterday");
+
+  exitCodeOnFullDisk(500, [&] { writeImage(folder / "image.nii.gz", smallImage(), PixelType::uint8, true); });
+
+  EXPECT_EQ(folder.read("image.nii.gz"), "the result of yesterday");
+  EXPECT_EQ(folder.entryCount(), 1u);
+}
+
+}
+}

@@ -1,0 +1,220 @@
+#include "Core/Parameters/ParameterMap.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <filesystem>
+#include <random>
+
+namespace tessera {
+namespace {
+
+using testing::contains;
+using testing::errorText;
+
+ParameterMap parse(const std::string& text)
+{
+  std::vector<std::string> notes;
+  return parseParameterText(text, "Rigid.txt", notes);
+}
+
+std::string parseError(const std::string& text)
+{
+  return errorText([&] { parse(text); });
+}
+
+std::vector<std::string> valuesOf(const std::string& line)
+{
+  const ParameterMap map = parse(line);
+  EXPECT_EQ(map.entries().size(), 1u) << line;
+  return map.entries().at(0).values;
+}
+
+using Values = std::vector<std::string>;
+
+TEST(ParameterFile, ReadsNamesValuesAndLines)
+{
+  const ParameterMap map = parse("// comment\n\n(Metric \"AdvancedMeanSquares\")\n  (SP_A 20 30.5)  // two\n");
+
+  ASSERT_EQ(map.entries().size(), 2u);
+  EXPECT_EQ(map.entries()[0].name, "Metric");
+  EXPECT_EQ(map.entries()[0].line, 3u);
+  EXPECT_EQ(map.entries()[1].values, (Values{"20", "30.5"}));
+  EXPECT_EQ(map.where(map.entries()[1]), "Rigid.txt:4");
+  EXPECT_EQ(map.find("Metric"), &map.entries()[0]);
+  EXPECT_EQ(map.find("Metri"), nullptr);
+}
+
+TEST(ParameterFile, QuotesOnlyGroup)
+{
+  EXPECT_EQ(valuesOf("(ErodeMask \"false\")"), valuesOf("(ErodeMask false)"));
+  EXPECT_EQ(valuesOf("(A \"20\"  \"a b\" c)"), (Values{"20", "a b", "c"}));
+  EXPECT_EQ(valuesOf("(A \"x\"\"y\")"), (Values{"x", "y"}));
+  EXPECT_EQ(valuesOf("(A \" Origins\")"), (Values{" Origins"}));
+}
+
+TEST(ParameterFile, AnEmptyQuotedValueIsNoValue)
+{
+  EXPECT_EQ(valuesOf("(A \"\")"), Values{});
+  EXPECT_EQ(valuesOf("(A \"\" 1)"), Values{"1"});
+}
+
+TEST(ParameterFile, TakesTabsCarriageReturnsAndAMissingLastLineEnd)
+{
+  EXPECT_EQ(valuesOf("\t(A\t1\t2)\t\r\n"), (Values{"1", "2"}));
+  EXPECT_EQ(valuesOf("(A \"x\ty\")"), (Values{"x y"}));
+  EXPECT_EQ(valuesOf("(A 1)"), Values{"1"});
+  EXPECT_TRUE(parse("").entries().empty());
+  EXPECT_TRUE(parse("\r\n  \r\n// only this").entries().empty());
+}
+
+TEST(ParameterFile, TakesTheValueCharactersThatElastix50Refuses)
+{
+  EXPECT_EQ(valuesOf("(File \"a,b;c!@#$%&|<>?.mha\")"), Values{"a,b;c!@#$%&|<>?.mha"});
+  EXPECT_EQ(valuesOf("(File \"copy (1).mha\")"), Values{"copy (1).mha"});
+}
+
+TEST(ParameterFile, CutsAtSlashesEvenInsideQuotes)
+{
+  const std::string message = parseError("\n(Foo \"http://x\")\n");
+
+  EXPECT_TRUE(contains(message, "Rigid.txt:2: (Foo \"http:")) << message;
+  EXPECT_TRUE(contains(message, "even inside quotes")) << message;
+}
+
+TEST(ParameterFile, RefusesLinesThatAreNotBetweenBrackets)
+{
+  EXPECT_EQ(parseError("(A 1)\nB 2\n"),
+            "Rigid.txt:2: B 2: the line does not begin with \"(\". Allowed: (Name value ...), one parameter a line.");
+  EXPECT_TRUE(contains(parseError("(A 1"), "no \")\""));
+  EXPECT_TRUE(contains(parseError("(A 1) x"), "text after \")\""));
+  EXPECT_TRUE(contains(parseError("(A 1) (B 2)"), "two parameters share the line"));
+}
+
+TEST(ParameterFile, RefusesLinesWithoutNameOrValue)
+{
+  for (const char* line : {"()", "(A)", "(A )"})
+    EXPECT_TRUE(contains(parseError(line), "a name and at least one value are needed")) << line;
+  for (const char* line : {"( )", "( A 1)", "(\"A\" 1)"})
+    EXPECT_TRUE(contains(parseError(line), "before the name")) << line;
+}
+
+TEST(ParameterFile, RefusesAnOddNumberOfQuotes)
+{
+  EXPECT_EQ(parseError("(Metric \"A)"),
+            "Rigid.txt:1: (Metric \"A): the line has an odd number of quotes (\"). Allowed: quotes in pairs.");
+}
+
+TEST(ParameterFile, RefusesTheNameCharactersThatElastixRefuses)
+{
+  for (const char c : std::string(".,:;!@#$%^&'*+|<>?")) {
+    const std::string message = parseError(std::string("(Erode") + c + "Mask \"true\")");
+    EXPECT_TRUE(contains(message, std::string("contains \"") + c + "\"")) << message;
+  }
+  EXPECT_EQ(parse("(Erode-Mask_1 1)").entries()[0].name, "Erode-Mask_1");
+}
+
+TEST(ParameterFile, NotesADuplicateWithEqualValues)
+{
+  std::vector<std::string> notes;
+  const ParameterMap map = parseParameterText("(A 1 2)\n(B 1)\n(A \"1\" 2)\n", "Rigid.txt", notes);
+
+  EXPECT_EQ(map.entries().size(), 2u);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(contains(notes[0], "Rigid.txt:3: (A)")) << notes[0];
+  EXPECT_TRUE(contains(notes[0], "lines 1 and 3")) << notes[0];
+}
+
+TEST(ParameterFile, RefusesADuplicateWithOtherValuesNamingBothLines)
+{
+  EXPECT_EQ(parseError("(A 1)\n\n(A 2)\n"), "Rigid.txt:3: (A 2): \"A\" is given twice with different values, on lines 1 and 3; "
+                                            "line 1 says (A 1). Allowed: one line for a parameter.");
+}
+
+TEST(ParameterFile, RefusesWhatIsNotPlainText)
+{
+  EXPECT_TRUE(contains(parseError("\xEF\xBB\xBF(A 1)\n"), "BOM"));
+  EXPECT_TRUE(contains(parseError(std::string("\xFF\xFE(\0A\0", 6)), "not plain text"));
+  EXPECT_TRUE(contains(parseError(std::string("(A \0)", 5)), "not plain text"));
+  EXPECT_TRUE(contains(parseError("// a\r(A 1)\r(B 2)"), "carriage return"));
+}
+
+TEST(ParameterFile, ShowsNoControlCharactersAndNoEndlessLines)
+{
+  const std::string message = parseError("x\x1b[31m" + std::string(5000, 'y'));
+
+  EXPECT_TRUE(contains(message, "x?[31m")) << message;
+  EXPECT_LT(message.size(), 300u);
+}
+
+TEST(ParameterFile, RefusesFilesByName)
+{
+  const testing::TemporaryFolder folder;
+  std::vector<std::string> notes;
+  const auto read = [&](const std::string& path) { return errorText([&] { readParameterFile(path, notes); }); };
+  std::filesystem::create_directory(folder / "folder.txt");
+
+  EXPECT_EQ(read(folder / "nope.txt"), (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt).");
+  EXPECT_TRUE(contains(read(folder / "folder.txt"), "this is a folder"));
+  EXPECT_TRUE(contains(read(folder.write("a.TXT", "(A 1)\n")), "does not end in .txt"));
+}
+
+TEST(ParameterFile, ReadsAFile)
+{
+  const testing::TemporaryFolder folder;
+  const std::string path = folder.write("a.txt", "(A 1)\n(B 2)\n");
+  std::vector<std::string> notes;
+
+  const ParameterMap map = readParameterFile(path, notes);
+
+  ASSERT_EQ(map.entries().size(), 2u);
+  EXPECT_EQ(map.where(map.entries()[1]), path + ":2");
+}
+
+TEST(ParameterFile, DamagedTextIsReadOrRefusedButNeverCrashes)
+{
+  const std::string valid =
+      "// rigid\n(Metric \"AdvancedMeanSquares\" \"B\")\r\n(SP_A 20.0 1e-5)\n\t(UseX \"true\") // yes\n(File \"\")\n";
+  const std::string alphabet = "()\"/ \t\r\n\\A1.-\xEF\xBB\xBF\xFF";
+  std::mt19937 random(7); // raw output: the same on every compiler
+  int refused = 0, accepted = 0;
+
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = valid;
+    for (unsigned change = random() % 4; change > 0; --change)
+      text[random() % text.size()] = alphabet[random() % alphabet.size()];
+    text.resize(random() % (text.size() + 1));
+    try {
+      const ParameterMap map = parse(text);
+      for (const ParameterEntry& entry : map.entries())
+        ASSERT_FALSE(entry.name.empty());
+      ++accepted;
+    } catch (const Error& error) {
+      ASSERT_TRUE(std::string(error.what()).starts_with("Rigid.txt:")) << error.what();
+      ++refused;
+    }
+  }
+
+  EXPECT_GT(refused, 1000); // the damage reaches both outcomes
+  EXPECT_GT(accepted, 1000);
+}
+
+TEST(ParameterFile, ReadsEveryRealFile)
+{
+  const std::string data = TESSERA_DATA_DIR;
+  if (data.empty())
+    GTEST_SKIP() << "TESSERA_DATA_DIR is not set";
+  int files = 0;
+  std::vector<std::string> notes;
+  for (const auto& item : std::filesystem::recursive_directory_iterator(data + "/parameter-files")) {
+    if (item.path().extension() != ".txt")
+      continue;
+    ++files;
+    EXPECT_NO_THROW(EXPECT_GE(readParameterFile(item.path(), notes).entries().size(), 10u) << item.path()) << item.path();
+  }
+
+  EXPECT_EQ(files, 168);
+  EXPECT_TRUE(notes.empty()); // none of them gives a parameter twice
+}
+
+}
+}

@@ -1,0 +1,150 @@
+#include "Core/Registry/Registry.h"
+
+#include "Core/Registry/Describe.h"
+#include "Testing/Support/ErrorText.h"
+
+#include <stdexcept>
+
+namespace tessera {
+namespace {
+
+using testing::contains;
+using testing::errorText;
+
+struct Shape {
+  static constexpr const char* roleName = "Metric";
+  virtual ~Shape() = default;
+  virtual int corners() const = 0;
+};
+
+struct OtherShape : Shape {};
+
+struct Square : Shape {
+  explicit Square(const Parameters& parameters) : size(parameters.get(sizeRow())) {}
+  static Parameter<std::int64_t> sizeRow() { return integerParameter("Size", 2, 1, Arity::perLevel, "voxels", "length of a side"); }
+  static const ComponentDescription& description()
+  {
+    static const ComponentDescription d{"Metric", "AdvancedMeanSquares", {"MeanSquaresOfOld"}, "four | corners", {sizeRow()}};
+    return d;
+  }
+  int corners() const override { return static_cast<int>(size); }
+  std::int64_t size;
+};
+
+struct Triangle : Shape {
+  explicit Triangle(const Parameters&) {}
+  static const ComponentDescription& description()
+  {
+    static const ComponentDescription d{"Metric", "Triangle", {}, "three corners", {}};
+    return d;
+  }
+  int corners() const override { return 3; }
+};
+
+Registry shapes()
+{
+  Registry registry;
+  registry.add<Shape, Triangle>();
+  registry.add<Shape, Square>();
+  return registry;
+}
+
+Parameters someParameters()
+{
+  std::vector<std::string> notes;
+  return Parameters(std::make_shared<ParameterMap>(parseParameterText("(Size 7)", "Rigid.txt", notes)), "Metric0", 3, 1);
+}
+
+std::string createError(const std::string& name, const std::string& where)
+{
+  return errorText([&] { shapes().create<Shape>(name, someParameters(), where); });
+}
+
+TEST(Registry, CreatesByNameAndAliasWithTheParameters)
+{
+  const Registry registry = shapes();
+
+  EXPECT_EQ(registry.create<Shape>("AdvancedMeanSquares", someParameters(), "")->corners(), 7);
+  EXPECT_EQ(registry.create<Shape>("MeanSquaresOfOld", someParameters(), "")->corners(), 7);
+  EXPECT_EQ(registry.create<Shape>("Triangle", someParameters(), "")->corners(), 3);
+}
+
+TEST(Registry, FindsDescriptionsByNameAndAlias)
+{
+  const Registry registry = shapes();
+
+  ASSERT_NE(registry.find("Metric", "MeanSquaresOfOld"), nullptr);
+  EXPECT_EQ(registry.find("Metric", "MeanSquaresOfOld")->name, "AdvancedMeanSquares");
+  EXPECT_EQ(registry.find("Metric", "advancedMeanSquares"), nullptr); // exact and case sensitive, as in elastix
+  EXPECT_EQ(registry.find("Optimizer", "Triangle"), nullptr);
+}
+
+TEST(Registry, ListsAllByRoleAndName)
+{
+  const Registry registry = shapes();
+  const auto all = registry.all();
+
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0]->name, "AdvancedMeanSquares");
+  EXPECT_EQ(all[1]->name, "Triangle");
+}
+
+TEST(Registry, AnUnknownNameIsAnErrorWithTheNearest)
+{
+  EXPECT_EQ(createError("AdvancedMeanSquare", "Rigid.txt:9: (Metric \"AdvancedMeanSquare\")"),
+            "Rigid.txt:9: (Metric \"AdvancedMeanSquare\"): no such metric. Did you mean \"AdvancedMeanSquares\"? "
+            "Known: AdvancedMeanSquares, Triangle.");
+  EXPECT_EQ(createError("Foo", "Rigid.txt:9: (Metric \"Triangle\" \"Foo\")"),
+            "Rigid.txt:9: (Metric \"Triangle\" \"Foo\"): \"Foo\": no such metric. Known: AdvancedMeanSquares, Triangle.");
+  EXPECT_EQ(createError("Foo", "--metric"), "--metric: (Metric \"Foo\"): no such metric. Known: AdvancedMeanSquares, Triangle.");
+}
+
+TEST(Registry, AComponentThatOnlyElastixHasIsCalledSo)
+{
+  EXPECT_EQ(createError("PatternIntensity", "Rigid.txt:9: (Metric \"PatternIntensity\")"),
+            "Rigid.txt:9: (Metric \"PatternIntensity\"): a metric of elastix that Tessera does not have. "
+            "Known: AdvancedMeanSquares, Triangle.");
+}
+
+TEST(Registry, AComponentOfAnotherDimensionIsAnError)
+{
+  EXPECT_TRUE(contains(errorText([] { shapes().create<OtherShape>("Triangle", someParameters(), "Rigid.txt:9"); }),
+                       "this metric does not exist for images of this dimension"));
+}
+
+TEST(Registry, NamesAndAliasesAreUniqueInARole)
+{
+  Registry registry = shapes();
+  const auto make = [](const Parameters& parameters) { return std::make_unique<Triangle>(parameters); };
+
+  EXPECT_THROW((registry.add<Shape, Triangle>()), std::logic_error);
+  EXPECT_THROW(registry.add<Shape>({"Metric", "New", {"Triangle"}, "", {}}, make), std::logic_error);
+  EXPECT_THROW(registry.add<Shape>({"Optimizer", "Other", {}, "", {}}, make), std::logic_error); // Shape is a Metric
+  EXPECT_NO_THROW(registry.add<Shape>({"Metric", "Other", {}, "", {}}, make));
+}
+
+TEST(Describe, ShowsEveryColumnOfTheTable)
+{
+  EXPECT_EQ(describeComponent(Square::description()),
+            "(Metric \"AdvancedMeanSquares\")\n"
+            "  four | corners\n"
+            "  The same: \"MeanSquaresOfOld\"\n"
+            "\n"
+            "  Parameter  Default  Values                                          Meaning\n"
+            "  Size       2        whole number, per level, at least 1, in voxels  length of a side\n");
+  EXPECT_EQ(describeComponent(Triangle::description()), "(Metric \"Triangle\")\n  three corners\n\n  No parameters.\n");
+}
+
+TEST(Describe, WritesAMarkdownTable)
+{
+  EXPECT_EQ(describeAsMarkdown(Square::description()),
+            "## AdvancedMeanSquares\n\n"
+            "`(Metric \"AdvancedMeanSquares\")`: four | corners\n\n"
+            "The same: `MeanSquaresOfOld`\n\n"
+            "| Parameter | Default | Values | Meaning |\n"
+            "| --- | --- | --- | --- |\n"
+            "| `Size` | 2 | whole number, per level, at least 1, in voxels | length of a side |\n");
+}
+
+}
+}

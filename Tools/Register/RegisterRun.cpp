@@ -1,0 +1,239 @@
+#include "Tools/Register/RegisterRun.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/TransformFile.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
+#include "Tools/Register/RunSummary.h"
+#include "Tools/Register/StageCheck.h"
+#include "Tools/Register/StageReporter.h"
+
+#include <cstdio>
+#include <fstream>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What holds for all stages of a run.
+template <int D>
+struct Run {
+  const Registry& registry;
+  const RegisterOptions& options;
+  std::string folder;
+  RunLog& log;
+  LoadedInputs<D> inputs;
+  std::shared_ptr<const TransformChain<D>> initial;   // null: none
+  std::string initialPath;
+  RunSummary summary;
+};
+
+std::string orUnspecified(const std::vector<std::string>& paths, const std::string& what)
+{
+  std::string text;
+  for (const std::string& path : paths)
+    text += (text.empty() ? "" : " ") + path;
+  return text.empty() ? "unspecified, so " + what : text;
+}
+
+void logOptions(const RegisterOptions& options, const std::string& folder, RunLog& log)
+{
+  log.info("Command line options from ElastixBase:");
+  log.info("-f        " + orUnspecified(options.fixed, ""));
+  log.info("-m        " + orUnspecified(options.moving, ""));
+  log.info("-fMask    " + orUnspecified(options.fixedMasks, "no fixed mask used"));
+  log.info("-mMask    " + orUnspecified(options.movingMasks, "no moving mask used"));
+  log.info("-out      " + folder);
+  for (const std::string& path : options.parameterFiles)
+    log.info("-p        " + path);
+  log.info("-threads  " + std::to_string(options.threads) + " (" + options.threadSource + ")");
+  log.info("\nCommand line options from TransformBase:");
+  log.info("-t0       " + (options.initialTransform.empty() ? "unspecified, so no initial transform used" : options.initialTransform));
+}
+
+void logParameterText(const StageText& text, RunLog& log)
+{
+  log.detail("\n=============== start of ParameterFile: " + text.path + " ===============");
+  log.detail(text.text);
+  log.detail("=============== end of ParameterFile: " + text.path + " ===============\n");
+}
+
+/// The file that was just written, less lists of many numbers.
+void logTransformFile(const std::string& path, RunLog& log)
+{
+  constexpr std::size_t longest = 2000;
+  log.detail("\n=============== start of TransformParameterFile ===============");
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    log.detail(line.size() <= longest ? line : line.substr(0, line.find(' ')) + " ...)   // see " + path);
+  log.detail("=============== end of TransformParameterFile ===============\n");
+}
+
+Context contextOf(const RegisterOptions& options, const StageSettings& settings, std::string& reason)
+{
+  const DeviceChoice choice = options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice())
+                                                     : chooseDevice(options.device, "--device");
+  reason = choice.reason;
+  const bool textDecides = options.threadSource != "-threads" && settings.threads() > 0;
+  return {choice.device, textDecides ? static_cast<int>(settings.threads()) : options.threads};
+}
+
+template <int D>
+StageInput<D> stageInput(const Run<D>& run, const StageText& text, std::size_t stage, const LoadedInputs<D>& inputs)
+{
+  return {text.map,           stage,       inputs.fixed,  inputs.moving,   inputs.fixedMasks,
+          inputs.movingMasks, run.initial, inputs.points, inputs.hasPoints};
+}
+
+void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, RunLog& log)
+{
+  log.info("\nFinal metric value  = " + decimals(summary.finalMetric, 6));
+  std::vector<std::vector<FileEntry>> settings;
+  for (const LevelSummary& level : summary.levels)
+    settings.push_back(level.settings);
+  log.info("Settings of " + summary.optimizer + " for all resolutions:");
+  for (const std::string& line : settingsLines(settings))
+    log.info(line);
+  log.info("\nTime spent on saving the results, applying the final transform etc.: " + decimals(summary.writingSeconds * 1000, 0) + " ms.");
+  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path + "\", has finished.\n");
+  log.info("\nCurrent time: " + currentTime() + ".");
+  log.info("Time used for running elastix with this parameter file:\n  " + decimals(summary.seconds, 1) + "s.\n");
+  log.info("-------------------------------------------------------------------------\n");
+}
+
+StageSummary describe(const StageText& text, const Parameters& parameters)
+{
+  StageSummary summary;
+  summary.parameterFile = text.path;
+  summary.transform = componentNames(parameters, "Transform").front();
+  summary.optimizer = componentNames(parameters, "Optimizer").front();
+  summary.metrics = componentNames(parameters, "Metric");
+  return summary;
+}
+
+template <int D>
+StageResult<D> runReported(Run<D>& run, Context& context, const StageInput<D>& input, StageReporter<D>& reporter)
+{
+  try {
+    return runStage<D>(context, run.registry, input, reporter);
+  } catch (const Interrupted&) {
+    reporter.keepFinishedLevel();
+    throw;
+  }
+}
+
+template <int D>
+void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
+{
+  const auto start = Clock::now();
+  RunLog& log = run.log;
+  log.info("-------------------------------------------------------------------------\n");
+  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path + "\".\n");
+  log.info("Current time: " + currentTime() + ".");
+  logOptions(run.options, run.folder, log);
+  logParameterText(text, log);
+
+  const Parameters parameters(text.map, "", D, levelCountOf(text.map));
+  const StageSettings settings(parameters);
+  Context context = contextOf(run.options, settings, run.summary.deviceReason);
+  run.summary.device = context.device.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(context.device.ordinal);
+  run.summary.threads = context.threads;
+  log.info("Device: " + run.summary.device + " (" + run.summary.deviceReason + "), " + std::to_string(context.threads) + " threads.");
+
+  const LoadedInputs<D>& asRead = run.inputs;
+  const LoadedInputs<D> inputs = settings.useDirectionCosines() ? asRead : withIdentityDirections<D>(asRead);
+  StageOutputs<D> outputs(run.registry,
+                          {context, stage, run.folder, run.initialPath, inputs.fixed.front()->geometry,
+                           asRead.fixed.front()->geometry.direction, inputs.moving.front(), parameters, settings},
+                          log);
+  StageSummary summary = describe(text, parameters);
+  StageReporter<D> reporter(outputs, "stage " + std::to_string(stage + 1) + " of " + std::to_string(run.options.parameterFiles.size()),
+                            summary.optimizer, parameters.levelCount(), log);
+  StageResult<D> result = runReported<D>(run, context, stageInput<D>(run, text, stage, inputs), reporter);
+
+  const auto writing = Clock::now();
+  outputs.writeFinal(*result.chain);
+  summary.writingSeconds = secondsSince(writing);
+  if (settings.writeFinalTransform())
+    logTransformFile(outputs.transformPath(), log);
+  summary.levels = std::move(result.levels);
+  summary.finalMetric = result.finalValue;
+  summary.files = outputs.files();
+  summary.seconds = secondsSince(start);
+  logStageEnd(text, summary, stage, log);
+
+  run.initial = result.chain;
+  run.initialPath = outputs.transformPath();
+  run.summary.stages.push_back(std::move(summary));
+  if (caughtSignal() && stage + 1 < run.options.parameterFiles.size())
+    throw Interrupted{};
+}
+
+template <int D>
+int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder, const std::vector<StageText>& stages,
+                const InputHeaders& headers, RunSummary summary, RunLog& log)
+{
+  for (std::size_t stage = 0; stage < stages.size(); ++stage)
+    checkStage<D>(registry, options, stages[stage], stage, headers, log);
+  Run<D> run{registry, options, folder, log, {}, nullptr, options.initialTransform, std::move(summary)};
+  if (!options.initialTransform.empty())
+    run.initial = readTransformChain<D>(options.initialTransform, registry, [&](const std::string& line) { log.warning(line); });
+  if (options.checkOnly) {
+    log.info("Checked " + std::to_string(stages.size()) + " parameter file(s) and the headers of all images: nothing stands in the way.");
+    return 0;
+  }
+
+  const auto reading = Clock::now();
+  log.info("\nReading images...");
+  run.inputs = loadInputs<D>(options, log);
+  run.summary.readingSeconds = secondsSince(reading);
+  log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.\n");
+  watchSignals();
+  for (std::size_t stage = 0; stage < stages.size(); ++stage)
+    runOneStage<D>(run, stages[stage], stage);
+
+  run.summary.finished = currentTime();
+  run.summary.seconds = secondsSince(run.summary.clock);
+  log.info("Total time elapsed: " + decimals(run.summary.seconds, 1) + "s.\n");
+  run.summary.inputs = headers;
+  run.summary.initialTransform = options.initialTransform;
+  run.summary.log = folder + "elastix.log";
+  run.summary.warnings = log.warnings();
+  log.finish();
+  writeSummary(folder + "summary.json", run.summary);
+  return 0;
+}
+
+void checkPointOptions(const RegisterOptions& options)
+{
+  if (options.fixedPoints.empty() == options.movingPoints.empty())
+    return;
+  const bool fixedGiven = !options.fixedPoints.empty();
+  throw Error(ExitCode::usage, std::string("command line: ") + (fixedGiven ? "-fp without -mp" : "-mp without -fp")
+                                 + ": points come in pairs. Allowed: both or none.");
+}
+
+}
+
+int runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command, RunLog& log)
+{
+  RunSummary summary;
+  summary.command = command;
+  summary.started = currentTime();
+  std::string folder;
+  if (!options.checkOnly) {
+    folder = prepareOutputFolder(options.outputFolder);
+    std::remove((folder + "summary.json").c_str());   // it stands for a run that was done
+    log.openFile(folder + "elastix.log");
+    logStart(log, command, "elastix");
+  }
+  checkPointOptions(options);
+  const std::vector<StageText> stages = readStages(options.parameterFiles, log);
+  const InputHeaders headers = readHeaders(options);
+  return headers.dimension() == 2 ? checkAndRun<2>(registry, options, folder, stages, headers, std::move(summary), log)
+                                  : checkAndRun<3>(registry, options, folder, stages, headers, std::move(summary), log);
+}
+
+}

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "Core/Registry/Registry.h"
+#include "Tools/Common/RunLog.h"
+#include "Tools/Register/RegisterOptions.h"
+
+#include <string>
+
+namespace tessera {
+
+/// Checks everything, and unless only that was asked for runs all stages and writes their files. Returns the exit code.
+/// Throws Error, or Interrupted after a signal.
+int runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&);
+
+}

@@ -1,0 +1,82 @@
+#include "Tools/Register/RunSummary.h"
+
+#include "Core/Image/AtomicFile.h"
+#include "Tools/Common/CommandLine.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json(const std::vector<ImageHeader>& headers)
+{
+  Json list = Json::array();
+  for (const ImageHeader& header : headers)
+    list.push_back({{"path", header.path}, {"size", header.size}, {"spacingMm", header.spacingMm}, {"originMm", header.originMm},
+                    {"pixelType", pixelTypeName(header.componentType)}});
+  return list;
+}
+
+Json json(const FileEntry& entry)
+{
+  if (entry.texts.empty())
+    return entry.numbers.size() == 1 ? Json(entry.numbers.front()) : Json(entry.numbers);
+  return entry.texts.size() == 1 ? Json(entry.texts.front()) : Json(entry.texts);
+}
+
+Json json(const LevelSummary& level)
+{
+  Json settings = Json::object();
+  for (const FileEntry& entry : level.settings)
+    settings[entry.name] = json(entry);
+  return {{"level", level.level}, {"iterations", level.iterations}, {"metric", level.value}, {"seconds", level.seconds},
+          {"preparationSeconds", level.preparationSeconds}, {"stopCondition", level.stopCondition}, {"settings", settings}};
+}
+
+Json json(const StageSummary& stage)
+{
+  Json levels = Json::array();
+  for (const LevelSummary& level : stage.levels)
+    levels.push_back(json(level));
+  return {{"parameterFile", stage.parameterFile}, {"transform", stage.transform}, {"metrics", stage.metrics},
+          {"optimizer", stage.optimizer}, {"levels", levels}, {"finalMetric", stage.finalMetric}, {"seconds", stage.seconds},
+          {"writingSeconds", stage.writingSeconds}, {"files", stage.files}};
+}
+
+}
+
+void writeSummary(const std::string& path, const RunSummary& run)
+{
+  Json stages = Json::array(), files = Json::array();
+  for (const StageSummary& stage : run.stages) {
+    stages.push_back(json(stage));
+    for (const std::string& file : stage.files)
+      files.push_back(file);
+  }
+  files.push_back(run.log);
+  const Json summary{{"program", "tessera"},
+                     {"version", projectVersion()},
+                     {"command", run.command},
+                     {"started", run.started},
+                     {"finished", run.finished},
+                     {"seconds", run.seconds},
+                     {"readingSeconds", run.readingSeconds},
+                     {"device", run.device},
+                     {"deviceReason", run.deviceReason},
+                     {"threads", run.threads},
+                     {"inputs",
+                      {{"fixed", json(run.inputs.fixed)},
+                       {"moving", json(run.inputs.moving)},
+                       {"fixedMasks", json(run.inputs.fixedMasks)},
+                       {"movingMasks", json(run.inputs.movingMasks)},
+                       {"initialTransform", run.initialTransform}}},
+                     {"stages", stages},
+                     {"finalMetric", run.stages.empty() ? Json() : Json(run.stages.back().finalMetric)},
+                     {"outputFiles", files},
+                     {"warnings", run.warnings}};
+  writeTextFile(path, summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "Core/Registration/Reporter.h"
+#include "Tools/Register/StageInputs.h"
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What one stage did.
+struct StageSummary {
+  std::string parameterFile, transform, optimizer;
+  std::vector<std::string> metrics;
+  std::vector<LevelSummary> levels;
+  double finalMetric = 0, seconds = 0, writingSeconds = 0;
+  std::vector<std::string> files;
+};
+
+/// What a run did, for machines.
+struct RunSummary {
+  std::chrono::steady_clock::time_point clock = std::chrono::steady_clock::now();   // of the start
+  std::string command, started, finished, device, deviceReason;
+  int threads = 1;
+  double seconds = 0, readingSeconds = 0;
+  InputHeaders inputs;
+  std::string initialTransform, log;
+  std::vector<StageSummary> stages;
+  std::vector<std::string> warnings;
+};
+
+/// Writes summary.json, whole or not at all. Throws Error(unwritableOutput).
+void writeSummary(const std::string& path, const RunSummary&);
+
+}

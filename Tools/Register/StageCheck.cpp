@@ -1,0 +1,114 @@
+#include "Tools/Register/StageCheck.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/ImageFormat.h"
+#include "Core/Registration/Resampler.h"
+#include "Core/Registration/StageComponents.h"
+#include "Tools/Register/StageSettings.h"
+
+#include <fstream>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+void checkUnread(const Registry& registry, const StageText& text, bool strict, RunLog& log)
+{
+  std::vector<ChosenComponent> chosen = chosenComponents(registry, text.map);
+  chosen.push_back({"", &StageSettings::description()});
+  std::vector<const ComponentDescription*> known = registry.all();
+  known.push_back(&stageDescription());
+  known.push_back(&StageSettings::description());
+
+  const CheckReport report = checkParameters(*text.map, chosen, known);
+  for (const std::string& note : report.notes)
+    log.note(note);
+  if (strict && !report.warnings.empty()) {
+    std::string all = report.warnings.front();
+    for (std::size_t i = 1; i < report.warnings.size(); ++i)
+      all += "\n" + report.warnings[i];
+    throw Error(ExitCode::usage, all + "\n  --strict makes this an error");
+  }
+  for (const std::string& warning : report.warnings)
+    log.warning(warning);
+}
+
+void checkImageCounts(const Parameters& parameters, const RegisterOptions& options)
+{
+  const std::size_t metrics = componentNames(parameters, "Metric").size();
+  for (const auto& [option, count] : {std::pair{"-f", options.fixed.size()}, std::pair{"-m", options.moving.size()}})
+    if (count != 1 && count != metrics)
+      throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but "
+                                     + parameters.where("Metric") + " names " + std::to_string(metrics)
+                                     + " metrics. Allowed: one image for all metrics, or one for each.");
+}
+
+template <int D>
+void checkResultFormat(const Resampler<D>& resampler, const Parameters& parameters, RunLog& log)
+{
+  bool writes = resampler.writesFinalResult();
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    writes = writes || resampler.writesResultAfterLevel(level) || resampler.writesResultAfterIterations(level);
+  if (!writes)
+    return;
+  const ResultImageSettings& result = resampler.resultImage();
+  const std::string where = parameters.where("ResultImageFormat");
+  try {
+    checkWritable(result.format, D, parsePixelType(result.pixelType, parameters.where("ResultImagePixelType")));
+  } catch (const Error& error) {
+    throw Error(ExitCode::usage, where + ": " + error.what());
+  }
+  if (const std::string lost = geometryLostBy(result.format); !lost.empty())
+    log.warning(where + ": this format does not keep the " + lost + " of the result image.");
+}
+
+void checkComposite(const StageSettings& settings, const Parameters& parameters, const RegisterOptions& options, std::size_t stage)
+{
+  const bool hasInitial = stage > 0 || !options.initialTransform.empty();
+  if (settings.writeItkComposite() && hasInitial && parameters.get(stageparameters::howToCombineTransforms()) == "Add")
+    parameters.fail("WriteITKCompositeTransform", "an ITK composite transform cannot add transforms",
+                    "Allowed: \"false\", or (HowToCombineTransforms \"Compose\")");
+}
+
+}
+
+std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog& log)
+{
+  std::vector<StageText> stages;
+  for (const std::string& path : paths) {
+    std::vector<std::string> notes;
+    StageText stage{path, "", std::make_shared<ParameterMap>(readParameterFile(path, notes))};
+    for (const std::string& note : notes)
+      log.note(note);
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    stage.text = text.str();
+    refuseOtherDimensions(*stage.map);
+    stages.push_back(std::move(stage));
+  }
+  return stages;
+}
+
+template <int D>
+void checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
+                const InputHeaders& headers, RunLog& log)
+{
+  const Parameters parameters(text.map, "", D, levelCountOf(text.map), [&](const std::string& line) { log.warning(line); });
+  const StageSettings settings(parameters);
+  settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
+  checkUnread(registry, text, options.strict, log);
+  checkImageCounts(parameters, options);
+  checkComposite(settings, parameters, options, stage);
+
+  createComponents<D>(registry, parameters);
+  const auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
+                                                       parameters.withLabel("Resampler0"), parameters.where("Resampler"));
+  registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
+                                           parameters.withLabel("ResampleInterpolator0"), parameters.where("ResampleInterpolator"));
+  checkResultFormat<D>(*resampler, parameters, log);
+}
+
+template void checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
+template void checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
+
+}

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "Core/Registry/Registry.h"
+#include "Tools/Common/RunLog.h"
+#include "Tools/Register/RegisterOptions.h"
+#include "Tools/Register/StageInputs.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// A parameter file as it was read.
+struct StageText {
+  std::string path, text;
+  std::shared_ptr<const ParameterMap> map;
+};
+
+/// Reads every -p. Throws Error(usage) with file and line; a dimension that is not built is refused here.
+std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&);
+
+/// Finds all that can be found before voxels are read: unknown components and parameters, values out of bounds, counts of
+/// images, masks and metrics that do not fit, result formats that cannot hold the result. Warnings and notes go to the log.
+template <int D>
+void checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&, RunLog&);
+
+}

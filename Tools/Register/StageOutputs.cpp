@@ -1,0 +1,173 @@
+#include "Tools/Register/StageOutputs.h"
+
+#include "Core/Image/AtomicFile.h"
+#include "Core/Image/ImageFile.h"
+#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/TransformFile.h"
+
+#include <cstdio>
+
+namespace tessera {
+
+std::string levelSuffix(std::size_t level)
+{
+  return ".R" + std::to_string(level);
+}
+
+std::string iterationSuffix(std::size_t level, std::size_t iteration)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, ".It%07zu", iteration);
+  return levelSuffix(level) + text;
+}
+
+template <int D>
+StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> stage, RunLog& log)
+    : registry_(registry), stage_(std::move(stage)), log_(log)
+{
+  const Parameters& parameters = stage_.parameters;
+  interpolatorName_ = componentNames(parameters, "ResampleInterpolator").front();
+  resampler_ = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(), parameters.withLabel("Resampler0"),
+                                             parameters.where("Resampler"));
+}
+
+template <int D>
+std::string StageOutputs<D>::pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const
+{
+  return stage_.folder + stem + "." + std::to_string(stage_.stage) + suffix + "." + extension;
+}
+
+template <int D>
+void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                                         const std::vector<ImagePointer<D>>& moving)
+{
+  if (!stage_.settings.writePyramidImages(level))
+    return;
+  const auto write = [&](const std::string& stem, const std::vector<ImagePointer<D>>& images) {
+    for (std::size_t i = 0; i < images.size(); ++i)
+      if (i == 0 || images[i] != images[0])
+        writeImageFile(pathOf(stem + std::to_string(i), levelSuffix(level), resampler_->resultImage().format), *images[i]);
+  };
+  write("FixedImagePyramid", fixed);
+  write("MovingImagePyramid", moving);
+}
+
+template <int D>
+void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>& chain)
+{
+  if (stage_.settings.writeTransformAfterIterations(level))
+    writeTransform(iterationSuffix(level, iteration), chain);
+  if (resampler_->writesResultAfterIterations(level))
+    writeResult(iterationSuffix(level, iteration), chain);
+}
+
+template <int D>
+void StageOutputs<D>::writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>& chain)
+{
+  if (stage_.settings.writeIterationInfo() && !iterationTable.empty()) {
+    files_.push_back(pathOf("IterationInfo", levelSuffix(level), "txt"));
+    writeTextFile(files_.back(), iterationTable);
+  }
+  if (stage_.settings.writeTransformAfterLevel(level))
+    writeTransform(levelSuffix(level), chain);
+  if (resampler_->writesResultAfterLevel(level))
+    writeResult(levelSuffix(level), chain);
+}
+
+template <int D>
+void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
+{
+  if (stage_.settings.writeFinalTransform())
+    writeTransform("", chain);
+  writeItkFiles(chain);
+  if (resampler_->writesFinalResult()) {
+    const auto start = std::chrono::steady_clock::now();
+    log_.info("\nApplying final transform ...");
+    writeResult("", chain);
+    log_.info("  Applying final transform took " + decimals(secondsSince(start), 2) + "s");
+  }
+}
+
+/// Lines by which a later program interpolates in the same way.
+template <int D>
+std::vector<FileEntry> StageOutputs<D>::interpolatorEntries() const
+{
+  std::vector<FileEntry> entries{{"ResampleInterpolator", {interpolatorName_}, {}}};
+  const Parameters parameters = stage_.parameters.withLabel("ResampleInterpolator0");
+  for (const ParameterInfo& row : registry_.require("ResampleInterpolator", interpolatorName_, "").parameters)
+    if (row.type == ParameterType::integer)
+      entries.push_back({row.name, {}, {static_cast<double>(parameters.find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)))}});
+  return entries;
+}
+
+template <int D>
+std::string StageOutputs<D>::writeTransform(const std::string& suffix, const TransformChain<D>& chain)
+{
+  TransformFileSource<D> source;
+  source.chain = &chain;
+  if (!stage_.initialTransform.empty())
+    source.initialPath = stage_.initialTransform;
+  source.fixed = stage_.fixedGeometry;
+  source.fixed.direction = stage_.writtenDirection;
+  source.useDirectionCosines = stage_.settings.useDirectionCosines();
+  source.fixedPixelType = stage_.settings.fixedPixelType();
+  source.movingPixelType = stage_.settings.movingPixelType();
+  source.sections = {{"ResampleInterpolator specific", interpolatorEntries()}, {"Resampler specific", resampler_->fileEntries()}};
+
+  std::vector<std::string> warnings;
+  const std::string path = pathOf("TransformParameters", suffix, "txt");
+  writeTextFile(path, transformFileText<D>(source, warnings));
+  files_.push_back(path);
+  for (const std::string& warning : warnings)
+    if (told_.insert(warning).second)
+      log_.warning(path + ": " + warning);
+  return path;
+}
+
+template <int D>
+void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
+{
+  const std::string extension = stage_.settings.itkExtension();
+  if (extension.empty())
+    return;
+  if (extension != "txt") {   // that name is the transform parameter file's own
+    files_.push_back(pathOf("TransformParameters", "", extension));
+    writeItkTransforms(files_.back(), {chain.transform->itkTransform(chain.parameters)}, false);
+  }
+  if (!stage_.settings.writeItkComposite())
+    return;
+  std::vector<ItkTransform> all;   // the last one is applied first
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
+    all.push_back(link->transform->itkTransform(link->parameters));
+  files_.push_back(pathOf("TransformParameters", "-Composite", extension));
+  writeItkTransforms(files_.back(), all, true);
+}
+
+template <int D>
+void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChain<D>& chain)
+{
+  const auto interpolator
+    = registry_.create<ResampleInterpolator<D>>(interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"),
+                                                stage_.parameters.where("ResampleInterpolator"));
+  const auto start = std::chrono::steady_clock::now();
+  interpolator->interpolator->prepareForLevel(stage_.context, stage_.moving, 0);
+  const double prepared = secondsSince(start);
+  Image<D> result = resampler_->resample(stage_.context, chain, *interpolator->interpolator, stage_.fixedGeometry);
+  log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s, of which preparing the interpolator "
+              + decimals(prepared, 3) + " s.");
+  writeImageFile(pathOf(resampler_->resultImage().name, suffix, resampler_->resultImage().format), std::move(result));
+}
+
+template <int D>
+void StageOutputs<D>::writeImageFile(const std::string& path, Image<D> image)
+{
+  image.geometry.direction = stage_.writtenDirection;
+  const ResultImageSettings& settings = resampler_->resultImage();
+  writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress);
+  files_.push_back(path);
+}
+
+template class StageOutputs<2>;
+template class StageOutputs<3>;
+
+}

@@ -1,0 +1,69 @@
+#include "Tools/Transform/TransformOptions.h"
+
+#include "Core/Compute/Error.h"
+#include "Tools/Common/Process.h"
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
+bool wantsAll(const Arguments& arguments, const std::string& name)
+{
+  if (!arguments.has(name))
+    return false;
+  if (arguments.text(name) != "all")
+    fail("-" + name + " " + arguments.text(name), "not understood", "-" + name + " all");
+  return true;
+}
+
+}
+
+ProgramText transformText()
+{
+  return {"tessera-transform",
+          "tessera-transform -in moving.nii.gz -tp results/TransformParameters.1.txt -out warped",
+          "Applies a transform parameter file of tessera or elastix to images and points. Options are those of transformix.",
+          {{"What to transform (at least one)",
+            {{"in", "FILE", "image of the moving side: result.<format> is it on the grid that the transform file describes"},
+             {"def", "FILE|all", "points of the fixed side (.txt or .vtk): outputpoints.<txt or vtk>; all: every voxel of the grid, "
+                                 "deformationField.<format>, T(x) - x in mm"},
+             {"ipp", "FILE", "older name of -def"},
+             {"jac", "all", "spatialJacobian.<format>: determinant of the spatial Jacobian at every voxel"},
+             {"jacmat", "all", "fullSpatialJacobian.<format>: the matrix dT_row/dx_column at every voxel, row after row"}}},
+           {"With what",
+            {{"tp", "FILE", "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
+             {"out", "FOLDER", "where results are written; made if it is missing"},
+             {"device", "NAME", "auto, cpu, cuda or cuda:N"}}},
+           commonOptions()},
+          exitCodesText()};
+}
+
+TransformOptions transformOptions(const Arguments& arguments)
+{
+  if (!arguments.has("tp"))
+    fail("-tp", "not given", "-tp FILE");
+  if (!arguments.has("out"))
+    fail("-out", "not given", "-out FOLDER");
+  if (arguments.has("def") && arguments.has("ipp"))
+    fail("-def and -ipp", "two names of the same option", "-def");
+
+  TransformOptions options;
+  options.transformFile = arguments.text("tp");
+  options.outputFolder = arguments.text("out");
+  options.image = arguments.text("in");
+  const std::string points = arguments.text("def", arguments.text("ipp"));
+  options.field = points == "all";
+  options.points = options.field ? "" : points;
+  options.determinants = wantsAll(arguments, "jac");
+  options.matrices = wantsAll(arguments, "jacmat");
+  options.device = arguments.text("device", "auto");
+  if (options.image.empty() && points.empty() && !options.determinants && !options.matrices)
+    fail("-in, -def, -jac, -jacmat", "none given, so there is nothing to do", "at least one of them");
+  return options;
+}
+
+}

@@ -1,0 +1,198 @@
+#include "Tools/Transform/TransformRun.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/ImageFile.h"
+#include "Core/Registration/Resampler.h"
+#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/TransformFields.h"
+#include "Core/Registration/TransformFile.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Transform/TransformedPoints.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// What all actions of a run share.
+template <int D>
+struct Run {
+  const Registry& registry;
+  const TransformOptions& options;
+  std::string folder;
+  RunLog& log;
+  TransformFileContent<D> file;
+  ImageGeometry<D> lattice;        // where T is asked; axes along the coordinates if the file says so
+  Parameters parameters;           // of the transform file
+  std::unique_ptr<Resampler<D>> resampler;
+  Context context;
+
+  const ResultImageSettings& result() const { return resampler->resultImage(); }
+  std::string pathOf(const std::string& stem) const { return folder + stem + "." + result().format; }
+};
+
+template <int D>
+Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder, RunLog& log)
+{
+  const auto warn = [&log](const std::string& line) { log.warning(line); };
+  TransformFileContent<D> file = readTransformFile<D>(options.transformFile, registry, warn);
+  ImageGeometry<D> lattice = file.useDirectionCosines ? file.output : withIdentityDirection<D>(file.output);
+  const Parameters parameters(file.map, "", D, 1, warn);
+  auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(), parameters.withLabel("Resampler0"),
+                                                 parameters.where("Resampler"));
+  const DeviceChoice choice = chooseDevice(options.device, "--device");
+  log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  return {registry, options, folder, log, std::move(file), lattice, parameters, std::move(resampler), {choice.device, options.threads}};
+}
+
+/// Before any work: the format must hold what is asked for.
+template <int D>
+void checkFormats(const Run<D>& run)
+{
+  const std::string format = run.result().format;
+  try {
+    if (!run.options.image.empty())
+      checkWritable(format, D, parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType")));
+    if (run.options.field)
+      checkWritable(format, D, PixelType::float32, D);
+    if (run.options.determinants)
+      checkWritable(format, D, PixelType::float32);
+    if (run.options.matrices)
+      checkWritable(format, D, PixelType::float32, D * D);
+  } catch (const Error& error) {
+    throw Error(ExitCode::usage, run.parameters.where("ResultImageFormat") + ": " + error.what());
+  }
+  if (const std::string lost = geometryLostBy(format); !lost.empty())
+    run.log.warning(run.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost + " of an image.");
+}
+
+template <int D>
+LoadedImage<D> readMoving(const Run<D>& run)
+{
+  const auto start = Clock::now();
+  run.log.info("Reading input image ...");
+  std::vector<std::string> notes;
+  LoadedImage<D> loaded = [&] {
+    try {
+      return readImage<D>(run.options.image, notes);
+    } catch (Error& error) {
+      error.addContext("while reading -in " + run.options.image);
+      throw;
+    }
+  }();
+  for (const std::string& note : notes)
+    run.log.note("-in: " + run.options.image + ": " + note);
+  if (loaded.nanVoxels > 0)
+    run.log.warning("-in: " + run.options.image + ": " + std::to_string(loaded.nanVoxels)
+                    + " voxels are not a finite number; they are taken as 0.");
+  if (!run.file.useDirectionCosines)
+    loaded.image.geometry = withIdentityDirection<D>(loaded.image.geometry);
+  run.log.info("  Reading input image took " + decimals(secondsSince(start), 6) + " s");
+  return loaded;
+}
+
+template <int D>
+void resampleImage(Run<D>& run, ImagePointer<D> moving)
+{
+  run.log.info("Resampling image and writing to disk ...");
+  const auto start = Clock::now();
+  const auto interpolator = run.registry.template create<ResampleInterpolator<D>>(
+    componentNames(run.parameters, "ResampleInterpolator").front(), run.parameters.withLabel("ResampleInterpolator0"),
+    run.parameters.where("ResampleInterpolator"));
+  interpolator->interpolator->prepareForLevel(run.context, moving, 0);
+  Image<D> result = run.resampler->resample(run.context, *run.file.chain, *interpolator->interpolator, run.lattice);
+  run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s");
+  result.geometry = run.file.output;
+  const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
+  writeImage<D>(run.pathOf(run.result().name), result, type, run.result().compress);
+  run.log.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
+}
+
+template <int D>
+void writeField(Run<D>& run)
+{
+  run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a deformation field.");
+  const auto start = Clock::now();
+  VectorImage<D> field = displacementField<D>(run.context, *run.file.chain, run.lattice);
+  field.geometry = run.file.output;
+  writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress);
+  run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
+}
+
+template <int D>
+void writeDeterminants(Run<D>& run)
+{
+  run.log.info("Compute determinant of spatial Jacobian ...");
+  const auto start = Clock::now();
+  Image<D> image = jacobianDeterminants<D>(run.context, *run.file.chain, run.lattice);
+  image.geometry = run.file.output;
+  const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
+  const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
+  run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; " + std::to_string(folded) + " of "
+               + std::to_string(image.voxels.size()) + " voxels fold (not above 0).");
+  writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress);
+  run.log.info("  Computing determinant of spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
+}
+
+template <int D>
+void writeMatrices(Run<D>& run)
+{
+  run.log.info("Compute spatial Jacobian (full matrix) ...");
+  const auto start = Clock::now();
+  VectorImage<D> image = jacobianMatrices<D>(run.context, *run.file.chain, run.lattice);
+  image.geometry = run.file.output;
+  writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress);
+  run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
+}
+
+template <int D>
+int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder, RunLog& log)
+{
+  Run<D> run = prepare<D>(registry, options, folder, log);
+  checkFormats(run);
+  ImagePointer<D> moving;
+  if (!options.image.empty())
+    moving = std::make_shared<Image<D>>(readMoving(run).image);
+  if (!options.points.empty()) {
+    std::optional<ImageGeometry<D>> movingGrid;
+    if (moving)
+      movingGrid = moving->geometry;
+    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid, folder, log);
+  }
+  if (options.field)
+    writeField(run);
+  if (options.determinants)
+    writeDeterminants(run);
+  if (options.matrices)
+    writeMatrices(run);
+  if (moving)
+    resampleImage(run, moving);
+  return 0;
+}
+
+}
+
+int runTransform(const Registry& registry, const TransformOptions& options, const std::string& command, RunLog& log)
+{
+  const auto start = Clock::now();
+  const std::string folder = prepareOutputFolder(options.outputFolder);
+  log.openFile(folder + "transformix.log");
+  logStart(log, command, "transformix");
+  log.info("Running transformix with parameter file \"" + options.transformFile + "\".\n");
+
+  const std::size_t dimension = readTransformDimension(options.transformFile);
+  if (dimension != 2 && dimension != 3)
+    throw Error(ExitCode::usage, "-tp: " + options.transformFile + ": (FixedImageDimension " + std::to_string(dimension)
+                                   + "): transforms of this dimension are not built. Allowed: 2 or 3.");
+  const int code = dimension == 2 ? transformAll<2>(registry, options, folder, log) : transformAll<3>(registry, options, folder, log);
+  log.info("\ntransformix has finished at " + currentTime() + ".");
+  log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.\n");
+  log.finish();
+  return code;
+}
+
+}

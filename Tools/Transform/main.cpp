@@ -1,0 +1,42 @@
+#include "Components/RegisterComponents.h"
+#include "Tools/Common/Process.h"
+#include "Tools/Transform/TransformOptions.h"
+#include "Tools/Transform/TransformRun.h"
+
+#include <cstdio>
+
+using namespace tessera;
+
+namespace {
+
+int print(const std::string& text)
+{
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int run(int count, char** words, RunLog& log)
+{
+  const Arguments arguments = parseCommandLine(transformText().groups, std::vector<std::string>(words + 1, words + count));
+  if (count == 1 || arguments.has("help"))
+    return print(helpText(transformText()));
+  if (arguments.has("version"))
+    return print(versionText("tessera-transform"));
+
+  setVerbosity(arguments, log);
+  setPriority(arguments, log);
+  TransformOptions options = transformOptions(arguments);
+  options.threads = threadCount(arguments, options.threadSource);
+  if (arguments.has("ipp"))
+    log.warning("-ipp is an older name of -def; use -def.");
+  Registry registry;
+  registerComponents(registry);
+  return runTransform(registry, options, words[0], log);
+}
+
+}
+
+int main(int count, char** words)
+{
+  return runProgram([&](RunLog& log) { return run(count, words, log); });
+}
