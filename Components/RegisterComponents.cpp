@@ -32,6 +32,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
+#include "Core/Registration/ImageTerm.h"
 
 namespace tessera {
 namespace {
@@ -44,6 +45,39 @@ void addBoth(Registry& registry)
   registry.add<Role<3>, Component<3>>();
 }
 
+template <template <int> class Component>
+void addPyramid(Registry& registry)
+{
+  const auto add = [&]<int D>() {
+    const auto make = [](ImageSide side) {
+      return [side](const Parameters& parameters) { return std::make_unique<Component<D>>(parameters, side); };
+    };
+    registry.add<FixedImagePyramid<D>>(Component<D>::description(ImageSide::fixed), [=](const Parameters& parameters) {
+      return std::make_unique<FixedImagePyramid<D>>(make(ImageSide::fixed)(parameters));
+    });
+    registry.add<MovingImagePyramid<D>>(Component<D>::description(ImageSide::moving), [=](const Parameters& parameters) {
+      return std::make_unique<MovingImagePyramid<D>>(make(ImageSide::moving)(parameters));
+    });
+  };
+  add.template operator()<2>();
+  add.template operator()<3>();
+}
+
+/// As (Interpolator "X") and as (ResampleInterpolator "FinalX").
+template <template <int> class Component>
+void addInterpolator(Registry& registry)
+{
+  addBoth<Interpolator, Component>(registry);
+  const auto add = [&]<int D>() {
+    static constexpr InterpolatorUse use = InterpolatorUse::resampling;
+    registry.add<ResampleInterpolator<D>>(Component<D>::description(use), [](const Parameters& parameters) {
+      return std::make_unique<ResampleInterpolator<D>>(std::make_unique<Component<D>>(parameters, use));
+    });
+  };
+  add.template operator()<2>();
+  add.template operator()<3>();
+}
+
 }
 
 void registerComponents(Registry& registry)
@@ -51,11 +85,27 @@ void registerComponents(Registry& registry)
   registry.add<Registration, MultiResolutionRegistration>();
   registry.add<Registration, MultiMetricMultiResolutionRegistration>();
 
+  addPyramid<SmoothingImagePyramid>(registry);
+  addPyramid<RecursiveImagePyramid>(registry);
+  addPyramid<ShrinkingImagePyramid>(registry);
+  addPyramid<GenericImagePyramid>(registry);
+
   addBoth<ImageSampler, FullSampler>(registry);
   addBoth<ImageSampler, GridSampler>(registry);
   addBoth<ImageSampler, RandomSampler>(registry);
   addBoth<ImageSampler, RandomCoordinateSampler>(registry);
   addBoth<ImageSampler, RandomSparseMaskSampler>(registry);
+
+  addInterpolator<BSplineInterpolator>(registry);
+  addInterpolator<LinearInterpolator>(registry);
+  addInterpolator<NearestNeighborInterpolator>(registry);
+
+  addImageMetric<AdvancedMattesMutualInformation>(registry);
+  addImageMetric<NormalizedMutualInformation>(registry);
+  addImageMetric<AdvancedNormalizedCorrelation>(registry);
+  addImageMetric<AdvancedMeanSquares>(registry);
+  addBoth<CostTerm, TransformBendingEnergyPenalty>(registry);
+  addBoth<CostTerm, CorrespondingPointsEuclideanDistanceMetric>(registry);
 
   addBoth<Transform, TranslationTransform>(registry);
   addBoth<Transform, EulerTransform>(registry);
@@ -69,6 +119,8 @@ void registerComponents(Registry& registry)
   registry.add<Optimizer, StandardGradientDescent>();
   registry.add<Optimizer, RegularStepGradientDescent>();
   registry.add<Optimizer, QuasiNewtonLBFGS>();
+
+  addBoth<Resampler, DefaultResampler>(registry);
 }
 
 }

@@ -38,7 +38,7 @@ ImagePointer<D> resampleLinearly(Context& context, const Image<D>& image, const 
   for (int d = 0; d < D; ++d) {
     const std::size_t f = factors[d];
     taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f, geometry.size[d]};
-    if (f > 2 * image.geometry.size[d])   // one voxel only, at (f - 1) / 2 >= size - 1 / 2
+    if (f >= 2 * image.geometry.size[d])   // one voxel only, at (f - 1) / 2 >= size - 1 / 2
       taps[d].weights = {0.0};
   }
   return std::make_shared<Image<D>>(applyTaps<D>(context, image, taps, geometry));

@@ -73,12 +73,14 @@ GridBox<D> boxOfGrids(Context& context, const ImageGeometry<D>& fixed, const Tra
   PointBatch<D> batch;
   Bounds<D> bounds;
   forEachBorderVoxel<D>(fixed.size, [&](const Size<D>& voxel) {
-    Vec<D> index;
-    for (int d = 0; d < D; ++d)
-      index[d] = static_cast<double>(voxel[d]);
-    const Vec<D> point = pointFromIndex(index);
-    for (int d = 0; d < D; ++d)
-      batch.mm[d][batch.count] = point[d];
+    for (int d = 0; d < D; ++d) {
+      // Sums in the order in which ITK forms them: where the image is a whole number of grid spacings long, their rounding
+      // decides in elastix whether there is one control point more.
+      double coordinate = pointFromIndex.offset[d];
+      for (int e = 0; e < D; ++e)
+        coordinate += pointFromIndex.matrix[d][e] * static_cast<double>(voxel[e]);
+      batch.mm[d][batch.count] = coordinate;
+    }
     if (++batch.count == batchCapacity)
       widen<D>(context, *initial, axesFromWorld, batch, bounds);
   });

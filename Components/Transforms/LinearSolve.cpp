@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace tessera {
 
@@ -23,9 +22,10 @@ bool solveLinear(std::vector<double> matrix, std::size_t count, std::vector<doub
         pivot = i;
     if (!(std::abs(row(pivot)[k]) > negligible))
       return false;
-    std::swap_ranges(row(k), row(k) + count, pivot == k ? row(k) : row(pivot));
-    if (pivot != k)
+    if (pivot != k) {
+      std::swap_ranges(row(k), row(k) + count, row(pivot));
       std::swap_ranges(sideRow(k), sideRow(k) + sides, sideRow(pivot));
+    }
     for (std::size_t i = k + 1; i < count; ++i) {
       const double factor = row(i)[k] / row(k)[k];
       if (factor == 0)

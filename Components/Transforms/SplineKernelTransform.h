@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Transforms/SplineKernel.h"
 #include "Core/Registration/Transform.h"
 
 namespace tessera {
@@ -11,7 +12,8 @@ namespace tessera {
 ///   ElasticBodySpline (11 - 12 v) r^3 I - 3 r x x^T; ElasticBodyReciprocalSpline (7 - 8 v) r I - x x^T / r.
 /// The relaxation factor is added to the diagonal of the matrix of G.
 ///
-/// Parameters: the moving landmarks (mm), point by point. It comes from transform files; it is not a transform to optimise.
+/// Parameters: the moving landmarks (mm), point by point; those of the file, since `restore` solves for the w_i. It is evaluated,
+/// with derivatives in space, but is no transform to optimise: methods for that throw Error(usage).
 template <int D>
 class SplineKernelTransform final : public Transform<D> {
 public:
@@ -44,12 +46,12 @@ public:
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:
-  void solve(const std::vector<double>& movingLandmarksMm, const Parameters& transformFile);
+  bool solve(const std::vector<double>& movingLandmarksMm);
 
-  std::string kernelType_ = "ThinPlateSpline";
+  SplineKernel kernel_ = SplineKernel::thinPlate;
   double poissonRatio_ = 0.3, relaxation_ = 0;
   std::vector<Vec<D>> fixedLandmarksMm_, weights_;   // p_i, w_i
-  AffineMap<D> affine_;                              // A, b
+  AffineMap<D> affine_;                              // x + A x + b
 };
 
 }

@@ -53,7 +53,7 @@ std::vector<std::string> slicesOf(const std::string& folder)
             + identifier;
   }
   failToRead(folder, "the folder holds " + std::to_string(series.size()) + " DICOM series",
-       "a folder with one series. The series are:" + list);
+             "a folder with one series. The series are:" + list);
 }
 
 struct Offset {
@@ -94,8 +94,9 @@ ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::str
 class SeriesSource final : public ImageSource {
 public:
   SeriesSource(const std::string& folder, std::vector<std::string> slices)
-    : ImageSource(headerOfSeries(folder, slices)), slices_(std::move(slices))
-  {}
+      : ImageSource(headerOfSeries(folder, slices)), slices_(std::move(slices))
+  {
+  }
 
   void read(void* buffer, std::vector<std::string>& notes) override
   {
@@ -103,7 +104,7 @@ public:
     double largestMm = 0;
     for (std::size_t i = 0; i < slices_.size(); ++i)
       largestMm = std::max(largestMm, readSlice(i, static_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
-    constexpr double tolerated = 0.01;   // of the spacing: positions are decimal texts
+    constexpr double tolerated = 0.01; // of the spacing: positions are decimal texts
     if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
       notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
                       + " mm from its place on the grid of " + shortText(header().spacingMm[2]) + " mm");
@@ -117,7 +118,7 @@ private:
     const ImageHeader slice = headerFromItk(*io, slices_[index]);
     if (slice.componentType != header().componentType || static_cast<std::size_t>(io->GetImageSizeInBytes()) != sliceBytes)
       failToRead(slices_[index], "the slice differs in size or pixel type from the first one, " + slices_.front(),
-           "slices of one size and type");
+                 "slices of one size and type");
     try {
       askForAllVoxels(*io);
       io->Read(buffer);

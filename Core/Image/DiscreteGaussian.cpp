@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-// Modified Bessel functions for arguments >= 0 (Abramowitz and Stegun 9.8.1 to 9.8.4).
+// exp(-y) I_n(y) for y >= 0 (Abramowitz and Stegun 9.8.1 to 9.8.4). The factor stays inside: exp(y) alone overflows from factor 54 on.
 
 double polynomial(double x, std::initializer_list<double> highestFirst)
 {
@@ -18,24 +18,24 @@ double polynomial(double x, std::initializer_list<double> highestFirst)
   return sum;
 }
 
-double besselI0(double y)
+double scaledBessel0(double y)
 {
   if (y < 3.75)
-    return polynomial(y * y / (3.75 * 3.75), {0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0});
-  return std::exp(y) / std::sqrt(y) * polynomial(3.75 / y, {0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565,
+    return std::exp(-y) * polynomial(y * y / (3.75 * 3.75), {0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0});
+  return 1 / std::sqrt(y) * polynomial(3.75 / y, {0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565,
                                                             0.00225319, 0.01328592, 0.39894228});
 }
 
-double besselI1(double y)
+double scaledBessel1(double y)
 {
   if (y < 3.75)
-    return y * polynomial(y * y / (3.75 * 3.75), {0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5});
-  return std::exp(y) / std::sqrt(y) * polynomial(3.75 / y, {-0.00420059, 0.01787654, -0.02895312, 0.02282967, -0.01031555, 0.00163801,
+    return std::exp(-y) * y * polynomial(y * y / (3.75 * 3.75), {0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5});
+  return 1 / std::sqrt(y) * polynomial(3.75 / y, {-0.00420059, 0.01787654, -0.02895312, 0.02282967, -0.01031555, 0.00163801,
                                                             -0.00362018, -0.03988024, 0.39894228});
 }
 
 /// Order n >= 2 by Miller's downward recurrence I_(j-1) = I_(j+1) + 2 j / y I_j, scaled by I_0.
-double besselI(int n, double y)
+double scaledBessel(int n, double y)
 {
   if (y == 0)
     return 0;
@@ -50,7 +50,7 @@ double besselI(int n, double y)
     if (j == n)
       wanted = above;
   }
-  return wanted * besselI0(y) / here;
+  return wanted * scaledBessel0(y) / here;
 }
 
 /// One axis in place of another: `in` has `length` values an axis line, lines of `inner` contiguous values lie side by side.
@@ -95,11 +95,10 @@ void tapRows(const Context& context, const std::vector<float>& in, std::size_t l
 
 std::vector<double> discreteGaussian(double variance, double maximumError, std::size_t maximumWidth)
 {
-  const double scale = std::exp(-variance);
-  std::vector<double> half{scale * besselI0(variance), scale * besselI1(variance)};
+  std::vector<double> half{scaledBessel0(variance), scaledBessel1(variance)};
   double sum = half[0] + 2 * half[1];
   for (int k = 2; sum < 1 - maximumError && half.size() <= maximumWidth; ++k) {
-    half.push_back(scale * besselI(k, variance));
+    half.push_back(scaledBessel(k, variance));
     sum += 2 * half.back();
     if (half.back() <= 0)
       break;

@@ -12,9 +12,9 @@ namespace tessera {
 
 template <int D>
 struct LoadedImage {
-  Image<D> image;                // voxels that are NaN or infinite in the file are 0
-  std::size_t nanVoxels = 0;     // how many those are
-  MaskPointer<D> finiteVoxels;   // null if there are none of them
+  Image<D> image;              // voxels that are NaN or infinite in the file are 0
+  std::size_t nanVoxels = 0;   // how many those are
+  MaskPointer<D> finiteVoxels; // null if there are none of them
 };
 
 /// Reads a file, or a folder with one DICOM series, of any pixel type. Colour becomes luminance (Rec. 709 weights as ITK's:

@@ -28,37 +28,38 @@ constexpr unsigned everyType = 0x3ff;
 
 struct Format {
   const char* extension;
-  bool planes, volumes;   // dimension 2, dimension 3
-  bool vectors;           // more than one component
+  bool planes, volumes; // dimension 2, dimension 3
+  bool vectors;         // more than one component
   unsigned types;
-  const char* lost;       // of the geometry
+  const char* lost; // of the geometry
 };
 
 // What ITK 5.2 writes and reads back unchanged.
 constexpr Format formats[] = {
-  {"mhd", true, true, true, everyType, ""},
-  {"mha", true, true, true, everyType, ""},
-  {"nii", true, true, true, everyType, ""},
-  {"nii.gz", true, true, true, everyType, ""},
-  {"hdr", true, true, true, everyType, ""},
-  {"img", true, true, true, everyType, ""},
-  {"nrrd", true, true, true, everyType, ""},
-  {"nhdr", true, true, true, everyType, ""},
-  {"vtk", true, true, true, everyType, "direction"},
-  {"gipl", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
-  {"gipl.gz", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
-  {"tif", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-  {"tiff", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
-  {"png", true, false, false, bits({uint8, uint16}), "origin and direction"},
-  {"jpg", true, false, false, bit(uint8), "origin and direction"},
-  {"jpeg", true, false, false, bit(uint8), "origin and direction"},
-  {"bmp", true, false, false, bit(uint8), "origin and direction"},
-  {"dcm", false, true, false, bits({uint8, uint16}), ""},
+    {"mhd", true, true, true, everyType, ""},
+    {"mha", true, true, true, everyType, ""},
+    {"nii", true, true, true, everyType, ""},
+    {"nii.gz", true, true, true, everyType, ""},
+    {"hdr", true, true, true, everyType, ""},
+    {"img", true, true, true, everyType, ""},
+    {"nrrd", true, true, true, everyType, ""},
+    {"nhdr", true, true, true, everyType, ""},
+    {"vtk", true, true, true, everyType, "direction"},
+    {"gipl", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
+    {"gipl.gz", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
+    {"tif", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
+    {"tiff", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
+    {"png", true, false, false, bits({uint8, uint16}), "origin and direction"},
+    {"jpg", true, false, false, bit(uint8), "origin and direction"},
+    {"jpeg", true, false, false, bit(uint8), "origin and direction"},
+    {"bmp", true, false, false, bit(uint8), "origin and direction"},
+    {"dcm", false, true, false, bits({uint8, uint16}), ""},
 };
 
 const Format* find(const std::string& extension)
 {
-  const auto* found = std::find_if(std::begin(formats), std::end(formats), [&](const Format& f) { return extension == f.extension; });
+  const auto* found =
+      std::find_if(std::begin(formats), std::end(formats), [&](const Format& f) { return extension == f.extension; });
   return found == std::end(formats) ? nullptr : found;
 }
 

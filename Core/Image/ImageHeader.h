@@ -11,19 +11,19 @@ namespace tessera {
 /// What a voxel's components are.
 enum class PixelMeaning {
   scalar,
-  greyAlpha,   // 2 components
-  rgb,         // 3 components
-  rgba,        // 4 components
-  vector,      // anything else
+  greyAlpha, // 2 components
+  rgb,       // 3 components
+  rgba,      // 4 components
+  vector,    // anything else
 };
 
 /// What an image file says of itself before any voxel is read.
 struct ImageHeader {
   std::string path;
-  int dimension = 0;   // axes of size 1 beyond the third are not counted
+  int dimension = 0; // axes of size 1 beyond the third are not counted
   std::vector<std::size_t> size;
-  std::vector<double> spacingMm, originMm;       // one value an axis
-  std::vector<std::vector<double>> direction;    // [row][column]
+  std::vector<double> spacingMm, originMm;    // one value an axis
+  std::vector<std::vector<double>> direction; // [row][column]
   int components = 1;
   PixelType componentType = PixelType::float32;
   PixelMeaning meaning = PixelMeaning::scalar;

@@ -38,11 +38,10 @@ itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
 itk::ImageIOBase::Pointer readerFor(const std::string& path)
 {
   using Finder = itk::ImageIOBase::Pointer (*)(const std::string&);
-  constexpr Finder finders[] = {
-    readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
-    readerIfKnown<itk::GiplImageIO>,  readerIfKnown<itk::PNGImageIO>,  readerIfKnown<itk::JPEGImageIO>,
-    readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
-    readerIfKnown<itk::GDCMImageIO>};
+  constexpr Finder finders[] = {readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
+                                readerIfKnown<itk::GiplImageIO>,  readerIfKnown<itk::PNGImageIO>,  readerIfKnown<itk::JPEGImageIO>,
+                                readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
+                                readerIfKnown<itk::GDCMImageIO>};
   for (const Finder finder : finders)
     if (const itk::ImageIOBase::Pointer io = finder(path))
       return io;
@@ -60,8 +59,10 @@ public:
       return;
     std::string pattern = (fs::temp_directory_path() / "tessera-link-XXXXXX").string();
     if (!mkdtemp(pattern.data()))
-      failToRead(path, "the file beside it without .gz hides it from the NIfTI library, and no folder can be made in "
-                         + fs::temp_directory_path().string(), "one of both files in a folder");
+      failToRead(path,
+                 "the file beside it without .gz hides it from the NIfTI library, and no folder can be made in "
+                     + fs::temp_directory_path().string(),
+                 "one of both files in a folder");
     folder_ = pattern;
     path_ = (folder_ / ("image" + compressed)).string();
     fs::create_symlink(fs::absolute(path), path_);
@@ -108,21 +109,23 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
 /// ITK gives GIPL and VTK files that were cut off without an error. To be called after Read, which finds where VTK's header ends.
 void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
-  std::uint64_t headerBytes = 256;   // of GIPL
+  std::uint64_t headerBytes = 256; // of GIPL
   if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io); vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
     headerBytes = static_cast<std::uint64_t>(vtk->GetHeaderSize());
   else if (!dynamic_cast<const itk::GiplImageIO*>(&io))
     return;
   const std::uint64_t needed = headerBytes + static_cast<std::uint64_t>(io.GetImageSizeInBytes());
   if (!holdsBytes(header.path, needed))
-    failToRead(header.path, "the file holds less than the " + std::to_string(needed) + " bytes that its header promises", wholeFile);
+    failToRead(header.path, "the file holds less than the " + std::to_string(needed) + " bytes that its header promises",
+               wholeFile);
 }
 
 class FileSource final : public ImageSource {
 public:
   FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path)
-    : ImageSource(headerFromItk(*io, path)), place_(std::move(place)), io_(std::move(io))
-  {}
+      : ImageSource(headerFromItk(*io, path)), place_(std::move(place)), io_(std::move(io))
+  {
+  }
 
   void read(void* buffer, std::vector<std::string>&) override
   {
@@ -177,7 +180,7 @@ void checkGeometry(const ImageHeader& header)
     if (!std::isfinite(header.originMm[axis]))
       failToRead(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position", "finite numbers");
   }
-  constexpr double parallel = 1e-6;   // sine of the angle below which axes are one; headers round to float
+  constexpr double parallel = 1e-6; // sine of the angle below which axes are one; headers round to float
   if (!(relativeDeterminant(header.direction) > parallel)) {
     std::string matrix;
     for (const std::vector<double>& row : header.direction)

@@ -87,12 +87,12 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
   const std::size_t byteCount = header.voxelCount() * header.components * pixelTypeSize(header.componentType);
   AtomicFile file(path);
   if (format == "jpg" || format == "jpeg" || format == "dcm")
-    file.checkRoom(byteCount + headerRoom);   // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
+    file.checkRoom(byteCount + headerRoom); // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
   try {
     const itk::ImageIOBase::Pointer io = writerFor(format);
     io->SetFileName(file.temporaryPath());
     describe(*io, header);
-    io->SetUseCompression(compress && format != "dcm");   // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
+    io->SetUseCompression(compress && format != "dcm"); // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
     io->Write(voxels);
   } catch (const std::exception& exception) {
     file.fail("the image cannot be written: " + itkMessage(exception));

@@ -38,7 +38,7 @@ PixelType componentTypeOf(const itk::ImageIOBase& io, const std::string& path)
     return PixelType::float64;
   default:
     throw Error(ExitCode::unreadableInput, path + ": voxels of type " + io.GetComponentTypeAsString(io.GetComponentType())
-                                             + ": cannot be read. Allowed: integers of 8 to 64 bits, float, double.");
+                                               + ": cannot be read. Allowed: integers of 8 to 64 bits, float, double.");
   }
 }
 

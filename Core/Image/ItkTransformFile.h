@@ -7,8 +7,10 @@ namespace tessera {
 
 /// A transform as ITK's transform files name it.
 struct ItkTransform {
-  std::string className;   // "AffineTransform_double_3_3"
+  std::string className; // "AffineTransform_double_3_3"
   std::vector<double> fixedParameters, parameters;
+
+  bool operator==(const ItkTransform&) const = default;
 };
 
 /// Transforms of an ITK transform file (.tfm, .txt, .h5, .hdf5) in file order; a composite is given by its parts.

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 struct MetaHeader {
   std::map<std::string, std::string> values;
-  std::uint64_t bytes = 0;   // of the header, its last line included
+  std::uint64_t bytes = 0; // of the header, its last line included
 
   std::string value(const std::string& key) const
   {
@@ -35,7 +35,7 @@ std::string trimmed(const std::string& text)
 /// Lines `Key = value` up to ElementDataFile; nothing if the text is not of that kind.
 std::optional<MetaHeader> readHeader(const std::string& path)
 {
-  constexpr std::uint64_t limit = 1 << 16;   // a header is shorter; other files may be one endless line
+  constexpr std::uint64_t limit = 1 << 16; // a header is shorter; other files may be one endless line
   std::ifstream stream(path, std::ios::binary);
   std::string text(limit, '\0');
   stream.read(text.data(), limit);
@@ -59,8 +59,8 @@ std::optional<MetaHeader> readHeader(const std::string& path)
 std::uint64_t elementBytes(const std::string& type)
 {
   static const std::map<std::string, std::uint64_t> bytes = {
-    {"MET_CHAR", 1}, {"MET_UCHAR", 1},     {"MET_SHORT", 2},      {"MET_USHORT", 2}, {"MET_INT", 4},
-    {"MET_UINT", 4}, {"MET_LONG_LONG", 8}, {"MET_ULONG_LONG", 8}, {"MET_FLOAT", 4},  {"MET_DOUBLE", 8}};
+      {"MET_CHAR", 1}, {"MET_UCHAR", 1},     {"MET_SHORT", 2},      {"MET_USHORT", 2}, {"MET_INT", 4},
+      {"MET_UINT", 4}, {"MET_LONG_LONG", 8}, {"MET_ULONG_LONG", 8}, {"MET_FLOAT", 4},  {"MET_DOUBLE", 8}};
   const auto found = bytes.find(type);
   return found == bytes.end() ? 0 : found->second;
 }
@@ -86,13 +86,15 @@ std::uint64_t storedBytes(const MetaHeader& header)
 
 void checkNumbers(const std::string& path, const MetaHeader& header)
 {
-  for (const char* key : {"ElementSpacing", "ElementSize", "Offset", "Position", "Origin", "TransformMatrix", "Rotation", "Orientation"}) {
+  for (const char* key :
+       {"ElementSpacing", "ElementSize", "Offset", "Position", "Origin", "TransformMatrix", "Rotation", "Orientation"}) {
     std::istringstream numbers(header.value(key));
     for (std::string number; numbers >> number;) {
       char* end = nullptr;
       const double value = std::strtod(number.c_str(), &end);
       if (*end != '\0' || !std::isfinite(value))
-        failToRead(path, std::string(key) + " = " + header.value(key) + ": " + number + " is not a finite number", "finite numbers");
+        failToRead(path, std::string(key) + " = " + header.value(key) + ": " + number + " is not a finite number",
+                   "finite numbers");
     }
   }
 }
@@ -117,8 +119,9 @@ void checkMetaImageFile(const std::string& path)
   const std::uint64_t needed = storedBytes(*header) + (local ? header->bytes : 0);
   const std::uint64_t length = fs::file_size(dataPath);
   if (length < needed)
-    failToRead(path, dataPath.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
-                 + " that its header promises",
+    failToRead(path,
+               dataPath.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
+                   + " that its header promises",
                wholeFile);
 }
 

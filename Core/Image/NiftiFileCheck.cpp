@@ -114,7 +114,9 @@ fs::path dataFileOf(const fs::path& path)
 fs::path headerFileOf(const fs::path& path)
 {
   const std::string name = path.string();
-  const std::size_t end = name.ends_with(".img") ? name.size() - 4 : name.ends_with(".img.gz") ? name.size() - 7 : std::string::npos;
+  const std::size_t end = name.ends_with(".img")      ? name.size() - 4
+                          : name.ends_with(".img.gz") ? name.size() - 7
+                                                      : std::string::npos;
   if (end == std::string::npos)
     return path;
   const fs::path plain = name.substr(0, end) + ".hdr", compressed = name.substr(0, end) + ".hdr.gz";
@@ -141,7 +143,9 @@ void checkNiftiFile(const std::string& path)
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing", "both files of the pair in one folder");
   if (!holdsBytes(dataPath.string(), header.dataFileBytes()))
-    failToRead(path, dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes()) + " bytes that its header promises",
+    failToRead(path,
+               dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes())
+                   + " bytes that its header promises",
                wholeFile);
 }
 

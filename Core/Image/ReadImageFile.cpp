@@ -13,7 +13,7 @@ namespace {
 /// Voxels as the file holds them.
 struct RawVoxels {
   std::unique_ptr<std::byte[]> bytes;
-  std::size_t count = 0;   // components of all voxels
+  std::size_t count = 0; // components of all voxels
 
   template <class T>
   const T* as() const
@@ -44,7 +44,8 @@ void luminance(const T* in, int components, std::size_t voxels, float* out)
   for (std::size_t i = 0; i < voxels; ++i, in += components) {
     double grey = static_cast<float>(in[0]);
     if (components >= 3)
-      grey = (2125.0 * static_cast<float>(in[0]) + 7154.0 * static_cast<float>(in[1]) + 721.0 * static_cast<float>(in[2])) / 10000.0;
+      grey =
+          (2125.0 * static_cast<float>(in[0]) + 7154.0 * static_cast<float>(in[1]) + 721.0 * static_cast<float>(in[2])) / 10000.0;
     out[i] = static_cast<float>(hasOpacity ? grey * (static_cast<double>(in[components - 1]) / opaque<T>()) : grey);
   }
 }
@@ -53,8 +54,8 @@ void refuseVectors(const ImageHeader& header)
 {
   if (header.meaning == PixelMeaning::vector)
     throw Error(ExitCode::unreadableInput, header.path + ": " + std::to_string(header.components)
-                                             + " components a voxel: an image of one component is asked for here. Allowed: one "
-                                               "component, or colour (red, green, blue, with or without opacity).");
+                                               + " components a voxel: an image of one component is asked for here. Allowed: one "
+                                                 "component, or colour (red, green, blue, with or without opacity).");
 }
 
 /// One component of float a voxel. Float files are read in place.
@@ -102,11 +103,9 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
   loaded.image.geometry = geometryOf<D>(source->header());
   loaded.image.voxels = readScalars(*source, notes);
   if (source->header().components > 1)
-    notes.push_back(path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
+    notes.push_back(
+        path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
   setAsideNonFinite(loaded);
-  if (loaded.nanVoxels > 0)
-    notes.push_back(path + ": " + std::to_string(loaded.nanVoxels) + " of " + std::to_string(loaded.image.voxels.size())
-                    + " voxels are NaN or infinite; they count as outside the image");
   return loaded;
 }
 
@@ -130,9 +129,10 @@ Mask<D> readMask(const std::string& path)
     });
   }
   if (std::find(inside.begin(), inside.end(), 1) == inside.end())
-    throw Error(ExitCode::unreadableInput, path + ": a mask of " + std::to_string(inside.size())
-                                             + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
-                                               "that is not zero.");
+    throw Error(ExitCode::unreadableInput,
+                path + ": a mask of " + std::to_string(inside.size())
+                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
+                      "that is not zero.");
   return Mask<D>(geometry, std::move(inside));
 }
 

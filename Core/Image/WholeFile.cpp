@@ -25,7 +25,7 @@ std::string bytesOf(const std::string& path, std::streamoff position, std::size_
 
 bool jpegIsWhole(const std::string& path)
 {
-  return bytesOf(path, -2, 2) == "\xff\xd9";   // end of image
+  return bytesOf(path, -2, 2) == "\xff\xd9"; // end of image
 }
 
 bool bitmapIsWhole(const std::string& path)

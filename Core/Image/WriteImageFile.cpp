@@ -15,7 +15,7 @@ T toPixel(float value)
   if constexpr (std::is_floating_point_v<T>) {
     return value;
   } else if constexpr (sizeof(T) == 8) {
-    constexpr double bound = 2.0 * (std::numeric_limits<T>::max() / 2 + 1);   // the first that is too large
+    constexpr double bound = 2.0 * (std::numeric_limits<T>::max() / 2 + 1); // the first that is too large
     if (!(value == value))
       return 0;
     if (value >= bound)

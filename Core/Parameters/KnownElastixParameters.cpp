@@ -8,18 +8,15 @@ namespace {
 
 constexpr std::string_view otherComponents = "of components that Tessera does not have";
 constexpr std::string_view obsolete = "obsolete in elastix";
-constexpr std::string_view threads = "-threads sets the threads";
-constexpr std::string_view missed = "Tessera does not have it";
 
-constexpr std::array<ElastixParameterGroup, 23> groups{{
-    {"Transform", false, otherComponents,
+constexpr std::array<ElastixParameterGroup, 17> groups{{
+    {"Transform", otherComponents,
      "AutomaticScalesEstimationStackTransform TransformAddress SubTransforms NormalizeCombinationWeights WriteDiffusionFiles "
      "MultiBSplineTransformWithNormalLabels SplineKernelType SplineRelaxationFactor SplinePoissonRatio"},
-    {"Transform", false, "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
-    {"Transform", false, obsolete, "FinalGridSpacing UpsampleGridOption"},
-    {"Transform", true, missed, "PassiveEdgeWidth"},
+    {"Transform", "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
+    {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
-    {"Metric", false, otherComponents,
+    {"Metric", otherComponents,
      "UseComplement UseForegroundValue ForegroundValue FixedRigidityImageName MovingRigidityImageName DilateRigidityImages "
      "DilationRadiusMultiplier UseLinearityCondition UseOrthonormalityCondition UsePropernessCondition CalculateLinearityCondition "
      "CalculateOrthonormalityCondition CalculatePropernessCondition LinearityConditionWeight OrthonormalityConditionWeight "
@@ -31,40 +28,30 @@ constexpr std::array<ElastixParameterGroup, 23> groups{{
      "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance CentroidXVariance "
      "CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness WriteResultMeshAfterEachIteration "
      "WriteResultMeshAfterEachResolution ResultMeshFormat"},
-    {"Metric", false, otherComponents,
+    {"Metric", otherComponents,
      "ImpactModelsPath# ImpactDimension# ImpactNumberOfChannels# ImpactPatchSize# ImpactVoxelSize# ImpactLayersMask# "
      "ImpactSubsetFeatures# ImpactLayersWeight# ImpactPCA# ImpactDistance# ImpactGPU ImpactMode ImpactFeaturesMapUpdateInterval "
      "ImpactUseMixedPrecision ImpactWriteFeatureMaps"},
-    {"Metric", false, "the slope is computed without a table of derivatives",
-     "UseFastAndLowMemoryVersion UseExplicitPDFDerivatives"},
-    {"Metric", false, threads, "UseMultiThreadingForMetrics"},
-    {"Metric", false, obsolete, "UseAllPixels UseDifferentiableOverlap MovingImageBSplineInterpolationOrder"},
-    {"Metric", true, missed,
-     "MovingImageDerivativeScales ScaleGradientWithRespectToMovingImageOrientation UseJacobianPreconditioning "
-     "FiniteDifferenceDerivative "
-     "CheckNumberOfSamples RequiredRatioOfValidSamples"},
-    {"", false, "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use UseRelativeWeights"},
+    {"Metric", "the slope is computed without a table of derivatives", "UseExplicitPDFDerivatives"},
+    {"Metric", obsolete, "UseAllPixels UseDifferentiableOverlap MovingImageBSplineInterpolationOrder"},
+    {"", "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use"},
 
-    {"Optimizer", false, otherComponents,
+    {"Optimizer", otherComponents,
      "FullSearchSpace# WriteOptimizationSurfaceEachResolution ConjugateGradientType ValueTolerance LineSearchStepTolerance "
      "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma UseCovarianceMatrixAdaptation "
      "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation MinimumDeviation "
      "NumberOfPerturbations ShowMetricValues StepTolerance SP_c SP_gamma RegularizationKappa ConditionNumber StepSizeStrategy"},
-    {"Optimizer", false, "it changes elastix's speed only", "MaxBandCovSize NumberOfBandStructureSamples"},
-    {"Optimizer", false, "a terminal shows progress", "ShowProgressPercentage"},
-    {"Optimizer", true, missed, "UseCruzAcceleration UseConstantStep MaximumNumberOfSamplingAttempts"},
 
-    {"ImageSampler", false, threads, "UseMultiThreadingForSamplers"},
-    {"Interpolator", false, otherComponents, "PreParameters FocalPoint Threshold"},
-    {"ResampleInterpolator", false, otherComponents,
-     "PreParameters FocalPoint Threshold FinalReducedDimensionBSplineInterpolationOrder"},
+    {"ImageSampler", "-threads sets the threads", "UseMultiThreadingForSamplers"},
+    {"Interpolator", otherComponents, "PreParameters FocalPoint Threshold"},
+    {"ResampleInterpolator", otherComponents, "PreParameters FocalPoint Threshold FinalReducedDimensionBSplineInterpolationOrder"},
 
-    {"FixedImagePyramid", false, otherComponents, "OpenCLFixedGenericImagePyramidUseOpenCL"},
-    {"MovingImagePyramid", false, otherComponents, "OpenCLMovingGenericImagePyramidUseOpenCL"},
-    {"Resampler", false, otherComponents, "OpenCLResamplerUseOpenCL OpenCLDeviceType OpenCLDeviceID UseCUDA"},
+    {"FixedImagePyramid", otherComponents, "OpenCLFixedGenericImagePyramidUseOpenCL"},
+    {"MovingImagePyramid", otherComponents, "OpenCLMovingGenericImagePyramidUseOpenCL"},
+    {"Resampler", otherComponents, "OpenCLResamplerUseOpenCL OpenCLDeviceType OpenCLDeviceID UseCUDA"},
 
-    {"", false, "transform files are text with all digits", "UseBinaryFormatForTransformationParameters DefaultOutputPrecision"},
-    {"", false, "Tessera tells and frees in its own way", "PrintErrorMessages ReleaseMemoryBeforeResampling"},
+    {"", "transform files are text with all digits", "UseBinaryFormatForTransformationParameters DefaultOutputPrecision"},
+    {"", "Tessera tells and frees in its own way", "PrintErrorMessages ReleaseMemoryBeforeResampling"},
 }};
 
 bool isDigit(char c)

@@ -6,10 +6,9 @@
 
 namespace tessera {
 
-/// Parameters of elastix of one kind that no component of Tessera reads.
+/// Parameters of elastix of one kind that no component of Tessera reads, and without which its components do the same as elastix's.
 struct ElastixParameterGroup {
   std::string_view role;   // "Metric", ...: the label "Metric0" may stand before the name; empty: no label
-  bool isMissed;           // elastix's result depends on it in components that Tessera has
   std::string_view reason; // why nobody reads it, as a noun phrase or clause
   std::string_view names;  // separated by single blanks; # stands for digits
 };

@@ -69,7 +69,7 @@ std::size_t distance(const std::string& a, const std::string& b)
 
 std::string nearestName(const std::string& name, const std::vector<std::string>& candidates)
 {
-  const std::size_t limit = letter * std::max<std::size_t>(1, name.size() / 3);
+  const std::size_t limit = letter * std::clamp<std::size_t>(name.size() / 3, 1, 3);
   std::string best;
   std::size_t bestDistance = limit + 1;
   for (const std::string& candidate : candidates) {

@@ -127,12 +127,8 @@ private:
       unneeded_.add(entry, "of components that are not chosen");
       return;
     }
-    const ElastixParameterGroup* group = findElastixParameter(entry.name);
-    if (group && !group->isMissed)
+    if (const ElastixParameterGroup* group = findElastixParameter(entry.name))
       unneeded_.add(entry, group->reason);
-    else if (group)
-      report_.warnings.push_back(shownEntry(map_, entry)
-                                 + ": a parameter of elastix without effect here: " + std::string(group->reason) + ".");
     else
       report_.warnings.push_back(shownEntry(map_, entry) + ": no chosen component reads it." + didYouMean(entry.name, candidates_));
   }

@@ -169,14 +169,13 @@ std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>& map)
 std::vector<ChosenComponent> chosenComponents(const Registry& registry, const std::shared_ptr<const ParameterMap>& map)
 {
   const Parameters parameters(map, "", 3, levelCountOf(map));
-  checkCounts(parameters, componentNames(parameters, "Metric").size());
-
   std::vector<ChosenComponent> chosen{{"", &stageDescription()}};
   for (const RoleKey& key : roleKeys) {
     const std::vector<std::string> names = componentNames(parameters, key.role);
     for (std::size_t i = 0; i < names.size(); ++i)
       chosen.push_back({labelOf(key.role, i), &registry.require(key.role, names[i], parameters.where(key.role))});
   }
+  checkCounts(parameters, componentNames(parameters, "Metric").size());
   return chosen;
 }
 

@@ -28,6 +28,11 @@ std::string words(const std::string& role)
   return text;
 }
 
+std::string aOrAn(const std::string& role)
+{
+  return role.find_first_of("AEIO") == 0 ? "an " : "a ";
+}
+
 /// `where` is a line of a parameter file, which shows the name already if it is the only one, or anything else.
 std::string subject(const std::string& where, const std::string& role, const std::string& name)
 {
@@ -62,7 +67,7 @@ const ComponentDescription& Registry::require(const std::string& role, const std
     candidates.push_back(description.name);
     candidates.insert(candidates.end(), description.aliases.begin(), description.aliases.end());
   }
-  const std::string wrong = isElastixComponent(role, name) ? "a " + words(role) + " of elastix that Tessera does not have."
+  const std::string wrong = isElastixComponent(role, name) ? aOrAn(role) + words(role) + " of elastix that Tessera does not have."
                                                            : "no such " + words(role) + "." + didYouMean(name, candidates);
   throw Error(ExitCode::usage, subject(where, role, name) + ": " + wrong + " Known: " + (known.empty() ? "none" : known) + ".");
 }

@@ -20,11 +20,12 @@ struct NaiveParzen {
     return ((order + 1) / 2.0 + x) / order * beta(order - 1, x + 0.5) + ((order + 1) / 2.0 - x) / order * beta(order - 1, x - 0.5);
   }
 
-  static double term(double value, double lowest, double highest, int bins, int order, double ratio)
+  /// elastix divides the margin of both axes by the fixed axis's bins.
+  double term(double value, double lowest, double highest, int bins, int order, double ratio) const
   {
     const double low = lowest - ratio * (highest - lowest), high = highest + ratio * (highest - lowest);
     const int padding = order / 2;
-    const double margin = 0.001 * (high - low) / (bins - 2 * padding - 1);
+    const double margin = 0.001 * (high - low) / (fixedBins - 2 * padding - 1);
     const double size = (high - low + 2 * margin) / (bins - 2 * padding - 1);
     return value / size - ((low - margin) / size - padding);
   }

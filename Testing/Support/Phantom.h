@@ -116,7 +116,8 @@ Mask<D> drawMask(const ImageGeometry<D>& geometry, Inside&& inside)
 {
   std::vector<std::uint8_t> voxels(geometry.voxelCount());
   const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
-  forEachIndex<D>(geometry.size, [&](const Vec<D>& index, std::size_t offset) { voxels[offset] = inside(pointFromIndex(index)) ? 1 : 0; });
+  forEachIndex<D>(geometry.size,
+                  [&](const Vec<D>& index, std::size_t offset) { voxels[offset] = inside(pointFromIndex(index)) ? 1 : 0; });
   return Mask<D>(geometry, std::move(voxels));
 }
 

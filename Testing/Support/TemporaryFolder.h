@@ -49,7 +49,7 @@ public:
   std::size_t entryCount() const
   {
     return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator{}));
+        std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator{}));
   }
 
 private:

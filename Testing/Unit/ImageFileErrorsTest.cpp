@@ -40,8 +40,8 @@ protected:
   /// A MetaImage of 4 x 3 x 2 bytes with one line of the header replaced.
   std::string metaImage(const std::string& key, const std::string& value) const
   {
-    std::map<std::string, std::string> header{{"ElementSpacing", "1 1 1"}, {"Offset", "0 0 0"}, {"DimSize", "4 3 2"},
-                                              {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
+    std::map<std::string, std::string> header{
+        {"ElementSpacing", "1 1 1"}, {"Offset", "0 0 0"}, {"DimSize", "4 3 2"}, {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
     header[key] = value;
     std::string text = "ObjectType = Image\nNDims = 3\n";
     for (const auto& [name, number] : header)
@@ -69,13 +69,14 @@ protected:
   TemporaryFolder folder;
 };
 
-const std::string spacingRule = ": a voxel must have an extent. Allowed: spacings above zero; a flipped axis belongs into the direction.";
+const std::string spacingRule =
+    ": a voxel must have an extent. Allowed: spacings above zero; a flipped axis belongs into the direction.";
 
 TEST_F(ImageFileErrors, SpacingThatIsNotAboveZero)
 {
   EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 0 1")), "spacing 0 on axis 1" + spacingRule);
   EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 1 -2")), "spacing -2 on axis 2" + spacingRule);
-  EXPECT_EQ(complaint(nifti(84, 0)), "spacing 0 on axis 1" + spacingRule);   // pixdim[2]
+  EXPECT_EQ(complaint(nifti(84, 0)), "spacing 0 on axis 1" + spacingRule); // pixdim[2]
   EXPECT_EQ(complaint(nifti(88, -2)), "spacing -2 on axis 2" + spacingRule);
   EXPECT_EQ(complaint(nifti(80, NAN)), "spacing nan on axis 0" + spacingRule);
 }
@@ -83,7 +84,8 @@ TEST_F(ImageFileErrors, SpacingThatIsNotAboveZero)
 TEST_F(ImageFileErrors, NumbersThatAreNone)
 {
   EXPECT_EQ(complaint(metaImage("Offset", "0 nan 0")), "Offset = 0 nan 0: nan is not a finite number. Allowed: finite numbers.");
-  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 x 1")), "ElementSpacing = 1 x 1: x is not a finite number. Allowed: finite numbers.");
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 x 1")),
+            "ElementSpacing = 1 x 1: x is not a finite number. Allowed: finite numbers.");
 }
 
 TEST_F(ImageFileErrors, SingularDirection)
@@ -96,7 +98,8 @@ TEST_F(ImageFileErrors, SingularDirection)
 
 TEST_F(ImageFileErrors, NoVoxels)
 {
-  EXPECT_EQ(complaint(metaImage("DimSize", "4 0 2")), "size 0 on axis 1: the image has no voxels. Allowed: at least one voxel on each axis.");
+  EXPECT_EQ(complaint(metaImage("DimSize", "4 0 2")),
+            "size 0 on axis 1: the image has no voxels. Allowed: at least one voxel on each axis.");
 }
 
 TEST_F(ImageFileErrors, NoSuchFileAndNoImage)
@@ -115,17 +118,19 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
                                                     "ElementDataFile = LOCAL\nabcdef");
   EXPECT_EQ(readImageHeader(path).dimension, 4);
   EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
-  EXPECT_EQ(messageOf([&] { read3(path); }), path
-                                               + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of "
-                                                 "dimension 3; a file of several volumes must be split first.");
+  EXPECT_EQ(messageOf([&] { read3(path); }),
+            path
+                + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of "
+                  "dimension 3; a file of several volumes must be split first.");
 }
 
 TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
 {
   writeVectorImage(folder / "field.mha", VectorImage<3>{smallImage().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
-  EXPECT_EQ(complaint(folder / "field.mha"),
-            "3 components a voxel: an image of one component is asked for here. Allowed: one component, or colour (red, green, blue, "
-            "with or without opacity).");
+  EXPECT_EQ(
+      complaint(folder / "field.mha"),
+      "3 components a voxel: an image of one component is asked for here. Allowed: one component, or colour (red, green, blue, "
+      "with or without opacity).");
 }
 
 TEST_F(ImageFileErrors, AnEmptyMask)
@@ -135,9 +140,10 @@ TEST_F(ImageFileErrors, AnEmptyMask)
   writeImage(folder / "mask.mha", image, PixelType::uint8, false);
   const auto readIt = [&] { readMask<3>(folder / "mask.mha"); };
   EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
-  EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
-                                 + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
-                                   "that is not zero.");
+  EXPECT_EQ(messageOf(readIt),
+            folder / "mask.mha"
+                + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
+                  "that is not zero.");
 }
 
 TEST_F(ImageFileErrors, FilesThatWereCutOff)
@@ -178,18 +184,22 @@ TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
 
 TEST(WritableTest, FormatsAreRefusedForWhatTheyCannotHold)
 {
-  EXPECT_EQ(messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
-            "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, "
-            "png, jpg, jpeg, bmp, dcm.");
-  EXPECT_EQ(messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
-            "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
-            "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
+  EXPECT_EQ(
+      messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
+      "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, "
+      "png, jpg, jpeg, bmp, dcm.");
+  EXPECT_EQ(
+      messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
+      "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
+      "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
   EXPECT_EQ(messageOf([] { checkWritable("png", 2, PixelType::int16); }),
-            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned char\", \"unsigned short\", or the "
+            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned char\", \"unsigned short\", "
+            "or the "
             "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff.");
-  EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
-            "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
-            "nrrd, nhdr, vtk, tif, tiff.");
+  EXPECT_EQ(
+      messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
+      "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
+      "nrrd, nhdr, vtk, tif, tiff.");
   EXPECT_EQ(exitCodeOf([] { checkWritable("xyz", 3, PixelType::int16); }), ExitCode::unwritableOutput);
 }
 
@@ -199,7 +209,8 @@ TEST_F(ImageFileErrors, PlacesThatCannotBeWrittenTo)
   const std::string noFolder = folder / "missing/result.mhd";
   EXPECT_TRUE(messageOf(write(noFolder)).starts_with(noFolder + ": there is no folder " + folder / "missing" + ". Allowed: "));
   std::filesystem::create_directory(folder / "taken.mhd");
-  EXPECT_TRUE(messageOf(write(folder / "taken.mhd")).starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
+  EXPECT_TRUE(
+      messageOf(write(folder / "taken.mhd")).starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
   EXPECT_TRUE(messageOf(write("/proc/result.mhd")).starts_with("/proc/result.mhd: the folder cannot be written to ("));
   for (const std::string& path : {noFolder, folder / "taken.mhd", std::string("/proc/result.mhd")})
     EXPECT_EQ(exitCodeOf(write(path)), ExitCode::unwritableOutput);

@@ -95,13 +95,13 @@ TYPED_TEST(ImageFileOfDimension, EveryFormatThatIsAcceptedGivesBackEveryVoxel)
         writeImage(path, image, type, compress);
 
         EXPECT_EQ(load<D>(path).image.voxels, image.voxels);
-        if (format != "bmp") {   // its grey values come back as colour
+        if (format != "bmp") { // its grey values come back as colour
           EXPECT_EQ(readImageHeader(path).componentType, type);
         }
         ++written;
       }
     }
-  EXPECT_GT(written, 200);   // 10 formats of all 10 types, twice, and some more
+  EXPECT_GT(written, 200); // 10 formats of all 10 types, twice, and some more
 }
 
 TYPED_TEST(ImageFileOfDimension, GeometryComesBackWhereTheFormatKeepsIt)
@@ -111,11 +111,11 @@ TYPED_TEST(ImageFileOfDimension, GeometryComesBackWhereTheFormatKeepsIt)
   for (const char* format : {"mhd", "mha", "nrrd", "nhdr"}) {
     SCOPED_TRACE(format);
     writeImage(this->folder / ("image." + std::string(format)), image, PixelType::int16, false);
-    const double roundings = 8 * std::numeric_limits<double>::epsilon();   // NRRD stores direction times spacing
+    const double roundings = 8 * std::numeric_limits<double>::epsilon(); // NRRD stores direction times spacing
     expectGeometryNear(load<D>(this->folder / ("image." + std::string(format))).image.geometry, image.geometry, roundings);
   }
   writeImage(this->folder / "image.nii.gz", image, PixelType::int16, false);
-  const double floats = 16 * std::numeric_limits<float>::epsilon();   // a quaternion of floats and back
+  const double floats = 16 * std::numeric_limits<float>::epsilon(); // a quaternion of floats and back
   expectGeometryNear(load<D>(this->folder / "image.nii.gz").image.geometry, image.geometry, floats);
 }
 
@@ -225,8 +225,8 @@ TEST_F(ImageFile, NotANumberIsSetAsideAndCounted)
   finite[5] = finite[23] = 0;
   ASSERT_NE(loaded.finiteVoxels, nullptr);
   EXPECT_EQ(loaded.finiteVoxels->voxels, finite);
-  EXPECT_EQ(notes, std::vector<std::string>{folder / "nan.mha"
-                                            + ": 2 of 24 voxels are NaN or infinite; they count as outside the image"});
+  EXPECT_EQ(notes,
+            std::vector<std::string>{folder / "nan.mha" + ": 2 of 24 voxels are NaN or infinite; they count as outside the image"});
 }
 
 TEST_F(ImageFile, AnImageWithoutNaNHasNoMask)
@@ -262,7 +262,7 @@ TEST_F(ImageFile, NiftiFieldsHaveTheirComponentsInTheFifthDimension)
   };
   const std::vector<int> dim{shortAt(40), shortAt(42), shortAt(44), shortAt(46), shortAt(48), shortAt(50)};
   EXPECT_EQ(dim, (std::vector<int>{5, 4, 3, 2, 1, 3}));
-  EXPECT_EQ(shortAt(68), 1007);   // NIFTI_INTENT_VECTOR
+  EXPECT_EQ(shortAt(68), 1007); // NIFTI_INTENT_VECTOR
 }
 
 TEST_F(ImageFile, ScaledNiftiIntegersAreReadAsTheirValues)
@@ -300,10 +300,11 @@ TEST(PixelTypeTest, BothFamiliesOfNamesAreKnown)
   for (const PixelType type : allPixelTypes)
     EXPECT_EQ(parsePixelType(pixelTypeName(type), ""), type);
   EXPECT_EQ(parsePixelType("uint16", ""), PixelType::uint16);
-  EXPECT_EQ(testing::messageOf([] { parsePixelType("foo", "p.txt:7: (ResultImagePixelType \"foo\")"); }),
-            "p.txt:7: (ResultImagePixelType \"foo\"): \"foo\": no such pixel type. Allowed: char, unsigned char, short, unsigned "
-            "short, int, unsigned int, long, unsigned long, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
-            "float32, float64.");
+  EXPECT_EQ(
+      testing::messageOf([] { parsePixelType("foo", "p.txt:7: (ResultImagePixelType \"foo\")"); }),
+      "p.txt:7: (ResultImagePixelType \"foo\"): \"foo\": no such pixel type. Allowed: char, unsigned char, short, unsigned "
+      "short, int, unsigned int, long, unsigned long, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
+      "float32, float64.");
 }
 
 TEST(ImageFormatTest, TheLongestKnownExtensionIsTheFormat)

@@ -104,15 +104,6 @@ TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
                   "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
 }
 
-TEST(ParameterCheck, WarnsWhereElastixsResultWouldDepend)
-{
-  const Lines warnings = check("(MovingImageDerivativeScales 1 1 0)").warnings;
-
-  ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(
-      contains(warnings[0], "Rigid.txt:1: (MovingImageDerivativeScales 1 1 0): a parameter of elastix without effect here"));
-}
-
 TEST(ParameterCheck, ThrowsOnAValueOfTheWrongType)
 {
   EXPECT_TRUE(contains(errorText([] { check("(NumberOfHistogramBins 32 32.5)"); }), "\"32.5\" is not a whole number"));
@@ -153,6 +144,7 @@ TEST(NearestName, CountsAWholeWordAsTwoLettersAndIgnoresTheFar)
   EXPECT_EQ(nearestName("AdvancedMeanSquare", {"AdvancedMeanSquares"}), "AdvancedMeanSquares");
   EXPECT_EQ(nearestName("MeanSquares", {"AdvancedMeanSquares"}), "AdvancedMeanSquares");
   EXPECT_EQ(nearestName("Foo", {"Metric", "Bar", "SP_A"}), "");
+  EXPECT_EQ(nearestName("GradientEstimationMethod", {"ASGDParameterEstimationMethod"}), "");
   EXPECT_EQ(nearestName("", {"Metric"}), "");
   EXPECT_EQ(nearestName("Metric", {}), "");
 }

@@ -60,8 +60,10 @@ void failUnknown(const std::vector<OptionGroup>& groups, const std::string& toke
   for (const OptionGroup& group : groups)
     for (const Option& option : group.options)
       names.push_back(option.name);
-  const std::string nearest = nearestName(nameOf(token), names);
-  fail(token, "no such option", (nearest.empty() ? "" : "Did you mean -" + nearest + "? ") + std::string("--help lists all"));
+  std::string nearest = nearestName(nameOf(token), names);
+  if (!nearest.empty())
+    nearest = findOption(groups, nearest).option->dashes + nearest;
+  fail(token, "no such option", (nearest.empty() ? "" : "Did you mean " + nearest + "? ") + std::string("--help lists all"));
 }
 
 /// Tokens as Boost's long style reads them: "--name" then its value. `names` receives every concrete name.
@@ -194,7 +196,7 @@ std::string helpText(const ProgramText& program)
   for (const OptionGroup& group : program.groups) {
     text += "\n" + group.title + "\n";
     for (const Option& option : group.options) {
-      std::string head = "  " + std::string(option.name.size() > 8 || option.value.empty() ? "--" : "-") + option.name;
+      std::string head = "  " + std::string(option.dashes) + option.name;
       if (!option.value.empty())
         head += " " + option.value;
       head += head.size() + 2 > indent ? "\n" + std::string(indent, ' ') : std::string(indent - head.size(), ' ');

@@ -14,7 +14,14 @@ struct Option {
   bool repeatable = false;
   bool indexed = false;               // also -name0, -name1, ...
   std::vector<std::string> aliases = {};   // other names for the same
+  const char* dashes = "-";           // as help shows it
 };
+
+/// An option that elastix does not have; help shows it as --name.
+inline Option ownOption(std::string name, std::string value, std::string meaning, std::vector<std::string> aliases = {})
+{
+  return {std::move(name), std::move(value), std::move(meaning), false, false, std::move(aliases), "--"};
+}
 
 struct OptionGroup {
   std::string title;

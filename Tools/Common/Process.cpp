@@ -94,8 +94,8 @@ OptionGroup commonOptions()
            {"loglevel", "LEVEL", "what the terminal shows: off, error, warning or info; the log file holds everything"},
            {"q", "", "the terminal shows warnings and errors only", false, false, {"quiet"}},
            {"v", "", "the terminal shows details", false, false, {"verbose"}},
-           {"version", "", "print the version and what it was built with", false, false, {"extended-version"}},
-           {"help", "", "print this text", false, false, {"h"}}}};
+           ownOption("version", "", "print the version and what it was built with", {"extended-version"}),
+           ownOption("help", "", "print this text", {"h"})}};
 }
 
 std::string exitCodesText()

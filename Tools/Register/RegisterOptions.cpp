@@ -38,12 +38,12 @@ ProgramText registerText()
       {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before", true},
        {"t0", "FILE", "transform parameter file to start from"},
        {"out", "FOLDER", "where results are written; made if it is missing"},
-       {"device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"}}},
+       ownOption("device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files")}},
      {"Looking and checking",
-      {{"check", "", "check the files and parameters, register nothing"},
-       {"strict", "", "parameters that nobody reads are errors"},
-       {"list-components", "", "print what a parameter file can name"},
-       {"describe", "NAME", "print a component's parameters, their defaults and meaning"}}},
+      {ownOption("check", "", "check the files and parameters, register nothing"),
+       ownOption("strict", "", "parameters that nobody reads are errors"),
+       ownOption("list-components", "", "print what a parameter file can name"),
+       ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning")}},
      commonOptions()},
     exitCodesText()};
 }

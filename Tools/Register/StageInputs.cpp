@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
-#include "Core/Image/PointFile.h"
+#include "Core/Image/PointsFile.h"
 
 namespace tessera {
 namespace {

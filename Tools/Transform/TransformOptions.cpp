@@ -37,7 +37,7 @@ ProgramText transformText()
            {"With what",
             {{"tp", "FILE", "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
              {"out", "FOLDER", "where results are written; made if it is missing"},
-             {"device", "NAME", "auto, cpu, cuda or cuda:N"}}},
+             ownOption("device", "NAME", "auto, cpu, cuda or cuda:N")}},
            commonOptions()},
           exitCodesText()};
 }

@@ -1,0 +1,127 @@
+#include "Components/Metrics/TransformBendingEnergyPenalty.h"
+
+#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/TermChecks.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+template <int D>
+TransformBendingEnergyPenalty<D> penaltyOf(const TermScene<D>& scene)
+{
+  TransformBendingEnergyPenalty<D> penalty(parametersOf("", D, 1, "Metric0"));
+  Context context;
+  penalty.prepareForLevel(context, scene.level);
+  return penalty;
+}
+
+/// Second derivatives of the chain by differences of mapped points, one sample at a time.
+template <int D>
+double naiveEnergy(const TermScene<D>& scene, const SampleSet<D>& samples, double stepMm)
+{
+  Context context;
+  const PointList<D> all = allSamples<D>(samples);
+  const auto mapped = [&](Vec<D> pointMm) {
+    checks::Points<D> point(1);
+    for (int d = 0; d < D; ++d)
+      point.mm[d][0] = pointMm[d];
+    mapChain<D>(context, *scene.chain, point.list(), point.out());
+    for (int d = 0; d < D; ++d)
+      pointMm[d] = point.mm[d][0];
+    return pointMm;
+  };
+  double sum = 0;
+  for (std::size_t i = 0; i < all.positions(); ++i)
+    for (int a = 0; a < D; ++a)
+      for (int b = 0; b < D; ++b) {
+        const auto at = [&](double along, double across) {
+          Vec<D> pointMm;
+          for (int d = 0; d < D; ++d)
+            pointMm[d] = all.mm[d][i];
+          pointMm[a] += along * stepMm;
+          pointMm[b] += across * stepMm;
+          return mapped(pointMm);
+        };
+        const Vec<D> pp = at(1, 1), pm = at(1, -1), mp = at(-1, 1), mm = at(-1, -1);
+        for (int k = 0; k < D; ++k) {
+          const double second = (pp[k] - pm[k] - mp[k] + mm[k]) / (4 * stepMm * stepMm);
+          sum += second * second;
+        }
+      }
+  return sum / static_cast<double>(all.positions());
+}
+
+TEST(TransformBendingEnergyPenaltyTest, IsTheMeanOfSquaredSecondDerivativesOfTheWholeChain)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useBSpline();
+  for (const bool chained : {false, true}) {
+    if (chained) {
+      scene.useAsInitial(Combination::compose);
+      scene.useBSpline();
+    }
+    auto penalty = penaltyOf<3>(scene);
+    const SampleSet<3> samples = scene.points(300);
+    Context context;
+
+    const TermValue found = penalty.evaluate(context, samples, scene.chain->parameters, {});
+
+    EXPECT_EQ(found.valid, 300u);
+    // A cubic spline's second derivative is piecewise linear: its kinks are seen by few samples within the step.
+    EXPECT_NEAR(found.value, naiveEnergy<3>(scene, samples, 0.01), 2e-3 * found.value);
+  }
+}
+
+TEST(TransformBendingEnergyPenaltyTest, GradientMatchesFiniteDifferences)
+{
+  for (const Combination combination : {Combination::compose, Combination::add}) {
+    TermScene<2> scene(1, {40, 36});
+    scene.useBSpline();
+    scene.useAsInitial(combination);
+    scene.useBSpline();
+    auto penalty = penaltyOf<2>(scene);
+
+    // Quadratic in the parameters: only rounding is left.
+    expectGradientMatchesFiniteDifferences<2>(penalty, scene.points(700), scene.chain->parameters, 1e-3, 1e-8);
+  }
+}
+
+TEST(TransformBendingEnergyPenaltyTest, RepeatsItsBitsForAnyThreadCount)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useBSpline();
+  auto penalty = penaltyOf<3>(scene);
+
+  expectSameBitsForAnyThreadCount<3>(penalty, scene.lattice(1), scene.chain->parameters);
+}
+
+TEST(TransformBendingEnergyPenaltyTest, PointsOutsideTheMovingImageCountAndThoseOutsideItsMaskDoNot)
+{
+  TermScene<2> scene(1, {40, 36});
+  scene.useBSpline();
+  for (double& parameter : scene.chain->parameters)
+    parameter += 500;   // mm
+  const SampleSet<2> samples = scene.points(400);
+  Context context;
+
+  EXPECT_EQ(penaltyOf<2>(scene).evaluate(context, samples, scene.chain->parameters, {}).valid, 400u);
+  scene.level.movingMask = std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
+  auto masked = penaltyOf<2>(scene);
+  EXPECT_EQ(exitCodeOf([&] { masked.evaluate(context, samples, scene.chain->parameters, {}); }), ExitCode::registrationFailed);
+}
+
+TEST(TransformBendingEnergyPenaltyTest, LinearTransformsDoNotBend)
+{
+  TermScene<2> scene(1, {40, 36});
+  scene.useAffine();
+  auto penalty = penaltyOf<2>(scene);
+  Context context;
+
+  EXPECT_EQ(penalty.evaluate(context, scene.points(100), scene.chain->parameters, {}).value, 0);
+  EXPECT_EQ(gradientOf<2>(penalty, scene.points(100), scene.chain->parameters), std::vector<double>(6, 0.0));
+}
+
+}
+}

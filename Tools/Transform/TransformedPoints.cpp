@@ -1,0 +1,84 @@
+#include "Tools/Transform/TransformedPoints.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Image/AtomicFile.h"
+#include "Core/Image/PointsFile.h"
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+template <int D>
+std::vector<Vec<D>> mapped(Context& context, const TransformChain<D>& chain, const std::vector<Vec<D>>& pointsMm)
+{
+  std::vector<Vec<D>> result(pointsMm.size());
+  forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> points;
+    points.count = last - first;
+    for (std::size_t i = first; i < last; ++i)
+      for (int d = 0; d < D; ++d)
+        points.mm[d][i - first] = pointsMm[i][d];
+    mapChain<D>(context, chain, points.list(), points.out());
+    for (std::size_t i = first; i < last; ++i)
+      for (int d = 0; d < D; ++d)
+        result[i][d] = points.mm[d][i - first];
+  });
+  return result;
+}
+
+template <int D>
+std::size_t countFractional(const std::vector<Vec<D>>& indices)
+{
+  std::size_t count = 0;
+  for (const Vec<D>& index : indices)
+    for (int d = 0; d < D; ++d)
+      if (index[d] != std::floor(index[d])) {
+        ++count;
+        break;
+      }
+  return count;
+}
+
+template <int D>
+InputPoints<D> readNamed(const std::string& path)
+{
+  try {
+    return readPoints<D>(path);
+  } catch (Error& error) {
+    error.addContext("while reading -def " + path);
+    throw;
+  }
+}
+
+}
+
+template <int D>
+void transformPoints(Context& context, const TransformChain<D>& chain, const std::string& path, const ImageGeometry<D>& fixedGrid,
+                     const std::optional<ImageGeometry<D>>& movingGrid, const std::string& folder, RunLog& log)
+{
+  log.info("Transforming points ...\n  The transform is evaluated on some points, specified in the input point file.");
+  log.info("  Reading input point file: " + path);
+  const InputPoints<D> input = readNamed<D>(path);
+  log.info("  Input points are specified " + std::string(input.areIndices ? "as image indices." : "in world coordinates."));
+  log.info("  Number of specified input points: " + std::to_string(input.values.size()));
+  if (const std::size_t rounded = input.areIndices ? countFractional<D>(input.values) : 0; rounded > 0)
+    log.warning("-def: " + path + ": " + std::to_string(rounded)
+                + " indices are not whole; they are rounded to the nearest voxel, as transformix does. Points in mm are not rounded.");
+
+  const bool isVtk = path.size() > 4 && path.compare(path.size() - 4, 4, ".vtk") == 0;
+  const std::string output = folder + (isVtk ? "outputpoints.vtk" : "outputpoints.txt");
+  const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid), outputMm = mapped<D>(context, chain, inputMm);
+  log.info("  The input points are transformed.");
+  writeTextFile(output, isVtk ? outputPointsVtk<D>(outputMm, input.cells)
+                              : outputPointsText<D>({inputMm, outputMm, fixedGrid, movingGrid ? &*movingGrid : nullptr}));
+  log.info("  The transformed points are saved in: " + output);
+}
+
+template void transformPoints(Context&, const TransformChain<2>&, const std::string&, const ImageGeometry<2>&,
+                              const std::optional<ImageGeometry<2>>&, const std::string&, RunLog&);
+template void transformPoints(Context&, const TransformChain<3>&, const std::string&, const ImageGeometry<3>&,
+                              const std::optional<ImageGeometry<3>>&, const std::string&, RunLog&);
+
+}
