@@ -37,8 +37,9 @@ ImagePointer<D> resampleLinearly(Context& context, const Image<D>& image, const 
   std::array<AxisTaps, D> taps;
   for (int d = 0; d < D; ++d) {
     const std::size_t f = factors[d];
-    taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f, geometry.size[d]};
-    if (f >= 2 * image.geometry.size[d])   // one voxel only, at (f - 1) / 2 >= size - 1 / 2
+    taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f,
+               geometry.size[d]};
+    if (f >= 2 * image.geometry.size[d]) // one voxel only, at (f - 1) / 2 >= size - 1 / 2
       taps[d].weights = {0.0};
   }
   return std::make_shared<Image<D>>(applyTaps<D>(context, image, taps, geometry));
@@ -61,12 +62,14 @@ template <int D>
 GenericImagePyramid<D>::GenericImagePyramid(const Parameters& parameters, ImageSide side)
     : factors_(readFactors<D>(parameters, rescaleRows(side), FactorRule::decreasing)), sigmasMm_(readSigmas<D>(parameters, side)),
       takesVoxels_(parameters.get(useShrinkImageFilter()))
-{}
+{
+}
 
 template <int D>
 Vec<D> GenericImagePyramid<D>::sigmaVoxels(const Vec<D>& spacingMm, std::size_t level) const
 {
-  const bool rescalesAnyLevel = std::any_of(factors_.begin(), factors_.end(), [](const auto& f) { return anyAbove(f, std::size_t{1}); });
+  const bool rescalesAnyLevel =
+      std::any_of(factors_.begin(), factors_.end(), [](const auto& f) { return anyAbove(f, std::size_t{1}); });
   Vec<D> sigma{};
   for (int d = 0; d < D; ++d)
     if (!sigmasMm_.empty())
@@ -98,8 +101,8 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
       rows.insert(rows.end(), schedule.begin(), schedule.end());
     rows.push_back(useShrinkImageFilter());
     rows.push_back(computePerResolution());
-    return pyramidDescription(s, "GenericImagePyramid", "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.",
-                              std::move(rows));
+    return pyramidDescription(s, "GenericImagePyramid",
+                              "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.", std::move(rows));
   };
   static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
   return side == ImageSide::fixed ? fixed : moving;

@@ -25,7 +25,7 @@ private:
   Vec<D> sigmaVoxels(const Vec<D>& spacingMm, std::size_t level) const;
 
   Schedule<D, std::size_t> factors_;
-  Schedule<D, double> sigmasMm_;   // empty: default
+  Schedule<D, double> sigmasMm_; // empty: default
   bool takesVoxels_;
 };
 

@@ -29,9 +29,10 @@ ComponentDescription pyramidDescription(ImageSide side, const std::string& name,
 std::vector<Parameter<double>> factorRows(ImageSide side)
 {
   const std::string meaning = "factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
-  return {scheduleRow("ImagePyramidSchedule", "voxels", meaning),
-          scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", "the same for this side only; wins"),
-          scheduleRow("Schedule", "voxels", "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
+  return {
+      scheduleRow("ImagePyramidSchedule", "voxels", meaning),
+      scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", "the same for this side only; wins"),
+      scheduleRow("Schedule", "voxels", "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
 }
 
 std::vector<Parameter<double>> rescaleRows(ImageSide side)
@@ -45,7 +46,8 @@ std::vector<Parameter<double>> rescaleRows(ImageSide side)
 
 std::vector<Parameter<double>> sigmaRows(ImageSide side)
 {
-  const std::string meaning = "sigma for each level and axis, coarse to fine; default half the shrunk spacing, 0 at a last factor of 1";
+  const std::string meaning =
+      "sigma for each level and axis, coarse to fine; default half the shrunk spacing, 0 at a last factor of 1";
   return {scheduleRow("ImagePyramidSmoothingSchedule", "mm", meaning),
           scheduleRow(sideName(side) + "ImagePyramidSmoothingSchedule", "mm", "the same for this side only; wins")};
 }
@@ -70,8 +72,9 @@ Schedule<D, double> readSchedule(const Parameters& parameters, const std::vector
     return schedule;
   for (const Parameter<double>& row : rows)
     if (parameters.has(row.name))
-      parameters.warn(parameters.where(row.name) + ": " + std::to_string(found) + " entries for " + std::to_string(parameters.levelCount())
-                      + " levels of " + std::to_string(D) + " axes: the default schedule is used instead.");
+      parameters.warn(parameters.where(row.name) + ": " + std::to_string(found) + " entries for "
+                      + std::to_string(parameters.levelCount()) + " levels of " + std::to_string(D)
+                      + " axes: the default schedule is used instead.");
   return {};
 }
 
@@ -93,7 +96,8 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
         parameters.fail(rows[0].name, "a factor over 1000000", "Allowed: whole factors");
       factor = static_cast<std::size_t>(value);
       if (value != std::floor(value))
-        parameters.warn(parameters.where(rows[0].name) + ": factors are whole numbers: the fraction of a factor is cut off, as in elastix.");
+        parameters.warn(parameters.where(rows[0].name)
+                        + ": factors are whole numbers: the fraction of a factor is cut off, as in elastix.");
       if (rule == FactorRule::decreasing)
         factor = std::max<std::size_t>(1, level > 0 ? std::min(factor, factors[level - 1][d]) : factor);
     }

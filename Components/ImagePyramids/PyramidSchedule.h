@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Image/ImageSide.h"
 #include "Core/Image/Image.h"
+#include "Core/Image/ImageSide.h"
 #include "Core/Parameters/Parameters.h"
 
 #include <string>
@@ -32,11 +32,12 @@ template <int D>
 Schedule<D, double> readSchedule(const Parameters&, const std::vector<Parameter<double>>& rows);
 
 enum class FactorRule {
-  free,         // as given; 0: no smoothing along the axis
-  decreasing,   // each at least 1 and at most the factor of the level before, as itk::MultiResolutionPyramidImageFilter takes them
+  free,       // as given; 0: no smoothing along the axis
+  decreasing, // each at least 1 and at most the factor of the level before, as itk::MultiResolutionPyramidImageFilter takes them
 };
 
-/// Whole factors (a fraction is cut off, as elastix reads it, with a warning), or 2^(levels - 1 - level) if the text has no full schedule.
+/// Whole factors (a fraction is cut off, as elastix reads it, with a warning), or 2^(levels - 1 - level) if the text has no full
+/// schedule.
 template <int D>
 Schedule<D, std::size_t> readFactors(const Parameters&, const std::vector<Parameter<double>>& rows, FactorRule);
 

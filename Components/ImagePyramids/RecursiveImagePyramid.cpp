@@ -28,7 +28,8 @@ ImagePointer<D> smoothAndShrink(Context& context, const Image<D>& image, const S
 template <int D>
 RecursiveImagePyramid<D>::RecursiveImagePyramid(const Parameters& parameters, ImageSide side)
     : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::decreasing))
-{}
+{
+}
 
 template <int D>
 bool RecursiveImagePyramid<D>::dividesDownward() const

@@ -19,7 +19,8 @@ ImagePointer<D> takeVoxels(Context& context, const Image<D>& image, const Size<D
 template <int D>
 ShrinkingImagePyramid<D>::ShrinkingImagePyramid(const Parameters& parameters, ImageSide side)
     : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::decreasing))
-{}
+{
+}
 
 template <int D>
 ImagePointer<D> ShrinkingImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
@@ -34,7 +35,8 @@ const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side
 {
   const auto describe = [](ImageSide s) {
     const auto rows = factorRows(s);
-    return pyramidDescription(s, "ShrinkingImagePyramid", "Every f-th voxel of the full image, no smoothing.", {rows.begin(), rows.end()});
+    return pyramidDescription(s, "ShrinkingImagePyramid", "Every f-th voxel of the full image, no smoothing.",
+                              {rows.begin(), rows.end()});
   };
   static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
   return side == ImageSide::fixed ? fixed : moving;

@@ -7,7 +7,8 @@ namespace tessera {
 template <int D>
 SmoothingImagePyramid<D>::SmoothingImagePyramid(const Parameters& parameters, ImageSide side)
     : factors_(readFactors<D>(parameters, factorRows(side), FactorRule::free))
-{}
+{
+}
 
 template <int D>
 ImagePointer<D> SmoothingImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
@@ -26,7 +27,8 @@ const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side
 {
   const auto describe = [](ImageSide s) {
     const auto rows = factorRows(s);
-    return pyramidDescription(s, "SmoothingImagePyramid", "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).",
+    return pyramidDescription(s, "SmoothingImagePyramid",
+                              "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).",
                               {rows.begin(), rows.end()});
   };
   static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);

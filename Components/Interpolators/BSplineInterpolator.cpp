@@ -15,7 +15,8 @@ Parameter<std::int64_t> orderRow(const std::string& name, std::int64_t defaultOr
 
 const Parameter<std::int64_t>& orderParameter(InterpolatorUse use)
 {
-  static const auto matching = orderRow("BSplineInterpolationOrder", 1, Arity::perLevel, "order 0 to 5; 0: nearest voxel, 1: linear");
+  static const auto matching =
+      orderRow("BSplineInterpolationOrder", 1, Arity::perLevel, "order 0 to 5; 0: nearest voxel, 1: linear");
   static const auto resampling = orderRow("FinalBSplineInterpolationOrder", 3, Arity::single, "order 0 to 5 for result images");
   return use == InterpolatorUse::matching ? matching : resampling;
 }

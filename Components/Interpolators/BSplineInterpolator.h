@@ -27,8 +27,8 @@ public:
 private:
   Parameters parameters_;
   InterpolatorUse use_;
-  int order_;                      // of the level
-  ImagePointer<D> image_;          // orders 0 and 1 read it in place
+  int order_;             // of the level
+  ImagePointer<D> image_; // orders 0 and 1 read it in place
   std::vector<float> coefficients_;
   SplineImage<D> spline_;
 };

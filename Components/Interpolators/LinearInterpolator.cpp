@@ -22,7 +22,7 @@ template <int D>
 const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse use)
 {
   static const ComponentDescription matching{
-    "Interpolator", "LinearInterpolator", {}, "Linear between neighbouring voxels, mirrored at the border.", {}};
+      "Interpolator", "LinearInterpolator", {}, "Linear between neighbouring voxels, mirrored at the border.", {}};
   static const ComponentDescription resampling{"ResampleInterpolator",
                                                "LinearInterpolator",
                                                {"FinalLinearInterpolator"},

@@ -24,7 +24,7 @@ const ComponentDescription& NearestNeighborInterpolator<D>::description(Interpol
   const char* const summary = "The nearest voxel; gradient by central differences there.";
   static const ComponentDescription matching{"Interpolator", "NearestNeighborInterpolator", {}, summary, {}};
   static const ComponentDescription resampling{
-    "ResampleInterpolator", "NearestNeighborInterpolator", {"FinalNearestNeighborInterpolator"}, summary, {}};
+      "ResampleInterpolator", "NearestNeighborInterpolator", {"FinalNearestNeighborInterpolator"}, summary, {}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

@@ -6,25 +6,27 @@ namespace tessera {
 
 /// Which voxel stands for one beyond the border.
 enum class EdgeRule {
-  mirror,   // ... 2 1 0 1 2 ..., as itk::BSplineInterpolateImageFunction
-  clamp,    // ... 0 0 0 1 2 ..., as itk::LinearInterpolateImageFunction
+  mirror, // ... 2 1 0 1 2 ..., as itk::BSplineInterpolateImageFunction
+  clamp,  // ... 0 0 0 1 2 ..., as itk::LinearInterpolateImageFunction
 };
 
 /// Coefficients of a spline on an image grid, x fastest.
 template <int D>
 struct SplineImage {
-  const float* coefficients = nullptr;   // orders above 1: coefficientPadding values more than voxels
+  const float* coefficients = nullptr; // orders above 1: coefficientPadding values more than voxels
   Size<D> size{};
   Vec<D> originMm{};
-  Matrix<D> indexFromOffset{};           // of (point - originMm)
+  Matrix<D> indexFromOffset{}; // of (point - originMm)
   EdgeRule edges = EdgeRule::mirror;
-  /// Order 1: a point on the last voxel belongs to the cell before it (else to the mirrored one behind), which only its slope shows.
+  /// Order 1: a point on the last voxel belongs to the cell before it (else to the mirrored one behind), which only its slope
+  /// shows.
   bool lastVoxelClosesCell = false;
 
   SplineImage() = default;
   SplineImage(const float* c, const ImageGeometry<D>& geometry)
       : coefficients(c), size(geometry.size), originMm(geometry.originMm), indexFromOffset(geometry.indexFromPoint().matrix)
-  {}
+  {
+  }
 };
 
 /// The batch loops of all spline interpolators, one instance for each dimension and order (1 to 5).
@@ -38,6 +40,7 @@ public:
 
 /// Calls the instance for `order`.
 template <int D>
-void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside);
+void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, float* values, float* const* gradients,
+                    std::uint8_t* inside);
 
 }

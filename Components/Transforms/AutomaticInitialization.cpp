@@ -79,55 +79,46 @@ struct Gravity {
   }
 };
 
-/// Intensity-weighted mean position over all voxels, in mm; NaN voxels weigh nothing.
 template <int D>
-Vec<D> gravityOfWhole(const Context& context, const Image<D>& image, const std::string& side)
+VoxelLattice<D> everyVoxel(const ImagePointer<D>& image, const MaskPointer<D>& mask)
 {
-  constexpr std::size_t rowsPerChunk = 256;
-  const Size<D>& size = image.geometry.size;
-  const std::size_t rows = image.voxels.size() / size[0];
-  std::vector<Gravity<D>> partial((rows + rowsPerChunk - 1) / rowsPerChunk);
-  forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
-    Gravity<D>& sum = partial[first / rowsPerChunk];
-    for (std::size_t row = first; row < last; ++row) {
-      Vec<D> index{};
-      std::size_t rest = row;
-      for (int d = 1; d < D; ++d) {
-        index[d] = static_cast<double>(rest % size[d]);
-        rest /= size[d];
+  VoxelLattice<D> lattice{image, mask, {}, {}, image->geometry.size};
+  lattice.step.fill(1);
+  return lattice;
+}
+
+template <int D>
+VoxelLattice<D> aboutSoMany(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+{
+  VoxelLattice<D> lattice = gridOfAbout<D>(wanted, image, nullptr); // of the whole image, as elastix does
+  lattice.mask = mask;
+  return lattice;
+}
+
+/// Intensity-weighted mean position in mm; with a threshold, voxels weigh 1 or 0. What is not finite weighs nothing.
+template <int D>
+Vec<D> gravityOf(const Context& context, const VoxelLattice<D>& lattice, const double* threshold, const std::string& side)
+{
+  constexpr std::size_t perChunk = 64 * batchCapacity;
+  const SampleSet<D> set = lattice;
+  std::vector<Gravity<D>> partial((lattice.positions() + perChunk - 1) / perChunk);
+  forEachRange(context, lattice.positions(), perChunk, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> points;
+    std::vector<float> values(batchCapacity);
+    for (std::size_t at = first; at < last; at += batchCapacity) {
+      fillBatch<D>(set, at, std::min(at + batchCapacity, last), points, values.data());
+      for (std::size_t i = 0; i < points.count; ++i) {
+        const double value = std::isfinite(values[i]) ? values[i] : 0;
+        Vec<D> point;
+        for (int d = 0; d < D; ++d)
+          point[d] = points.mm[d][i];
+        partial[first / perChunk].add(threshold ? (value >= *threshold ? 1 : 0) : value, point);
       }
-      const float* voxels = image.voxels.data() + row * size[0];
-      double mass = 0, along = 0;
-      for (std::size_t x = 0; x < size[0]; ++x) {
-        const double value = std::isfinite(voxels[x]) ? voxels[x] : 0;
-        mass += value;
-        along += value * static_cast<double>(x);
-      }
-      sum.add(mass, index);
-      sum.moment[0] += along;
     }
   });
   Gravity<D> total;
   for (const Gravity<D>& sum : partial)
     total.add(sum);
-  return image.geometry.pointFromIndex()(total.center(side));
-}
-
-/// The same over about `wanted` grid samples of the whole image, those in the mask.
-template <int D>
-Vec<D> gravityOfSamples(const ImagePointer<D>& image, const MaskPointer<D>& mask, std::size_t wanted, const double* threshold,
-                        const std::string& side)
-{
-  const PointList<D> samples = allSamples<D>(SampleSet<D>(gridOfAbout<D>(wanted, image, nullptr)));
-  Gravity<D> total;
-  for (std::size_t i = 0; i < samples.fixed.size(); ++i) {
-    Vec<D> point;
-    for (int d = 0; d < D; ++d)
-      point[d] = samples.mm[d][i];
-    const double value = std::isfinite(samples.fixed[i]) ? samples.fixed[i] : 0;
-    if (!mask || mask->contains(point))
-      total.add(threshold ? (value >= *threshold ? 1 : 0) : value, point);
-  }
   return total.center(side);
 }
 
@@ -182,19 +173,18 @@ Vec<D> difference(const Vec<D>& a, const Vec<D>& b)
 template <int D>
 LinearStart<D> gravityStart(Context& context, const Parameters& parameters, StartRules rules, const TransformStart<D>& start)
 {
-  Vec<D> fixed, moving;
-  if (rules == StartRules::centered) {
-    fixed = gravityOfWhole<D>(context, *start.fixed, "fixed");
-    moving = gravityOfWhole<D>(context, *start.moving, "moving");
-  } else {
-    const bool own = rules == StartRules::maskAware; // the translation has no such parameters
-    const double threshold = parameters.get(lowerThreshold());
-    const double* used = own && parameters.get(usesLowerThreshold()) ? &threshold : nullptr;
-    const std::size_t wanted = own ? parameters.get(gravitySamples()) : gravitySamples().defaultValue;
-    fixed = gravityOfSamples<D>(start.fixed, start.fixedMask, wanted, used, "fixed");
-    moving = gravityOfSamples<D>(start.moving, start.movingMask, wanted, used, "moving");
-  }
-  return {fixed, difference<D>(moving, fixed)};
+  const auto startOf = [&](const VoxelLattice<D>& fixed, const VoxelLattice<D>& moving, const double* threshold) {
+    const Vec<D> center = gravityOf<D>(context, fixed, threshold, "fixed");
+    return LinearStart<D>{center, difference<D>(gravityOf<D>(context, moving, threshold, "moving"), center)};
+  };
+  if (rules == StartRules::centered)
+    return startOf(everyVoxel<D>(start.fixed, nullptr), everyVoxel<D>(start.moving, nullptr), nullptr);
+  if (rules == StartRules::translation)
+    return startOf(everyVoxel<D>(start.fixed, start.fixedMask), everyVoxel<D>(start.moving, start.movingMask), nullptr);
+  const double threshold = parameters.get(lowerThreshold());
+  const std::size_t wanted = parameters.get(gravitySamples());
+  return startOf(aboutSoMany<D>(wanted, start.fixed, start.fixedMask), aboutSoMany<D>(wanted, start.moving, start.movingMask),
+                 parameters.get(usesLowerThreshold()) ? &threshold : nullptr);
 }
 
 /// The origins coincide; the center of the moving image stays the center of rotation.

@@ -21,6 +21,7 @@ public:
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
   std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
+  bool scalesFollowLevels() const override { return true; }
 
   void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
   void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,

@@ -46,17 +46,21 @@ TESSERA_ALWAYS_INLINE RadialTerms radialTerms(double squaredDistance, double alp
   }
 }
 
-/// Calls body with the kernel as a constant.
-template <class Body>
+/// Calls body with the kernel as a constant; in 2D there is one.
+template <int D, class Body>
 void withKernel(SplineKernel kernel, Body&& body)
 {
   using enum SplineKernel;
-  switch (kernel) {
-  case thinPlate: return body(std::integral_constant<SplineKernel, thinPlate>{});
-  case thinPlateR2LogR: return body(std::integral_constant<SplineKernel, thinPlateR2LogR>{});
-  case volume: return body(std::integral_constant<SplineKernel, volume>{});
-  case elasticBody: return body(std::integral_constant<SplineKernel, elasticBody>{});
-  case elasticBodyReciprocal: return body(std::integral_constant<SplineKernel, elasticBodyReciprocal>{});
+  if constexpr (D == 2) {
+    body(std::integral_constant<SplineKernel, thinPlateR2LogR>{});
+  } else {
+    switch (kernel) {
+    case thinPlate: return body(std::integral_constant<SplineKernel, thinPlate>{});
+    case thinPlateR2LogR: return body(std::integral_constant<SplineKernel, thinPlateR2LogR>{});
+    case volume: return body(std::integral_constant<SplineKernel, volume>{});
+    case elasticBody: return body(std::integral_constant<SplineKernel, elasticBody>{});
+    case elasticBodyReciprocal: return body(std::integral_constant<SplineKernel, elasticBodyReciprocal>{});
+    }
   }
 }
 

@@ -187,7 +187,7 @@ bool SplineKernelTransform<D>::solve(const std::vector<double>& moving)
       right[i * D + d] = moving[i * D + d] - fixedLandmarksMm_[i][d];
   double largest = 0;
   bool solved = false;
-  withKernel(kernel_, [&](auto kernel) {
+  withKernel<D>(kernel_, [&](auto kernel) {
     const std::size_t sides = hasOuterProduct(kernel()) ? 1 : D;
     solved = solveLinear(splineSystem<D, kernel()>(fixedLandmarksMm_, normalization, elasticAlpha(kernel_, poissonRatio_), relaxation_,
                                                    largest),
@@ -227,7 +227,7 @@ void SplineKernelTransform<D>::map(Context&, const Samples<D>& samples, std::spa
 {
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
   const SplineView<D> spline{fixedLandmarksMm_, weights_, affine_, elasticAlpha(kernel_, poissonRatio_)};
-  withKernel(kernel_, [&](auto kernel) {
+  withKernel<D>(kernel_, [&](auto kernel) {
     for (std::size_t first = 0; first < list.count; first += blockSize)
       mapBlock<D, kernel()>(spline, list, first, std::min(blockSize, list.count - first), out);
   });
@@ -240,7 +240,7 @@ void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& sa
   constexpr int pairs = symmetricCount(D);
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
   const double alpha = elasticAlpha(kernel_, poissonRatio_);
-  withKernel(kernel_, [&](auto kernel) {
+  withKernel<D>(kernel_, [&](auto kernel) {
     for (std::size_t i = 0; i < list.count; ++i) {
       Matrix<D> j = affine_.matrix;
       double h[D * pairs] = {};
@@ -263,7 +263,11 @@ std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
 {
   const std::string type = file.get(splineKernelType);
   kernel_ = static_cast<SplineKernel>(std::find(kernelNames.begin(), kernelNames.end(), type) - kernelNames.begin());
+  if (D == 2 && kernel_ != SplineKernel::thinPlate && kernel_ != SplineKernel::thinPlateR2LogR)
+    file.warn(file.where(splineKernelType.name) + ": in 2D every spline is ThinPlateR2LogRSpline, as in elastix.");
   poissonRatio_ = file.get(splinePoissonRatio);
+  if (!(poissonRatio_ > -1 && poissonRatio_ < 0.5))
+    file.fail(splinePoissonRatio.name, "no elastic body has it", "Allowed: above -1 and below 0.5");
   relaxation_ = file.get(splineRelaxationFactor);
 
   const std::vector<double> landmarks = file.all(fixedImageLandmarks);

@@ -10,7 +10,7 @@ namespace tessera {
 /// matching", 1997). G(x) = f(r) I + g(r) x x^T:
 ///   ThinPlateSpline r; ThinPlateR2LogRSpline r^2 log r; VolumeSpline r^3; with Poisson ratio v
 ///   ElasticBodySpline (11 - 12 v) r^3 I - 3 r x x^T; ElasticBodyReciprocalSpline (7 - 8 v) r I - x x^T / r.
-/// The relaxation factor is added to the diagonal of the matrix of G.
+/// In 2D each of them is ThinPlateR2LogRSpline, as in elastix. The relaxation factor is added to the diagonal of the matrix of G.
 ///
 /// Parameters: the moving landmarks (mm), point by point; those of the file, since `restore` solves for the w_i. It is evaluated,
 /// with derivatives in space, but is no transform to optimise: methods for that throw Error(usage).

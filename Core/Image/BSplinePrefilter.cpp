@@ -21,9 +21,11 @@ std::vector<double> polesOf(int order)
   case 3:
     return {std::sqrt(3.0) - 2};
   case 4:
-    return {std::sqrt(664 - std::sqrt(438976.0)) + std::sqrt(304.0) - 19, std::sqrt(664 + std::sqrt(438976.0)) - std::sqrt(304.0) - 19};
+    return {std::sqrt(664 - std::sqrt(438976.0)) + std::sqrt(304.0) - 19,
+            std::sqrt(664 + std::sqrt(438976.0)) - std::sqrt(304.0) - 19};
   case 5:
-    return {std::sqrt(67.5 - std::sqrt(4436.25)) + std::sqrt(26.25) - 6.5, std::sqrt(67.5 + std::sqrt(4436.25)) - std::sqrt(26.25) - 6.5};
+    return {std::sqrt(67.5 - std::sqrt(4436.25)) + std::sqrt(26.25) - 6.5,
+            std::sqrt(67.5 + std::sqrt(4436.25)) - std::sqrt(26.25) - 6.5};
   default:
     throw Error(ExitCode::usage, "B-spline prefilter: order " + std::to_string(order) + ": not supported. Allowed: 0 to 5.");
   }
@@ -32,12 +34,12 @@ std::vector<double> polesOf(int order)
 /// One pole's recursion with what it needs at the borders of lines of one length.
 struct PoleFilter {
   double pole = 0;
-  std::vector<double> startWeights;   // first causal value = sum of these times the line
+  std::vector<double> startWeights; // first causal value = sum of these times the line
   double endFactor = 0;
 
   PoleFilter(double z, std::size_t length) : pole(z), endFactor(z / (z * z - 1))
   {
-    const double tolerance = 1e-10;   // as itk::BSplineDecompositionImageFilter in elastix
+    const double tolerance = 1e-10; // as itk::BSplineDecompositionImageFilter in elastix
     const auto horizon = static_cast<std::size_t>(std::ceil(std::log(tolerance) / std::log(std::abs(z))));
     if (horizon < length) {
       for (std::size_t k = 0; k < horizon; ++k)
@@ -130,13 +132,12 @@ void prefilter(const Context& context, const T* in, T* out, const Size<D>& size,
     if (size[axis] < 2)
       continue;
     const PrefilterLines<T> lines(order, size[axis]);
-    forEachLineBlock(context, size, axis, [&](const LinePlan& plan, std::size_t first, std::size_t last) {
-      lines.run(plan, first, last, from, out);
-    });
+    forEachLineBlock(context, size, axis,
+                     [&](const LinePlan& plan, std::size_t first, std::size_t last) { lines.run(plan, first, last, from, out); });
     from = out;
   }
   if (from == in && in != out)
-    std::copy(in, in + 1, out);   // every axis has one voxel
+    std::copy(in, in + 1, out); // every axis has one voxel
 }
 
 }

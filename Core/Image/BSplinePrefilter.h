@@ -13,7 +13,8 @@ namespace tessera {
 /// Zeros stand behind the last coefficient, so that a row of 8 may be loaded from any voxel on.
 constexpr std::size_t coefficientPadding = 8;
 
-/// Of an image, order 2 to 5, x fastest, `coefficientPadding` more than there are voxels. Multi-threaded; an axis of one voxel stays.
+/// Of an image, order 2 to 5, x fastest, `coefficientPadding` more than there are voxels. Multi-threaded; an axis of one voxel
+/// stays.
 template <int D>
 std::vector<float> bsplineCoefficients(Context&, const Image<D>&, int order);
 

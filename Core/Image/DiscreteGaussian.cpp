@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-// exp(-y) I_n(y) for y >= 0 (Abramowitz and Stegun 9.8.1 to 9.8.4). The factor stays inside: exp(y) alone overflows from factor 54 on.
+// exp(-y) I_n(y) for y >= 0 (Abramowitz and Stegun 9.8.1 to 9.8.4). The factor stays inside: exp(y) alone overflows from factor 54
+// on.
 
 double polynomial(double x, std::initializer_list<double> highestFirst)
 {
@@ -21,17 +22,21 @@ double polynomial(double x, std::initializer_list<double> highestFirst)
 double scaledBessel0(double y)
 {
   if (y < 3.75)
-    return std::exp(-y) * polynomial(y * y / (3.75 * 3.75), {0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0});
-  return 1 / std::sqrt(y) * polynomial(3.75 / y, {0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565,
-                                                            0.00225319, 0.01328592, 0.39894228});
+    return std::exp(-y)
+           * polynomial(y * y / (3.75 * 3.75), {0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0});
+  return 1 / std::sqrt(y)
+         * polynomial(3.75 / y, {0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565, 0.00225319, 0.01328592,
+                                 0.39894228});
 }
 
 double scaledBessel1(double y)
 {
   if (y < 3.75)
-    return std::exp(-y) * y * polynomial(y * y / (3.75 * 3.75), {0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5});
-  return 1 / std::sqrt(y) * polynomial(3.75 / y, {-0.00420059, 0.01787654, -0.02895312, 0.02282967, -0.01031555, 0.00163801,
-                                                            -0.00362018, -0.03988024, 0.39894228});
+    return std::exp(-y) * y
+           * polynomial(y * y / (3.75 * 3.75), {0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5});
+  return 1 / std::sqrt(y)
+         * polynomial(3.75 / y, {-0.00420059, 0.01787654, -0.02895312, 0.02282967, -0.01031555, 0.00163801, -0.00362018,
+                                 -0.03988024, 0.39894228});
 }
 
 /// Order n >= 2 by Miller's downward recurrence I_(j-1) = I_(j+1) + 2 j / y I_j, scaled by I_0.
@@ -57,14 +62,15 @@ double scaledBessel(int n, double y)
 void tapOuterAxis(const Context& context, const std::vector<float>& in, std::size_t inner, std::size_t length, const AxisTaps& taps,
                   std::vector<float>& out)
 {
-  const std::size_t rows = out.size() / inner;   // (outer, i) pairs
+  const std::size_t rows = out.size() / inner; // (outer, i) pairs
   forEachChunk(context, rows, [&](std::size_t row) {
     thread_local std::vector<double> sums;
     sums.assign(inner, 0);
     const float* const slab = in.data() + row / taps.count * length * inner;
     const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(taps.step * (row % taps.count)) + taps.first;
     for (std::size_t k = 0; k < taps.weights.size(); ++k) {
-      const std::ptrdiff_t at = std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(k), 0, static_cast<std::ptrdiff_t>(length) - 1);
+      const std::ptrdiff_t at =
+          std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(k), 0, static_cast<std::ptrdiff_t>(length) - 1);
       const float* const values = slab + static_cast<std::size_t>(at) * inner;
       const double weight = taps.weights[k];
       for (std::size_t x = 0; x < inner; ++x)
@@ -74,7 +80,8 @@ void tapOuterAxis(const Context& context, const std::vector<float>& in, std::siz
   });
 }
 
-void tapRows(const Context& context, const std::vector<float>& in, std::size_t length, const AxisTaps& taps, std::vector<float>& out)
+void tapRows(const Context& context, const std::vector<float>& in, std::size_t length, const AxisTaps& taps,
+             std::vector<float>& out)
 {
   constexpr std::size_t rowsPerChunk = 64;
   forEachRange(context, out.size() / taps.count, rowsPerChunk, [&](std::size_t firstRow, std::size_t lastRow) {
@@ -83,7 +90,8 @@ void tapRows(const Context& context, const std::vector<float>& in, std::size_t l
         const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(taps.step * i) + taps.first;
         double sum = 0;
         for (std::size_t k = 0; k < taps.weights.size(); ++k) {
-          const std::ptrdiff_t at = std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(k), 0, static_cast<std::ptrdiff_t>(length) - 1);
+          const std::ptrdiff_t at =
+              std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(k), 0, static_cast<std::ptrdiff_t>(length) - 1);
           sum += taps.weights[k] * static_cast<double>(in[row * length + static_cast<std::size_t>(at)]);
         }
         out[row * taps.count + i] = static_cast<float>(sum);
@@ -126,7 +134,7 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
   Image<D> result{geometry, {}};
   const std::vector<float>* from = &image.voxels;
   Size<D> size = image.geometry.size;
-  for (int axis = D - 1; axis >= 0; --axis) {   // slow axes first: what they drop need not be read again
+  for (int axis = D - 1; axis >= 0; --axis) { // slow axes first: what they drop need not be read again
     if (taps[axis].isIdentity() && taps[axis].count == size[axis])
       continue;
     std::size_t inner = 1, outer = taps[axis].count;

@@ -141,8 +141,7 @@ void forEachLineBlock(const Context& context, std::span<const std::size_t> size,
 {
   const LinePlan plan(size, axis);
   constexpr std::size_t blocksPerChunk = 16;
-  forEachRange(context, plan.blockCount(), blocksPerChunk,
-               [&](std::size_t first, std::size_t last) { body(plan, first, last); });
+  forEachRange(context, plan.blockCount(), blocksPerChunk, [&](std::size_t first, std::size_t last) { body(plan, first, last); });
 }
 
 }

@@ -20,10 +20,11 @@ int reachOf(double radiusVoxels)
 }
 
 /// Lines that start at `columns` neighbouring voxels; `stride` is from one position of a line to the next.
-void erodeColumns(std::uint8_t* voxels, std::size_t columns, std::size_t length, std::size_t stride, int reach, std::vector<int>& passed)
+void erodeColumns(std::uint8_t* voxels, std::size_t columns, std::size_t length, std::size_t stride, int reach,
+                  std::vector<int>& passed)
 {
   const int far = reach + 1;
-  passed.assign(columns, far);   // voxels since the last one outside, at most `far`
+  passed.assign(columns, far); // voxels since the last one outside, at most `far`
   for (std::size_t i = 0; i < length; ++i) {
     std::uint8_t* const row = voxels + i * stride;
     for (std::size_t x = 0; x < columns; ++x) {
@@ -65,7 +66,8 @@ template <int D>
 MaskPointer<D> erodeMask(Context& context, const MaskPointer<D>& mask, Vec<D> schedule, ImageSide side)
 {
   std::vector<std::uint8_t> voxels(mask->voxels.size());
-  std::transform(mask->voxels.begin(), mask->voxels.end(), voxels.begin(), [](std::uint8_t v) { return v == 0 ? outside : inside; });
+  std::transform(mask->voxels.begin(), mask->voxels.end(), voxels.begin(),
+                 [](std::uint8_t v) { return v == 0 ? outside : inside; });
   for (int axis = 0; axis < D; ++axis) {
     const double radiusVoxels = (side == ImageSide::fixed ? schedule[axis] : 2 * schedule[axis]) + 1;
     erodeAxis<D>(context, voxels, mask->geometry.size, axis, reachOf(radiusVoxels));

@@ -105,7 +105,8 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
   if (source->header().components > 1)
     notes.push_back(
         path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
-  setAsideNonFinite(loaded);
+  if (source->header().componentType == PixelType::float32 || source->header().componentType == PixelType::float64)
+    setAsideNonFinite(loaded);
   return loaded;
 }
 

@@ -16,7 +16,7 @@ constexpr SeriesTerm slow{1.3530, 1.8151, 0.6681, -1.3932}, fast{-0.3531, 0.0902
 
 /// y = y+ + y-; y+[i] = sum_k n[k] x[i - k] - sum_k d[k] y+[i - k], y-[i] = sum_k m[k] x[i + k] - sum_k d[k] y-[i + k].
 struct RecursiveCoefficients {
-  double n[4], m[5], d[5];   // m[0] and d[0] are not used
+  double n[4], m[5], d[5]; // m[0] and d[0] are not used
   double causalGain, anticausalGain;
 
   explicit RecursiveCoefficients(double sigma)
@@ -55,7 +55,8 @@ class GaussianLines {
 public:
   explicit GaussianLines(double sigmaVoxels) : c_(sigmaVoxels) {}
 
-  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const float* in, float* out) const
+  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const float* in,
+                                float* out) const
   {
     thread_local std::vector<float> lanes, causal;
     lanes.resize(plan.length() * lineLanes);
@@ -72,7 +73,7 @@ public:
   }
 
 private:
-  static constexpr std::size_t vectors = 2;   // that run at once: enough to hide the latency, few enough to stay in registers
+  static constexpr std::size_t vectors = 2; // that run at once: enough to hide the latency, few enough to stay in registers
 
   static TESSERA_ALWAYS_INLINE Double4 widen(const float* from)
   {

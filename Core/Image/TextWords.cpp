@@ -14,6 +14,13 @@ namespace {
 
 constexpr std::string_view space = " \t\r\n\f\v";
 
+std::string quoted(std::string_view word)
+{
+  std::string text(1, '"');
+  text.append(word).push_back('"');
+  return text;
+}
+
 }
 
 std::string readWholeFile(const std::string& path)
@@ -58,7 +65,7 @@ double TextWords::nextNumber(std::string_view expected)
   double value = 0;
   const std::from_chars_result result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (result.ec != std::errc() || result.ptr != digits.data() + digits.size() || !std::isfinite(value))
-    fail("\"" + std::string(word) + "\" is no finite number, where " + std::string(expected) + " should stand");
+    fail(quoted(word) + " is no finite number, where " + std::string(expected) + " should stand");
   return value;
 }
 
@@ -68,7 +75,7 @@ std::size_t TextWords::nextCount(std::string_view expected)
   std::size_t value = 0;
   const std::from_chars_result result = std::from_chars(word.data(), word.data() + word.size(), value);
   if (result.ec != std::errc() || result.ptr != word.data() + word.size())
-    fail("\"" + std::string(word) + "\" is no whole number, where " + std::string(expected) + " should stand");
+    fail(quoted(word) + " is no whole number, where " + std::string(expected) + " should stand");
   return value;
 }
 

@@ -13,9 +13,9 @@ namespace tessera::testing {
 /// What an interpolator answers at some points of an image.
 template <int D>
 struct Interpolated {
-  std::vector<Vec<D>> index;              // continuous, as asked
+  std::vector<Vec<D>> index; // continuous, as asked
   std::array<std::vector<double>, D> mm;
-  std::vector<float> values, valuesAlone;   // with and without gradients asked
+  std::vector<float> values, valuesAlone; // with and without gradients asked
   std::array<std::vector<float>, D> gradients;
   std::vector<std::uint8_t> inside;
 
@@ -45,7 +45,8 @@ std::vector<Vec<D>> scatteredIndices(const Size<D>& size, std::size_t count, uns
 
 /// Asks batch by batch, as a cost term does.
 template <int D>
-Interpolated<D> interpolate(const Interpolator<D>& interpolator, const ImageGeometry<D>& geometry, const std::vector<Vec<D>>& indices)
+Interpolated<D> interpolate(const Interpolator<D>& interpolator, const ImageGeometry<D>& geometry,
+                            const std::vector<Vec<D>>& indices)
 {
   Interpolated<D> result;
   const std::size_t count = indices.size();

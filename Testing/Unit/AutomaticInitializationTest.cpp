@@ -130,6 +130,17 @@ TEST_F(AutomaticInitialization, GravitySamplesAreTakenOnAGrid)
   EXPECT_EQ(transform.centerMm(), (Vec<2>{15, 40}));
 }
 
+TEST_F(AutomaticInitialization, CenterOfGravityOfTranslationCountsEveryVoxelOfTheMask)
+{
+  fixed->voxels[3 + 11 * 4] = 3;   // (13, 28)
+  fixed->voxels[7 + 11 * 4] = 1;   // (17, 28)
+  fixed->voxels[9 + 11 * 9] = 900; // outside the mask
+  moving->voxels[10 + 31 * 5] = 2; // (15, 8)
+  TranslationTransform<2> transform(text(automatic("CenterOfGravity")));
+
+  EXPECT_EQ(transform.initialize(context, start(boxMask(fixed->geometry, {0, 0}, {10, 5}))), (V{1, -20}));
+}
+
 TEST_F(AutomaticInitialization, OriginsCoincide)
 {
   AffineTransform<2> transform(text(automatic("Origins")));

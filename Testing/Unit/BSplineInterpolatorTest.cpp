@@ -88,7 +88,7 @@ TEST(BSplineInterpolatorTest, AgreesWithItkAtOrderOneAwayFromWholeIndices)
 
   const Interpolated<3> result = interpolate<3>(interpolator, image, indices);
 
-  const double tolerance = 16 * floatEpsilon * largestMagnitude(image.voxels);   // a rounding for each of some ten float operations
+  const double tolerance = 16 * floatEpsilon * largestMagnitude(image.voxels); // a rounding for each of some ten float operations
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Reference::PointType point(result.pointMm(i).data());
     if (!reference->IsInsideBuffer(point))
@@ -110,7 +110,7 @@ TEST(BSplineInterpolatorTest, PassesThroughTheVoxels)
     const Interpolated<2> result = interpolate<2>(interpolator, image, indices);
 
     Context context;
-    const double tolerance = 16 * floatEpsilon * largestMagnitude(bsplineCoefficients<2>(context, image, order));   // as above
+    const double tolerance = 16 * floatEpsilon * largestMagnitude(bsplineCoefficients<2>(context, image, order)); // as above
     EXPECT_LE(largestDifference(result.valuesAlone, image.voxels), tolerance) << "order " << order;
   }
 }
@@ -136,7 +136,8 @@ TEST(BSplineInterpolatorTest, HasTheGradientOfItsValues)
         interpolator.evaluate(context, points, values, nullptr, inside);
         const double slope = (static_cast<double>(values[1]) - values[0]) / (2 * stepMm);
         // Roundings over the step, and the third derivative (order 2: a jump of the second) times step squared.
-        EXPECT_NEAR(result.gradients[d][i], slope, largest * (8 * floatEpsilon / stepMm + stepMm * stepMm)) << order << " " << i << " " << d;
+        EXPECT_NEAR(result.gradients[d][i], slope, largest * (8 * floatEpsilon / stepMm + stepMm * stepMm))
+            << order << " " << i << " " << d;
       }
   }
 }
@@ -147,7 +148,7 @@ TEST(BSplineInterpolatorTest, IsTheLinearInterpolatorBitForBitAtOrderOne)
   std::vector<Vec<3>> indices = scatteredIndices<3>(image.geometry.size, 3000, 8);
   for (Vec<3>& index : indices)
     for (double& i : index)
-      i += i == std::floor(i) ? 0.25 : 0;   // the last voxel itself is the linear interpolator's own case
+      i += i == std::floor(i) ? 0.25 : 0; // the last voxel itself is the linear interpolator's own case
   BSplineInterpolator<3> spline = interpolatorOf<3>(1);
   LinearInterpolator<3> linear(parametersOf("(X 1)"));
 
@@ -162,7 +163,7 @@ TEST(BSplineInterpolatorTest, MirrorsImagesThinnerThanItsSupport)
 {
   for (int order = 2; order <= 5; ++order) {
     const Image<2> thin{obliqueGeometry<2>({2, 3}), {1, 2, 3, 4, 5, 7}};
-    Image<2> period{thin.geometry, {}};   // several mirrored periods, which mirror on at their ends
+    Image<2> period{thin.geometry, {}}; // several mirrored periods, which mirror on at their ends
     const std::size_t mirrors = 8;
     period.geometry.size = {2 * mirrors * 1 + 2, 2 * mirrors * 2 + 3};
     period.voxels.resize(period.geometry.voxelCount());
@@ -179,7 +180,8 @@ TEST(BSplineInterpolatorTest, MirrorsImagesThinnerThanItsSupport)
 
     const Interpolated<2> result = interpolate<2>(a, thin, indices), expected = interpolate<2>(b, period, same);
 
-    EXPECT_LE(largestDifference(result.values, expected.values), 16 * floatEpsilon * 100) << order;   // coefficients below 100 in single
+    EXPECT_LE(largestDifference(result.values, expected.values), 16 * floatEpsilon * 100)
+        << order; // coefficients below 100 in single
   }
 }
 
@@ -198,7 +200,7 @@ TEST(BSplineInterpolatorTest, ReadsTheOrderOfEachUse)
   BSplineInterpolator<2> second = interpolatorOf<2>(2), third = interpolatorOf<2>(3);
 
   EXPECT_EQ(interpolate<2>(matching, image, indices).values, interpolate<2>(second, image, indices).values);
-  EXPECT_EQ(interpolate<2>(resampling, image, indices).values, interpolate<2>(third, image, indices).values);   // its default
+  EXPECT_EQ(interpolate<2>(resampling, image, indices).values, interpolate<2>(third, image, indices).values); // its default
 }
 
 TEST(BSplineInterpolatorTest, RefusesOrdersAboveFive)

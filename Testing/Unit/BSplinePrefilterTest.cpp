@@ -47,8 +47,9 @@ void expectAsItk(const Size<D>& size, int order)
 
   ASSERT_EQ(coefficients.size(), expected.size() + coefficientPadding);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(values[i], expected[i], 1e-9 * largest) << "order " << order << " at " << i;   // where ITK cuts its start sum off
-    ASSERT_NEAR(coefficients[i], expected[i], 8 * D * floatEpsilon * largest) << "order " << order << " at " << i;   // amplified by later axes
+    ASSERT_NEAR(values[i], expected[i], 1e-9 * largest) << "order " << order << " at " << i; // where ITK cuts its start sum off
+    ASSERT_NEAR(coefficients[i], expected[i], 8 * D * floatEpsilon * largest)
+        << "order " << order << " at " << i; // amplified by later axes
   }
 }
 
@@ -74,7 +75,7 @@ void expectSplinePassesThroughValues()
   std::vector<double> c = values;
   bsplineDecompose<2>(c, {values.size(), 1}, Order);
   for (int x = 0; x < static_cast<int>(values.size()); ++x)
-    EXPECT_NEAR(splineAt<Order>(c, x), values[x], 1e-10 * 10) << Order;   // the start sum is cut off at 1e-10 of values below 10
+    EXPECT_NEAR(splineAt<Order>(c, x), values[x], 1e-10 * 10) << Order; // the start sum is cut off at 1e-10 of values below 10
 }
 
 }
@@ -99,11 +100,11 @@ TEST(BSplinePrefilterTest, MakesSplinesThatPassThroughTheValues)
 
 TEST(BSplinePrefilterTest, SolvesTwoVoxelsAsByHand)
 {
-  std::vector<double> values{4, 10};   // c0 * 2/3 + c1 * 1/3 = 4, c1 * 2/3 + c0 * 1/3 = 10
+  std::vector<double> values{4, 10}; // c0 * 2/3 + c1 * 1/3 = 4, c1 * 2/3 + c0 * 1/3 = 10
 
   bsplineDecompose<2>(values, {2, 1}, 3);
 
-  EXPECT_NEAR(values[0], -2, 1e-13);   // rounding
+  EXPECT_NEAR(values[0], -2, 1e-13); // rounding
   EXPECT_NEAR(values[1], 16, 1e-13);
 }
 
@@ -123,7 +124,9 @@ TEST(BSplinePrefilterTest, LeavesOrdersZeroAndOneAndSingleVoxels)
 TEST(BSplinePrefilterTest, RefusesOtherOrders)
 {
   std::vector<double> values(4);
-  EXPECT_EQ(errorText([&] { bsplineDecompose<2>(values, {2, 2}, 6); }),
+  EXPECT_EQ(errorText([&] {
+              bsplineDecompose<2>(values, {2, 2}, 6);
+            }),
             "B-spline prefilter: order 6: not supported. Allowed: 0 to 5.");
 }
 

@@ -46,7 +46,7 @@ void expectAsItk(const Size<3>& size, const Vec<3>& variances)
 
   const Image<3> result = smoothed<3>(image, variances);
 
-  const double tolerance = 3 * floatEpsilon * largestMagnitude(image.voxels);   // a float rounding an axis
+  const double tolerance = 3 * floatEpsilon * largestMagnitude(image.voxels); // a float rounding an axis
   EXPECT_LE(largestDifference(result.voxels, smoothedByItk(image, variances).voxels), tolerance);
 }
 
@@ -60,7 +60,7 @@ TEST(DiscreteGaussianTest, MatchesTheKernelOfFactorTwoComputedByHand)
   const std::vector<double> expected{0.04994 / 0.98146, 0.20791 / 0.98146, 0.46576 / 0.98146, 0.20791 / 0.98146, 0.04994 / 0.98146};
   ASSERT_EQ(kernel.size(), expected.size());
   for (std::size_t k = 0; k < kernel.size(); ++k)
-    EXPECT_NEAR(kernel[k], expected[k], 2e-5);   // five digits by hand
+    EXPECT_NEAR(kernel[k], expected[k], 2e-5); // five digits by hand
 }
 
 TEST(DiscreteGaussianTest, HasTheCoefficientsOfItksOperator)
@@ -77,7 +77,7 @@ TEST(DiscreteGaussianTest, HasTheCoefficientsOfItksOperator)
 
     ASSERT_EQ(kernel.size(), reference.Size()) << factor;
     for (std::size_t k = 0; k < kernel.size(); ++k)
-      EXPECT_NEAR(kernel[k], reference[k], 1e-14) << factor << " " << k;   // rounding of the same series
+      EXPECT_NEAR(kernel[k], reference[k], 1e-14) << factor << " " << k; // rounding of the same series
     EXPECT_NEAR(std::accumulate(kernel.begin(), kernel.end(), 0.0), 1.0, 1e-14);
   }
 }
@@ -87,8 +87,8 @@ TEST(DiscreteGaussianTest, StaysFiniteWhereItksOperatorOverflows)
   const std::vector<double> kernel = discreteGaussian(0.25 * 100 * 100, 0.1, 32);
 
   EXPECT_EQ(kernel.size(), 65u);
-  EXPECT_NEAR(std::accumulate(kernel.begin(), kernel.end(), 0.0), 1.0, 1e-14);   // rounding of 65 terms
-  EXPECT_NEAR(kernel[0] / kernel[32], std::exp(-0.5 * 32 * 32 / 2500.0), 1e-3);   // a Gaussian to first order in 1 / variance
+  EXPECT_NEAR(std::accumulate(kernel.begin(), kernel.end(), 0.0), 1.0, 1e-14);  // rounding of 65 terms
+  EXPECT_NEAR(kernel[0] / kernel[32], std::exp(-0.5 * 32 * 32 / 2500.0), 1e-3); // a Gaussian to first order in 1 / variance
 }
 
 TEST(DiscreteGaussianTest, AgreesWithItkAtAwkwardSizes)

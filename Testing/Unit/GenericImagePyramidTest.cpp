@@ -67,7 +67,7 @@ void expectAsItk(const Image<3>& result, ItkFilter::Pointer rescaler, const ItkI
   rescaler->Update();
   const Image<3> expected = fromItk<3>(*rescaler->GetOutput());
   expectSameGeometry<3>(result.geometry, expected.geometry);
-  const double tolerance = 12 * std::numeric_limits<float>::epsilon() * scale;   // two or three float roundings an axis and filter
+  const double tolerance = 12 * std::numeric_limits<float>::epsilon() * scale; // two or three float roundings an axis and filter
   EXPECT_LE(largestDifference(result.voxels, expected.voxels), tolerance);
 }
 
@@ -82,7 +82,7 @@ TEST(GenericImagePyramidTest, InterpolatesTheSmoothedImageLinearlyByDefault)
 
   const ImagePointer<3> result = levelOf(text, 2, image, 0);
 
-  const auto smoothed = smoothedByItk(image, {2 * spacing[0], 1.5 * spacing[1], 1 * spacing[2]});   // half the shrunk spacing
+  const auto smoothed = smoothedByItk(image, {2 * spacing[0], 1.5 * spacing[1], 1 * spacing[2]}); // half the shrunk spacing
   expectAsItk(*result, resampler(rescaledGeometry<3>(image.geometry, {4, 3, 2})), smoothed, largestMagnitude(image.voxels));
 }
 
@@ -98,7 +98,7 @@ TEST(GenericImagePyramidTest, TakesVoxelsIfAsked)
 
 TEST(GenericImagePyramidTest, GivesZeroWhereTheOneVoxelLeftLiesOutside)
 {
-  const Image<3> thin = noiseImage<3>(centredGeometry<3>({16, 16, 4}, {1, 2, 0.5}), 2);   // its points are exact: factor 8 is a tie
+  const Image<3> thin = noiseImage<3>(centredGeometry<3>({16, 16, 4}, {1, 2, 0.5}), 2); // its points are exact: factor 8 is a tie
   for (const std::string factor : {"4", "7", "8", "9"}) {
     const std::string text = "(ImagePyramidSchedule 2 2 " + factor + ")\n(ImagePyramidSmoothingSchedule 1 1 1)";
 

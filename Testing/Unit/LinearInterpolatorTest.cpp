@@ -30,7 +30,7 @@ void expectAsItk(const Size<D>& size)
 
   const Interpolated<D> result = interpolate<D>(interpolator, image, scatteredIndices<D>(size, 2000, 3));
 
-  const double tolerance = 3 * D * floatEpsilon * largestMagnitude(image.voxels);   // three float operations an axis
+  const double tolerance = 3 * D * floatEpsilon * largestMagnitude(image.voxels); // three float operations an axis
   for (std::size_t i = 0; i < result.index.size(); ++i) {
     const typename Reference::PointType point(result.pointMm(i).data());
     ASSERT_EQ(result.inside[i] != 0, reference->IsInsideBuffer(point)) << i;
@@ -43,7 +43,8 @@ LinearInterpolator<2> rowInterpolator(InterpolatorUse use = InterpolatorUse::mat
 {
   LinearInterpolator<2> interpolator(parametersOf("(X 1)", 2), use);
   Context context;
-  interpolator.prepareForLevel(context, std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}}), 0);
+  interpolator.prepareForLevel(context,
+                               std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}}), 0);
   return interpolator;
 }
 
@@ -76,7 +77,7 @@ TEST(LinearInterpolatorTest, MatchesValuesAndSlopesComputedByHand)
   const LinearInterpolator<2> interpolator = rowInterpolator();
 
   EXPECT_EQ(answerAt(interpolator, 1).value, 2.5f);
-  EXPECT_EQ(answerAt(interpolator, 1).slope, 1.5f);   // 3 in 2 mm
+  EXPECT_EQ(answerAt(interpolator, 1).slope, 1.5f); // 3 in 2 mm
   EXPECT_EQ(answerAt(interpolator, 2.5).value, 5.25f);
   EXPECT_EQ(answerAt(interpolator, 2.5).slope, 2.5f);
 }
@@ -125,19 +126,20 @@ TEST(LinearInterpolatorTest, HasTheGradientOfItsValues)
   LinearInterpolator<3> interpolator(parametersOf("(X 1)"));
   const std::vector<Vec<3>> indices{{3.3, 4.4, 5.6}, {0.2, 6.7, 3.5}, {-0.3, 3.2, 6.3}};
   const Interpolated<3> result = interpolate<3>(interpolator, image, indices);
-  const double stepMm = 0.0625;   // stays in the cell, where the value is linear along each axis of the image
+  const double stepMm = 0.0625; // stays in the cell, where the value is linear along each axis of the image
   for (std::size_t i = 0; i < indices.size(); ++i)
     for (int axis = 0; axis < 3; ++axis) {
       std::vector<Vec<3>> ends{indices[i], indices[i]};
       ends[0][axis] -= stepMm / image.geometry.spacingMm[axis];
       ends[1][axis] += stepMm / image.geometry.spacingMm[axis];
       const Interpolated<3> moved = interpolate<3>(interpolator, image, ends);
-      double along = 0;   // gradient times the unit direction of the index axis
+      double along = 0; // gradient times the unit direction of the index axis
       for (int d = 0; d < 3; ++d)
         along += result.gradients[d][i] * image.geometry.direction[d][axis];
 
       const double slope = (static_cast<double>(moved.values[1]) - moved.values[0]) / (2 * stepMm);
 
-      EXPECT_NEAR(along, slope, 16 * floatEpsilon * largestMagnitude(image.voxels) / stepMm) << i << " " << axis;   // roundings over the step
+      EXPECT_NEAR(along, slope, 16 * floatEpsilon * largestMagnitude(image.voxels) / stepMm)
+          << i << " " << axis; // roundings over the step
     }
 }

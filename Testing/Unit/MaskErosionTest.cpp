@@ -56,7 +56,7 @@ MaskPointer<2> rowMask(const std::string& text)
 {
   std::vector<std::uint8_t> voxels;
   for (const char c : text)
-    voxels.push_back(c == '.' ? 0 : 255);   // any value but 0 is inside
+    voxels.push_back(c == '.' ? 0 : 255); // any value but 0 is inside
   return std::make_shared<Mask<2>>(centredGeometry<2>({text.size(), 1}, {1, 1}), voxels);
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 using Factors = Schedule<2, std::size_t>;
 
-Factors factorsOf(const std::string& text, std::size_t levels, FactorRule rule = FactorRule::free, ImageSide side = ImageSide::fixed)
+Factors factorsOf(const std::string& text, std::size_t levels, FactorRule rule = FactorRule::free,
+                  ImageSide side = ImageSide::fixed)
 {
   const Parameters parameters = parametersOf(text, 2, levels, sideName(side) + "ImagePyramid0");
   return readFactors<2>(parameters, factorRows(side), rule);

@@ -41,7 +41,7 @@ void expectAsItk(const Size<D>& size, const Vec<D>& sigmaVoxels)
 
   const Image<D> result = smoothRecursively<D>(context, image, sigmaVoxels);
 
-  const double tolerance = 2 * D * floatEpsilon * largestMagnitude(image.voxels);   // two float roundings an axis here, one there
+  const double tolerance = 2 * D * floatEpsilon * largestMagnitude(image.voxels); // two float roundings an axis here, one there
   EXPECT_LE(largestDifference(result.voxels, smoothedByItk<D>(image, sigmaVoxels).voxels), tolerance);
   EXPECT_EQ(result.geometry, image.geometry);
 }
@@ -75,7 +75,7 @@ TEST(RecursiveGaussianTest, KeepsAConstantImage)
   const Image<2> result = smoothRecursively<2>(context, image, {3, 0.5});
 
   for (const float value : result.voxels)
-    EXPECT_NEAR(value, 250.0, 4 * floatEpsilon * 250);   // two roundings an axis
+    EXPECT_NEAR(value, 250.0, 4 * floatEpsilon * 250); // two roundings an axis
 }
 
 TEST(RecursiveGaussianTest, TurnsAnImpulseIntoAGaussian)
@@ -89,7 +89,8 @@ TEST(RecursiveGaussianTest, TurnsAnImpulseIntoAGaussian)
 
   const double peak = 1 / (sigma * std::sqrt(2 * std::acos(-1.0)));
   for (int i = 0; i < 61; ++i)
-    EXPECT_NEAR(result.voxels[i], peak * std::exp(-0.5 * (i - 30) * (i - 30) / (sigma * sigma)), 0.003 * peak) << i;   // Deriche's fit
+    EXPECT_NEAR(result.voxels[i], peak * std::exp(-0.5 * (i - 30) * (i - 30) / (sigma * sigma)), 0.003 * peak)
+        << i; // Deriche's fit
 }
 
 TEST(RecursiveGaussianTest, ContinuesShortLinesByTheirEndValues)
@@ -97,12 +98,14 @@ TEST(RecursiveGaussianTest, ContinuesShortLinesByTheirEndValues)
   Context context;
   for (const std::vector<float>& row : {std::vector<float>{5}, {1, 9}, {4, -2, 7}}) {
     const std::size_t border = 100, n = row.size();
-    const Image<2> shortImage{obliqueGeometry<2>({n, 1}), row}, longImage{obliqueGeometry<2>({n + 2 * border, 1}), extended(row, border)};
+    const Image<2> shortImage{obliqueGeometry<2>({n, 1}), row},
+        longImage{obliqueGeometry<2>({n + 2 * border, 1}), extended(row, border)};
 
-    const Image<2> result = smoothRecursively<2>(context, shortImage, {2, 0}), reference = smoothRecursively<2>(context, longImage, {2, 0});
+    const Image<2> result = smoothRecursively<2>(context, shortImage, {2, 0}),
+                   reference = smoothRecursively<2>(context, longImage, {2, 0});
 
     for (std::size_t i = 0; i < n; ++i)
-      EXPECT_NEAR(result.voxels[i], reference.voxels[border + i], 4 * floatEpsilon * 9) << n;   // two roundings each
+      EXPECT_NEAR(result.voxels[i], reference.voxels[border + i], 4 * floatEpsilon * 9) << n; // two roundings each
   }
 }
 

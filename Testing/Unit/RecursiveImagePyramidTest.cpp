@@ -36,7 +36,8 @@ ItkPyramid::Pointer itkPyramidOf(const std::string& schedule, std::size_t levels
 
 RecursiveImagePyramid<3> pyramidOf(const std::string& schedule, std::size_t levels)
 {
-  return RecursiveImagePyramid<3>(parametersOf("(ImagePyramidSchedule " + schedule + ")", 3, levels, "FixedImagePyramid0"), ImageSide::fixed);
+  return RecursiveImagePyramid<3>(parametersOf("(ImagePyramidSchedule " + schedule + ")", 3, levels, "FixedImagePyramid0"),
+                                  ImageSide::fixed);
 }
 
 void expectAsItk(const std::string& schedule, std::size_t levels, const Image<3>& image)
@@ -80,7 +81,7 @@ TEST(RecursiveImagePyramidTest, AgreesWithItkWhereFactorsDoNotDivide)
 
 TEST(RecursiveImagePyramidTest, AgreesWithItkForManyOriginsAndSpacings)
 {
-  for (int shift = 0; shift < 8; ++shift) {   // for even factors the last bits of the geometry decide which voxels are taken
+  for (int shift = 0; shift < 8; ++shift) { // for even factors the last bits of the geometry decide which voxels are taken
     ImageGeometry<3> geometry = obliqueGeometry<3>({16, 18, 20});
     for (int d = 0; d < 3; ++d) {
       geometry.originMm[d] += 12.3 * shift;
@@ -110,6 +111,6 @@ TEST(RecursiveImagePyramidTest, AveragesAnImpulseByTheKernelOfFactorTwo)
   const std::vector<double> expected{0.0509, 0.4746, 0.0509, 0};
   ASSERT_EQ(coarse->voxels.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
-    EXPECT_NEAR(coarse->voxels[i], expected[i], 5.1e-5) << i;   // four digits by hand
+    EXPECT_NEAR(coarse->voxels[i], expected[i], 5.1e-5) << i; // four digits by hand
   EXPECT_EQ(coarse->geometry.originMm[0], image.geometry.originMm[0] + 1);
 }

@@ -42,7 +42,7 @@ TEST(ShrinkTest, TakesTheVoxelsOfItksFilterOnObliqueImages)
 
 TEST(ShrinkTest, TakesTheVoxelsOfItksFilterForManyOrigins)
 {
-  for (int shift = 0; shift < 50; ++shift) {   // for even factors the last bits of the geometry decide
+  for (int shift = 0; shift < 50; ++shift) { // for even factors the last bits of the geometry decide
     ImageGeometry<2> geometry = obliqueGeometry<2>({18, 21});
     geometry.originMm[0] += 0.7 * shift;
     geometry.spacingMm[1] += 0.013 * shift;
@@ -58,7 +58,7 @@ TEST(ShrinkTest, KeepsTheCentreOfTheImage)
 
   EXPECT_EQ(shrunk.size, (Size<3>{8, 6, 2}));
   for (int d = 0; d < 3; ++d)
-    EXPECT_NEAR(shrunk.centerMm()[d], geometry.centerMm()[d], 1e-11);   // roundings of coordinates around 100 mm
+    EXPECT_NEAR(shrunk.centerMm()[d], geometry.centerMm()[d], 1e-11); // roundings of coordinates around 100 mm
 }
 
 TEST(ShrinkTest, StartsHalfTheFactorInForDivisibleSizes)
@@ -68,7 +68,7 @@ TEST(ShrinkTest, StartsHalfTheFactorInForDivisibleSizes)
   const ShrunkGrid<2> grid = shrunkGrid<2>(geometry, {2, 4});
 
   EXPECT_EQ(grid.firstVoxel, (Size<2>{1, 2}));
-  EXPECT_NEAR(grid.geometry.originMm[0], geometry.originMm[0] + 0.5 * 1.5, 1e-12);   // roundings of coordinates around 10 mm
+  EXPECT_NEAR(grid.geometry.originMm[0], geometry.originMm[0] + 0.5 * 1.5, 1e-12); // roundings of coordinates around 10 mm
   EXPECT_NEAR(grid.geometry.originMm[1], geometry.originMm[1] + 1.5 * 2, 1e-12);
   expectSameGeometry<2>(rescaledGeometry<2>(geometry, {2, 4}), grid.geometry);
 }

@@ -1,0 +1,79 @@
+#pragma once
+
+#include "Core/Compute/HostDevice.h"
+
+#include <cstring>
+
+namespace tessera {
+
+/// Weights of the Order + 1 knots around a point as polynomials of t in [0, 1), padded to whole vectors:
+/// w_k = sum over j of value[j][k] t^j. Built by the recursion of uniform B-splines (de Boor),
+/// n w^n_k = (n - k + t) w^(n-1)_(k-1) + (k + 1 - t) w^(n-1)_k.
+template <int Order>
+struct WeightPolynomials {
+  static constexpr int lanes = Order < 4 ? 4 : 8;
+  float value[Order + 1][lanes] = {};
+  float slope[Order][lanes] = {};
+
+  constexpr WeightPolynomials()
+  {
+    double w[Order + 1][Order + 1] = {{1}}; // [k][power]
+    for (int n = 1; n <= Order; ++n)
+      for (int k = n; k >= 0; --k) {
+        double next[Order + 1] = {};
+        for (int j = 0; j < n; ++j) {
+          const double left = k > 0 ? w[k - 1][j] : 0, right = k < n ? w[k][j] : 0;
+          next[j] += ((n - k) * left + (k + 1) * right) / n;
+          next[j + 1] += (left - right) / n;
+        }
+        for (int j = 0; j <= n; ++j)
+          w[k][j] = next[j];
+      }
+    for (int k = 0; k <= Order; ++k)
+      for (int j = 0; j <= Order; ++j) {
+        value[j][k] = static_cast<float>(w[k][j]);
+        if (j > 0)
+          slope[j - 1][k] = static_cast<float>(j * w[k][j]);
+      }
+  }
+};
+
+template <int Lanes>
+struct VectorOf {
+  typedef float type __attribute__((vector_size(Lanes * sizeof(float))));
+};
+
+template <int Order>
+struct SplineKernel {
+  static constexpr int lanes = WeightPolynomials<Order>::lanes;
+  using Vector = typename VectorOf<lanes>::type;
+  static constexpr WeightPolynomials<Order> polynomials{};
+
+  static TESSERA_ALWAYS_INLINE Vector load(const float* from)
+  {
+    Vector v;
+    std::memcpy(&v, from, sizeof v);
+    return v;
+  }
+
+  template <int Count>
+  static TESSERA_ALWAYS_INLINE Vector horner(const float (&table)[Count][lanes], float t)
+  {
+    Vector w = load(table[Count - 1]);
+    for (int j = Count - 2; j >= 0; --j)
+      w = w * t + load(table[j]);
+    return w;
+  }
+
+  static TESSERA_ALWAYS_INLINE float sum(Vector v)
+  {
+    float pair[lanes];
+    std::memcpy(pair, &v, sizeof v);
+    if constexpr (lanes == 4)
+      return (pair[0] + pair[2]) + (pair[1] + pair[3]);
+    else
+      return ((pair[0] + pair[4]) + (pair[2] + pair[6])) + ((pair[1] + pair[5]) + (pair[3] + pair[7]));
+  }
+};
+
+}
