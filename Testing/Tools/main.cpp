@@ -1,6 +1,7 @@
 // The measuring hands of .test files: makes phantoms, and compares what programs wrote. Exits 1 where a comparison fails.
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
+#include "Core/Image/OutputPointsFile.h"
 #include "Core/Image/PointsFile.h"
 #include "Testing/Support/Phantom.h"
 
@@ -116,10 +117,17 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
   return verdict(share <= allowedShare, "share of values beyond --within", share, allowedShare);
 }
 
+/// Points of a points file, or the mapped ones of an outputpoints.txt.
+template <int D>
+std::vector<Vec<D>> pointsOf(const std::string& path)
+{
+  return path.ends_with("outputpoints.txt") ? readOutputPointsMm<D>(path) : readPoints<D>(path).values;
+}
+
 template <int D>
 int pointsAgree(const Given& given, const std::string& found, const std::string& truth)
 {
-  const auto a = readPoints<D>(found).values, b = readPoints<D>(truth).values;
+  const auto a = pointsOf<D>(found), b = pointsOf<D>(truth);
   if (a.size() != b.size() || a.empty()) {
     std::printf("%zu and %zu points\n", a.size(), b.size());
     return 1;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -134,6 +135,7 @@ void logStart(RunLog& log, const std::string& program, const std::string& logNam
 
 int runProgram(const std::function<int(RunLog&)>& body)
 {
+  std::signal(SIGXFSZ, SIG_IGN);   // a file over the size limit is then an error of the write, like a full disk
   RunLog log;
   try {
     return body(log);

@@ -46,6 +46,27 @@ double bump(const Vec<3>& p, const Vec<3>& centerMm, const Vec<3>& widthMm)
   return std::exp(-0.5 * r2);
 }
 
+/// Parenchyma is not of one grey: waves of 10 to 28 mm in random directions.
+double parenchymaHu(const Vec<3>& p)
+{
+  constexpr std::uint32_t waves = 16;
+  constexpr double amplitudeHu = 6;
+  static const auto table = [] {
+    std::array<std::array<double, 4>, waves> rows;
+    for (std::uint32_t w = 0; w < waves; ++w) {
+      const auto first = randomWords({17, 0, 0, 0}, w, 0), second = randomWords({17, 0, 0, 0}, w, 1);
+      const auto xy = standardNormals(first[0], first[1]), z = standardNormals(first[2], first[3]);
+      const double perMm = 6.283185307179586 / (10 + 18 * unitUniform(second[0])) / std::hypot(xy[0], xy[1], z[0]);
+      rows[w] = {xy[0] * perMm, xy[1] * perMm, z[0] * perMm, 6.283185307179586 * unitUniform(second[1])};
+    }
+    return rows;
+  }();
+  double sum = 0;
+  for (const auto& wave : table)
+    sum += amplitudeHu * std::sin(wave[0] * p[0] + wave[1] * p[1] + wave[2] * p[2] + wave[3]);
+  return sum;
+}
+
 double distanceToSegmentMm(const Vec<3>& p, const Vec<3>& a, const Vec<3>& b)
 {
   double along = 0, length2 = 0;
@@ -71,8 +92,8 @@ LiverPhantom::LiverPhantom(Size<3> size, double spacingMm)
     geometry_.spacingMm[d] = spacingMm;
     geometry_.originMm[d] = -0.5 * spacingMm * (static_cast<double>(size[d]) - 1);
   }
-  growVessels({-8, 8, -14}, {-0.8, -0.25, 0.35}, 34, 5.5, 5);
-  growVessels({-8, 8, -14}, {0.45, -0.8, 0.4}, 34, 4.5, 4);
+  growVessels({-8, 8, -14}, {-0.8, -0.25, 0.35}, 34, 5.5, 6);
+  growVessels({-8, 8, -14}, {0.45, -0.8, 0.4}, 34, 4.5, 5);
 }
 
 void LiverPhantom::growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm, int generation)
@@ -111,7 +132,7 @@ double LiverPhantom::tissueHu(const Vec<3>& pointMm) const
   paint(depthMm(spine, pointMm), boneHu);
   const double liver = liverDepthMm(pointMm);
   if (liver > -2) {
-    paint(liver, liverHu);
+    paint(liver, liverHu + parenchymaHu(pointMm));
     for (const Ellipsoid& tumour : tumours)
       paint(std::min(liver, depthMm(tumour, pointMm)), tumourHu);
     double vessel = -1e9;
@@ -134,7 +155,7 @@ Vec<3> LiverPhantom::movedMm(const Vec<3>& p) const
 Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
 {
   Vec<3> before = pointAfterMm;
-  for (int iteration = 0; iteration < 40; ++iteration) {   // a contraction: displacements change by less than 0.4 mm a mm
+  for (int iteration = 0; iteration < 25; ++iteration) {   // a contraction: displacements change by less than 0.4 mm a mm
     const Vec<3> moved = movedMm(before);
     for (int d = 0; d < 3; ++d)
       before[d] += pointAfterMm[d] - moved[d];

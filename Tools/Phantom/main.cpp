@@ -1,6 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/AtomicFile.h"
 #include "Core/Image/ImageFile.h"
+#include "Core/Image/OutputPointsFile.h"
 #include "Core/Image/PointsFile.h"
 #include "Tools/Phantom/LiverPhantom.h"
 #include "Tools/Phantom/Pictures.h"
@@ -66,7 +67,7 @@ void score(const std::string& start, const std::string& found, const std::string
 {
   const auto truePoints = readPoints<3>(truth).values;
   const ErrorsMm before = errorsOf(readPoints<3>(start).values, truePoints);
-  const ErrorsMm after = errorsOf(readPoints<3>(found).values, truePoints);
+  const ErrorsMm after = errorsOf(readOutputPointsMm<3>(found), truePoints);
   std::printf("Error of %zu known points, mm:     mean   largest\n", truePoints.size());
   std::printf("  before registration          %8.2f  %8.2f\n", before.mean, before.largest);
   std::printf("  after registration           %8.2f  %8.2f\n", after.mean, after.largest);
@@ -99,7 +100,7 @@ int run(int argc, char** argv)
   auto add = description.add_options();
   add("help", "print this");
   add("make", "write before.nii.gz, after.nii.gz, points_before.txt and points_after.txt into --out");
-  add("score", "print the errors of --start and --found against --truth (points files)");
+  add("score", "print the errors of --start and --found against --truth");
   add("pictures", "write PNG pictures of --fixed, --moving and --result into --out");
   add("out", options::value(&out), "folder");
   add("voxels", options::value(&voxels), "voxels along x (160)");
@@ -107,7 +108,7 @@ int run(int argc, char** argv)
   add("moving", options::value(&moving), "image");
   add("result", options::value(&result), "image");
   add("start", options::value(&start), "points");
-  add("found", options::value(&found), "points");
+  add("found", options::value(&found), "outputpoints.txt");
   add("truth", options::value(&truth), "points");
 
   options::variables_map given;

@@ -71,10 +71,14 @@ void logTransformFile(const std::string& path, RunLog& log)
   log.detail("=============== end of TransformParameterFile ===============\n");
 }
 
+DeviceChoice deviceOf(const RegisterOptions& options, const StageSettings& settings)
+{
+  return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice()) : chooseDevice(options.device, "--device");
+}
+
 Context contextOf(const RegisterOptions& options, const StageSettings& settings, std::string& reason)
 {
-  const DeviceChoice choice = options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice())
-                                                     : chooseDevice(options.device, "--device");
+  const DeviceChoice choice = deviceOf(options, settings);
   reason = choice.reason;
   const bool textDecides = options.threadSource != "-threads" && settings.threads() > 0;
   return {choice.device, textDecides ? static_cast<int>(settings.threads()) : options.threads};
@@ -172,14 +176,27 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
 }
 
 template <int D>
+std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, const RegisterOptions& options, RunLog& log)
+{
+  if (options.initialTransform.empty())
+    return nullptr;
+  try {
+    return readTransformChain<D>(options.initialTransform, registry, [&](const std::string& line) { log.warning(line); });
+  } catch (Error& error) {
+    error.addContext("while reading -t0 " + options.initialTransform);
+    throw;
+  }
+}
+
+template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder, const std::vector<StageText>& stages,
                 const InputHeaders& headers, RunSummary summary, RunLog& log)
 {
-  for (std::size_t stage = 0; stage < stages.size(); ++stage)
+  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     checkStage<D>(registry, options, stages[stage], stage, headers, log);
-  Run<D> run{registry, options, folder, log, {}, nullptr, options.initialTransform, std::move(summary)};
-  if (!options.initialTransform.empty())
-    run.initial = readTransformChain<D>(options.initialTransform, registry, [&](const std::string& line) { log.warning(line); });
+    deviceOf(options, StageSettings(Parameters(stages[stage].map, "", D, levelCountOf(stages[stage].map))));
+  }
+  Run<D> run{registry, options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform, std::move(summary)};
   if (options.checkOnly) {
     log.info("Checked " + std::to_string(stages.size()) + " parameter file(s) and the headers of all images: nothing stands in the way.");
     return 0;
