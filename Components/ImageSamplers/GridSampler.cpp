@@ -17,15 +17,15 @@ GridSampler<D>::GridSampler(const Parameters& parameters) : steps_(parameters.le
 {
   for (std::size_t level = 0; level < steps_.size(); ++level)
     for (int d = 0; d < D; ++d)
-      steps_[level][d] = static_cast<std::size_t>(
-        parameters.find(sampleGridSpacing(), level * D + d).value_or(sampleGridSpacing().defaultValue));
+      steps_[level][d] =
+          static_cast<std::size_t>(parameters.find(sampleGridSpacing(), level * D + d).value_or(sampleGridSpacing().defaultValue));
 }
 
 template <int D>
 const ComponentDescription& GridSampler<D>::description()
 {
   static const ComponentDescription description{
-    "ImageSampler", "Grid", {}, "voxels of the fixed image at regular steps, inside the mask", {sampleGridSpacing()}};
+      "ImageSampler", "Grid", {}, "voxels of the fixed image at regular steps, inside the mask", {sampleGridSpacing()}};
   return description;
 }
 

@@ -17,7 +17,7 @@ public:
   bool isRandom() const override { return false; }
 
 private:
-  std::vector<Size<D>> steps_;   // one a level
+  std::vector<Size<D>> steps_; // one a level
 };
 
 }

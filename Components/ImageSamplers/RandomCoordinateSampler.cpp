@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t regionCounter = 0xffffffffu;   // not a sample's
+constexpr std::uint32_t regionCounter = 0xffffffffu; // not a sample's
 
 const Parameter<std::int64_t>& fixedImageBSplineInterpolationOrder()
 {
@@ -26,15 +26,15 @@ const Parameter<std::int64_t>& fixedImageBSplineInterpolationOrder()
 
 const Parameter<bool>& useRandomSampleRegion()
 {
-  static const auto p
-    = booleanParameter("UseRandomSampleRegion", false, Arity::perLevel, "draw from a box at a new random place each time");
+  static const auto p =
+      booleanParameter("UseRandomSampleRegion", false, Arity::perLevel, "draw from a box at a new random place each time");
   return p;
 }
 
 const Parameter<double>& sampleRegionSize()
 {
-  static const auto p = realParameter("SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension, "mm",
-                                      "size of that box; a third of the image's longest side, or the side itself, if absent");
+  static const auto p = realParameter("SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension,
+                                      "mm", "size of that box; a third of the image's longest side, or the side itself, if absent");
   return p;
 }
 
@@ -102,14 +102,18 @@ float nearestVoxel(const Image<D>& image, const Vec<D>& index)
 
 template <int D>
 RandomCoordinateSampler<D>::RandomCoordinateSampler(const Parameters& parameters) : parameters_(parameters)
-{}
+{
+}
 
 template <int D>
 const ComponentDescription& RandomCoordinateSampler<D>::description()
 {
   static const ComponentDescription description{
-    "ImageSampler", "RandomCoordinate", {}, "random points of the fixed image, between its voxels, inside the mask",
-    {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder(), useRandomSampleRegion(), sampleRegionSize()}};
+      "ImageSampler",
+      "RandomCoordinate",
+      {},
+      "random points of the fixed image, between its voxels, inside the mask",
+      {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder(), useRandomSampleRegion(), sampleRegionSize()}};
   return description;
 }
 

@@ -36,10 +36,10 @@ private:
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
   IndexBox box_;
-  std::optional<Vec<D>> regionSizeInVoxels_;   // nothing: no random region at this level
+  std::optional<Vec<D>> regionSizeInVoxels_; // nothing: no random region at this level
   bool regionIsOn_ = false;
   int order_ = 1;
-  std::vector<float> coefficients_;            // of orders above 1
+  std::vector<float> coefficients_; // of orders above 1
 };
 
 }

@@ -15,7 +15,7 @@ template <int D>
 const ComponentDescription& RandomSampler<D>::description()
 {
   static const ComponentDescription description{
-    "ImageSampler", "Random", {}, "random voxels of the fixed image inside the mask", {numberOfSpatialSamples()}};
+      "ImageSampler", "Random", {}, "random voxels of the fixed image inside the mask", {numberOfSpatialSamples()}};
   return description;
 }
 
@@ -40,7 +40,8 @@ void RandomSampler<D>::draw(Context& context, const Draw& draw)
       std::size_t offset = 0, stride = 1;
       Vec<D> index;
       for (int d = 0; d < D; ++d) {
-        const std::size_t voxel = box_.first[d] + static_cast<std::size_t>(unitUniform(words[d]) * static_cast<double>(box_.size[d]));
+        const std::size_t voxel =
+            box_.first[d] + static_cast<std::size_t>(unitUniform(words[d]) * static_cast<double>(box_.size[d]));
         index[d] = static_cast<double>(voxel);
         offset += stride * voxel;
         stride *= fixed_->geometry.size[d];

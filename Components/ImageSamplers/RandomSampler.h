@@ -17,7 +17,7 @@ public:
   bool isRandom() const override { return true; }
 
 private:
-  std::vector<std::size_t> counts_;   // one a level
+  std::vector<std::size_t> counts_; // one a level
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
   VoxelBox<D> box_;

@@ -56,7 +56,9 @@ RandomSparseMaskSampler<D>::RandomSparseMaskSampler(const Parameters& parameters
 template <int D>
 const ComponentDescription& RandomSparseMaskSampler<D>::description()
 {
-  static const ComponentDescription description{"ImageSampler", "RandomSparseMask", {},
+  static const ComponentDescription description{"ImageSampler",
+                                                "RandomSparseMask",
+                                                {},
                                                 "random voxels of the fixed image from a list of those inside the mask",
                                                 {numberOfSpatialSamples()}};
   return description;
@@ -69,7 +71,7 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
   fixed_ = fixed;
   voxelsInMask_.clear();
   if (mask) {
-    boxInMask<D>(fixed->geometry, mask.get());   // tells an empty mask from one beside the image
+    boxInMask<D>(fixed->geometry, mask.get()); // tells an empty mask from one beside the image
     voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
     if (voxelsInMask_.empty())
       throw Error(ExitCode::unreadableInput, "mask: no voxel of the fixed image has its centre in it. Allowed: a larger mask.");

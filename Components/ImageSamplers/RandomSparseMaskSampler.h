@@ -18,9 +18,9 @@ public:
   bool isRandom() const override { return true; }
 
 private:
-  std::vector<std::size_t> counts_;   // one a level
+  std::vector<std::size_t> counts_; // one a level
   ImagePointer<D> fixed_;
-  std::vector<std::size_t> voxelsInMask_;   // offsets; empty without a mask: every voxel
+  std::vector<std::size_t> voxelsInMask_; // offsets; empty without a mask: every voxel
 };
 
 }

@@ -14,8 +14,8 @@ const Parameter<bool>& useFastAndLowMemoryVersion()
 
 const Parameter<bool>& finiteDifferenceDerivative()
 {
-  static const auto p
-    = booleanParameter("FiniteDifferenceDerivative", false, Arity::perLevel, "only \"false\": the gradient is exact");
+  static const auto p =
+      booleanParameter("FiniteDifferenceDerivative", false, Arity::perLevel, "only \"false\": the gradient is exact");
   return p;
 }
 
@@ -44,7 +44,9 @@ AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameter
 const ComponentDescription& AdvancedMattesMutualInformation::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric", "AdvancedMattesMutualInformation", {},
+    ComponentDescription d{"Metric",
+                           "AdvancedMattesMutualInformation",
+                           {},
                            "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
                            ParzenHistogram::parameters()};
     d.parameters.push_back(useFastAndLowMemoryVersion());
@@ -69,7 +71,7 @@ AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(c
       if (joint > nothing && product > nothing) {
         const double logRatio = std::log(joint / product);
         table.value -= joint * logRatio;
-        table.weights[row * columns + column] = -logRatio;   // but for constants that the windows' derivatives cancel
+        table.weights[row * columns + column] = -logRatio; // but for constants that the windows' derivatives cancel
       }
     }
   return table;

@@ -15,7 +15,7 @@ public:
   };
 
   struct Table {
-    double value = 0, weight = 0;   // slope = weight (m - f)
+    double value = 0, weight = 0; // slope = weight (m - f)
   };
 
   AdvancedMeanSquares(const Parameters&, std::size_t level, const LevelFacts&);

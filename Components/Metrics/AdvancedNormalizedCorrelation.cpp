@@ -17,13 +17,14 @@ const Parameter<bool>& subtractMean()
 
 AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& parameters, std::size_t level, const LevelFacts&)
     : subtractMean_(parameters.get(subtractMean(), level))
-{}
+{
+}
 
 const ComponentDescription& AdvancedNormalizedCorrelation::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric", "AdvancedNormalizedCorrelation", {}, "minus the correlation coefficient of the intensities",
-                           {subtractMean()}};
+    ComponentDescription d{
+        "Metric", "AdvancedNormalizedCorrelation", {}, "minus the correlation coefficient of the intensities", {subtractMean()}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;
@@ -43,7 +44,7 @@ AdvancedNormalizedCorrelation::Table AdvancedNormalizedCorrelation::finish(const
     fm -= sums.f * table.movingMean;
   }
   const double denominator = std::sqrt(ff * mm);
-  if (!(denominator > 1e-14))   // an image without contrast: no value, no slope
+  if (!(denominator > 1e-14)) // an image without contrast: no value, no slope
     return table;
   table.value = -fm / denominator;
   table.ratio = fm / mm;

@@ -50,13 +50,14 @@ struct PairBatch {
 template <int D>
 CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDistanceMetric(const Parameters& parameters)
     : parameters_(parameters)
-{}
+{
+}
 
 template <int D>
 const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::description()
 {
   static const ComponentDescription description{
-    "Metric", "CorrespondingPointsEuclideanDistanceMetric", {}, "mean distance of corresponding points (-fp, -mp) in mm", {}};
+      "Metric", "CorrespondingPointsEuclideanDistanceMetric", {}, "mean distance of corresponding points (-fp, -mp) in mm", {}};
   return description;
 }
 
@@ -64,9 +65,10 @@ template <int D>
 void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context&, const TermLevel<D>& level)
 {
   if (!level.points || level.points->fixedMm.empty() || level.points->fixedMm.size() != level.points->movingMm.size())
-    throw Error(ExitCode::usage, parameters_.where("Metric")
-                                   + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
-                                     "of as many points each.");
+    throw Error(ExitCode::usage,
+                parameters_.where("Metric")
+                    + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
+                      "of as many points each.");
   level_ = level;
 }
 

@@ -14,12 +14,15 @@ double logOrZero(double probability)
 
 NormalizedMutualInformation::NormalizedMutualInformation(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
     : histogram_(parameters, level, facts)
-{}
+{
+}
 
 const ComponentDescription& NormalizedMutualInformation::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric", "NormalizedMutualInformation", {},
+    ComponentDescription d{"Metric",
+                           "NormalizedMutualInformation",
+                           {},
                            "-(H(F) + H(M)) / H(F, M), from a Parzen-window histogram (Studholme et al. 1999)",
                            ParzenHistogram::parameters()};
     const auto common = imageTermParameters();
@@ -48,7 +51,7 @@ NormalizedMutualInformation::Table NormalizedMutualInformation::finish(const Sum
       jointEntropy -= joint * logJoint;
       table.weights[row * columns + column] = logJoint;
     }
-  if (!(jointEntropy > 1e-14)) {   // one bin: both images are constant
+  if (!(jointEntropy > 1e-14)) { // one bin: both images are constant
     std::fill(table.weights.begin(), table.weights.end(), 0.0);
     return table;
   }

@@ -107,7 +107,7 @@ ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level
 
 std::vector<ParameterInfo> ParzenHistogram::parameters()
 {
-  return {numberOfHistogramBins(),  numberOfFixedHistogramBins(), numberOfMovingHistogramBins(), fixedLimitRangeRatio(),
+  return {numberOfHistogramBins(), numberOfFixedHistogramBins(), numberOfMovingHistogramBins(), fixedLimitRangeRatio(),
           movingLimitRangeRatio(), fixedKernelBSplineOrder(),    movingKernelBSplineOrder()};
 }
 

@@ -24,7 +24,7 @@ struct ParzenAxis {
     t = term - start;
     if (start >= 0 && start <= bins - 1 - order)
       return static_cast<int>(start);
-    t = order / 2.0;   // an image of one intensity, whose bins are smaller than its rounding
+    t = order / 2.0; // an image of one intensity, whose bins are smaller than its rounding
     return start < 0 ? 0 : bins - 1 - order;
   }
 };
@@ -47,7 +47,7 @@ struct SoftLimiter {
 private:
   static double bend(double beyond, double room, double bound, double& derivative)
   {
-    if (std::abs(room) <= 1e-10) {   // no room: a hard limit
+    if (std::abs(room) <= 1e-10) { // no room: a hard limit
       derivative = 0;
       return bound;
     }
@@ -61,10 +61,10 @@ private:
 /// Counts are fixed-point integers, so any order of summation gives the same bits.
 class ParzenHistogram {
 public:
-  static constexpr double countScale = 4294967296.0;   // 2^32: 2^31 samples fit in one bin
+  static constexpr double countScale = 4294967296.0; // 2^32: 2^31 samples fit in one bin
 
   struct Sums {
-    std::vector<std::int64_t> counts;   // fixed bin * moving bins + moving bin
+    std::vector<std::int64_t> counts; // fixed bin * moving bins + moving bin
 
     void add(const Sums& other)
     {
@@ -82,7 +82,7 @@ public:
   struct Table {
     double value = 0;
     std::vector<double> weights;
-    double perSample = 0;   // 1 / (valid * moving bin size)
+    double perSample = 0; // 1 / (valid * moving bin size)
   };
 
   ParzenHistogram(const Parameters&, std::size_t level, const LevelFacts&);

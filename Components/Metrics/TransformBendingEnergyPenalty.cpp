@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t samplesAtOnce = 128;   // their 27 derivatives stay in cache
+constexpr std::size_t samplesAtOnce = 128; // their 27 derivatives stay in cache
 
 /// Entries of the upper triangle, row-wise, stand for two each off the diagonal.
 template <int D>
@@ -61,12 +61,15 @@ double energyAndCovector(std::vector<double>& hessian, std::size_t count)
 
 template <int D>
 TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters) : validSampleRule_(parameters)
-{}
+{
+}
 
 template <int D>
 const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 {
-  static const ComponentDescription description{"Metric", "TransformBendingEnergyPenalty", {},
+  static const ComponentDescription description{"Metric",
+                                                "TransformBendingEnergyPenalty",
+                                                {},
                                                 "mean squared second derivatives of the transform (Rueckert et al. 1999)",
                                                 ValidSampleRule::parameters()};
   return description;

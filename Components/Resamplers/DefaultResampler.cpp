@@ -10,15 +10,15 @@ namespace {
 
 const Parameter<double>& defaultPixelValue()
 {
-  static const auto parameter
-    = realParameter("DefaultPixelValue", 0, Arity::single, "intensity", "value of voxels that are mapped outside the moving image");
+  static const auto parameter =
+      realParameter("DefaultPixelValue", 0, Arity::single, "intensity", "value of voxels that are mapped outside the moving image");
   return parameter;
 }
 
 const Parameter<bool>& writeResultImage()
 {
-  static const auto parameter
-    = booleanParameter("WriteResultImage", true, Arity::single, "write the moving image on the fixed grid after the last level");
+  static const auto parameter =
+      booleanParameter("WriteResultImage", true, Arity::single, "write the moving image on the fixed grid after the last level");
   return parameter;
 }
 
@@ -38,7 +38,8 @@ const Parameter<bool>& writeAfterIteration()
 
 const Parameter<std::string>& resultImageFormat()
 {
-  static const auto parameter = textParameter("ResultImageFormat", "mhd", Arity::single, "ending of the result image's file", writableFormats());
+  static const auto parameter =
+      textParameter("ResultImageFormat", "mhd", Arity::single, "ending of the result image's file", writableFormats());
   return parameter;
 }
 
@@ -69,14 +70,26 @@ std::string resultNameOf(const Parameters& parameters)
   return name;
 }
 
+template <int D>
+void leaveInvalid(const Mask<D>& valid, const PointBatch<D>& points, std::uint8_t* inside)
+{
+  for (std::size_t i = 0; i < points.count; ++i) {
+    Vec<D> mm;
+    for (int d = 0; d < D; ++d)
+      mm[d] = points.mm[d][i];
+    inside[i] = inside[i] && valid.contains(mm);
+  }
+}
+
 }
 
 template <int D>
 DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
     : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue())),
-      writesFinalResult_(parameters.get(writeResultImage())),
-      resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()), parameters.get(resultImagePixelType()),
-                   parameters.get(compressResultImage())}
+      writesFinalResult_(parameters.get(writeResultImage())), resultImage_{resultNameOf(parameters),
+                                                                           parameters.get(resultImageFormat()),
+                                                                           parameters.get(resultImagePixelType()),
+                                                                           parameters.get(compressResultImage())}
 {
   parsePixelType(resultImage_.pixelType, parameters.where(resultImagePixelType().name));
 }
@@ -85,18 +98,18 @@ template <int D>
 const ComponentDescription& DefaultResampler<D>::description()
 {
   static const ComponentDescription description{
-    "Resampler",
-    "DefaultResampler",
-    {"CUDAResampler"},
-    "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler means the same.",
-    {defaultPixelValue(), writeResultImage(), writeAfterResolution(), writeAfterIteration(), resultImageFormat(),
-     resultImagePixelType(), compressResultImage(), resultImageName()}};
+      "Resampler",
+      "DefaultResampler",
+      {"CUDAResampler"},
+      "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler means the same.",
+      {defaultPixelValue(), writeResultImage(), writeAfterResolution(), writeAfterIteration(), resultImageFormat(),
+       resultImagePixelType(), compressResultImage(), resultImageName()}};
   return description;
 }
 
 template <int D>
 Image<D> DefaultResampler<D>::resample(Context& context, const TransformChain<D>& chain, const Interpolator<D>& moving,
-                                       const ImageGeometry<D>& output) const
+                                       const MaskPointer<D>& validMoving, const ImageGeometry<D>& output) const
 {
   Image<D> result{output, std::vector<float>(output.voxelCount())};
   const auto outside = static_cast<float>(defaultPixelValue_);
@@ -105,6 +118,8 @@ Image<D> DefaultResampler<D>::resample(Context& context, const TransformChain<D>
     float* values = result.voxels.data() + first;
     mapChain<D>(context, chain, points.list(), points.out());
     moving.evaluate(context, points.list(), values, nullptr, inside.data());
+    if (validMoving)
+      leaveInvalid<D>(*validMoving, points, inside.data());
     for (std::size_t i = 0; i < points.count; ++i)
       values[i] = inside[i] ? values[i] : outside;
   });

@@ -11,7 +11,8 @@ public:
   explicit DefaultResampler(const Parameters&);
   static const ComponentDescription& description();
 
-  Image<D> resample(Context&, const TransformChain<D>&, const Interpolator<D>& moving, const ImageGeometry<D>& output) const override;
+  Image<D> resample(Context&, const TransformChain<D>&, const Interpolator<D>& moving, const MaskPointer<D>& validMoving,
+                    const ImageGeometry<D>& output) const override;
 
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }

@@ -24,8 +24,8 @@ public:
 
 private:
   int order_ = 3;
-  std::ptrdiff_t points_ = 0;     // control points
-  int components_ = D;            // those that are displaced
+  std::ptrdiff_t points_ = 0; // control points
+  int components_ = D;        // those that are displaced
   SupportFinder<D> finder_;
 };
 

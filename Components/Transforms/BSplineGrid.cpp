@@ -23,7 +23,8 @@ struct Bounds {
 
 /// Transforms the batch and widens the bounds by it, in coordinates along the image's axes.
 template <int D>
-void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld, PointBatch<D>& batch, Bounds<D>& bounds)
+void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld, PointBatch<D>& batch,
+           Bounds<D>& bounds)
 {
   mapChain<D>(context, initial, batch.list(), batch.out());
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -113,7 +114,7 @@ template <int D>
 BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, int order, bool cyclic)
 {
   BSplineGrid<D> grid{{{}, spacingMm, {}, box.direction}, order, cyclic};
-  Vec<D> fromBoxOriginMm;   // along the box's axes
+  Vec<D> fromBoxOriginMm; // along the box's axes
   double pointCount = 1;
   for (int d = 0; d < D; ++d) {
     const double lengthMm = static_cast<double>(box.size[d]) * box.spacingMm[d];
@@ -123,8 +124,10 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
     if (!(pointCount <= mostControlPoints))
       failSpacing(spacingMm[d], "more than 10^9 control points on this image", "a wider spacing");
     if (wraps && points < order + 1)
-      failSpacing(spacingMm[d], "fewer than " + std::to_string(order + 1) + " control points along the cyclic axis of "
-                                  + std::to_string(lengthMm) + " mm", "a narrower spacing at every level");
+      failSpacing(spacingMm[d],
+                  "fewer than " + std::to_string(order + 1) + " control points along the cyclic axis of " + std::to_string(lengthMm)
+                      + " mm",
+                  "a narrower spacing at every level");
     grid.points.size[d] = static_cast<std::size_t>(points);
     if (wraps)
       grid.points.spacingMm[d] = lengthMm / points;
@@ -140,7 +143,7 @@ namespace {
 /// How the values of new control points along one axis follow from the old coefficients along it.
 struct AxisSampling {
   std::size_t oldSize = 0, newSize = 0;
-  double scale = 1, offset = 0;   // old index = scale * new index + offset
+  double scale = 1, offset = 0; // old index = scale * new index + offset
   bool wraps = false;
 };
 
@@ -207,7 +210,8 @@ constexpr std::size_t cyclicPadding = 32;
 }
 
 template <int D>
-std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to, const std::vector<double>& coefficients)
+std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to,
+                                       const std::vector<double>& coefficients)
 {
   const AffineMap<D> oldFromNew = compose(from.points.indexFromPoint(), to.points.pointFromIndex());
   const std::size_t padding = to.cyclic ? cyclicPadding : 0;
@@ -234,9 +238,9 @@ std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSpline
   return refined;
 }
 
-#define TESSERA_INSTANTIATE(D) \
-  template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*); \
-  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool); \
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*);                                     \
+  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool);                                          \
   template std::vector<double> refineCoefficients(const BSplineGrid<D>&, const BSplineGrid<D>&, const std::vector<double>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -9,9 +9,9 @@ namespace tessera {
 /// Control points of a B-spline displacement field.
 template <int D>
 struct BSplineGrid {
-  ImageGeometry<D> points;   // size, spacing, origin and direction of the control points
-  int order = 3;             // of the spline, 1 to 3
-  bool cyclic = false;       // the last axis wraps, and nothing is displaced along the last component
+  ImageGeometry<D> points; // size, spacing, origin and direction of the control points
+  int order = 3;           // of the spline, 1 to 3
+  bool cyclic = false;     // the last axis wraps, and nothing is displaced along the last component
 
   std::size_t pointCount() const { return points.voxelCount(); }
   std::size_t parameterCount() const { return D * pointCount(); }
@@ -37,8 +37,11 @@ template <int D>
 BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, int order, bool cyclic);
 
 /// Coefficients on `to` of the spline that agrees with (`from`, `coefficients`) in the control points of `to`. Both grids have
-/// the same order and direction. Outside of `from` the spline is mirrored, and zero beyond half a control point.
+/// the same order and direction. Outside of `from` the spline is mirrored, and zero beyond half a control point; a cyclic axis
+/// wraps. (elastix evaluates the old coefficients as a cubic and mirrors a cyclic axis too; the same for cubics that are not
+/// cyclic.)
 template <int D>
-std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to, const std::vector<double>& coefficients);
+std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSplineGrid<D>& to,
+                                       const std::vector<double>& coefficients);
 
 }

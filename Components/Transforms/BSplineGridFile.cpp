@@ -8,22 +8,15 @@ namespace {
 
 constexpr double noDefault = std::numeric_limits<double>::quiet_NaN();
 
-const Parameter<std::int64_t> gridSize
-  = integerParameter("GridSize", 1, 1, Arity::perDimension, "control points", "control points along each axis of the grid");
-const Parameter<std::int64_t> gridIndex
-  = integerParameter("GridIndex", 0, std::numeric_limits<std::int32_t>::min(), Arity::perDimension, "", "index of the first control point");
-const Parameter<double> gridSpacing
-  = realParameter("GridSpacing", noDefault, Arity::perDimension, "mm", "distance of control points along each axis of the grid");
+const Parameter<std::int64_t> gridSize =
+    integerParameter("GridSize", 1, 1, Arity::perDimension, "control points", "control points along each axis of the grid");
+const Parameter<std::int64_t> gridIndex = integerParameter("GridIndex", 0, std::numeric_limits<std::int32_t>::min(),
+                                                           Arity::perDimension, "", "index of the first control point");
+const Parameter<double> gridSpacing =
+    realParameter("GridSpacing", noDefault, Arity::perDimension, "mm", "distance of control points along each axis of the grid");
 const Parameter<double> gridOrigin = realParameter("GridOrigin", noDefault, Arity::perDimension, "mm", "point of the index 0");
-const Parameter<double> gridDirection
-  = realParameter("GridDirection", noDefault, Arity::list, "", "unit vectors of the grid's axes, one after the other; without it the world's");
-const Parameter<std::int64_t> splineOrder = [] {
-  auto parameter = integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
-  parameter.maximum = 3;
-  return parameter;
-}();
-const Parameter<bool> useCyclicTransform
-  = booleanParameter("UseCyclicTransform", false, Arity::single, "the last axis is periodic");
+const Parameter<double> gridDirection = realParameter(
+    "GridDirection", noDefault, Arity::list, "", "unit vectors of the grid's axes, one after the other; without it the world's");
 
 /// Exactly one value an axis, or none if the key may be absent.
 template <int D, class T>
@@ -55,11 +48,27 @@ Matrix<D> readDirection(const Parameters& file)
 
 }
 
+namespace bsplineparameters {
+
+Parameter<std::int64_t> splineOrder()
+{
+  auto parameter = integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
+  parameter.maximum = 3;
+  return parameter;
+}
+
+Parameter<bool> useCyclicTransform()
+{
+  return booleanParameter("UseCyclicTransform", false, Arity::single, "the last axis is periodic (time); nothing moves along it");
+}
+
+}
+
 template <int D>
 std::vector<FileEntry> gridEntries(const BSplineGrid<D>& grid)
 {
   FileEntry size{"GridSize", {}, {}}, index{"GridIndex", {}, {}}, spacing{"GridSpacing", {}, {}}, origin{"GridOrigin", {}, {}},
-    direction{"GridDirection", {}, {}};
+      direction{"GridDirection", {}, {}};
   for (int d = 0; d < D; ++d) {
     size.numbers.push_back(static_cast<double>(grid.points.size[d]));
     index.numbers.push_back(0);
@@ -68,8 +77,13 @@ std::vector<FileEntry> gridEntries(const BSplineGrid<D>& grid)
     for (int row = 0; row < D; ++row)
       direction.numbers.push_back(grid.points.direction[row][d]);
   }
-  return {size, index, spacing, origin, direction, {splineOrder.name, {}, {static_cast<double>(grid.order)}},
-          {useCyclicTransform.name, {grid.cyclic ? "true" : "false"}, {}}};
+  return {size,
+          index,
+          spacing,
+          origin,
+          direction,
+          {bsplineparameters::splineOrder().name, {}, {static_cast<double>(grid.order)}},
+          {bsplineparameters::useCyclicTransform().name, {grid.cyclic ? "true" : "false"}, {}}};
 }
 
 template <int D>
@@ -93,10 +107,11 @@ BSplineGrid<D> readGrid(const Parameters& file)
       firstFromOriginMm[d] = static_cast<double>(index[d]) * spacing[d];
   }
   grid.points.originMm = AffineMap<D>{grid.points.direction, grid.points.originMm}(firstFromOriginMm);
-  grid.order = static_cast<int>(file.get(splineOrder));
-  grid.cyclic = file.get(useCyclicTransform);
+  grid.order = static_cast<int>(file.get(bsplineparameters::splineOrder()));
+  grid.cyclic = file.get(bsplineparameters::useCyclicTransform());
   if (grid.cyclic && size[D - 1] <= grid.order)
-    file.fail(gridSize.name, "too few control points along the cyclic last axis", "Allowed: at least " + std::to_string(grid.order + 1));
+    file.fail(gridSize.name, "too few control points along the cyclic last axis",
+              "Allowed: at least " + std::to_string(grid.order + 1));
   return grid;
 }
 

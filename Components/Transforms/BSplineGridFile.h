@@ -4,6 +4,12 @@
 
 namespace tessera {
 
+/// Parameters that stand in parameter files and in transform parameter files alike.
+namespace bsplineparameters {
+Parameter<std::int64_t> splineOrder();
+Parameter<bool> useCyclicTransform();
+}
+
 /// The lines of a transform parameter file that describe a grid: GridSize, GridIndex, GridSpacing, GridOrigin, GridDirection
 /// (column-major), BSplineTransformSplineOrder, UseCyclicTransform.
 template <int D>

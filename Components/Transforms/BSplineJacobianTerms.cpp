@@ -14,11 +14,12 @@ namespace {
 /// order touch the same memory, and where the samples of each layer (of supports' first control points) begin.
 struct SortedSamples {
   std::vector<std::uint32_t> sample;
-  std::vector<std::size_t> layerBegin;   // layers + 1
+  std::vector<std::size_t> layerBegin; // layers + 1
 };
 
 template <int D, int Order>
-SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder, std::size_t pointCount, const ListSamples<D>& samples)
+SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder, std::size_t pointCount,
+                         const ListSamples<D>& samples)
 {
   constexpr std::uint32_t outside = ~std::uint32_t(0);
   std::vector<std::uint32_t> cellOf(samples.count);
@@ -56,15 +57,16 @@ struct Bands {
   static constexpr int middleTaps = Support<D, Order>::middleTaps, middleWidth = 2 * middleTaps - 1;
   static constexpr std::size_t slotSize = std::size_t(width) * middleWidth;
 
-  bool bothSides;           // a short cyclic axis: layers before and after coincide, so that each pair is stored as it comes
+  bool bothSides; // a short cyclic axis: layers before and after coincide, so that each pair is stored as it comes
   std::ptrdiff_t layers;
   std::size_t slots;
-  std::size_t pointSize;    // values a control point
+  std::size_t pointSize; // values a control point
   std::vector<double> values;
 
   Bands(const SupportFinder<D>& finder, std::size_t pointCount)
       : bothSides(finder.cyclic && finder.layers < width), layers(finder.layers),
-        slots(bothSides ? static_cast<std::size_t>(finder.layers) : taps), pointSize(slots * slotSize), values(pointCount * pointSize)
+        slots(bothSides ? static_cast<std::size_t>(finder.layers) : taps), pointSize(slots * slotSize),
+        values(pointCount * pointSize)
   {
   }
 
@@ -103,7 +105,8 @@ struct Weights {
 
 /// Adds w_k w_l of one sample for the control points k of one layer of its support.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder<D>& finder, const Support<D, Order>& support, int k)
+TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder<D>& finder, const Support<D, Order>& support,
+                                     int k)
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
   const Weights<D, Order> w(support);
@@ -168,10 +171,11 @@ TESSERA_ALWAYS_INLINE void quadraticForms(const Bands<D, Order>& bands, const Su
       Row<taps> slotSum{};
       for (int mk = 0; mk < middleTaps; ++mk) {
         const double* points =
-          bands.values.data() + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize + slot * bands.slotSize;
+            bands.values.data() + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize + slot * bands.slotSize;
         for (int ml = 0; ml < middleTaps; ++ml)
           for (int xk = 0; xk < taps; ++xk)
-            slotSum += loadRow<taps>(points + xk * bands.pointSize + bandRow<D, Order>(xk, mk, ml)) * (scaled[l][ml] * scaled[k][mk][xk]);
+            slotSum +=
+                loadRow<taps>(points + xk * bands.pointSize + bandRow<D, Order>(xk, mk, ml)) * (scaled[l][ml] * scaled[k][mk][xk]);
       }
       sum += slotSum * bands.multiplicity(slot);
     }
@@ -185,9 +189,9 @@ struct ScaleGroup {
 };
 
 template <int D, int Order>
-TESSERA_MULTIVERSION Extremes largestTerms(const Bands<D, Order>& bands, const SupportFinder<D>& finder, const ListSamples<D>& samples,
-                                           const std::vector<ScaleGroup>& groups, const std::uint32_t* first,
-                                           const std::uint32_t* last, double sampleCount)
+TESSERA_MULTIVERSION Extremes largestTerms(const Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                           const ListSamples<D>& samples, const std::vector<ScaleGroup>& groups,
+                                           const std::uint32_t* first, const std::uint32_t* last, double sampleCount)
 {
   Extremes largest;
   for (; first != last; ++first) {
@@ -231,7 +235,7 @@ LayerSums sumLayer(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, con
       for (std::size_t slot = 0; slot < bands.slots; ++slot) {
         std::ptrdiff_t layerOfL = layer + static_cast<std::ptrdiff_t>(slot);
         if (layerOfL >= bands.layers)
-          layerOfL -= bands.layers;   // not cyclic: M is zero there
+          layerOfL -= bands.layers; // not cyclic: M is zero there
         double slotSquares = 0;
         for (std::ptrdiff_t dm = -(B::middleTaps - 1); dm < B::middleTaps; ++dm) {
           if (m + dm < 0 || m + dm >= sizeM)
@@ -267,7 +271,8 @@ std::vector<ScaleGroup> groupScales(const BSplineGrid<D>& grid, std::span<const 
 }
 
 template <int D, int Order>
-JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const ListSamples<D>& samples, std::span<const double> scales)
+JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const ListSamples<D>& samples,
+                      std::span<const double> scales)
 {
   const SupportFinder<D> finder(grid);
   const auto layers = static_cast<std::size_t>(finder.layers);
@@ -276,9 +281,8 @@ JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const 
   const std::vector<ScaleGroup> groups = groupScales(grid, scales);
 
   Bands<D, Order> bands(finder, grid.pointCount());
-  forEachChunk(context, layers, [&](std::size_t layer) {
-    fillLayer<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(layer));
-  });
+  forEachChunk(context, layers,
+               [&](std::size_t layer) { fillLayer<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(layer)); });
 
   JacobianTerms terms;
   for (const ScaleGroup& group : groups) {

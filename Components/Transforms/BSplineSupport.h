@@ -57,9 +57,9 @@ TESSERA_ALWAYS_INLINE double sumOfRow(Row<Taps> row)
 template <int D>
 struct SupportFinder {
   AffineMap<D> indexFromPoint;
-  Vec<D> startLimit{};                       // starts lie in [0, startLimit); infinite along a cyclic axis
-  std::array<std::ptrdiff_t, D> stride{};    // of control points
-  std::ptrdiff_t layers = 0;                 // control points along the last axis
+  Vec<D> startLimit{};                    // starts lie in [0, startLimit); infinite along a cyclic axis
+  std::array<std::ptrdiff_t, D> stride{}; // of control points
+  std::ptrdiff_t layers = 0;              // control points along the last axis
   bool cyclic = false;
 
   SupportFinder() = default;
@@ -83,9 +83,9 @@ struct Support {
   static constexpr int middleTaps = D == 3 ? taps : 1;
 
   std::array<std::ptrdiff_t, D> start;
-  std::array<double, D> distance;            // in control points, as bsplineWeights takes it
-  std::ptrdiff_t rowOffset = 0;              // of the first row within a layer
-  std::array<std::ptrdiff_t, taps> layer;    // along the last axis, wrapped if the grid is cyclic
+  std::array<double, D> distance;         // in control points, as bsplineWeights takes it
+  std::ptrdiff_t rowOffset = 0;           // of the first row within a layer
+  std::array<std::ptrdiff_t, taps> layer; // along the last axis, wrapped if the grid is cyclic
 
   /// Offset of the row (middle, last) in an array over the control points.
   TESSERA_ALWAYS_INLINE std::ptrdiff_t row(const SupportFinder<D>& finder, int middle, int last) const
@@ -111,7 +111,7 @@ TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const Lis
   if (finder.cyclic) {
     const auto period = static_cast<double>(finder.layers);
     x[D - 1] -= period * std::floor(x[D - 1] / period);
-    x[D - 1] = x[D - 1] >= period ? 0 : x[D - 1];   // rounding of a tiny negative
+    x[D - 1] = x[D - 1] >= period ? 0 : x[D - 1]; // rounding of a tiny negative
   }
   bool inside = true;
   for (int d = 0; d < D; ++d)

@@ -12,23 +12,16 @@
 namespace tessera {
 namespace {
 
-const Parameter<double> finalGridSpacingInPhysicalUnits
-  = realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm", "distance of control points at the last level");
-const Parameter<double> finalGridSpacingInVoxels
-  = realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
+const Parameter<double> finalGridSpacingInPhysicalUnits =
+    realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm", "distance of control points at the last level");
+const Parameter<double> finalGridSpacingInVoxels =
+    realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
                   "the same in voxels of the fixed image; only one of the two may be given");
-const Parameter<double> gridSpacingSchedule
-  = realParameter("GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
+const Parameter<double> gridSpacingSchedule =
+    realParameter("GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
                   "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)");
-const Parameter<std::int64_t> splineOrder = [] {
-  auto parameter = integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
-  parameter.maximum = 3;
-  return parameter;
-}();
-const Parameter<bool> useCyclicTransform
-  = booleanParameter("UseCyclicTransform", false, Arity::single, "the last axis is periodic (time); nothing moves along it");
-const Parameter<std::int64_t> passiveEdgeWidth
-  = integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
+const Parameter<std::int64_t> passiveEdgeWidth =
+    integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
                      "the outermost control points that are held by an optimizer scale of 10000");
 
 constexpr double passiveScale = 1e4;
@@ -45,22 +38,29 @@ PointBatch<D>& latticeStorage()
 template <int D>
 const ComponentDescription& BSplineTransform<D>::description()
 {
-  static const ComponentDescription description{
-    "Transform", "BSplineTransform", {"RecursiveBSplineTransform"}, "x + sum_k c_k beta(x - x_k) on a grid of control points",
-    {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels, gridSpacingSchedule, splineOrder, useCyclicTransform, passiveEdgeWidth}};
+  static const ComponentDescription description{"Transform",
+                                                "BSplineTransform",
+                                                {"RecursiveBSplineTransform"},
+                                                "x + sum_k c_k beta(x - x_k) on a grid of control points",
+                                                {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels, gridSpacingSchedule,
+                                                 bsplineparameters::splineOrder(), bsplineparameters::useCyclicTransform(),
+                                                 passiveEdgeWidth}};
   return description;
 }
 
 template <int D>
 BSplineTransform<D>::BSplineTransform(const Parameters& parameters)
-    : parameters_(parameters), order_(static_cast<int>(parameters.get(splineOrder))), cyclic_(parameters.get(useCyclicTransform))
+    : parameters_(parameters), order_(static_cast<int>(parameters.get(bsplineparameters::splineOrder()))),
+      cyclic_(parameters.get(bsplineparameters::useCyclicTransform()))
 {
   const std::size_t given = parameters.all(gridSpacingSchedule).size(), levels = parameters.levelCount();
   if (given != 0 && given != levels && given != levels * D)
     parameters.fail(gridSpacingSchedule.name, std::to_string(given) + " values for " + std::to_string(levels) + " levels",
-                    "Allowed: " + std::to_string(levels) + " (one a level) or " + std::to_string(levels * D) + " (one a level and axis)");
+                    "Allowed: " + std::to_string(levels) + " (one a level) or " + std::to_string(levels * D)
+                        + " (one a level and axis)");
   if (parameters.has(finalGridSpacingInVoxels.name) && parameters.has(finalGridSpacingInPhysicalUnits.name))
-    parameters.fail(finalGridSpacingInVoxels.name, finalGridSpacingInPhysicalUnits.name + " is given too", "Allowed: one of the two");
+    parameters.fail(finalGridSpacingInVoxels.name, finalGridSpacingInPhysicalUnits.name + " is given too",
+                    "Allowed: one of the two");
 }
 
 template <int D>
@@ -138,8 +138,9 @@ std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&,
   const Size<D>& size = grid_.points.size;
   for (int d = 0; d < D; ++d)
     if (2 * width >= size[d])
-      parameters_.fail(passiveEdgeWidth.name, "a grid of " + std::to_string(size[d]) + " control points along axis " + std::to_string(d)
-                                                + " at level " + std::to_string(level_) + " has none left between the edges",
+      parameters_.fail(passiveEdgeWidth.name,
+                       "a grid of " + std::to_string(size[d]) + " control points along axis " + std::to_string(d) + " at level "
+                           + std::to_string(level_) + " has none left between the edges",
                        "Allowed: less than half of the control points");
   const std::size_t points = grid_.pointCount();
   for (std::size_t k = 0; k < points && width > 0; ++k) {
@@ -153,7 +154,8 @@ std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&,
 }
 
 template <int D>
-void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters, const PointsOut<D>& out) const
+void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
+                              const PointsOut<D>& out) const
 {
   field_.displace(asList(samples, latticeStorage<D>()), parameters.data(), true, out);
 }
@@ -180,8 +182,8 @@ JacobianTerms BSplineTransform<D>::jacobianTerms(Context& context, const ListSam
 }
 
 template <int D>
-void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters, double* jacobian,
-                                             double* hessian) const
+void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
+                                             double* jacobian, double* hessian) const
 {
   field_.derivatives(asList(samples, latticeStorage<D>()), parameters.data(), jacobian, hessian);
 }
@@ -206,9 +208,9 @@ std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile
   const BSplineGrid<D> grid = readGrid<D>(transformFile);
   std::string sizes = "a grid of";
   for (int d = 0; d < D; ++d)
-    sizes += (d ? " x " : " ") + std::to_string(grid.points.size[d]);
-  std::vector<double> parameters
-    = readTransformParameters(transformFile, grid.parameterCount(), sizes + " control points and " + std::to_string(D) + " components");
+    sizes.append(d ? " x " : " ").append(std::to_string(grid.points.size[d]));
+  std::vector<double> parameters = readTransformParameters(transformFile, grid.parameterCount(),
+                                                           sizes + " control points and " + std::to_string(D) + " components");
   order_ = grid.order;
   cyclic_ = grid.cyclic;
   setGrid(grid);
@@ -224,7 +226,7 @@ ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameter
   const std::string dimension = std::to_string(D);
   ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension, {}, {parameters.begin(), parameters.end()}};
   if (order_ != 3)
-    itk.className += "_" + std::to_string(order_);
+    itk.className.append("_").append(std::to_string(order_));
   for (const std::size_t size : grid_.points.size)
     itk.fixedParameters.push_back(static_cast<double>(size));
   itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.originMm.begin(), grid_.points.originMm.end());

@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-const Parameter<std::string> deformationFieldFileName
-  = textParameter("DeformationFieldFileName", "", Arity::single, "image of displacements in mm");
+const Parameter<std::string> deformationFieldFileName =
+    textParameter("DeformationFieldFileName", "", Arity::single, "image of displacements in mm");
 const Parameter<std::int64_t> deformationFieldInterpolationOrder = [] {
   auto parameter = integerParameter("DeformationFieldInterpolationOrder", 0, 0, Arity::single, "", "0 nearest voxel, 1 linear");
   parameter.maximum = 1;
@@ -29,8 +29,8 @@ PointBatch<D>& latticeStorage()
 /// The 2^D voxels around a point and where it lies between them.
 template <int D>
 struct Cell {
-  std::size_t offset[2][D];   // of the lower and upper voxel along each axis, times components
-  double fraction[D];         // between them
+  std::size_t offset[2][D]; // of the lower and upper voxel along each axis, times components
+  double fraction[D];       // between them
 };
 
 /// False outside of the image, which ends half a voxel beyond its voxels' centres.
@@ -76,8 +76,9 @@ TESSERA_ALWAYS_INLINE double sideWeight(const Cell<D>& cell, int corner, int axi
 
 [[noreturn]] void failNoParameters()
 {
-  throw Error(ExitCode::usage, "DeformationFieldTransform: asked for derivatives by its parameters: it has none. Allowed: to use it "
-                               "as an initial transform, or in a transform parameter file.");
+  throw Error(ExitCode::usage,
+              "DeformationFieldTransform: asked for derivatives by its parameters: it has none. Allowed: to use it "
+              "as an initial transform, or in a transform parameter file.");
 }
 
 }
@@ -103,7 +104,7 @@ void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std:
     if (findCell(field_, indexFromPoint_, list, i, cell)) {
       if (order_ == 0)
         for (double& fraction : cell.fraction)
-          fraction = fraction < 0.5 ? 0 : 1;   // ITK rounds half up
+          fraction = fraction < 0.5 ? 0 : 1; // ITK rounds half up
       forEachCorner(field_, cell, [&](const float* displacement, int corner) {
         double weight = 1;
         for (int d = 0; d < D; ++d)
@@ -118,23 +119,24 @@ void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std:
 }
 
 template <int D>
-void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>, double* jacobian,
-                                                      double* hessian) const
+void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
+                                                      double* jacobian, double* hessian) const
 {
   constexpr int pairs = symmetricCount(D);
   if (order_ == 0)
-    throw Error(ExitCode::usage, "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between voxels, its "
-                                 "spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
+    throw Error(ExitCode::usage,
+                "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between voxels, its "
+                "spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
   const Matrix<D>& axes = indexFromPoint_.matrix;
   for (std::size_t i = 0; i < list.count; ++i) {
     Cell<D> cell;
-    double g[D][D] = {}, h[D][D][D] = {};   // by index
+    double g[D][D] = {}, h[D][D][D] = {}; // by index
     if (findCell(field_, indexFromPoint_, list, i, cell))
       forEachCorner(field_, cell, [&](const float* displacement, int corner) {
         for (int a = 0; a < D; ++a)
           for (int b = a; b < D; ++b) {
-            double weight = 1;   // differentiated along a, and along b if that is another axis
+            double weight = 1; // differentiated along a, and along b if that is another axis
             for (int d = 0; d < D; ++d)
               weight *= d == a || d == b ? (corner >> d & 1 ? 1 : -1) : sideWeight(cell, corner, d);
             for (int k = 0; k < D; ++k)
@@ -171,8 +173,8 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Parameters& file
   field_ = readVectorImage<D>(path);
   if (field_.components != D)
     throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path + " has "
-                                             + std::to_string(field_.components) + " components. Allowed: " + std::to_string(D)
-                                             + ", a displacement in mm along each axis.");
+                                               + std::to_string(field_.components) + " components. Allowed: " + std::to_string(D)
+                                               + ", a displacement in mm along each axis.");
   indexFromPoint_ = field_.geometry.indexFromPoint();
   return {};
 }
@@ -188,10 +190,12 @@ template <int D>
 ItkTransform DeformationFieldTransform<D>::itkTransform(std::span<const double>) const
 {
   if (order_ == 0)
-    throw Error(ExitCode::unwritableOutput, "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): ITK's displacement field "
-                                            "transform is linear. Allowed: (DeformationFieldInterpolationOrder 1).");
+    throw Error(ExitCode::unwritableOutput,
+                "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): ITK's displacement field "
+                "transform is linear. Allowed: (DeformationFieldInterpolationOrder 1).");
   const std::string dimension = std::to_string(D);
-  ItkTransform itk{"DisplacementFieldTransform_double_" + dimension + "_" + dimension, {}, {field_.voxels.begin(), field_.voxels.end()}};
+  ItkTransform itk{
+      "DisplacementFieldTransform_double_" + dimension + "_" + dimension, {}, {field_.voxels.begin(), field_.voxels.end()}};
   const ImageGeometry<D>& geometry = field_.geometry;
   for (const std::size_t size : geometry.size)
     itk.fixedParameters.push_back(static_cast<double>(size));

@@ -39,7 +39,7 @@ public:
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:
-  std::string fileName_;   // as the transform file gives it
+  std::string fileName_; // as the transform file gives it
   int order_ = 0;
   VectorImage<D> field_;
   AffineMap<D> indexFromPoint_;

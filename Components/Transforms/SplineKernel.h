@@ -9,7 +9,8 @@ namespace tessera {
 
 enum class SplineKernel { thinPlate, thinPlateR2LogR, volume, elasticBody, elasticBodyReciprocal };
 
-/// G(x) = f(r) I + g(r) x x^T and what its derivatives need: f1 = f'/r, f2 = f1'/r, the same for g. Zero where they are singular (r = 0).
+/// G(x) = f(r) I + g(r) x x^T and what its derivatives need: f1 = f'/r, f2 = f1'/r, the same for g. Zero where they are singular (r
+/// = 0).
 struct RadialTerms {
   double f = 0, f1 = 0, f2 = 0, g = 0, g1 = 0, g2 = 0;
 };
@@ -55,11 +56,16 @@ void withKernel(SplineKernel kernel, Body&& body)
     body(std::integral_constant<SplineKernel, thinPlateR2LogR>{});
   } else {
     switch (kernel) {
-    case thinPlate: return body(std::integral_constant<SplineKernel, thinPlate>{});
-    case thinPlateR2LogR: return body(std::integral_constant<SplineKernel, thinPlateR2LogR>{});
-    case volume: return body(std::integral_constant<SplineKernel, volume>{});
-    case elasticBody: return body(std::integral_constant<SplineKernel, elasticBody>{});
-    case elasticBodyReciprocal: return body(std::integral_constant<SplineKernel, elasticBodyReciprocal>{});
+    case thinPlate:
+      return body(std::integral_constant<SplineKernel, thinPlate>{});
+    case thinPlateR2LogR:
+      return body(std::integral_constant<SplineKernel, thinPlateR2LogR>{});
+    case volume:
+      return body(std::integral_constant<SplineKernel, volume>{});
+    case elasticBody:
+      return body(std::integral_constant<SplineKernel, elasticBody>{});
+    case elasticBodyReciprocal:
+      return body(std::integral_constant<SplineKernel, elasticBodyReciprocal>{});
     }
   }
 }

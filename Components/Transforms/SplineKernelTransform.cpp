@@ -12,16 +12,15 @@ namespace tessera {
 namespace {
 
 const std::vector<std::string> kernelNames{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline", "ElasticBodySpline",
-                                           "ElasticBodyReciprocalSpline"};   // in the order of SplineKernel
+                                           "ElasticBodyReciprocalSpline"}; // in the order of SplineKernel
 
-const Parameter<std::string> splineKernelType
-  = textParameter("SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
-const Parameter<double> splinePoissonRatio
-  = realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "of the elastic kernels");
-const Parameter<double> splineRelaxationFactor
-  = realParameter("SplineRelaxationFactor", 0, Arity::single, "", "0 interpolates the landmarks, more approximates them");
-const Parameter<double> fixedImageLandmarks
-  = realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm", "fixed landmarks, point by point");
+const Parameter<std::string> splineKernelType =
+    textParameter("SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
+const Parameter<double> splinePoissonRatio = realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "of the elastic kernels");
+const Parameter<double> splineRelaxationFactor =
+    realParameter("SplineRelaxationFactor", 0, Arity::single, "", "0 interpolates the landmarks, more approximates them");
+const Parameter<double> fixedImageLandmarks = realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(),
+                                                            Arity::list, "mm", "fixed landmarks, point by point");
 
 [[noreturn]] void failNotOptimized()
 {
@@ -33,11 +32,11 @@ template <int D>
 struct SplineView {
   const std::vector<Vec<D>>& landmarks;
   const std::vector<Vec<D>>& weights;
-  AffineMap<D> affine;   // x + A x + b
+  AffineMap<D> affine; // x + A x + b
   double alpha;
 };
 
-constexpr std::size_t blockSize = 64;   // samples for which a landmark's addend is computed side by side
+constexpr std::size_t blockSize = 64; // samples for which a landmark's addend is computed side by side
 
 template <int D, SplineKernel Kernel>
 TESSERA_MULTIVERSION void mapBlock(const SplineView<D>& spline, const ListSamples<D>& samples, std::size_t first, std::size_t count,
@@ -90,7 +89,9 @@ TESSERA_ALWAYS_INLINE void addDerivatives(const Vec<D>& x, const Vec<D>& w, doub
     for (int i = 0; i < D; ++i)
       for (int j = i; j < D; ++j, ++at)
         h[at] += (t.f2 * x[i] * x[j] + t.f1 * delta(i, j)) * w[k] + t.g2 * x[i] * x[j] * x[k] * s
-                 + t.g1 * (delta(i, j) * x[k] * s + delta(i, k) * x[j] * s + delta(j, k) * x[i] * s + x[j] * x[k] * w[i] + x[i] * x[k] * w[j])
+                 + t.g1
+                       * (delta(i, j) * x[k] * s + delta(i, k) * x[j] * s + delta(j, k) * x[i] * s + x[j] * x[k] * w[i]
+                          + x[i] * x[k] * w[j])
                  + t.g * (delta(j, k) * w[i] + delta(i, k) * w[j]);
 }
 
@@ -181,7 +182,7 @@ bool SplineKernelTransform<D>::solve(const std::vector<double>& moving)
 {
   const std::size_t n = fixedLandmarksMm_.size();
   const Normalization<D> normalization(fixedLandmarksMm_);
-  std::vector<double> right((n + D + 1) * D, 0.0);   // the same order for D sides of one component and one side of D
+  std::vector<double> right((n + D + 1) * D, 0.0); // the same order for D sides of one component and one side of D
   for (std::size_t i = 0; i < n; ++i)
     for (int d = 0; d < D; ++d)
       right[i * D + d] = moving[i * D + d] - fixedLandmarksMm_[i][d];
@@ -189,9 +190,9 @@ bool SplineKernelTransform<D>::solve(const std::vector<double>& moving)
   bool solved = false;
   withKernel<D>(kernel_, [&](auto kernel) {
     const std::size_t sides = hasOuterProduct(kernel()) ? 1 : D;
-    solved = solveLinear(splineSystem<D, kernel()>(fixedLandmarksMm_, normalization, elasticAlpha(kernel_, poissonRatio_), relaxation_,
-                                                   largest),
-                         right.size() / sides, right, sides);
+    solved = solveLinear(
+        splineSystem<D, kernel()>(fixedLandmarksMm_, normalization, elasticAlpha(kernel_, poissonRatio_), relaxation_, largest),
+        right.size() / sides, right, sides);
   });
   if (!solved)
     return false;
@@ -272,16 +273,19 @@ std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
 
   const std::vector<double> landmarks = file.all(fixedImageLandmarks);
   if (landmarks.empty() || landmarks.size() % D != 0)
-    file.fail(fixedImageLandmarks.name, std::to_string(landmarks.size()) + " values", "Allowed: " + std::to_string(D) + " values a point");
+    file.fail(fixedImageLandmarks.name, std::to_string(landmarks.size()) + " values",
+              "Allowed: " + std::to_string(D) + " values a point");
   fixedLandmarksMm_.assign(landmarks.size() / D, {});
   for (std::size_t i = 0; i < landmarks.size(); ++i)
     fixedLandmarksMm_[i / D][i % D] = landmarks[i];
 
-  std::vector<double> moving = readTransformParameters(file, landmarks.size(), std::to_string(fixedLandmarksMm_.size())
-                                                                                 + " fixed landmarks of " + std::to_string(D) + " components");
+  std::vector<double> moving = readTransformParameters(file, landmarks.size(),
+                                                       std::to_string(fixedLandmarksMm_.size()) + " fixed landmarks of "
+                                                           + std::to_string(D) + " components");
   if (!solve(moving))
     file.fail(fixedImageLandmarks.name, "they determine no spline",
-              "Allowed: at least " + std::to_string(D + 1) + " different points that are not all on one " + (D == 2 ? "line" : "plane"));
+              "Allowed: at least " + std::to_string(D + 1) + " different points that are not all on one "
+                  + (D == 2 ? "line" : "plane"));
   return moving;
 }
 
@@ -300,8 +304,9 @@ std::vector<FileEntry> SplineKernelTransform<D>::fileEntries() const
 template <int D>
 ItkTransform SplineKernelTransform<D>::itkTransform(std::span<const double>) const
 {
-  throw Error(ExitCode::unwritableOutput, "SplineKernelTransform: ITK's transform files: it is not written to them. Allowed: a text "
-                                          "file of parameters.");
+  throw Error(ExitCode::unwritableOutput,
+              "SplineKernelTransform: ITK's transform files: it is not written to them. Allowed: a text "
+              "file of parameters.");
 }
 
 template <int D>

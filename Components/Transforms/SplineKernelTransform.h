@@ -50,8 +50,8 @@ private:
 
   SplineKernel kernel_ = SplineKernel::thinPlate;
   double poissonRatio_ = 0.3, relaxation_ = 0;
-  std::vector<Vec<D>> fixedLandmarksMm_, weights_;   // p_i, w_i
-  AffineMap<D> affine_;                              // x + A x + b
+  std::vector<Vec<D>> fixedLandmarksMm_, weights_; // p_i, w_i
+  AffineMap<D> affine_;                            // x + A x + b
 };
 
 }

@@ -9,9 +9,10 @@
 namespace tessera {
 namespace {
 
-const Parameter<double> transformParameters = realParameter("TransformParameters", std::numeric_limits<double>::quiet_NaN(), Arity::list,
-                                                            "", "the transform's parameters");
-const Parameter<std::string> binaryFileName = textParameter("TransformParameters", "", Arity::single, "file of little-endian doubles");
+const Parameter<double> transformParameters =
+    realParameter("TransformParameters", std::numeric_limits<double>::quiet_NaN(), Arity::list, "", "the transform's parameters");
+const Parameter<std::string> binaryFileName =
+    textParameter("TransformParameters", "", Arity::single, "file of little-endian doubles");
 const Parameter<bool> usesBinaryFormat = booleanParameter("UseBinaryFormatForTransformationParameters", false, Arity::single,
                                                           "TransformParameters names a file of little-endian doubles");
 
@@ -21,8 +22,8 @@ std::vector<double> readDoubles(const std::string& path, std::size_t expected, c
   const auto bytes = file ? static_cast<std::size_t>(file.tellg()) : 0;
   if (!file || bytes != expected * sizeof(double))
     throw Error(ExitCode::unreadableInput, where + ": " + path + " has " + std::to_string(bytes) + " bytes, not 8 times "
-                                             + std::to_string(expected) + " parameters (" + because
-                                             + "). Allowed: a file of that many little-endian doubles.");
+                                               + std::to_string(expected) + " parameters (" + because
+                                               + "). Allowed: a file of that many little-endian doubles.");
   std::vector<double> values(expected);
   file.seekg(0);
   file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(bytes));
@@ -54,7 +55,7 @@ std::string pathBesideTransformFile(const Parameters& transformFile, const std::
   if (fs::exists(beside, ignored))
     return beside.string();
   throw Error(ExitCode::unreadableInput, transformFile.where(key) + ": there is neither " + path + " nor " + beside.string()
-                                           + ". Allowed: a path from the working folder or from the transform file's folder.");
+                                             + ". Allowed: a path from the working folder or from the transform file's folder.");
 }
 
 }

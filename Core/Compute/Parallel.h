@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/WorkerPool.h"
 
 #include <atomic>
 #include <cstddef>
@@ -14,27 +15,25 @@ namespace tessera {
 template <class Body>
 void forEachChunk(const Context& context, std::size_t chunkCount, Body&& body)
 {
-  if (context.threads <= 1 || chunkCount <= 1) {
-    for (std::size_t chunk = 0; chunk < chunkCount; ++chunk)
-      body(chunk);
-    return;
-  }
-  std::exception_ptr failure;
-  std::atomic<bool> failed{false};
-#pragma omp parallel for schedule(dynamic, 1) num_threads(context.threads)
-  for (std::ptrdiff_t chunk = 0; chunk < static_cast<std::ptrdiff_t>(chunkCount); ++chunk) {
-    if (failed)
-      continue;
+  struct Guarded {
+    Body& body;
+    std::atomic<bool> failed{false};
+    std::exception_ptr failure;
+  } guarded{body, {}, {}};
+  const auto call = [](void* argument, std::size_t chunk) {
+    Guarded& guarded = *static_cast<Guarded*>(argument);
+    if (guarded.failed.load(std::memory_order_relaxed))
+      return;
     try {
-      body(static_cast<std::size_t>(chunk));
+      guarded.body(chunk);
     } catch (...) {
-#pragma omp critical(tesseraForEachChunkFailure)
-      if (!failed.exchange(true))
-        failure = std::current_exception();
+      if (!guarded.failed.exchange(true))
+        guarded.failure = std::current_exception();
     }
-  }
-  if (failure)
-    std::rethrow_exception(failure);
+  };
+  runOnWorkers(chunkCount, context.threads, call, &guarded);
+  if (guarded.failure)
+    std::rethrow_exception(guarded.failure);
 }
 
 /// Calls body(first, last) over [0, count) in ranges of `rangeSize` (the last one shorter).

@@ -9,8 +9,8 @@ namespace tessera {
 
 struct TermValue {
   double value = 0;
-  std::size_t valid = 0;   // samples that counted
-  std::size_t asked = 0;   // samples offered inside the fixed mask
+  std::size_t valid = 0; // samples that counted
+  std::size_t asked = 0; // samples offered inside the fixed mask
 };
 
 template <int D>
@@ -23,10 +23,10 @@ template <int D>
 struct TermLevel {
   std::size_t level = 0;
   ImagePointer<D> fixed, moving;
-  MaskPointer<D> fixedMask, movingMask;             // null: none; already eroded
-  const Interpolator<D>* interpolator = nullptr;    // of `moving`
-  const TransformChain<D>* chain = nullptr;         // its last parameters are those of the stage; the argument of evaluate wins
-  const PointPairs<D>* points = nullptr;            // -fp, -mp; null: none
+  MaskPointer<D> fixedMask, movingMask;          // null: none; already eroded
+  const Interpolator<D>* interpolator = nullptr; // of `moving`
+  const TransformChain<D>* chain = nullptr;      // its last parameters are those of the stage; the argument of evaluate wins
+  const PointPairs<D>* points = nullptr;         // -fp, -mp; null: none
 };
 
 /// One term of the cost: an image metric, or a penalty on the transform. In files it is a (Metric "...").
@@ -41,7 +41,8 @@ public:
 
   /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten).
   /// Throws Error(registrationFailed) if too few samples are valid.
-  virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient) = 0;
+  virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters,
+                             std::span<double> gradient) = 0;
 };
 
 }

@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostPositionsKept = std::size_t(1) << 18;   // 44 bytes each; more are gathered again for the gradient
+constexpr std::size_t mostPositionsKept = std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
 
 const Parameter<double>& movingImageDerivativeScales()
 {
@@ -67,13 +67,14 @@ struct ImageTerm<D>::Work {
   const SampleSet<D>& samples;
   const TransformChain<D>& chain;
   StripePlan plan;
-  bool keeps;   // pass 1 gathers gradients too, and pass 2 reads what it kept
+  bool keeps; // pass 1 gathers gradients too, and pass 2 reads what it kept
 };
 
 template <int D>
 ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> metric)
     : parameters_(parameters), metric_(std::move(metric)), validSampleRule_(parameters)
-{}
+{
+}
 
 template <int D>
 void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
@@ -92,8 +93,8 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
   const bool wantsGradient = !gradient.empty();
   if (wantsGradient && !level_.interpolator->hasGradient())
     throw Error(ExitCode::usage, parameters_.where("Interpolator")
-                                   + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
-                                     "Allowed: BSplineInterpolationOrder 1 to 5.");
+                                     + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
+                                       "Allowed: BSplineInterpolationOrder 1 to 5.");
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
                   wantsGradient && positions <= mostPositionsKept};
@@ -128,10 +129,8 @@ SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)
   const std::size_t begin = work.plan.first(stripe), end = work.plan.last(stripe);
   SampleCount total;
   for (std::size_t first = begin; first < end; first += batchCapacity) {
-    const ValidSamples<D> out
-      = work.keeps ? kept_.at(begin + total.valid, true) : batchOfThisThread<D>().at(0, false);
-    const SampleCount count
-      = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, out);
+    const ValidSamples<D> out = work.keeps ? kept_.at(begin + total.valid, true) : batchOfThisThread<D>().at(0, false);
+    const SampleCount count = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, out);
     metric_->accumulate(stripe, out.fixed, out.moving, count.valid);
     total.asked += count.asked;
     total.valid += count.valid;
@@ -153,8 +152,7 @@ void ImageTerm<D>::pullBackStripe(const Work& work, std::size_t stripe)
   }
   for (std::size_t first = begin; first < end; first += batchCapacity) {
     const ValidSamples<D> batch = batchOfThisThread<D>().at(0, true);
-    const SampleCount count
-      = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, batch);
+    const SampleCount count = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, batch);
     pullBackBatch(batch, count.valid, work.chain, gradient);
   }
 }

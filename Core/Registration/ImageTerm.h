@@ -39,8 +39,8 @@ private:
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;
-  std::vector<SampleCount> counts_;   // one a stripe
-  ValidSampleArrays<D> kept_;         // of all stripes, each from its first position on
+  std::vector<SampleCount> counts_; // one a stripe
+  ValidSampleArrays<D> kept_;       // of all stripes, each from its first position on
   StripedGradient stripedGradient_;
 };
 

@@ -17,7 +17,7 @@ struct Extremes {
 
   void take(float value)
   {
-    lowest = value < lowest ? value : lowest;   // false for NaN
+    lowest = value < lowest ? value : lowest; // false for NaN
     highest = value > highest ? value : highest;
   }
   void merge(const Extremes& other)
@@ -89,7 +89,7 @@ IntensityRange intensityRange(const Context& context, const Image<D>& image, con
     all.merge(chunk);
   if (all.lowest > all.highest)
     throw Error(ExitCode::unreadableInput, name + ": no voxel with a value" + (mask ? " lies inside its mask" : "")
-                                             + ". Allowed: an image with values and a mask that overlaps it.");
+                                               + ". Allowed: an image with values and a mask that overlaps it.");
   return {all.lowest, all.highest};
 }
 

@@ -18,16 +18,25 @@ struct LevelFacts {
 /// A metric as mathematics: what one pair of intensities adds, and the slope that comes back.
 /// It never sees an image, a transform or a coordinate.
 template <class F>
-concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> &&
-  requires(const F f, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table, float fixed,
-           float moving, std::size_t valid) {
-    { f.zeroSums() } -> std::same_as<typename F::Sums>;
-    f.accumulate(sums, fixed, moving);          // pass 1
-    sums.add(others);                           // merges, always in the same order
-    { f.finish(sums, valid) } -> std::same_as<typename F::Table>;
-    { f.value(table) } -> std::same_as<double>;
-    { f.slope(table, fixed, moving) } -> std::same_as<float>;   // pass 2: d value / d moving intensity
-  };
+concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
+    const F f, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table, float fixed, float moving,
+    std::size_t valid)
+{
+  {
+    f.zeroSums()
+    } -> std::same_as<typename F::Sums>;
+  f.accumulate(sums, fixed, moving); // pass 1
+  sums.add(others);                  // merges, always in the same order
+  {
+    f.finish(sums, valid)
+    } -> std::same_as<typename F::Table>;
+  {
+    f.value(table)
+    } -> std::same_as<double>;
+  {
+    f.slope(table, fixed, moving)
+    } -> std::same_as<float>; // pass 2: d value / d moving intensity
+};
 
 /// A formula over arrays: what the CPU's batch driver calls, once a batch.
 class Metric {
@@ -95,7 +104,7 @@ public:
 private:
   Parameters parameters_;
   std::optional<F> formula_;
-  std::vector<typename F::Sums> sums_;   // one a stripe; more may be left from earlier evaluations
+  std::vector<typename F::Sums> sums_; // one a stripe; more may be left from earlier evaluations
   std::size_t stripes_ = 0;
   std::optional<typename F::Table> table_;
 };

@@ -10,8 +10,8 @@ namespace tessera {
 
 /// How result images are named and written.
 struct ResultImageSettings {
-  std::string name = "result";        // stem of the file
-  std::string format = "mhd";         // its ending
+  std::string name = "result"; // stem of the file
+  std::string format = "mhd";  // its ending
   std::string pixelType = "short";
   bool compress = false;
 };
@@ -24,7 +24,9 @@ public:
   virtual ~Resampler() = default;
 
   /// The value at T(x) for every voxel x of `output`; `moving` was prepared for the moving image. In float, not yet rounded.
-  virtual Image<D> resample(Context&, const TransformChain<D>&, const Interpolator<D>& moving, const ImageGeometry<D>& output) const = 0;
+  /// Where T(x) falls on a voxel outside `validMoving` it is outside the moving image; null: all voxels are valid.
+  virtual Image<D> resample(Context&, const TransformChain<D>&, const Interpolator<D>& moving, const MaskPointer<D>& validMoving,
+                            const ImageGeometry<D>& output) const = 0;
 
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;

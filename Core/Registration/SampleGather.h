@@ -9,10 +9,10 @@ namespace tessera {
 /// Arrays that receive the samples of a batch that count; gradients are null if not asked for.
 template <int D>
 struct ValidSamples {
-  PointsOut<D> pointMm{};   // where the chain's last transform is asked: T0(x) if composed, else x
+  PointsOut<D> pointMm{}; // where the chain's last transform is asked: T0(x) if composed, else x
   float* fixed = nullptr;
   float* moving = nullptr;
-  std::array<float*, D> gradientPerMm{};   // of the moving image, at T(x)
+  std::array<float*, D> gradientPerMm{}; // of the moving image, at T(x)
 };
 
 /// Storage for ValidSamples.

@@ -38,7 +38,7 @@ public:
 private:
   std::span<double> gradient_;
   std::size_t stripes_ = 1;
-  std::vector<double> others_;   // stripes 1, 2, ..
+  std::vector<double> others_; // stripes 1, 2, ..
 };
 
 }

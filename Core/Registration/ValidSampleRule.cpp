@@ -7,8 +7,8 @@ namespace {
 
 const Parameter<bool>& checkNumberOfSamples()
 {
-  static const auto parameter
-    = booleanParameter("CheckNumberOfSamples", true, Arity::perLevel, "stop if too few samples are valid");
+  static const auto parameter =
+      booleanParameter("CheckNumberOfSamples", true, Arity::perLevel, "stop if too few samples are valid");
   return parameter;
 }
 
@@ -38,16 +38,17 @@ void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t as
 {
   const std::string where = (label_.empty() ? "" : label_ + ", ") + "level " + std::to_string(level) + ": ";
   if (asked == 0)
-    throw Error(ExitCode::registrationFailed, where + "0 samples: none lies inside the fixed mask. Usual remedies: a larger mask "
-                                                      "(ErodeMask \"false\"), more samples.");
+    throw Error(ExitCode::registrationFailed, where
+                                                  + "0 samples: none lies inside the fixed mask. Usual remedies: a larger mask "
+                                                    "(ErodeMask \"false\"), more samples.");
   if (static_cast<double>(valid) >= requiredRatio_[level] * static_cast<double>(asked))
     return;
   const std::string found = std::to_string(valid), all = std::to_string(asked);
   throw Error(ExitCode::registrationFailed,
               where + found + " of " + all + " samples lie inside the moving image and its mask: "
-                + "Too many samples map outside moving image buffer: " + found + " / " + all
-                + ". Usual remedies: a better start (AutomaticTransformInitialization or -t0), a mask or "
-                  "RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
+                  + "Too many samples map outside moving image buffer: " + found + " / " + all
+                  + ". Usual remedies: a better start (AutomaticTransformInitialization or -t0), a mask or "
+                    "RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
 }
 
 std::vector<ParameterInfo> ValidSampleRule::parameters()

@@ -21,7 +21,7 @@ public:
 
 private:
   std::string label_;
-  std::vector<double> requiredRatio_;   // one a level; 0: no check
+  std::vector<double> requiredRatio_; // one a level; 0: no check
 };
 
 }

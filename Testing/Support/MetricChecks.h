@@ -69,7 +69,7 @@ void expectSlopesMatchFiniteDifferences(const std::string& parameterText, const 
     Intensities above = moving, below = moving;
     above[i] += step;
     below[i] -= step;
-    const double distance = static_cast<double>(above[i]) - below[i];   // as rounded to float
+    const double distance = static_cast<double>(above[i]) - below[i]; // as rounded to float
     const double difference = evaluateMetric<Formula>(parameterText, facts, fixed, above).value
                               - evaluateMetric<Formula>(parameterText, facts, fixed, below).value;
     EXPECT_NEAR(slopes[i], difference / distance, tolerance * largest) << parameterText << ", sample " << i;

@@ -28,15 +28,16 @@ double ramp(const Vec<D>& index)
 template <int D>
 struct SamplerScene {
   ImagePointer<D> fixed;
-  MaskPointer<D> ball;        // on the image's grid
-  MaskPointer<D> coarseBall;  // on another grid
+  MaskPointer<D> ball;       // on the image's grid
+  MaskPointer<D> coarseBall; // on another grid
   Draw draw{7, 0, 0, 3};
 
   explicit SamplerScene(const Size<D>& size)
   {
     const ImageGeometry<D> geometry = obliqueGeometry<D>(size);
     Image<D> image{geometry, std::vector<float>(geometry.voxelCount())};
-    forEachIndex<D>(size, [&](const Vec<D>& index, std::size_t offset) { image.voxels[offset] = static_cast<float>(ramp<D>(index)); });
+    forEachIndex<D>(size,
+                    [&](const Vec<D>& index, std::size_t offset) { image.voxels[offset] = static_cast<float>(ramp<D>(index)); });
     fixed = std::make_shared<Image<D>>(std::move(image));
 
     double radiusMm = 1e9;
@@ -90,7 +91,7 @@ void expectSamplesOfTheImage(const PointList<D>& samples, const Image<D>& image,
       ASSERT_LE(index[d], static_cast<double>(image.geometry.size[d]) - 1 + 1e-9);
     }
     ASSERT_TRUE(!mask || mask->contains(pointMm)) << "sample " << i;
-    ASSERT_NEAR(samples.fixed[i], ramp<D>(index), 1e-6 * largest) << "sample " << i;   // voxels and result are floats
+    ASSERT_NEAR(samples.fixed[i], ramp<D>(index), 1e-6 * largest) << "sample " << i; // voxels and result are floats
   }
 }
 

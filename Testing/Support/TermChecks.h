@@ -42,7 +42,7 @@ struct TermScene {
     fixed = std::make_shared<Image<D>>(drawImage<D>(fixedGeometry, [&](const Vec<D>& p) { return intensity(p, 0); }));
     moving = std::make_shared<Image<D>>(drawImage<D>(movingGeometry, [&](const Vec<D>& p) { return 300 - intensity(p, shiftMm); }));
     interpolator = std::make_unique<BSplineInterpolator<D>>(
-      parametersOf("(BSplineInterpolationOrder " + std::to_string(interpolationOrder) + ")", D, 1, "Interpolator0"));
+        parametersOf("(BSplineInterpolationOrder " + std::to_string(interpolationOrder) + ")", D, 1, "Interpolator0"));
     Context context;
     interpolator->prepareForLevel(context, moving, 0);
     level.fixed = fixed;
@@ -111,10 +111,11 @@ struct TermScene {
 };
 
 template <int D>
-std::vector<double> gradientOf(CostTerm<D>& term, const SampleSet<D>& samples, const std::vector<double>& parameters, int threads = 1)
+std::vector<double> gradientOf(CostTerm<D>& term, const SampleSet<D>& samples, const std::vector<double>& parameters,
+                               int threads = 1)
 {
   Context context{{}, threads};
-  std::vector<double> gradient(parameters.size(), 1e30);   // must be overwritten
+  std::vector<double> gradient(parameters.size(), 1e30); // must be overwritten
   term.evaluate(context, samples, parameters, gradient);
   return gradient;
 }
@@ -138,10 +139,11 @@ void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D
     else
       direction = checks::randomVector(parameters.size(), trial);
     const double length = std::sqrt(std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0));
-    const double expected
-      = (valueAt(checks::moved(parameters, step, direction)) - valueAt(checks::moved(parameters, -step, direction))) / (2 * step);
-    EXPECT_NEAR(std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0), expected, tolerance * gradientNorm * length)
-      << "trial " << trial;
+    const double expected =
+        (valueAt(checks::moved(parameters, step, direction)) - valueAt(checks::moved(parameters, -step, direction))) / (2 * step);
+    EXPECT_NEAR(std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0), expected,
+                tolerance * gradientNorm * length)
+        << "trial " << trial;
   }
 }
 

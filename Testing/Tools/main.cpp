@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 
 namespace tessera::testing {
@@ -178,29 +179,55 @@ int dice(const Given& given, const std::string& first, const std::string& second
   return verdict(sum / labels >= atLeast, "mean Dice", sum / labels, atLeast);
 }
 
-/// Points of a regular grid of an image's box, as a points file.
+/// Points of a regular grid of an image's box, as a points file; with --above, those whose nearest voxel is brighter than that.
 template <int D>
-void gridPoints(const Given& given, const std::string& image)
+void gridPoints(const Given& given, const std::string& file)
 {
-  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(image));
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file));
+  std::vector<std::string> notes;
+  const auto above = given.count("above") ? std::optional(listOf<double>(given, "above", 1, 0)[0]) : std::nullopt;
+  const Image<D> image = above ? readImage<D>(file, notes).image : Image<D>{};
   const auto perAxis = static_cast<std::size_t>(listOf<double>(given, "per-axis", 1, 5)[0]);
   const double margin = listOf<double>(given, "margin", 1, 0.2)[0];
   Size<D> counts;
   counts.fill(perAxis);
-  std::size_t total = 1;
-  for (int d = 0; d < D; ++d)
-    total *= perAxis;
-  std::printf("point\n%zu\n", total);
+  std::vector<Vec<D>> points;
   forEachIndex<D>(counts, [&](const Vec<D>& step, std::size_t) {
     Vec<D> index;
+    std::size_t nearest = 0, stride = 1;
     for (int d = 0; d < D; ++d) {
       const double last = static_cast<double>(geometry.size[d]) - 1;
       index[d] = last * (margin + (1 - 2 * margin) * step[d] / std::max(1.0, static_cast<double>(perAxis) - 1));
+      nearest += stride * static_cast<std::size_t>(std::lround(index[d]));
+      stride *= geometry.size[d];
     }
-    const Vec<D> point = geometry.pointFromIndex()(index);
+    if (!above || image.voxels.at(nearest) > *above)
+      points.push_back(geometry.pointFromIndex()(index));
+  });
+  std::printf("point\n%zu\n", points.size());
+  for (const Vec<D>& point : points)
     for (int d = 0; d < D; ++d)
       std::printf("%.17g%c", point[d], d + 1 < D ? ' ' : '\n');
-  });
+}
+
+/// Size, spacing, origin and length of the diagonal (in mm, of the box of voxel centres), a line each.
+template <int D>
+void header(const std::string& file)
+{
+  const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file));
+  double squared = 0;
+  const auto line = [](const char* name, const auto& values) {
+    std::printf("%s", name);
+    for (const auto value : values)
+      std::printf(" %.17g", static_cast<double>(value));
+    std::printf("\n");
+  };
+  for (int d = 0; d < D; ++d)
+    squared += std::pow((static_cast<double>(geometry.size[d]) - 1) * geometry.spacingMm[d], 2);
+  line("size", geometry.size);
+  line("spacing", geometry.spacingMm);
+  line("origin", geometry.originMm);
+  line("diagonal", std::array{std::sqrt(squared)});
 }
 
 template <int D>
@@ -212,6 +239,8 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
     return mask<D>(given, files.at(0), files.at(1)), 0;
   if (verb == "grid-points")
     return gridPoints<D>(given, files.at(0)), 0;
+  if (verb == "header")
+    return header<D>(files.at(0)), 0;
   if (verb == "images-agree")
     return imagesAgree<D>(given, files.at(0), files.at(1));
   if (verb == "points-agree")
@@ -226,7 +255,7 @@ int main(int argc, char** argv)
 {
   std::string verb;
   std::vector<std::string> files;
-  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | "
+  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | header IMAGE | "
                                            "images-agree A B | points-agree FOUND TRUTH | dice A B");
   auto add = description.add_options();
   add("verb", options::value(&verb));
@@ -234,7 +263,7 @@ int main(int argc, char** argv)
   for (const char* flag : {"2d", "oblique", "invert"})
     add(flag, "");
   for (const char* list : {"size", "spacing", "shift-mm", "turn-deg", "noise", "seed", "share", "within", "share-beyond", "mean", "median",
-                           "at-least", "per-axis", "margin"})
+                           "at-least", "per-axis", "margin", "above"})
     add(list, options::value<std::vector<double>>()->multitoken());
   options::positional_options_description places;
   places.add("verb", 1).add("files", -1);

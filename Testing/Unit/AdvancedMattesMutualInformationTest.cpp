@@ -34,7 +34,7 @@ TEST(AdvancedMattesMutualInformationTest, AgreesWithNaiveHistogramForAllWindows)
       const auto h = naive.entropies(facts, fixed, moving);
 
       EXPECT_NEAR(evaluateMetric<MI>(naive.text(), facts, fixed, moving).value, h.joint - h.fixed - h.moving, fixedPointTolerance)
-        << "orders " << fixedOrder << ", " << movingOrder;
+          << "orders " << fixedOrder << ", " << movingOrder;
     }
 }
 

@@ -21,7 +21,7 @@ TEST(AdvancedMeanSquaresTest, NormalizationIsAHundredOverTheLargestDifferenceSqu
 {
   const auto result = evaluateMetric<AdvancedMeanSquares>("(UseNormalization \"true\")", facts, {1, 2, 3}, {1, 4, 0});
 
-  const double largest = 120;   // 100 - (-20)
+  const double largest = 120; // 100 - (-20)
   EXPECT_DOUBLE_EQ(result.value, (0 + 4 + 9) / 3.0 * 100 / (largest * largest));
   EXPECT_FLOAT_EQ(result.slopes[2], static_cast<float>(2 * -3 / 3.0 * 100 / (largest * largest)));
 }
@@ -44,8 +44,8 @@ TEST(AdvancedMeanSquaresTest, AgreesWithNaiveSumAtAwkwardSizesAndStripes)
 
     for (const std::size_t stripes : {1, 3})
       EXPECT_NEAR(evaluateMetric<AdvancedMeanSquares>("", facts, fixed, moving, stripes).value, naive,
-                  1e-16 * static_cast<double>(count + 10) * naive)   // roundings of sums in double
-        << "count " << count;
+                  1e-16 * static_cast<double>(count + 10) * naive) // roundings of sums in double
+          << "count " << count;
   }
 }
 

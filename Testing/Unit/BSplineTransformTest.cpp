@@ -1,17 +1,17 @@
 #include "Components/Transforms/BSplineTransform.h"
 
-#include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterText.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/TransformChecks.h"
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 namespace tessera {
 namespace {
 
 using namespace checks;
+using testing::errorText;
 
 /// Entries may stand side by side here.
 Parameters parametersOf(std::string text, std::size_t dimension, std::size_t levels = 1)
@@ -24,7 +24,7 @@ Parameters parametersOf(std::string text, std::size_t dimension, std::size_t lev
 struct Case {
   int order;
   bool cyclic;
-  std::size_t layers;   // control points along the last axis
+  std::size_t layers; // control points along the last axis
 };
 
 std::string gridText(const Case& c, int dimension)
@@ -32,7 +32,7 @@ std::string gridText(const Case& c, int dimension)
   const std::string common = "(BSplineTransformSplineOrder " + std::to_string(c.order) + ")\n(UseCyclicTransform \""
                              + (c.cyclic ? "true" : "false") + "\")\n";
   const std::string layers = std::to_string(c.layers);
-  if (dimension == 2)   // turned by atan2(0.6, 0.8)
+  if (dimension == 2) // turned by atan2(0.6, 0.8)
     return common + "(GridSize 7 " + layers + ")(GridSpacing 9 11)(GridOrigin -3 4)(GridDirection 0.8 0.6 -0.6 0.8)\n";
   return common + "(GridSize 6 5 " + layers + ")(GridSpacing 9 11 13)(GridOrigin -3 4 1000)"
          + "(GridDirection 0.8 0.6 0 -0.6 0.8 0 0 0 1)\n";
@@ -145,8 +145,8 @@ void expectMapIsTheDefinition(const Case& c)
         x[d] = points.mm[d][i];
       const Vec<D> u = naiveDisplacement<D>(example.transform.grid(), example.parameters, x);
       for (int d = 0; d < D; ++d)
-        ASSERT_NEAR(mappedPoints.mm[d][i], x[d] + u[d], 1e-12 * (1 + std::abs(x[d])))   // roundings of index and coordinates
-          << "order " << c.order << ", point " << i << ", axis " << d;
+        ASSERT_NEAR(mappedPoints.mm[d][i], x[d] + u[d], 1e-12 * (1 + std::abs(x[d]))) // roundings of index and coordinates
+            << "order " << c.order << ", point " << i << ", axis " << d;
     }
   }
 }
@@ -154,8 +154,8 @@ void expectMapIsTheDefinition(const Case& c)
 class BSplineTransformTest : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(OrdersAndCycles, BSplineTransformTest,
-                         ::testing::Values(Case{1, false, 5}, Case{2, false, 6}, Case{3, false, 7}, Case{1, true, 2}, Case{2, true, 4},
-                                           Case{3, true, 5}, Case{3, true, 9}),
+                         ::testing::Values(Case{1, false, 5}, Case{2, false, 6}, Case{3, false, 7}, Case{1, true, 2},
+                                           Case{2, true, 4}, Case{3, true, 5}, Case{3, true, 9}),
                          [](const auto& info) {
                            return "Order" + std::to_string(info.param.order) + (info.param.cyclic ? "Cyclic" : "Layers")
                                   + std::to_string(info.param.layers);
@@ -195,7 +195,7 @@ void expectExactJacobianTerms(const Case& c)
   const std::size_t parameterCount = example.transform.parameterCount(), controlPoints = parameterCount / D;
   std::vector<double> general = randomVector(parameterCount, 21, 0.5, 3), equal(parameterCount);
   for (std::size_t k = 0; k < parameterCount; ++k)
-    equal[k] = general[k % controlPoints];   // the same for the components of a control point
+    equal[k] = general[k % controlPoints]; // the same for the components of a control point
   for (const auto& scales : {std::vector<double>(parameterCount, 1.0), equal, general})
     expectJacobianTermsMatchNaive<D>(example.transform, example.parameters, scales, points);
 }
@@ -211,16 +211,16 @@ TEST(BSplineTransform, OneCoefficientMovesItsControlPointByTwoThirdsAnAxis)
   BSplineTransform<2> transform(parametersOf("(A 1)", 2));
   std::string text = "(GridSize 5 5)(GridSpacing 10 20)(GridOrigin 100 200)(TransformParameters";
   for (int k = 0; k < 50; ++k)
-    text += k == 25 + 12 ? " 9" : " 0";   // y of the control point in the middle
+    text += k == 25 + 12 ? " 9" : " 0"; // y of the control point in the middle
   const std::vector<double> parameters = transform.restore(parametersOf(text + ")", 2));
   Points<2> points(3);
-  points.mm = {{{120, 125, 150}, {240, 240, 240}}};   // on it, half a spacing beside it, outside of the grid
+  points.mm = {{{120, 125, 150}, {240, 240, 240}}}; // on it, half a spacing beside it, outside of the grid
 
   const Points<2> moved = mapped<2>(transform, parameters, points);
 
   EXPECT_EQ(moved.mm[0], points.mm[0]);
   EXPECT_NEAR(moved.mm[1][0], 240 + 9 * (2.0 / 3) * (2.0 / 3), 1e-12);
-  EXPECT_NEAR(moved.mm[1][1], 240 + 9 * (23.0 / 48) * (2.0 / 3), 1e-12);   // beta_3(1/2) = 23/48
+  EXPECT_NEAR(moved.mm[1][1], 240 + 9 * (23.0 / 48) * (2.0 / 3), 1e-12); // beta_3(1/2) = 23/48
   EXPECT_EQ(moved.mm[1][2], 240);
 }
 
@@ -249,14 +249,34 @@ TEST(BSplineTransform, LatticesAreTheirPoints)
 
 TEST(BSplineTransform, FileEntriesAreReadBackTheSame)
 {
-  const Example<3> example({2, false, 5});
-  const std::vector<FileEntry> entries = example.transform.fileEntries();
+  for (const bool cyclic : {false, true}) {
+    const Example<3> example({2, cyclic, 5});
+    std::string text = "(TransformParameters";
+    for (const double value : example.parameters)
+      text += " " + realText(value);
+    text += ")";
+    for (const FileEntry& entry : example.transform.fileEntries()) {
+      text += "(" + entry.name;
+      for (const std::string& word : entry.texts)
+        text += " \"" + word + "\"";
+      for (const double number : entry.numbers)
+        text += " " + realText(number);
+      text += ")";
+    }
+    BSplineTransform<3> other(parametersOf("(A 1)", 3));
+
+    EXPECT_EQ(other.restore(parametersOf(text, 3)), example.parameters);
+
+    EXPECT_EQ(other.grid(), example.transform.grid());
+  }
+}
+
+TEST(BSplineTransform, FilesHaveTheDirectionColumnAfterColumn)
+{
+  const std::vector<FileEntry> entries = Example<3>({2, false, 5}).transform.fileEntries();
   ASSERT_EQ(entries.size(), 7u);
-  EXPECT_EQ(entries[0].name, "GridSize");
   EXPECT_EQ(entries[4].name, "GridDirection");
-  EXPECT_EQ(entries[4].numbers, (std::vector<double>{0.8, 0.6, 0, -0.6, 0.8, 0, 0, 0, 1}));   // column after column
-  EXPECT_EQ(entries[5].numbers, std::vector<double>{2});
-  EXPECT_EQ(entries[6].texts, std::vector<std::string>{"false"});
+  EXPECT_EQ(entries[4].numbers, (std::vector<double>{0.8, 0.6, 0, -0.6, 0.8, 0, 0, 0, 1}));
 }
 
 TEST(BSplineTransform, GridIndexMovesTheGrid)
@@ -269,25 +289,14 @@ TEST(BSplineTransform, GridIndexMovesTheGrid)
 
   transform.restore(parametersOf(axes + "(GridIndex 2 -1)" + zeros + ")", 2));
 
-  EXPECT_NEAR(transform.grid().points.originMm[0], 1 + 20, 1e-12);   // the second axis points to -x: -1 * 20 * -1
-  EXPECT_NEAR(transform.grid().points.originMm[1], 2 + 20, 1e-12);   // the first to y: 2 * 10
-}
-
-std::string messageOf(const std::function<void()>& action)
-{
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::usage);
-    return error.what();
-  }
-  return "no error";
+  EXPECT_NEAR(transform.grid().points.originMm[0], 1 + 20, 1e-12); // the second axis points to -x: -1 * 20 * -1
+  EXPECT_NEAR(transform.grid().points.originMm[1], 2 + 20, 1e-12); // the first to y: 2 * 10
 }
 
 TEST(BSplineTransform, WrongCountsInAFileAreToldWithTheFigures)
 {
   BSplineTransform<2> transform(parametersOf("(A 1)", 2));
-  const auto restoring = [&](const std::string& text) { return messageOf([&] { transform.restore(parametersOf(text, 2)); }); };
+  const auto restoring = [&](const std::string& text) { return errorText([&] { transform.restore(parametersOf(text, 2)); }); };
 
   const std::string mismatch = restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(TransformParameters 1 2 3)");
   EXPECT_NE(mismatch.find("3 values"), std::string::npos) << mismatch;
@@ -303,7 +312,7 @@ TEST(BSplineTransform, WrongCountsInAFileAreToldWithTheFigures)
 
 TEST(BSplineTransform, WrongGridParametersAreToldAtOnce)
 {
-  const auto making = [](const std::string& text) { return messageOf([&] { BSplineTransform<2> t(parametersOf(text, 2, 3)); }); };
+  const auto making = [](const std::string& text) { return errorText([&] { BSplineTransform<2> t(parametersOf(text, 2, 3)); }); };
   EXPECT_NE(making("(FinalGridSpacingInVoxels 8)(FinalGridSpacingInPhysicalUnits 8)").find("one of the two"), std::string::npos);
   EXPECT_NE(making("(GridSpacingSchedule 4 2)").find("3 (one a level) or 6"), std::string::npos);
   EXPECT_NE(making("(BSplineTransformSplineOrder 4)").find("BSplineTransformSplineOrder"), std::string::npos);

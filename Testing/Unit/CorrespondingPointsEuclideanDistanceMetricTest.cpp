@@ -34,7 +34,7 @@ TEST(CorrespondingPointsTest, IsTheMeanDistanceOfMappedPointsToTheirPartners)
 
   EXPECT_DOUBLE_EQ(found.value, (5 + 0 + 1) / 3.0);
   EXPECT_EQ(found.valid, 3u);
-  EXPECT_DOUBLE_EQ(gradient[0], (3 / 5.0 + 0 - 1) / 3);   // a pair that coincides has no slope
+  EXPECT_DOUBLE_EQ(gradient[0], (3 / 5.0 + 0 - 1) / 3); // a pair that coincides has no slope
   EXPECT_DOUBLE_EQ(gradient[1], (4 / 5.0 + 0 + 0) / 3);
 }
 
@@ -46,7 +46,7 @@ TEST(CorrespondingPointsTest, GradientMatchesFiniteDifferencesThroughAChain)
     scene.useAsInitial(combination);
     scene.useBSpline();
     PointPairs<3> pairs;
-    const PointList<3> points = std::get<PointList<3>>(scene.points(700));   // more than one batch
+    const PointList<3> points = std::get<PointList<3>>(scene.points(700)); // more than one batch
     for (std::size_t i = 0; i < points.positions(); ++i) {
       pairs.fixedMm.push_back({points.mm[0][i], points.mm[1][i], points.mm[2][i]});
       pairs.movingMm.push_back({points.mm[0][i] + 2, points.mm[1][i] - 3, points.mm[2][i] + 1});
@@ -74,16 +74,17 @@ TEST(CorrespondingPointsTest, PairsThatLeaveTheMovingMaskAreLeftOut)
 
   EXPECT_EQ(found.valid, 1u);
   EXPECT_EQ(found.asked, 2u);
-  EXPECT_NEAR(found.value, 2, 1e-12);   // roundings of coordinates of some 100 mm
+  EXPECT_NEAR(found.value, 2, 1e-12); // roundings of coordinates of some 100 mm
 }
 
 TEST(CorrespondingPointsTest, WithoutPointsItSaysWhichOptionsAreMissing)
 {
   TermScene<2> scene(1, {40, 36});
 
-  EXPECT_EQ(messageOf([&] { metricOf<2>(scene); }),
-            "text:1: (Metric \"CorrespondingPointsEuclideanDistanceMetric\"): CorrespondingPointsEuclideanDistanceMetric has no points. "
-            "Allowed: -fp and -mp with files of as many points each.");
+  EXPECT_EQ(
+      messageOf([&] { metricOf<2>(scene); }),
+      "text:1: (Metric \"CorrespondingPointsEuclideanDistanceMetric\"): CorrespondingPointsEuclideanDistanceMetric has no points. "
+      "Allowed: -fp and -mp with files of as many points each.");
 }
 
 }

@@ -1,5 +1,5 @@
-#include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Resamplers/DefaultResampler.h"
+#include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Transforms/AffineTransform.h"
 
 #include "Core/Compute/Error.h"
@@ -36,8 +36,8 @@ TransformChain<D> affineChain(const Matrix<D>& matrix, const Vec<D>& offset)
     values.insert(values.end(), row.begin(), row.end());
   values.insert(values.end(), offset.begin(), offset.end());
   const Parameters file = parametersOf("(Transform \"AffineTransform\")\n(NumberOfParameters " + std::to_string(values.size())
-                                         + ")\n(TransformParameters" + numbers(values) + ")\n(CenterOfRotationPoint"
-                                         + numbers(std::vector<double>(D, 0.0)) + ")\n",
+                                           + ")\n(TransformParameters" + numbers(values) + ")\n(CenterOfRotationPoint"
+                                           + numbers(std::vector<double>(D, 0.0)) + ")\n",
                                        D);
   const auto transform = std::make_shared<AffineTransform<D>>(file);
   TransformChain<D> chain;
@@ -76,12 +76,12 @@ ImagePointer<D> imageOf(const ImageGeometry<D>& grid, Value value)
 
 template <int D>
 Image<D> resampled(const std::string& text, const TransformChain<D>& chain, const ImagePointer<D>& moving,
-                   const ImageGeometry<D>& output, int threads = 1)
+                   const ImageGeometry<D>& output, int threads = 1, const MaskPointer<D>& valid = nullptr)
 {
   Context context{{}, threads};
   LinearInterpolator<D> interpolator(parametersOf(text, D), InterpolatorUse::resampling);
   interpolator.prepareForLevel(context, moving, 0);
-  return DefaultResampler<D>(parametersOf(text, D)).resample(context, chain, interpolator, output);
+  return DefaultResampler<D>(parametersOf(text, D)).resample(context, chain, interpolator, valid, output);
 }
 
 TEST(VoxelBatches, PointsAreThoseOfTheGeometryAtAwkwardSizes)
@@ -96,7 +96,7 @@ TEST(VoxelBatches, PointsAreThoseOfTheGeometryAtAwkwardSizes)
       ++visits[v];
       const Vec<3> mm = map({static_cast<double>(v % 17), static_cast<double>(v / 17 % 19), static_cast<double>(v / (17 * 19))});
       for (int d = 0; d < 3; ++d)
-        EXPECT_NEAR(points.mm[d][i], mm[d], 8 * std::numeric_limits<double>::epsilon() * 100);   // sums below 100 mm in another order
+        EXPECT_NEAR(points.mm[d][i], mm[d], 8 * std::numeric_limits<double>::epsilon() * 100); // sums below 100 mm in another order
     }
   });
   EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), static_cast<std::ptrdiff_t>(visits.size()));
@@ -112,6 +112,18 @@ TEST(DefaultResampler, TakesTheMovingValueAtTheMappedPointByHand)
   EXPECT_EQ(result.voxels, (std::vector<float>{2, 3, -7, 20, 30, -7}));
 }
 
+TEST(DefaultResampler, AVoxelThatIsNotValidIsOutside)
+{
+  const ImageGeometry<2> grid{{3, 2}, {1, 1}, {0, 0}, identityMatrix<2>()};
+  auto moving = std::make_shared<Image<2>>(Image<2>{grid, {1, 2, 3, 10, 20, 30}});
+  const auto valid = std::make_shared<Mask<2>>(grid, std::vector<std::uint8_t>{1, 1, 1, 1, 0, 1});
+
+  const Image<2> result =
+      resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0, 0}), moving, grid, 1, valid);
+
+  EXPECT_EQ(result.voxels, (std::vector<float>{1, 2, 3, 10, -7, 30}));
+}
+
 TEST(DefaultResampler, HalfAVoxelBeyondTheBorderIsStillInside)
 {
   const ImageGeometry<2> grid{{3, 2}, {1, 1}, {0, 0}, identityMatrix<2>()};
@@ -120,8 +132,8 @@ TEST(DefaultResampler, HalfAVoxelBeyondTheBorderIsStillInside)
   const Image<2> within = resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0.4375, 0}), moving, grid);
   const Image<2> beyond = resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0.5, 0}), moving, grid);
 
-  EXPECT_EQ(within.voxels[2], 3);   // index 2.4375 lies in [-0.5, 2.5)
-  EXPECT_EQ(beyond.voxels[2], -7);  // index 2.5 does not
+  EXPECT_EQ(within.voxels[2], 3);  // index 2.4375 lies in [-0.5, 2.5)
+  EXPECT_EQ(beyond.voxels[2], -7); // index 2.5 does not
 }
 
 TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
@@ -141,7 +153,7 @@ TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
     bool isInside = true, isBorder = false;
     for (int d = 0; d < 3; ++d) {
       isInside = isInside && at[d] >= -0.5 && at[d] < static_cast<double>(grid.size[d]) - 0.5;
-      isBorder = isBorder || at[d] < 0 || at[d] > static_cast<double>(grid.size[d]) - 1;   // the plane is not continued there
+      isBorder = isBorder || at[d] < 0 || at[d] > static_cast<double>(grid.size[d]) - 1; // the plane is not continued there
     }
     inside += isInside && !isBorder;
     return !isInside ? 5000.0f : isBorder ? std::numeric_limits<float>::quiet_NaN() : planeAt(mapped);
@@ -149,7 +161,8 @@ TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
   ASSERT_GT(inside, grid.voxelCount() / 2);
   for (std::size_t v = 0; v < grid.voxelCount(); ++v)
     if (!std::isnan(expected->voxels[v])) {
-      EXPECT_NEAR(result.voxels[v], expected->voxels[v], 32 * std::numeric_limits<float>::epsilon() * 150) << v;   // 8 corners of < 150
+      EXPECT_NEAR(result.voxels[v], expected->voxels[v], 32 * std::numeric_limits<float>::epsilon() * 150)
+          << v; // 8 corners of < 150
     }
 }
 
@@ -245,11 +258,13 @@ TEST(TransformFields, AreThoseOfTheMatrix)
   const std::size_t last = grid.voxelCount() - 1;
   const Vec<3> mm = grid.pointFromIndex()({16, 18, 22}), mapped = AffineMap<3>{matrix, {1, 2, 3}}(mm);
   for (int d = 0; d < 3; ++d)
-    EXPECT_NEAR(field.voxels[3 * last + d], mapped[d] - mm[d], std::numeric_limits<float>::epsilon() * 100);   // one rounding to float
+    EXPECT_NEAR(field.voxels[3 * last + d], mapped[d] - mm[d],
+                std::numeric_limits<float>::epsilon() * 100); // one rounding to float
   for (int entry = 0; entry < 9; ++entry)
     EXPECT_EQ(matrices.voxels[9 * last + entry], static_cast<float>(matrix[entry / 3][entry % 3]));
   for (const float value : determinants.voxels)
-    EXPECT_NEAR(value, determinant(matrix), 4 * std::numeric_limits<float>::epsilon() * determinant(matrix));   // roundings of products
+    EXPECT_NEAR(value, determinant(matrix),
+                4 * std::numeric_limits<float>::epsilon() * determinant(matrix)); // roundings of products
 }
 
 }

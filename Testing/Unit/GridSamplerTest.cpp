@@ -1,5 +1,5 @@
-#include "Components/ImageSamplers/FullSampler.h"
 #include "Components/ImageSamplers/GridSampler.h"
+#include "Components/ImageSamplers/FullSampler.h"
 
 #include "Testing/Support/SamplerChecks.h"
 
@@ -45,7 +45,7 @@ TEST(GridSamplerTest, IsCentredAndCountsAsElastixDoes)
   sampler.prepareForLevel(context, scene.fixed, nullptr, 1);
   const auto& middle = std::get<VoxelLattice<2>>(sampler.samples());
   EXPECT_EQ(middle.count, (Size<2>{17, 5}));
-  EXPECT_EQ(middle.first, (Size<2>{0, 1}));   // 20 at 4: 5 over 17, three left over
+  EXPECT_EQ(middle.first, (Size<2>{0, 1})); // 20 at 4: 5 over 17, three left over
 
   sampler.prepareForLevel(context, scene.fixed, nullptr, 2);
   EXPECT_EQ(std::get<VoxelLattice<2>>(sampler.samples()).step, (Size<2>{2, 2})) << "missing entries are 2, not the first";

@@ -27,7 +27,8 @@ ImageTerm<D> termOf(const TermScene<D>& scene, const std::string& text = "")
 constexpr double stepMm = 1e-3, smoothTolerance = 2e-3, linearTolerance = 2e-2;
 
 template <class Formula>
-class ImageTermGradientTest : public ::testing::Test {};
+class ImageTermGradientTest : public ::testing::Test {
+};
 using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
                                   NormalizedMutualInformation>;
 TYPED_TEST_SUITE(ImageTermGradientTest, Formulas);
@@ -39,7 +40,7 @@ TYPED_TEST(ImageTermGradientTest, MatchesFiniteDifferencesThroughAnAffineTransfo
     scene.useAffine();
     auto term = termOf<3, TypeParam>(scene);
 
-    expectGradientMatchesFiniteDifferences<3>(term, scene.points(3000), scene.chain->parameters, stepMm / 20,   // mm at the border
+    expectGradientMatchesFiniteDifferences<3>(term, scene.points(3000), scene.chain->parameters, stepMm / 20, // mm at the border
                                               order == 1 ? linearTolerance : smoothTolerance);
   }
 }
@@ -104,7 +105,7 @@ TEST(ImageTermTest, CountsWhatFallsInsideTheMovingImageAndItsMask)
   TermScene<3> scene(1, {24, 20, 18});
   scene.useBSpline();
   for (double& parameter : scene.chain->parameters)
-    parameter += 6;   // mm: a good part leaves the image
+    parameter += 6; // mm: a good part leaves the image
   const auto ball = [&](const Vec<3>& p) { return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0; };
   for (const bool masked : {false, true}) {
     if (masked) {
@@ -121,14 +122,14 @@ TEST(ImageTermTest, CountsWhatFallsInsideTheMovingImageAndItsMask)
       EXPECT_EQ(found.asked, naive.asked);
       EXPECT_EQ(found.valid, naive.valid);
       EXPECT_LT(found.valid, found.asked);
-      EXPECT_NEAR(found.value, naive.sum / static_cast<double>(naive.valid), 1e-9 * found.value);   // the order of sums in double
+      EXPECT_NEAR(found.value, naive.sum / static_cast<double>(naive.valid), 1e-9 * found.value); // the order of sums in double
     }
   }
 }
 
 TEST(ImageTermTest, ManySamplesAreGatheredTwiceAndGiveTheSame)
 {
-  TermScene<2> scene(1, {600, 480});   // more positions than are kept
+  TermScene<2> scene(1, {600, 480}); // more positions than are kept
   scene.useAffine();
   auto term = termOf<2, AdvancedNormalizedCorrelation>(scene);
   const SampleSet<2> samples = scene.lattice(1);
@@ -161,16 +162,17 @@ TEST(ImageTermTest, MovingImageDerivativeScalesMultiplyTheGradientAlongItsAxes)
   const auto translationPart = [&](const std::string& text) {
     auto term = termOf<2, AdvancedMeanSquares>(scene, text);
     const std::vector<double> gradient = gradientOf<2>(term, samples, scene.chain->parameters);
-    return Vec<2>{gradient[4], gradient[5]};   // J is 1 for the translation, so this is a sum of image gradients
+    return Vec<2>{gradient[4], gradient[5]}; // J is 1 for the translation, so this is a sum of image gradients
   };
   const Vec<2> whole = translationPart("");
 
   const Vec<2> world = translationPart("(MovingImageDerivativeScales 2 0)");
-  const Vec<2> own = translationPart("(MovingImageDerivativeScales 2 0)\n(ScaleGradientWithRespectToMovingImageOrientation \"true\")");
+  const Vec<2> own =
+      translationPart("(MovingImageDerivativeScales 2 0)\n(ScaleGradientWithRespectToMovingImageOrientation \"true\")");
 
   const Matrix<2>& direction = scene.moving->geometry.direction;
-  const double along = direction[0][0] * whole[0] + direction[1][0] * whole[1];   // of the image's first axis
-  const double tolerance = 1e-5 * std::hypot(whole[0], whole[1]);                 // gradients are floats
+  const double along = direction[0][0] * whole[0] + direction[1][0] * whole[1]; // of the image's first axis
+  const double tolerance = 1e-5 * std::hypot(whole[0], whole[1]);               // gradients are floats
   EXPECT_NEAR(world[0], 2 * whole[0], tolerance);
   EXPECT_NEAR(world[1], 0, tolerance);
   EXPECT_NEAR(own[0], 2 * along * direction[0][0], tolerance);
@@ -205,9 +207,10 @@ TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
     return messageOf([&] { term.evaluate(context, samples, scene.chain->parameters, {}); });
   };
 
-  EXPECT_EQ(evaluate(""), "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too many samples map outside "
-                          "moving image buffer: 0 / 200. Usual remedies: a better start (AutomaticTransformInitialization or -t0), a "
-                          "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
+  EXPECT_EQ(evaluate(""),
+            "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too many samples map outside "
+            "moving image buffer: 0 / 200. Usual remedies: a better start (AutomaticTransformInitialization or -t0), a "
+            "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
   EXPECT_EQ(evaluate("(CheckNumberOfSamples \"false\")"), "no error");
   EXPECT_EQ(evaluate("(RequiredRatioOfValidSamples 0)"), "no error");
 }

@@ -39,15 +39,15 @@ TEST(IntensityRangeTest, LooksInsideTheMaskOnlyAndSkipsWhatIsNotANumber)
   Image<3> image = gradedImage();
   const auto inside = [&](const Vec<3>& pointMm) { return Ellipsoid<3>{image.geometry.centerMm(), {9, 8, 7}}(pointMm) > 0; };
   const Mask<3> sameGrid = drawMask<3>(image.geometry, inside);
-  ImageGeometry<3> fine = image.geometry;   // three voxels for each, so that centres agree
+  ImageGeometry<3> fine = image.geometry; // three voxels for each, so that centres agree
   for (int d = 0; d < 3; ++d) {
     fine.size[d] *= 3;
     fine.spacingMm[d] /= 3;
   }
   fine.originMm = image.geometry.pointFromIndex()({-1 / 3.0, -1 / 3.0, -1 / 3.0});
   const Mask<3> otherGrid = drawMask<3>(fine, inside);
-  image.voxels[std::find(sameGrid.voxels.begin(), sameGrid.voxels.end(), 1) - sameGrid.voxels.begin()]
-    = std::numeric_limits<float>::quiet_NaN();
+  image.voxels[std::find(sameGrid.voxels.begin(), sameGrid.voxels.end(), 1) - sameGrid.voxels.begin()] =
+      std::numeric_limits<float>::quiet_NaN();
   float lowest = 1e9f, highest = -1e9f;
   for (std::size_t i = 0; i < image.voxels.size(); ++i)
     if (sameGrid.voxels[i] && image.voxels[i] == image.voxels[i]) {
@@ -69,8 +69,9 @@ TEST(IntensityRangeTest, AnEmptyMaskIsAnUnreadableInput)
   const Mask<3> empty = drawMask<3>(image.geometry, [](const Vec<3>&) { return false; });
   const auto act = [&] { intensityRange<3>(Context{}, image, &empty, "moving image"); };
 
-  EXPECT_EQ(messageOf(act), "moving image: no voxel with a value lies inside its mask. Allowed: an image with values and a mask that "
-                            "overlaps it.");
+  EXPECT_EQ(messageOf(act),
+            "moving image: no voxel with a value lies inside its mask. Allowed: an image with values and a mask that "
+            "overlaps it.");
   EXPECT_EQ(exitCodeOf(act), ExitCode::unreadableInput);
 }
 

@@ -10,7 +10,7 @@ using NMI = NormalizedMutualInformation;
 
 constexpr LevelFacts facts{0, 100, 0, 100};
 const std::string boxes = "(FixedKernelBSplineOrder 0)\n(MovingKernelBSplineOrder 0)\n";
-constexpr double fixedPointTolerance = 1e-8;   // counts are rounded to 2^-33
+constexpr double fixedPointTolerance = 1e-8; // counts are rounded to 2^-33
 
 TEST(NormalizedMutualInformationTest, EqualImagesGiveMinusTwoAndIndependentOnesMinusOne)
 {
@@ -33,8 +33,9 @@ TEST(NormalizedMutualInformationTest, AgreesWithNaiveEntropiesAtAwkwardSizesAndS
 TEST(NormalizedMutualInformationTest, SlopesMatchFiniteDifferences)
 {
   const Intensities fixed = randomIntensities(40, 1), moving = relatedIntensities(fixed, 2);
-  for (int fixedOrder = 0; fixedOrder <= 3; ++fixedOrder)   // (step / bin)^2
-    expectSlopesMatchFiniteDifferences<NMI>(NaiveParzen{16, 16, fixedOrder, 3, 0.01, 0.01}.text(), facts, fixed, moving, 0.01f, 2e-3);
+  for (int fixedOrder = 0; fixedOrder <= 3; ++fixedOrder) // (step / bin)^2
+    expectSlopesMatchFiniteDifferences<NMI>(NaiveParzen{16, 16, fixedOrder, 3, 0.01, 0.01}.text(), facts, fixed, moving, 0.01f,
+                                            2e-3);
 }
 
 TEST(NormalizedMutualInformationTest, ImagesOfOneIntensityHaveNoValueAndNoSlope)

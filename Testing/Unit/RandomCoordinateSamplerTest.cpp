@@ -49,7 +49,7 @@ TEST(RandomCoordinateSamplerTest, PointsAreUniformBetweenTheOuterVoxels)
   }
   for (const auto& ofAxis : counts)
     for (const int count : ofAxis)
-      EXPECT_NEAR(count, 4000, 5 * std::sqrt(20000 * 0.2 * 0.8));   // five standard deviations of a fifth
+      EXPECT_NEAR(count, 4000, 5 * std::sqrt(20000 * 0.2 * 0.8)); // five standard deviations of a fifth
 }
 
 TEST(RandomCoordinateSamplerTest, HigherOrdersInterpolateTheFixedImageBySplines)
@@ -65,11 +65,11 @@ TEST(RandomCoordinateSamplerTest, HigherOrdersInterpolateTheFixedImageBySplines)
     EXPECT_EQ(samples.mm, expected.mm);
     for (std::size_t i = 0; i < samples.positions(); ++i) {
       const Vec<2> index = indexOfSample<2>(scene.fixed->geometry, samples, i);
-      const bool nearBorder = std::min({index[0], index[1], 39 - index[0], 35 - index[1]}) < 12;   // mirroring bends the ramp there
+      const bool nearBorder = std::min({index[0], index[1], 39 - index[0], 35 - index[1]}) < 12; // mirroring bends the ramp there
       if (order == 0) {
         ASSERT_EQ(samples.fixed[i], static_cast<float>(ramp<2>({std::floor(index[0] + 0.5), std::floor(index[1] + 0.5)})));
       } else if (!nearBorder) {
-        ASSERT_NEAR(samples.fixed[i], expected.fixed[i], 0.02) << "order " << order;   // 30 a voxel, poles to the power of 12
+        ASSERT_NEAR(samples.fixed[i], expected.fixed[i], 0.02) << "order " << order; // 30 a voxel, poles to the power of 12
       }
     }
   }
@@ -123,7 +123,7 @@ TEST(RandomCoordinateSamplerTest, TheRandomRegionCanBeSwitchedOffAndOnAgain)
 
 TEST(RandomCoordinateSamplerTest, TheDefaultRegionIsAThirdOfTheLongestSide)
 {
-  const SamplerScene<2> scene({61, 5});   // 75 mm x 7 mm
+  const SamplerScene<2> scene({61, 5}); // 75 mm x 7 mm
   auto sampler = samplerOf<2>(scene, "(UseRandomSampleRegion \"true\")");
 
   const PointList<2> samples = drawn<2>(sampler, scene.draw);
@@ -141,16 +141,17 @@ TEST(RandomCoordinateSamplerTest, ARegionLargerThanTheImageIsRefused)
 {
   const SamplerScene<2> scene({41, 36});
 
-  EXPECT_EQ(messageOf([&] { samplerOf<2>(scene, "(UseRandomSampleRegion \"true\")\n(SampleRegionSize 60 10)"); }),
-            "text:2: (SampleRegionSize 60 10): the fixed image is 50.000000 mm long on axis 0. Allowed: more than 0 and not more than "
-            "that; a third is usual.");
+  EXPECT_EQ(
+      messageOf([&] { samplerOf<2>(scene, "(UseRandomSampleRegion \"true\")\n(SampleRegionSize 60 10)"); }),
+      "text:2: (SampleRegionSize 60 10): the fixed image is 50.000000 mm long on axis 0. Allowed: more than 0 and not more than "
+      "that; a third is usual.");
 }
 
 TEST(RandomCoordinateSamplerTest, AMaskThatIsTooThinForItsBoxGivesUp)
 {
   const SamplerScene<2> scene({40, 36});
   Mask<2> corners = drawMask<2>(scene.fixed->geometry, [](const Vec<2>&) { return false; });
-  corners.voxels.front() = corners.voxels.back() = 1;   // its box is the whole image
+  corners.voxels.front() = corners.voxels.back() = 1; // its box is the whole image
   auto sampler = samplerOf<2>(scene, "", std::make_shared<Mask<2>>(corners));
 
   for (const int threads : {1, 2}) {

@@ -10,7 +10,8 @@ namespace {
 using namespace testing;
 
 template <class Sampler>
-class RandomVoxelSamplerTest : public ::testing::Test {};
+class RandomVoxelSamplerTest : public ::testing::Test {
+};
 using Samplers = ::testing::Types<RandomSampler<3>, RandomSparseMaskSampler<3>>;
 TYPED_TEST_SUITE(RandomVoxelSamplerTest, Samplers);
 
@@ -18,7 +19,7 @@ TYPED_TEST(RandomVoxelSamplerTest, DrawsVoxelsInsideTheMaskAndReachesAllOfThem)
 {
   const SamplerScene<3> scene({15, 11, 13});
   for (const MaskPointer<3>& mask : {MaskPointer<3>(), scene.ball, scene.coarseBall}) {
-    TypeParam sampler(parametersOf("(NumberOfSpatialSamples 40000)"));   // 18 a voxel or more
+    TypeParam sampler(parametersOf("(NumberOfSpatialSamples 40000)")); // 18 a voxel or more
     Context context;
     sampler.prepareForLevel(context, scene.fixed, mask, 0);
 
@@ -38,7 +39,7 @@ TYPED_TEST(RandomVoxelSamplerTest, DrawsVoxelsInsideTheMaskAndReachesAllOfThem)
     const AffineMap<3> pointFromIndex = scene.fixed->geometry.pointFromIndex();
     forEachIndex<3>(scene.fixed->geometry.size, [&](const Vec<3>& index, std::size_t offset) {
       const bool inside = !mask || mask->contains(pointFromIndex(index));
-      EXPECT_EQ(hits[offset] > 0, inside) << "voxel " << offset;   // to miss one of 2145 has a chance of 2145 exp(-18)
+      EXPECT_EQ(hits[offset] > 0, inside) << "voxel " << offset; // to miss one of 2145 has a chance of 2145 exp(-18)
     });
   }
 }

@@ -1,6 +1,6 @@
 // needs: Tools
-#include "Tools/Common/Process.h"
 #include "Tools/Common/RunLog.h"
+#include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 
 #include "Core/Compute/Error.h"

@@ -44,7 +44,7 @@ TEST(StripedGradientTest, SumsStripesInTheirOrder)
   for (const std::size_t count : {1, 4095, 4096, 10001}) {
     std::vector<double> gradient(count, 99.0), expected(count);
     StripedGradient striped;
-    for (int round = 0; round < 2; ++round) {   // buffers are reused
+    for (int round = 0; round < 2; ++round) { // buffers are reused
       striped.begin(gradient, 3);
       for (const std::size_t stripe : {2, 0, 1}) {
         const std::span<double> values = striped.clearedStripe(stripe);

@@ -102,7 +102,7 @@ TEST(TransformBendingEnergyPenaltyTest, PointsOutsideTheMovingImageCountAndThose
   TermScene<2> scene(1, {40, 36});
   scene.useBSpline();
   for (double& parameter : scene.chain->parameters)
-    parameter += 500;   // mm
+    parameter += 500; // mm
   const SampleSet<2> samples = scene.points(400);
   Context context;
 

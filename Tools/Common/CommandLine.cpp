@@ -82,8 +82,8 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, cons
     result.push_back("--" + name + (equals == std::string::npos ? "" : token.substr(equals)));
     if (named.option->value.empty() || equals != std::string::npos)
       continue;
-    const bool valueFollows
-      = i + 1 < tokens.size() && !(looksLikeOption(tokens[i + 1]) && findOption(groups, nameOf(tokens[i + 1])).option);
+    const bool valueFollows =
+        i + 1 < tokens.size() && !(looksLikeOption(tokens[i + 1]) && findOption(groups, nameOf(tokens[i + 1])).option);
     if (!valueFollows)
       fail(token, "no value given", "Allowed: " + token + " " + named.option->value);
     result.push_back(tokens[++i]);
@@ -105,8 +105,11 @@ po::variables_map parsed(const std::vector<std::string>& tokens, const std::map<
   namespace style = po::command_line_style;
   po::variables_map map;
   try {
-    po::store(po::command_line_parser(tokens).options(description)
-                .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next).run(), map);
+    po::store(po::command_line_parser(tokens)
+                  .options(description)
+                  .style(style::allow_long | style::long_allow_adjacent | style::long_allow_next)
+                  .run(),
+              map);
   } catch (const po::multiple_occurrences& error) {
     const std::string name = error.get_option_name();
     fail(name.substr(name.find_first_not_of('-') - 1), "given more than once", "Allowed: once");

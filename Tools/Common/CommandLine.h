@@ -9,12 +9,12 @@ namespace tessera {
 /// An option of a program, written `-name value` as elastix does, `--name value` or `--name=value`.
 struct Option {
   std::string name;
-  std::string value;                  // what help calls its value; empty: a switch
+  std::string value; // what help calls its value; empty: a switch
   std::string meaning;
   bool repeatable = false;
-  bool indexed = false;               // also -name0, -name1, ...
-  std::vector<std::string> aliases = {};   // other names for the same
-  const char* dashes = "-";           // as help shows it
+  bool indexed = false;                  // also -name0, -name1, ...
+  std::vector<std::string> aliases = {}; // other names for the same
+  const char* dashes = "-";              // as help shows it
 };
 
 /// An option that elastix does not have; help shows it as --name.

@@ -112,7 +112,7 @@ std::string prepareOutputFolder(const std::string& path)
   std::filesystem::create_directories(path, failure);
   if (!std::filesystem::is_directory(path))
     throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder cannot be made"
-                                              + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
+                                                + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
   if (access(path.c_str(), W_OK | X_OK) != 0)
     throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");
   return path.back() == '/' ? path : path + "/";
@@ -135,7 +135,7 @@ void logStart(RunLog& log, const std::string& program, const std::string& logNam
 
 int runProgram(const std::function<int(RunLog&)>& body)
 {
-  std::signal(SIGXFSZ, SIG_IGN);   // a file over the size limit is then an error of the write, like a full disk
+  std::signal(SIGXFSZ, SIG_IGN); // a file over the size limit is then an error of the write, like a full disk
   RunLog log;
   try {
     return body(log);

@@ -16,7 +16,7 @@ extern "C" void rememberSignal(int signal)
 
 void watchSignals()
 {
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = rememberSignal;
   action.sa_flags = SA_RESETHAND | SA_RESTART;
   sigemptyset(&action.sa_mask);

@@ -8,12 +8,11 @@
 
 #include <boost/program_options.hpp>
 
-#include <omp.h>
-
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
+#include <thread>
 
 namespace tessera {
 namespace {
@@ -36,7 +35,7 @@ void makeLiver(const std::string& out, std::size_t voxels)
 {
   std::filesystem::create_directories(out);
   Context context;
-  context.threads = omp_get_max_threads();
+  context.threads = static_cast<int>(std::thread::hardware_concurrency());
   const LiverPhantom phantom({voxels, voxels * 3 / 4, voxels * 5 / 8}, 300.0 / static_cast<double>(voxels));
   writeImage(out + "/before.nii.gz", phantom.before(context), PixelType::int16, true);
   writeImage(out + "/after.nii.gz", phantom.after(context), PixelType::int16, true);

@@ -61,7 +61,8 @@ std::string componentPage(const Registry& registry, const std::string& name)
     return text;
   const std::string nearest = nearestName(name, names);
   throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component. "
-                                 + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ") + "--list-components prints all.");
+                                   + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ")
+                                   + "--list-components prints all.");
 }
 
 }

@@ -11,12 +11,12 @@ namespace tessera {
 struct RegisterOptions {
   std::vector<std::string> fixed, moving, fixedMasks, movingMasks;
   std::vector<std::string> parameterFiles;
-  std::string outputFolder;                    // as given
-  std::string initialTransform;                // empty: none
-  std::string fixedPoints, movingPoints;       // empty: none
-  std::string device;                          // empty: as the parameter files say
+  std::string outputFolder;              // as given
+  std::string initialTransform;          // empty: none
+  std::string fixedPoints, movingPoints; // empty: none
+  std::string device;                    // empty: as the parameter files say
   int threads = 1;
-  std::string threadSource;                    // what decided: "-threads", ...; others give way to MaximumNumberOfThreads
+  std::string threadSource; // what decided: "-threads", ...; others give way to MaximumNumberOfThreads
   bool checkOnly = false, strict = false;
 };
 

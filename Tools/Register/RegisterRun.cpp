@@ -25,7 +25,7 @@ struct Run {
   std::string folder;
   RunLog& log;
   LoadedInputs<D> inputs;
-  std::shared_ptr<const TransformChain<D>> initial;   // null: none
+  std::shared_ptr<const TransformChain<D>> initial; // null: none
   std::string initialPath;
   RunSummary summary;
 };
@@ -50,7 +50,8 @@ void logOptions(const RegisterOptions& options, const std::string& folder, RunLo
     log.info("-p        " + path);
   log.info("-threads  " + std::to_string(options.threads) + " (" + options.threadSource + ")");
   log.info("\nCommand line options from TransformBase:");
-  log.info("-t0       " + (options.initialTransform.empty() ? "unspecified, so no initial transform used" : options.initialTransform));
+  log.info("-t0       "
+           + (options.initialTransform.empty() ? "unspecified, so no initial transform used" : options.initialTransform));
 }
 
 void logParameterText(const StageText& text, RunLog& log)
@@ -73,7 +74,8 @@ void logTransformFile(const std::string& path, RunLog& log)
 
 DeviceChoice deviceOf(const RegisterOptions& options, const StageSettings& settings)
 {
-  return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice()) : chooseDevice(options.device, "--device");
+  return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice())
+                                : chooseDevice(options.device, "--device");
 }
 
 Context contextOf(const RegisterOptions& options, const StageSettings& settings, std::string& reason)
@@ -100,7 +102,8 @@ void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t
   log.info("Settings of " + summary.optimizer + " for all resolutions:");
   for (const std::string& line : settingsLines(settings))
     log.info(line);
-  log.info("\nTime spent on saving the results, applying the final transform etc.: " + decimals(summary.writingSeconds * 1000, 0) + " ms.");
+  log.info("\nTime spent on saving the results, applying the final transform etc.: " + decimals(summary.writingSeconds * 1000, 0)
+           + " ms.");
   log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path + "\", has finished.\n");
   log.info("\nCurrent time: " + currentTime() + ".");
   log.info("Time used for running elastix with this parameter file:\n  " + decimals(summary.seconds, 1) + "s.\n");
@@ -144,16 +147,19 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
   Context context = contextOf(run.options, settings, run.summary.deviceReason);
   run.summary.device = context.device.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(context.device.ordinal);
   run.summary.threads = context.threads;
-  log.info("Device: " + run.summary.device + " (" + run.summary.deviceReason + "), " + std::to_string(context.threads) + " threads.");
+  log.info("Device: " + run.summary.device + " (" + run.summary.deviceReason + "), " + std::to_string(context.threads)
+           + " threads.");
 
   const LoadedInputs<D>& asRead = run.inputs;
   const LoadedInputs<D> inputs = settings.useDirectionCosines() ? asRead : withIdentityDirections<D>(asRead);
   StageOutputs<D> outputs(run.registry,
                           {context, stage, run.folder, run.initialPath, inputs.fixed.front()->geometry,
-                           asRead.fixed.front()->geometry.direction, inputs.moving.front(), parameters, settings},
+                           asRead.fixed.front()->geometry.direction, inputs.moving.front(), inputs.validMoving, parameters,
+                           settings},
                           log);
   StageSummary summary = describe(text, parameters);
-  StageReporter<D> reporter(outputs, "stage " + std::to_string(stage + 1) + " of " + std::to_string(run.options.parameterFiles.size()),
+  StageReporter<D> reporter(outputs,
+                            "stage " + std::to_string(stage + 1) + " of " + std::to_string(run.options.parameterFiles.size()),
                             summary.optimizer, parameters.levelCount(), log);
   StageResult<D> result = runReported<D>(run, context, stageInput<D>(run, text, stage, inputs), reporter);
 
@@ -189,16 +195,18 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
 }
 
 template <int D>
-int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder, const std::vector<StageText>& stages,
-                const InputHeaders& headers, RunSummary summary, RunLog& log)
+int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
+                const std::vector<StageText>& stages, const InputHeaders& headers, RunSummary summary, RunLog& log)
 {
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     checkStage<D>(registry, options, stages[stage], stage, headers, log);
     deviceOf(options, StageSettings(Parameters(stages[stage].map, "", D, levelCountOf(stages[stage].map))));
   }
-  Run<D> run{registry, options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform, std::move(summary)};
+  Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
+             std::move(summary)};
   if (options.checkOnly) {
-    log.info("Checked " + std::to_string(stages.size()) + " parameter file(s) and the headers of all images: nothing stands in the way.");
+    log.info("Checked " + std::to_string(stages.size())
+             + " parameter file(s) and the headers of all images: nothing stands in the way.");
     return 0;
   }
 
@@ -229,7 +237,7 @@ void checkPointOptions(const RegisterOptions& options)
     return;
   const bool fixedGiven = !options.fixedPoints.empty();
   throw Error(ExitCode::usage, std::string("command line: ") + (fixedGiven ? "-fp without -mp" : "-mp without -fp")
-                                 + ": points come in pairs. Allowed: both or none.");
+                                   + ": points come in pairs. Allowed: both or none.");
 }
 
 }
@@ -242,7 +250,7 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   std::string folder;
   if (!options.checkOnly) {
     folder = prepareOutputFolder(options.outputFolder);
-    std::remove((folder + "summary.json").c_str());   // it stands for a run that was done
+    std::remove((folder + "summary.json").c_str()); // it stands for a run that was done
     log.openFile(folder + "elastix.log");
     logStart(log, command, "elastix");
   }

@@ -14,7 +14,10 @@ Json json(const std::vector<ImageHeader>& headers)
 {
   Json list = Json::array();
   for (const ImageHeader& header : headers)
-    list.push_back({{"path", header.path}, {"size", header.size}, {"spacingMm", header.spacingMm}, {"originMm", header.originMm},
+    list.push_back({{"path", header.path},
+                    {"size", header.size},
+                    {"spacingMm", header.spacingMm},
+                    {"originMm", header.originMm},
                     {"pixelType", pixelTypeName(header.componentType)}});
   return list;
 }
@@ -31,8 +34,13 @@ Json json(const LevelSummary& level)
   Json settings = Json::object();
   for (const FileEntry& entry : level.settings)
     settings[entry.name] = json(entry);
-  return {{"level", level.level}, {"iterations", level.iterations}, {"metric", level.value}, {"seconds", level.seconds},
-          {"preparationSeconds", level.preparationSeconds}, {"stopCondition", level.stopCondition}, {"settings", settings}};
+  return {{"level", level.level},
+          {"iterations", level.iterations},
+          {"metric", level.value},
+          {"seconds", level.seconds},
+          {"preparationSeconds", level.preparationSeconds},
+          {"stopCondition", level.stopCondition},
+          {"settings", settings}};
 }
 
 Json json(const StageSummary& stage)
@@ -40,9 +48,15 @@ Json json(const StageSummary& stage)
   Json levels = Json::array();
   for (const LevelSummary& level : stage.levels)
     levels.push_back(json(level));
-  return {{"parameterFile", stage.parameterFile}, {"transform", stage.transform}, {"metrics", stage.metrics},
-          {"optimizer", stage.optimizer}, {"levels", levels}, {"finalMetric", stage.finalMetric}, {"seconds", stage.seconds},
-          {"writingSeconds", stage.writingSeconds}, {"files", stage.files}};
+  return {{"parameterFile", stage.parameterFile},
+          {"transform", stage.transform},
+          {"metrics", stage.metrics},
+          {"optimizer", stage.optimizer},
+          {"levels", levels},
+          {"finalMetric", stage.finalMetric},
+          {"seconds", stage.seconds},
+          {"writingSeconds", stage.writingSeconds},
+          {"files", stage.files}};
 }
 
 }

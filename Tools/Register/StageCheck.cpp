@@ -38,9 +38,9 @@ void checkImageCounts(const Parameters& parameters, const RegisterOptions& optio
   const std::size_t metrics = componentNames(parameters, "Metric").size();
   for (const auto& [option, count] : {std::pair{"-f", options.fixed.size()}, std::pair{"-m", options.moving.size()}})
     if (count != 1 && count != metrics)
-      throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but "
-                                     + parameters.where("Metric") + " names " + std::to_string(metrics)
-                                     + " metrics. Allowed: one image for all metrics, or one for each.");
+      throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but " + parameters.where("Metric")
+                                       + " names " + std::to_string(metrics)
+                                       + " metrics. Allowed: one image for all metrics, or one for each.");
 }
 
 template <int D>

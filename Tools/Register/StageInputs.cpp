@@ -31,8 +31,8 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
   for (const ImageHeader& header : headers)
     if (header.dimension != first.dimension)
       throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension " + std::to_string(header.dimension)
-                                     + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
-                                     + ". Allowed: images and masks of one dimension.");
+                                       + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
+                                       + ". Allowed: images and masks of one dimension.");
 }
 
 /// The mask of an image, less the voxels that are not a number. On the image's grid if there are such voxels.
@@ -57,9 +57,10 @@ MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& f
   return std::make_shared<Mask<D>>(finite->geometry, std::move(voxels));
 }
 
+/// Returns where the voxels of the first image are numbers; null: everywhere.
 template <int D>
-void loadSide(const std::string& option, const std::vector<std::string>& paths, const std::vector<std::string>& maskPaths,
-              std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
+MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths, const std::vector<std::string>& maskPaths,
+                        std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
 {
   for (const std::string& path : maskPaths)
     masks.push_back(readNamed(option + "Mask", path, [&] { return std::make_shared<Mask<D>>(readMask<D>(path)); }));
@@ -78,11 +79,12 @@ void loadSide(const std::string& option, const std::vector<std::string>& paths, 
     anyNotFinite = anyNotFinite || loaded.finiteVoxels;
   }
   if (!anyNotFinite)
-    return;
+    return nullptr;
   std::vector<MaskPointer<D>> combined;
   for (std::size_t i = 0; i < images.size(); ++i)
     combined.push_back(withoutVoxels<D>(masks.empty() ? nullptr : masks[masks.size() == 1 ? 0 : i], finite[i]));
   masks = std::move(combined);
+  return finite.front();
 }
 
 template <int D>
@@ -94,9 +96,9 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const LoadedInputs<D>& 
   PointPairs<D> pairs{read("-fp", options.fixedPoints, inputs.fixed.front()->geometry),
                       read("-mp", options.movingPoints, inputs.moving.front()->geometry)};
   if (pairs.fixedMm.size() != pairs.movingMm.size())
-    throw Error(ExitCode::unreadableInput, "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and "
-                                             + std::to_string(pairs.movingMm.size())
-                                             + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
+    throw Error(ExitCode::unreadableInput,
+                "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and " + std::to_string(pairs.movingMm.size())
+                    + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
   return pairs;
 }
 
@@ -109,7 +111,8 @@ InputHeaders readHeaders(const RegisterOptions& options)
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)
     throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension)
-                                   + ": registration in " + std::to_string(first.dimension) + "D is not built. Allowed: 2D and 3D images.");
+                                     + ": registration in " + std::to_string(first.dimension)
+                                     + "D is not built. Allowed: 2D and 3D images.");
   checkDimension("-f", headers.fixed, first);
   checkDimension("-m", headers.moving, first);
   checkDimension("-fMask", headers.fixedMasks, first);
@@ -122,7 +125,7 @@ LoadedInputs<D> loadInputs(const RegisterOptions& options, RunLog& log)
 {
   LoadedInputs<D> inputs;
   loadSide<D>("-f", options.fixed, options.fixedMasks, inputs.fixed, inputs.fixedMasks, log);
-  loadSide<D>("-m", options.moving, options.movingMasks, inputs.moving, inputs.movingMasks, log);
+  inputs.validMoving = loadSide<D>("-m", options.moving, options.movingMasks, inputs.moving, inputs.movingMasks, log);
   inputs.hasPoints = !options.fixedPoints.empty();
   if (inputs.hasPoints)
     inputs.points = loadPoints<D>(options, inputs);
@@ -132,15 +135,20 @@ LoadedInputs<D> loadInputs(const RegisterOptions& options, RunLog& log)
 template <int D>
 LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
 {
-  LoadedInputs<D> turned = inputs;
-  for (auto* images : {&turned.fixed, &turned.moving})
+  const auto turned = [](const MaskPointer<D>& mask) {
+    return std::make_shared<Mask<D>>(withIdentityDirection<D>(mask->geometry), mask->voxels);
+  };
+  LoadedInputs<D> result = inputs;
+  for (auto* images : {&result.fixed, &result.moving})
     for (ImagePointer<D>& image : *images)
       image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
-  for (auto* masks : {&turned.fixedMasks, &turned.movingMasks})
+  for (auto* masks : {&result.fixedMasks, &result.movingMasks})
     for (MaskPointer<D>& mask : *masks)
       if (mask)
-        mask = std::make_shared<Mask<D>>(withIdentityDirection<D>(mask->geometry), mask->voxels);
-  return turned;
+        mask = turned(mask);
+  if (result.validMoving)
+    result.validMoving = turned(result.validMoving);
+  return result;
 }
 
 template LoadedInputs<2> loadInputs(const RegisterOptions&, RunLog&);

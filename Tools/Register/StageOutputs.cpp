@@ -96,7 +96,10 @@ std::vector<FileEntry> StageOutputs<D>::interpolatorEntries() const
   const Parameters parameters = stage_.parameters.withLabel("ResampleInterpolator0");
   for (const ParameterInfo& row : registry_.require("ResampleInterpolator", interpolatorName_, "").parameters)
     if (row.type == ParameterType::integer)
-      entries.push_back({row.name, {}, {static_cast<double>(parameters.find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)))}});
+      entries.push_back(
+          {row.name,
+           {},
+           {static_cast<double>(parameters.find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)))}});
   return entries;
 }
 
@@ -130,13 +133,13 @@ void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
   const std::string extension = stage_.settings.itkExtension();
   if (extension.empty())
     return;
-  if (extension != "txt") {   // that name is the transform parameter file's own
+  if (extension != "txt") { // that name is the transform parameter file's own
     files_.push_back(pathOf("TransformParameters", "", extension));
     writeItkTransforms(files_.back(), {chain.transform->itkTransform(chain.parameters)}, false);
   }
   if (!stage_.settings.writeItkComposite())
     return;
-  std::vector<ItkTransform> all;   // the last one is applied first
+  std::vector<ItkTransform> all; // the last one is applied first
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
     all.push_back(link->transform->itkTransform(link->parameters));
   files_.push_back(pathOf("TransformParameters", "-Composite", extension));
@@ -146,15 +149,15 @@ void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
 template <int D>
 void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChain<D>& chain)
 {
-  const auto interpolator
-    = registry_.create<ResampleInterpolator<D>>(interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"),
-                                                stage_.parameters.where("ResampleInterpolator"));
+  const auto interpolator = registry_.create<ResampleInterpolator<D>>(
+      interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"), stage_.parameters.where("ResampleInterpolator"));
   const auto start = std::chrono::steady_clock::now();
   interpolator->interpolator->prepareForLevel(stage_.context, stage_.moving, 0);
   const double prepared = secondsSince(start);
-  Image<D> result = resampler_->resample(stage_.context, chain, *interpolator->interpolator, stage_.fixedGeometry);
-  log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s, of which preparing the interpolator "
-              + decimals(prepared, 3) + " s.");
+  Image<D> result =
+      resampler_->resample(stage_.context, chain, *interpolator->interpolator, stage_.validMoving, stage_.fixedGeometry);
+  log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3)
+              + " s, of which preparing the interpolator " + decimals(prepared, 3) + " s.");
   writeImageFile(pathOf(resampler_->resultImage().name, suffix, resampler_->resultImage().format), std::move(result));
 }
 

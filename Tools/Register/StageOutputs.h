@@ -20,11 +20,12 @@ template <int D>
 struct StageOutputContext {
   Context context;
   std::size_t stage = 0;
-  std::string folder;                      // as given, with a slash at its end
-  std::string initialTransform;            // path to name in transform files; empty: none
-  ImageGeometry<D> fixedGeometry;          // as the stage works on it
-  Matrix<D> writtenDirection;              // of files: the header's
+  std::string folder;             // as given, with a slash at its end
+  std::string initialTransform;   // path to name in transform files; empty: none
+  ImageGeometry<D> fixedGeometry; // as the stage works on it
+  Matrix<D> writtenDirection;     // of files: the header's
   ImagePointer<D> moving;
+  MaskPointer<D> validMoving; // null: all its voxels are numbers
   Parameters parameters;
   StageSettings settings;
 };
@@ -61,7 +62,7 @@ private:
   std::unique_ptr<Resampler<D>> resampler_;
   std::string interpolatorName_;
   std::vector<std::string> files_;
-  std::set<std::string> told_;   // warnings, each once
+  std::set<std::string> told_; // warnings, each once
   RunLog& log_;
 };
 

@@ -26,10 +26,11 @@ std::string valuesText(const FileEntry& entry)
 }
 
 template <int D>
-StageReporter<D>::StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer, std::size_t levels,
-                                RunLog& log)
+StageReporter<D>::StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer,
+                                std::size_t levels, RunLog& log)
     : outputs_(outputs), title_(title), optimizer_(optimizer), levels_(levels), log_(log)
-{}
+{
+}
 
 template <int D>
 void StageReporter<D>::pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,

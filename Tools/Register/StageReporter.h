@@ -19,7 +19,8 @@ public:
   void info(const std::string& line) override { log_.info(line); }
   void note(const std::string& line) override { log_.note(line); }
   void warning(const std::string& line) override { log_.warning(line); }
-  void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving) override;
+  void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                     const std::vector<ImagePointer<D>>& moving) override;
   void levelStarted(std::size_t level, const std::vector<std::string>& header) override;
   void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>&) override;
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
@@ -35,7 +36,7 @@ private:
   RunLog& log_;
   std::vector<std::string> header_;
   std::string iterationTable_;
-  std::vector<TransformChain<D>> finished_;   // none or the last finished level's
+  std::vector<TransformChain<D>> finished_; // none or the last finished level's
   std::size_t finishedLevel_ = 0;
 };
 

@@ -13,10 +13,10 @@ public:
   explicit StageSettings(const Parameters&);
   static const ComponentDescription& description();
 
-  std::string device() const;                       // (Device ...)
+  std::string device() const; // (Device ...)
   std::string whereDevice() const;
-  std::int64_t threads() const;                     // MaximumNumberOfThreads; 0: not given
-  std::string fixedPixelType() const;               // of FixedInternalImagePixelType; only written again
+  std::int64_t threads() const;       // MaximumNumberOfThreads; 0: not given
+  std::string fixedPixelType() const; // of FixedInternalImagePixelType; only written again
   std::string movingPixelType() const;
   bool useDirectionCosines() const;
   bool writeIterationInfo() const;
@@ -24,7 +24,7 @@ public:
   bool writeTransformAfterLevel(std::size_t level) const;
   bool writeTransformAfterIterations(std::size_t level) const;
   bool writePyramidImages(std::size_t level) const;
-  std::string itkExtension() const;                 // "tfm", "h5", ...; empty: no ITK transform file
+  std::string itkExtension() const; // "tfm", "h5", ...; empty: no ITK transform file
   bool writeItkComposite() const;
 
   /// Throws Error(usage) if the text says another dimension than that of the images.

@@ -29,8 +29,9 @@ ProgramText transformText()
           "Applies a transform parameter file of tessera or elastix to images and points. Options are those of transformix.",
           {{"What to transform (at least one)",
             {{"in", "FILE", "image of the moving side: result.<format> is it on the grid that the transform file describes"},
-             {"def", "FILE|all", "points of the fixed side (.txt or .vtk): outputpoints.<txt or vtk>; all: every voxel of the grid, "
-                                 "deformationField.<format>, T(x) - x in mm"},
+             {"def", "FILE|all",
+              "points of the fixed side (.txt or .vtk): outputpoints.<txt or vtk>; all: every voxel of the grid, "
+              "deformationField.<format>, T(x) - x in mm"},
              {"ipp", "FILE", "older name of -def"},
              {"jac", "all", "spatialJacobian.<format>: determinant of the spatial Jacobian at every voxel"},
              {"jacmat", "all", "fullSpatialJacobian.<format>: the matrix dT_row/dx_column at every voxel, row after row"}}},

@@ -9,8 +9,8 @@ namespace tessera {
 /// What the command line of `tessera-transform` asks for.
 struct TransformOptions {
   std::string transformFile, outputFolder;
-  std::string image;                            // empty: none
-  std::string points;                           // a file of points; empty: none
+  std::string image;  // empty: none
+  std::string points; // a file of points; empty: none
   bool field = false, determinants = false, matrices = false;
   std::string device = "auto";
   int threads = 1;

@@ -26,8 +26,8 @@ struct Run {
   std::string folder;
   RunLog& log;
   TransformFileContent<D> file;
-  ImageGeometry<D> lattice;        // where T is asked; axes along the coordinates if the file says so
-  Parameters parameters;           // of the transform file
+  ImageGeometry<D> lattice; // where T is asked; axes along the coordinates if the file says so
+  Parameters parameters;    // of the transform file
   std::unique_ptr<Resampler<D>> resampler;
   Context context;
 
@@ -42,11 +42,12 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   TransformFileContent<D> file = readTransformFile<D>(options.transformFile, registry, warn);
   ImageGeometry<D> lattice = file.useDirectionCosines ? file.output : withIdentityDirection<D>(file.output);
   const Parameters parameters(file.map, "", D, 1, warn);
-  auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(), parameters.withLabel("Resampler0"),
-                                                 parameters.where("Resampler"));
+  auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
+                                                 parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   const DeviceChoice choice = chooseDevice(options.device, "--device");
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
-  return {registry, options, folder, log, std::move(file), lattice, parameters, std::move(resampler), {choice.device, options.threads}};
+  return {
+      registry, options, folder, log, std::move(file), lattice, parameters, std::move(resampler), {choice.device, options.threads}};
 }
 
 /// Before any work: the format must hold what is asked for.
@@ -88,23 +89,26 @@ LoadedImage<D> readMoving(const Run<D>& run)
     run.log.note("-in: " + run.options.image + ": " + note);
   if (loaded.nanVoxels > 0)
     run.log.warning("-in: " + run.options.image + ": " + std::to_string(loaded.nanVoxels)
-                    + " voxels are not a finite number; they are taken as 0.");
-  if (!run.file.useDirectionCosines)
+                    + " voxels are not a finite number; they count as outside the image.");
+  if (!run.file.useDirectionCosines) {
     loaded.image.geometry = withIdentityDirection<D>(loaded.image.geometry);
+    if (loaded.finiteVoxels)
+      loaded.finiteVoxels = std::make_shared<Mask<D>>(loaded.image.geometry, loaded.finiteVoxels->voxels);
+  }
   run.log.info("  Reading input image took " + decimals(secondsSince(start), 6) + " s");
   return loaded;
 }
 
 template <int D>
-void resampleImage(Run<D>& run, ImagePointer<D> moving)
+void resampleImage(Run<D>& run, const ImagePointer<D>& moving, const MaskPointer<D>& valid)
 {
   run.log.info("Resampling image and writing to disk ...");
   const auto start = Clock::now();
   const auto interpolator = run.registry.template create<ResampleInterpolator<D>>(
-    componentNames(run.parameters, "ResampleInterpolator").front(), run.parameters.withLabel("ResampleInterpolator0"),
-    run.parameters.where("ResampleInterpolator"));
+      componentNames(run.parameters, "ResampleInterpolator").front(), run.parameters.withLabel("ResampleInterpolator0"),
+      run.parameters.where("ResampleInterpolator"));
   interpolator->interpolator->prepareForLevel(run.context, moving, 0);
-  Image<D> result = run.resampler->resample(run.context, *run.file.chain, *interpolator->interpolator, run.lattice);
+  Image<D> result = run.resampler->resample(run.context, *run.file.chain, *interpolator->interpolator, valid, run.lattice);
   run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s");
   result.geometry = run.file.output;
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
@@ -132,8 +136,8 @@ void writeDeterminants(Run<D>& run)
   image.geometry = run.file.output;
   const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
   const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
-  run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; " + std::to_string(folded) + " of "
-               + std::to_string(image.voxels.size()) + " voxels fold (not above 0).");
+  run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; " + std::to_string(folded)
+               + " of " + std::to_string(image.voxels.size()) + " voxels fold (not above 0).");
   writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress);
   run.log.info("  Computing determinant of spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -155,8 +159,12 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
   Run<D> run = prepare<D>(registry, options, folder, log);
   checkFormats(run);
   ImagePointer<D> moving;
-  if (!options.image.empty())
-    moving = std::make_shared<Image<D>>(readMoving(run).image);
+  MaskPointer<D> valid;
+  if (!options.image.empty()) {
+    LoadedImage<D> loaded = readMoving(run);
+    valid = loaded.finiteVoxels;
+    moving = std::make_shared<Image<D>>(std::move(loaded.image));
+  }
   if (!options.points.empty()) {
     std::optional<ImageGeometry<D>> movingGrid;
     if (moving)
@@ -170,7 +178,7 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
   if (options.matrices)
     writeMatrices(run);
   if (moving)
-    resampleImage(run, moving);
+    resampleImage<D>(run, moving, valid);
   return 0;
 }
 
@@ -187,8 +195,9 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   const std::size_t dimension = readTransformDimension(options.transformFile);
   if (dimension != 2 && dimension != 3)
     throw Error(ExitCode::usage, "-tp: " + options.transformFile + ": (FixedImageDimension " + std::to_string(dimension)
-                                   + "): transforms of this dimension are not built. Allowed: 2 or 3.");
-  const int code = dimension == 2 ? transformAll<2>(registry, options, folder, log) : transformAll<3>(registry, options, folder, log);
+                                     + "): transforms of this dimension are not built. Allowed: 2 or 3.");
+  const int code =
+      dimension == 2 ? transformAll<2>(registry, options, folder, log) : transformAll<3>(registry, options, folder, log);
   log.info("\ntransformix has finished at " + currentTime() + ".");
   log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.\n");
   log.finish();

@@ -64,8 +64,9 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
   log.info("  Input points are specified " + std::string(input.areIndices ? "as image indices." : "in world coordinates."));
   log.info("  Number of specified input points: " + std::to_string(input.values.size()));
   if (const std::size_t rounded = input.areIndices ? countFractional<D>(input.values) : 0; rounded > 0)
-    log.warning("-def: " + path + ": " + std::to_string(rounded)
-                + " indices are not whole; they are rounded to the nearest voxel, as transformix does. Points in mm are not rounded.");
+    log.warning(
+        "-def: " + path + ": " + std::to_string(rounded)
+        + " indices are not whole; they are rounded to the nearest voxel, as transformix does. Points in mm are not rounded.");
 
   const bool isVtk = path.size() > 4 && path.compare(path.size() - 4, 4, ".vtk") == 0;
   const std::string output = folder + (isVtk ? "outputpoints.vtk" : "outputpoints.txt");

@@ -1,0 +1,186 @@
+#include "Components/Transforms/SplineKernelTransform.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
+#include "Testing/Support/TransformChecks.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using namespace checks;
+using testing::errorText;
+
+Parameters parametersOf(const std::string& text, int dimension)
+{
+  return testing::parametersOf(text, dimension, 1, "Transform0");
+}
+
+std::string joined(const std::vector<double>& values)
+{
+  std::string text;
+  for (const double value : values)
+    text += " " + std::to_string(value);
+  return text;
+}
+
+template <int D>
+struct Example {
+  SplineKernelTransform<D> transform{parametersOf("(A 1)", D)};
+  std::vector<double> fixed, moving; // landmarks, point by point
+  std::vector<double> parameters;
+
+  Example(const std::string& type, double relaxation, std::size_t count = 9)
+  {
+    fixed = randomVector(D * count, 31, -40, 60);
+    moving = moved(fixed, 4, randomVector(D * count, 32));
+    for (auto* list : {&fixed, &moving})
+      for (double& value : *list)
+        value = std::stod(std::to_string(value)); // as the text has it
+    parameters =
+        transform.restore(parametersOf("(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor " + std::to_string(relaxation)
+                                           + ")\n(SplinePoissonRatio 0.22)\n(FixedImageLandmarks" + joined(fixed)
+                                           + ")\n(TransformParameters" + joined(moving) + ")",
+                                       D));
+  }
+  Points<D> landmarks() const
+  {
+    Points<D> points(fixed.size() / D);
+    for (std::size_t i = 0; i < fixed.size(); ++i)
+      points.mm[i % D][i / D] = fixed[i];
+    return points;
+  }
+};
+
+const std::vector<std::string> types{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline", "ElasticBodySpline",
+                                     "ElasticBodyReciprocalSpline"};
+
+template <int D>
+void expectLandmarksMatch(const std::string& type)
+{
+  const Example<D> example(type, 0);
+  const Points<D> result = mapped<D>(example.transform, example.parameters, example.landmarks());
+  for (std::size_t i = 0; i < example.fixed.size(); ++i)
+    EXPECT_NEAR(result.mm[i % D][i / D], example.moving[i], 1e-9) << type; // 1e-16 times the condition of a small system
+}
+
+TEST(SplineKernelTransform, WithoutRelaxationLandmarksMatch)
+{
+  for (const std::string& type : types) {
+    expectLandmarksMatch<2>(type);
+    expectLandmarksMatch<3>(type);
+  }
+}
+
+TEST(SplineKernelTransform, AffineLandmarksGiveTheAffineMapEverywhere)
+{
+  Example<3> example("ElasticBodySpline", 0.3);
+  std::vector<double> moving(example.fixed.size());
+  for (std::size_t i = 0; i < moving.size(); ++i)
+    moving[i] = 1.5 * example.fixed[i] - 0.25 * example.fixed[i / 3 * 3] + 2;
+  const std::vector<double> parameters = example.transform.restore(
+      parametersOf("(FixedImageLandmarks" + joined(example.fixed) + ")\n(TransformParameters" + joined(moving) + ")", 3));
+  const Points<3> points = randomPoints<3>(100, 2, {-100, -100, -100}, {100, 100, 100});
+
+  const Points<3> result = mapped<3>(example.transform, parameters, points);
+
+  for (std::size_t i = 0; i < 100; ++i)
+    for (int d = 0; d < 3; ++d)
+      EXPECT_NEAR(result.mm[d][i], 1.5 * points.mm[d][i] - 0.25 * points.mm[0][i] + 2, 1e-4); // landmarks have six decimals
+}
+
+TEST(SplineKernelTransform, ByHandIsTheSumOfKernels)
+{
+  // Landmarks on the corners of a square, one diagonal lifted, the other lowered by h: no affine part, weights +w and -w with
+  // h = w (G(diagonal) - 2 G(side)), G = r^2 log r in 2D.
+  const double side = 10, h = 2;
+  SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
+  const std::vector<double> parameters =
+      transform.restore(parametersOf("(FixedImageLandmarks 0 0 10 0 0 10 10 10)\n(TransformParameters 0 2 10 -2 0 8 10 12)", 2));
+  const auto kernel = [](double r) { return r > 0 ? r * r * std::log(r) : 0; };
+  const double weight = h / (kernel(side * std::sqrt(2.0)) - 2 * kernel(side));
+  Points<2> points(1);
+  points.mm = {{{4}, {3}}};
+
+  const Points<2> result = mapped<2>(transform, parameters, points);
+
+  const auto at = [&](double x, double y) { return kernel(std::hypot(4 - x, 3 - y)); };
+  EXPECT_NEAR(result.mm[0][0], 4, 1e-12);
+  EXPECT_NEAR(result.mm[1][0], 3 + weight * (at(0, 0) + at(10, 10) - at(10, 0) - at(0, 10)), 1e-12);
+}
+
+TEST(SplineKernelTransform, RelaxationIsAddedToTheDiagonal)
+{
+  // (K + lambda) w + P a = d: what is missed at a landmark is lambda w; twice a small lambda misses twice as much
+  const Example<3> little("ThinPlateSpline", 1e-3), twice("ThinPlateSpline", 2e-3);
+  const Points<3> one = mapped<3>(little.transform, little.parameters, little.landmarks());
+  const Points<3> two = mapped<3>(twice.transform, twice.parameters, twice.landmarks());
+  double largest = 0, difference = 0;
+  for (std::size_t i = 0; i < little.fixed.size(); ++i) {
+    const double missed = one.mm[i % 3][i / 3] - little.moving[i];
+    largest = std::max(largest, std::abs(missed));
+    difference = std::max(difference, std::abs(two.mm[i % 3][i / 3] - twice.moving[i] - 2 * missed));
+  }
+  EXPECT_GT(largest, 1e-5);              // some 0.1 for a weight
+  EXPECT_LT(difference, 1e-3 * largest); // lambda over the smallest of K's eigenvalues, about 10
+}
+
+template <int D>
+void expectDerivatives(const std::string& type)
+{
+  const Example<D> example(type, 0.1);
+  Vec<D> low, high;
+  low.fill(-60);
+  high.fill(80);
+  const Points<D> points = randomPoints<D>(30, 8, low, high);
+  // step 1e-3 mm: truncation 1e-6 times third and fourth derivatives of weights below 1; rounding 1e-13 / 1e-3
+  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, points, 1e-3, 1e-7, 1e-6);
+}
+
+TEST(SplineKernelTransform, SpatialDerivativesMatchFiniteDifferences)
+{
+  for (const std::string& type : types) {
+    expectDerivatives<2>(type);
+    expectDerivatives<3>(type);
+  }
+}
+
+TEST(SplineKernelTransform, BlocksOfSamplesAreTheirSamplesOneByOne)
+{
+  const Example<3> example("ElasticBodySpline", 0);
+  const Points<3> points = randomPoints<3>(131, 3, {-40, -40, -40}, {60, 60, 60});
+  const Points<3> together = mapped<3>(example.transform, example.parameters, points);
+  for (std::size_t i = 0; i < points.count(); ++i) {
+    Points<3> single(1);
+    for (int d = 0; d < 3; ++d)
+      single.mm[d][0] = points.mm[d][i];
+    const Points<3> result = mapped<3>(example.transform, example.parameters, single);
+    for (int d = 0; d < 3; ++d)
+      EXPECT_EQ(result.mm[d][0], together.mm[d][i]);
+  }
+}
+
+TEST(SplineKernelTransform, FilesThatMakeNoSplineAreErrors)
+{
+  SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
+  const auto restoring = [&](const std::string& text) { return errorText([&] { transform.restore(parametersOf(text, 2)); }); };
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 2 2 3 3)\n(TransformParameters 0 0 1 1 2 2 3 3)").find("not all on one line"),
+            std::string::npos);
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 0 0 3 4)\n(TransformParameters 0 0 1 1 2 2 3 3)").find("different points"),
+            std::string::npos);
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1)\n(TransformParameters 0 0 1)").find("3 values"), std::string::npos);
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 0 0 1)\n(TransformParameters 0 0 1 0)").find("makes 6"), std::string::npos);
+  EXPECT_NE(restoring("(SplineKernelType \"Rubber\")").find("Rubber"), std::string::npos);
+  EXPECT_NE(restoring("(SplinePoissonRatio 0.5)\n(FixedImageLandmarks 0 0 1 0 0 1)").find("below 0.5"), std::string::npos);
+}
+
+TEST(SplineKernelTransform, IsToldToBeNoTransformToOptimise)
+{
+  Example<2> example("ThinPlateSpline", 0);
+  Context context;
+  EXPECT_NE(errorText([&] { example.transform.initialize(context, {}); }).find("initial transform"), std::string::npos);
+}
+
+}
+}
