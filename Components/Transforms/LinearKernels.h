@@ -51,7 +51,8 @@ struct Moments {
   }
 };
 
-/// out = matrix x + offset; in place is allowed.
+/// out = matrix x + offset; in place is allowed. The order of sums is ITK's: the number of control points over a transformed box
+/// hangs on the last bit where the box is a whole number of grid spacings long.
 template <int D>
 struct AffineBatch {
   TESSERA_MULTIVERSION static void apply(const AffineMap<D>& map, const ListSamples<D>& samples, const PointsOut<D>& out)
@@ -63,9 +64,10 @@ struct AffineBatch {
       for (int d = 0; d < D; ++d)
         __builtin_memcpy(&x[d], samples.pointMm[d] + i, sizeof(Lanes));
       for (int row = 0; row < D; ++row) {
-        Lanes result = m.offset[row] + m.matrix[row][0] * x[0];
+        Lanes result = m.matrix[row][0] * x[0];
         for (int column = 1; column < D; ++column)
           result += m.matrix[row][column] * x[column];
+        result += m.offset[row];
         __builtin_memcpy(out[row] + i, &result, sizeof(Lanes));
       }
     }
@@ -74,10 +76,10 @@ struct AffineBatch {
       for (int d = 0; d < D; ++d)
         x[d] = samples.pointMm[d][i];
       for (int row = 0; row < D; ++row) {
-        double result = m.offset[row];
-        for (int column = 0; column < D; ++column)
+        double result = m.matrix[row][0] * x[0];
+        for (int column = 1; column < D; ++column)
           result += m.matrix[row][column] * x[column];
-        out[row][i] = result;
+        out[row][i] = result + m.offset[row];
       }
     }
   }

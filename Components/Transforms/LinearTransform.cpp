@@ -189,9 +189,11 @@ template <int D>
 AffineMap<D> LinearTransform<D>::pointMap(std::span<const double> parameters) const
 {
   AffineMap<D> map = aboutCenter(parameters);
-  const Vec<D> turned = apply<D>(map.matrix, centerMm_);
-  for (int d = 0; d < D; ++d)
-    map.offset[d] += centerMm_[d] - turned[d];
+  for (int row = 0; row < D; ++row) {   // one by one, as ITK: AffineBatch says why
+    map.offset[row] += centerMm_[row];
+    for (int column = 0; column < D; ++column)
+      map.offset[row] -= map.matrix[row][column] * centerMm_[column];
+  }
   return map;
 }
 

@@ -53,7 +53,7 @@ constexpr Format formats[] = {
     {"jpg", true, false, false, bit(uint8), "origin and direction"},
     {"jpeg", true, false, false, bit(uint8), "origin and direction"},
     {"bmp", true, false, false, bit(uint8), "origin and direction"},
-    {"dcm", false, true, false, bits({int8, uint8, int16, uint16}), ""},
+    {"dcm", false, true, false, bits({uint8, int16, uint16}), ""},
 };
 
 const Format* find(const std::string& extension)

@@ -76,15 +76,12 @@ void describe(itk::ImageIOBase& io, const ImageHeader& header)
   askForAllVoxels(io);
 }
 
-/// DICOM's volumes hold unsigned numbers only; a shift that every reader undoes keeps signed ones.
-void shiftToUnsigned(itk::ImageIOBase& io, PixelType type)
+/// DICOM's volumes hold unsigned words only; a shift that every reader undoes keeps signed ones.
+void shiftToUnsigned(itk::ImageIOBase& io)
 {
-  if (type != PixelType::int8 && type != PixelType::int16)
-    return;
-  const bool isByte = type == PixelType::int8;
-  itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "0028|1052", isByte ? "-128" : "-32768"); // rescale intercept
-  itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "0028|1053", "1");                        // rescale slope
-  static_cast<itk::GDCMImageIO&>(io).SetInternalComponentType(itkComponent(isByte ? PixelType::uint8 : PixelType::uint16));
+  itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "0028|1052", "-32768"); // rescale intercept
+  itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "0028|1053", "1");      // rescale slope
+  static_cast<itk::GDCMImageIO&>(io).SetInternalComponentType(itk::IOComponentEnum::USHORT);
 }
 
 constexpr std::size_t headerRoom = 65536;
@@ -104,8 +101,8 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
     const itk::ImageIOBase::Pointer io = writerFor(format);
     io->SetFileName(file.temporaryPath());
     describe(*io, header);
-    if (format == "dcm")
-      shiftToUnsigned(*io, header.componentType);
+    if (format == "dcm" && header.componentType == PixelType::int16)
+      shiftToUnsigned(*io);
     io->SetUseCompression(compress && format != "dcm"); // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
     io->Write(voxels);
   } catch (const std::exception& exception) {
