@@ -82,6 +82,10 @@ template <int D>
 Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::vector<Parameter<double>>& rows, FactorRule rule)
 {
   const Schedule<D, double> given = readSchedule<D>(parameters, rows);
+  const auto name = [&] { // of the last one that is given, which wins
+    const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](const auto& row) { return parameters.has(row.name); });
+    return last->name;
+  };
   const std::size_t levels = parameters.levelCount();
   Schedule<D, std::size_t> factors(levels);
   for (std::size_t level = 0; level < levels; ++level)
@@ -93,11 +97,14 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
       }
       const double value = given[level][d];
       if (value > 1e6)
-        parameters.fail(rows[0].name, "a factor over 1000000", "Allowed: whole factors");
+        parameters.fail(name(), "a factor over 1000000", "Allowed: whole factors");
       factor = static_cast<std::size_t>(value);
       if (value != std::floor(value))
-        parameters.warn(parameters.where(rows[0].name)
+        parameters.warn(parameters.where(name())
                         + ": factors are whole numbers: the fraction of a factor is cut off, as in elastix.");
+      if (rule == FactorRule::decreasing && level > 0 && factor > factors[level - 1][d])
+        parameters.warn(parameters.where(name())
+                        + ": factors of this pyramid do not grow from level to level: the one before is kept, as in elastix.");
       if (rule == FactorRule::decreasing)
         factor = std::max<std::size_t>(1, level > 0 ? std::min(factor, factors[level - 1][d]) : factor);
     }

@@ -12,7 +12,7 @@ const ComponentDescription& FullSampler<D>::description()
 template <int D>
 void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t)
 {
-  const VoxelBox<D> box = boxInMask<D>(fixed->geometry, mask.get());
+  const VoxelBox<D> box = this->boxIn(fixed->geometry, mask);
   VoxelLattice<D> lattice{fixed, mask, box.first, {}, box.size};
   lattice.step.fill(1);
   this->samples_ = lattice;

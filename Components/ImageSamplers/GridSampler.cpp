@@ -32,7 +32,7 @@ const ComponentDescription& GridSampler<D>::description()
 template <int D>
 void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level)
 {
-  const VoxelBox<D> box = boxInMask<D>(fixed->geometry, mask.get());
+  const VoxelBox<D> box = this->boxIn(fixed->geometry, mask);
   VoxelLattice<D> lattice{fixed, mask, {}, steps_[level], {}};
   for (int d = 0; d < D; ++d) {
     lattice.count[d] = (box.size[d] - 1) / lattice.step[d] + 1;

@@ -123,7 +123,7 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
 {
   fixed_ = fixed;
   mask_ = mask;
-  const VoxelBox<D> box = boxInMask<D>(fixed->geometry, mask.get());
+  const VoxelBox<D> box = this->boxIn(fixed->geometry, mask);
   for (int d = 0; d < D; ++d) {
     box_.lowest[d] = static_cast<double>(box.first[d]);
     box_.highest[d] = static_cast<double>(box.first[d] + box.size[d] - 1);

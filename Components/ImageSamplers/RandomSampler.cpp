@@ -24,7 +24,7 @@ void RandomSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, c
 {
   fixed_ = fixed;
   mask_ = mask;
-  box_ = boxInMask<D>(fixed->geometry, mask.get());
+  box_ = this->boxIn(fixed->geometry, mask);
   this->samples_ = emptySamples<D>(counts_[level]);
 }
 

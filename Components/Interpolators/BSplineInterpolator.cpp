@@ -41,6 +41,15 @@ BSplineInterpolator<D>::BSplineInterpolator(const Parameters& parameters, Interp
 }
 
 template <int D>
+void BSplineInterpolator<D>::requireGradients() const
+{
+  for (std::size_t level = 0; level < parameters_.levelCount(); ++level)
+    if (readOrder(parameters_, use_, level) == 0)
+      parameters_.fail(orderParameter(use_).name, "at order 0 the interpolator has no gradient, and the optimizer needs one",
+                       "Allowed: 1 to 5, or (Interpolator \"NearestNeighborInterpolator\")");
+}
+
+template <int D>
 void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t level)
 {
   order_ = readOrder(parameters_, use_, level);

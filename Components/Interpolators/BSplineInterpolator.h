@@ -20,6 +20,7 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   bool hasGradient() const override { return order_ > 0; }
+  void requireGradients() const override;
 
   static const ComponentDescription& description() { return description(InterpolatorUse::matching); }
   static const ComponentDescription& description(InterpolatorUse);

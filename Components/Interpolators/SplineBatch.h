@@ -24,7 +24,7 @@ struct SplineImage {
 
   SplineImage() = default;
   SplineImage(const float* c, const ImageGeometry<D>& geometry)
-      : coefficients(c), size(geometry.size), originMm(geometry.originMm), indexFromOffset(geometry.indexFromPoint().matrix)
+      : coefficients(c), size(geometry.size), originMm(geometry.originMm), indexFromOffset(geometry.indexFromOffset())
   {
   }
 };

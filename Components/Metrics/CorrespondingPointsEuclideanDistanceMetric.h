@@ -14,6 +14,7 @@ public:
 
   static const ComponentDescription& description();
 
+  bool needsPoints() const override { return true; }
   bool needsSampler() const override { return false; }
   /// Throws Error(usage) if the level has no points.
   void prepareForLevel(Context&, const TermLevel<D>&) override;

@@ -206,7 +206,7 @@ EstimatedSteps estimateStepSizes(CostFunction& cost, const StepSizeSettings& set
       estimate = {originalStepSizes(settings, terms, power), power.usesRandomRegion};
     }
   } catch (Error& error) {
-    error.addContext("while estimating step sizes (AutomaticParameterEstimation)");
+    error.addContext("estimating step sizes (AutomaticParameterEstimation)");
     throw;
   }
   cost.log("Automatic parameter estimation took " + watch.text());

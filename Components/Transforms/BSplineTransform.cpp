@@ -12,14 +12,20 @@
 namespace tessera {
 namespace {
 
-const Parameter<double> finalGridSpacingInPhysicalUnits =
-    realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm", "distance of control points at the last level");
+Parameter<double> positive(Parameter<double> row)
+{
+  row.minimum = aboveZero;
+  return row;
+}
+
+const Parameter<double> finalGridSpacingInPhysicalUnits = positive(
+    realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm", "distance of control points at the last level"));
 const Parameter<double> finalGridSpacingInVoxels =
-    realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
-                  "the same in voxels of the fixed image; only one of the two may be given");
-const Parameter<double> gridSpacingSchedule =
+    positive(realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
+                           "the same in voxels of the fixed image; only one of the two may be given"));
+const Parameter<double> gridSpacingSchedule = positive(
     realParameter("GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
-                  "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)");
+                  "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)"));
 const Parameter<std::int64_t> passiveEdgeWidth =
     integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
                      "the outermost control points that are held by an optimizer scale of 10000");
@@ -69,11 +75,8 @@ Vec<D> BSplineTransform<D>::finalSpacingMm(const Vec<D>& voxelSpacingMm) const
   const bool inVoxels = parameters_.has(finalGridSpacingInVoxels.name);
   const Parameter<double>& parameter = inVoxels ? finalGridSpacingInVoxels : finalGridSpacingInPhysicalUnits;
   Vec<D> spacingMm;
-  for (int d = 0; d < D; ++d) {
+  for (int d = 0; d < D; ++d)
     spacingMm[d] = parameters_.get(parameter, d) * (inVoxels ? voxelSpacingMm[d] : 1);
-    if (!(spacingMm[d] > 0))
-      parameters_.fail(parameter.name, "not above 0", "Allowed: distances above 0");
-  }
   return spacingMm;
 }
 
@@ -84,10 +87,7 @@ double BSplineTransform<D>::spacingFactor(std::size_t level, int axis) const
   const std::size_t levels = parameters_.levelCount();
   if (schedule.empty())
     return std::exp2(static_cast<double>(levels - 1 - level));
-  const double factor = schedule.size() == levels ? schedule[level] : schedule[level * D + axis];
-  if (!(factor > 0))
-    parameters_.fail(gridSpacingSchedule.name, "not above 0", "Allowed: factors above 0");
-  return factor;
+  return schedule.size() == levels ? schedule[level] : schedule[level * D + axis];
 }
 
 template <int D>

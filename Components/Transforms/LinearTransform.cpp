@@ -26,7 +26,7 @@ const Parameter<double>& scalesParameter()
   static const auto parameter = [] {
     auto row = realParameter("Scales", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
                              "divisors of the squared parameters: one value for rotations, or a value for each parameter");
-    row.minimum = std::numeric_limits<double>::min();
+    row.minimum = aboveZero;
     return row;
   }();
   return parameter;

@@ -54,7 +54,8 @@ std::string pathBesideTransformFile(const Parameters& transformFile, const std::
     return path;
   if (fs::exists(beside, ignored))
     return beside.string();
-  throw Error(ExitCode::unreadableInput, transformFile.where(key) + ": there is neither " + path + " nor " + beside.string()
+  const std::string missing = beside == path ? "there is no " + path : "there is neither " + path + " nor " + beside.string();
+  throw Error(ExitCode::unreadableInput, transformFile.where(key) + ": " + missing
                                              + ". Allowed: a path from the working folder or from the transform file's folder.");
 }
 

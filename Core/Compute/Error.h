@@ -18,14 +18,15 @@ enum class ExitCode {
 };
 
 /// The one exception type: `where: what was given: what is wrong. What is allowed.`
-/// Callers push what they were doing with addContext; `main` has the only handler.
+/// Callers put what they were at before it with addContext; `main` has the only handler.
 class Error : public std::exception {
 public:
   Error(ExitCode code, std::string message) : code_(code), message_(std::move(message)) {}
 
-  Error& addContext(const std::string& doing)
+  /// The message becomes `where: message`.
+  Error& addContext(const std::string& where)
   {
-    message_ += "\n  " + doing;
+    message_ = where + ": " + message_;
     return *this;
   }
 

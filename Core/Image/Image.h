@@ -31,14 +31,16 @@ template <int D>
 struct Mask {
   ImageGeometry<D> geometry;
   std::vector<std::uint8_t> voxels;
-  AffineMap<D> indexFromPoint = geometry.indexFromPoint();
+  Matrix<D> indexFromOffset = geometry.indexFromOffset();
 
   Mask(const ImageGeometry<D>& g, std::vector<std::uint8_t> v) : geometry(g), voxels(std::move(v)) {}
 
   /// The nearest voxel decides (ITK rounds half up); outside the grid is outside the mask.
-  bool contains(const Vec<D>& pointMm) const
+  bool contains(Vec<D> pointMm) const
   {
-    const Vec<D> index = indexFromPoint(pointMm);
+    for (int d = 0; d < D; ++d)
+      pointMm[d] -= geometry.originMm[d];
+    const Vec<D> index = apply<D>(indexFromOffset, pointMm);
     std::size_t offset = 0, stride = 1;
     for (int d = 0; d < D; ++d) {
       const double nearest = std::floor(index[d] + 0.5);

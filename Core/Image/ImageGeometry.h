@@ -34,7 +34,18 @@ struct ImageGeometry {
     return map;
   }
 
-  AffineMap<D> indexFromPoint() const { return inverse(pointFromIndex()); }
+  /// d index / d (point - origin), with the very rounding of ITK's inverse. On images of one grid, and on pyramids that shrink,
+  /// every sample lies on or midway between voxels: rounding alone decides to which one it belongs, and elastix's decides so.
+  Matrix<D> indexFromOffset() const;
+
+  AffineMap<D> indexFromPoint() const
+  {
+    AffineMap<D> map{indexFromOffset(), {}};
+    const Vec<D> shifted = apply<D>(map.matrix, originMm);
+    for (int d = 0; d < D; ++d)
+      map.offset[d] = -shifted[d];
+    return map;
+  }
 
   /// Point of the continuous index (size - 1) / 2.
   Vec<D> centerMm() const

@@ -76,12 +76,19 @@ void describe(itk::ImageIOBase& io, const ImageHeader& header)
   askForAllVoxels(io);
 }
 
-/// DICOM's volumes hold unsigned words only; a shift that every reader undoes keeps signed ones.
-void shiftToUnsigned(itk::ImageIOBase& io)
+/// What GDCM wants said. DICOM's volumes hold unsigned words only; a shift that every reader undoes keeps signed ones.
+void describeDicom(itk::GDCMImageIO& io, PixelType type)
 {
-  itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "0028|1052", "-32768"); // rescale intercept
-  itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), "0028|1053", "1");      // rescale slope
-  static_cast<itk::GDCMImageIO&>(io).SetInternalComponentType(itk::IOComponentEnum::USHORT);
+  const auto say = [&](const char* tag, const std::string& value) {
+    itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), tag, value);
+  };
+  say("0008|0060", "OT");           // modality: other
+  say("0028|0004", "MONOCHROME2 "); // black is 0; an even number of characters
+  if (type != PixelType::int16)
+    return;
+  say("0028|1052", "-32768"); // rescale intercept
+  say("0028|1053", "1");      // rescale slope
+  io.SetInternalComponentType(itk::IOComponentEnum::USHORT);
 }
 
 constexpr std::size_t headerRoom = 65536;
@@ -101,8 +108,8 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
     const itk::ImageIOBase::Pointer io = writerFor(format);
     io->SetFileName(file.temporaryPath());
     describe(*io, header);
-    if (format == "dcm" && header.componentType == PixelType::int16)
-      shiftToUnsigned(*io);
+    if (format == "dcm")
+      describeDicom(static_cast<itk::GDCMImageIO&>(*io), header.componentType);
     io->SetUseCompression(compress && format != "dcm"); // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
     io->Write(voxels);
   } catch (const std::exception& exception) {

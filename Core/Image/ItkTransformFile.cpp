@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 namespace tessera {
@@ -29,6 +30,15 @@ TransformIO::Pointer ioFor(const std::string& path)
   if (extension == ".h5" || extension == ".hdf5")
     return TransformIO::Pointer(itk::HDF5TransformIOTemplate<double>::New());
   return {};
+}
+
+/// The HDF5 library would tell of other files on stderr.
+bool isHdf5(const std::string& path)
+{
+  const std::string signature("\x89HDF\r\n\x1a\n", 8);
+  std::string start(signature.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
+  return start == signature;
 }
 
 const std::string allowedFiles = "an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5)";
@@ -111,6 +121,8 @@ std::vector<ItkTransform> readItkTransforms(const std::string& path)
   const TransformIO::Pointer io = ioFor(path);
   if (!io)
     failToRead(path, "the extension is not that of a transform file", allowedFiles);
+  if (dynamic_cast<itk::HDF5TransformIOTemplate<double>*>(io.GetPointer()) && !isHdf5(path))
+    failToRead(path, "this is no HDF5 file", allowedFiles);
   itk::TransformFactoryBase::RegisterDefaultTransforms();
   try {
     io->SetFileName(path);

@@ -99,6 +99,19 @@ void checkNumbers(const std::string& path, const MetaHeader& header)
   }
 }
 
+/// One whole number for each axis.
+void checkSizes(const std::string& path, const MetaHeader& header)
+{
+  const long axes = std::strtol(header.value("NDims").c_str(), nullptr, 10);
+  std::istringstream sizes(header.value("DimSize"));
+  long given = 0;
+  for (long long size = 0; sizes >> size && size >= 0;)
+    ++given;
+  if (axes < 1 || given != axes || !sizes.eof())
+    failToRead(path, "NDims = " + header.value("NDims") + ", DimSize = " + header.value("DimSize") + ": not a size of an image",
+               "one whole number above 0 for each axis");
+}
+
 }
 
 void checkMetaImageFile(const std::string& path)
@@ -109,6 +122,7 @@ void checkMetaImageFile(const std::string& path)
   if (!header)
     return;
   checkNumbers(path, *header);
+  checkSizes(path, *header);
   const std::string name = header->value("ElementDataFile");
   if (name.starts_with("LIST") || name.find('%') != std::string::npos)
     return;

@@ -19,20 +19,21 @@ char lower(char c)
   return isUpper(c) ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-/// Edit distance of two sequences (Wagner and Fischer, 1974).
+/// Edit distance of two sequences (Wagner and Fischer, 1974) with exchange of neighbours (Damerau, 1964).
 template <class Sequence, class RemovalCost, class ChangeCost>
-std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost removal, ChangeCost change)
+std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost removal, ChangeCost change, std::size_t exchange)
 {
-  std::vector<std::size_t> row(b.size() + 1);
+  std::vector<std::size_t> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j < b.size(); ++j)
     row[j + 1] = row[j] + removal(b[j]);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] += removal(a[i]);
+    beforeLast.swap(last);
+    last.swap(row);
+    row[0] = last[0] + removal(a[i]);
     for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t best = std::min({diagonal + change(a[i], b[j]), row[j] + removal(b[j]), row[j + 1] + removal(a[i])});
-      diagonal = row[j + 1];
-      row[j + 1] = best;
+      row[j + 1] = std::min({last[j] + change(a[i], b[j]), row[j] + removal(b[j]), last[j + 1] + removal(a[i])});
+      if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
+        row[j + 1] = std::min(row[j + 1], beforeLast[j - 1] + exchange);
     }
   }
   return row.back();
@@ -42,7 +43,7 @@ std::size_t letterDistance(const std::string& a, const std::string& b)
 {
   const auto change = [](char x, char y) { return x == y ? 0 : lower(x) == lower(y) ? otherCase : letter; };
   return editDistance(
-      a, b, [](char) { return letter; }, change);
+      a, b, [](char) { return letter; }, change, letter);
 }
 
 /// "FixedImageType" -> Fixed, Image, Type.
@@ -62,7 +63,7 @@ std::size_t distance(const std::string& a, const std::string& b)
   if (std::ranges::equal(a, b, {}, lower, lower))
     return a == b ? 0 : otherCase;
   const auto removal = [](const std::string& word) { return std::min(letter * word.size(), wholeWord); };
-  return std::min(letterDistance(a, b), editDistance(wordsOf(a), wordsOf(b), removal, letterDistance));
+  return std::min(letterDistance(a, b), editDistance(wordsOf(a), wordsOf(b), removal, letterDistance, wholeWord));
 }
 
 }

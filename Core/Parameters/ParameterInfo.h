@@ -19,6 +19,9 @@ enum class Arity {
   list,                 // any number
 };
 
+/// `minimum` of a parameter that must be above 0.
+constexpr double aboveZero = std::numeric_limits<double>::min();
+
 /// A row of a component's parameter table; typed reads, checks, --describe and the reference pages use it.
 struct ParameterInfo {
   std::string name;

@@ -33,6 +33,8 @@ std::string lowerCase(std::string_view text)
 std::string boundsText(const ParameterInfo& row)
 {
   const bool below = std::isfinite(row.minimum), above = std::isfinite(row.maximum);
+  if (row.minimum == aboveZero)
+    return above ? " above 0, at most " + realText(row.maximum) : " above 0";
   if (below && above)
     return " from " + realText(row.minimum) + " to " + realText(row.maximum);
   if (below)

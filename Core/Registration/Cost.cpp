@@ -100,7 +100,7 @@ double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> posit
 {
   SampleSet<D> grid;
   return combine(
-    [&](const CostPart<D>& part) -> const SampleSet<D>& { return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedMask); }, position,
+    [&](const CostPart<D>& part) -> const SampleSet<D>& { return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask); }, position,
     gradient);
 }
 
@@ -156,7 +156,7 @@ template <int D>
 PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
 {
   const CostPart<D>& part = level_.parts.front();
-  PointList<D> points = allSamples<D>(gridOfAbout<D>(wanted, part.fixed, part.fixedMask));
+  PointList<D> points = allSamples<D>(gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask));
   forEachRange(context_, points.positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointsOut<D> out;
     for (int d = 0; d < D; ++d)

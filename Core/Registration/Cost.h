@@ -15,6 +15,7 @@ struct CostPart {
   CostTerm<D>* term = nullptr;
   ImageSampler<D>* sampler = nullptr;   // null: the term needs none
   ImagePointer<D> fixed;
+  VoxelBox<D> fixedRegion;              // of `fixed`, that samples may be taken from
   MaskPointer<D> fixedMask;
 };
 

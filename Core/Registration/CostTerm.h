@@ -37,6 +37,8 @@ public:
   virtual ~CostTerm() = default;
 
   virtual bool needsSampler() const = 0;
+  /// Whether TermLevel::points must be given.
+  virtual bool needsPoints() const { return false; }
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
 
   /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten).

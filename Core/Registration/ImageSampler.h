@@ -4,6 +4,8 @@
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Samples.h"
 
+#include <optional>
+
 namespace tessera {
 
 /// Chooses where a level's cost looks: voxels or points of the fixed image, inside its mask.
@@ -13,6 +15,8 @@ public:
   static constexpr const char* roleName = "ImageSampler";
   virtual ~ImageSampler() = default;
 
+  /// The voxels that the next prepareForLevel may take; all of the image if it was never called.
+  void setRegion(const VoxelBox<D>& region) { region_ = region; }
   /// `mask` is null for none. Throws Error(unreadableInput) if the mask is empty.
   virtual void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) = 0;
   /// Replaces the samples. Full and Grid give the same ones each time.
@@ -25,7 +29,15 @@ public:
   const SampleSet<D>& samples() const { return samples_; }
 
 protected:
+  VoxelBox<D> boxIn(const ImageGeometry<D>& geometry, const MaskPointer<D>& mask) const
+  {
+    return boxInMask<D>(geometry, region_.value_or(wholeBox<D>(geometry)), mask.get());
+  }
+
   SampleSet<D> samples_;
+
+private:
+  std::optional<VoxelBox<D>> region_;
 };
 
 }

@@ -21,6 +21,9 @@ public:
 
   /// False if it cannot give gradients (order 0).
   virtual bool hasGradient() const = 0;
+
+  /// Throws Error(usage) naming the parameter that leaves some level without gradients.
+  virtual void requireGradients() const {}
 };
 
 /// The same interface under the role of parameter files' ResampleInterpolator.

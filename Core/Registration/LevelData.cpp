@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/MaskErosion.h"
 
+#include <algorithm>
 #include <map>
 
 namespace tessera {
@@ -23,6 +24,8 @@ public:
               const std::vector<ImagePointer<D>>& originals, std::size_t level)
       : context_(context), pyramids_(pyramids), originals_(originals), level_(level)
   {}
+
+  const ImageGeometry<D>& fullGeometry(std::size_t term) const { return originals_[indexFor(originals_, term)]->geometry; }
 
   ImagePointer<D> of(std::size_t term)
   {
@@ -63,7 +66,12 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
   const auto ofSide = side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
   if (!mask || !wantsErosion(parameters, ofSide, index, level))
     return mask;
-  return erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
+  MaskPointer<D> eroded = erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
+  if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
+    throw Error(ExitCode::unreadableInput, parameters.where(ofSide.name) + ": level " + std::to_string(level)
+                                               + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
+                                               + ofSide.name + " \"false\"), or a larger mask.");
+  return eroded;
 }
 
 }
@@ -94,15 +102,18 @@ LevelData<D> prepareLevel(Context& context, const StageInput<D>& input, const Pa
     }
     termLevel.interpolator = interpolator;
 
+    const VoxelBox<D> region = regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry);
     ImageSampler<D>* sampler = nullptr;
     if (components.terms[t]->needsSampler()) {
       const bool own = t < components.samplers.size();
       sampler = components.samplers[own ? t : 0].get();
-      if (own)
+      if (own) {
+        sampler->setRegion(region);
         sampler->prepareForLevel(context, termLevel.fixed, termLevel.fixedMask, level);
+      }
     }
     components.terms[t]->prepareForLevel(context, termLevel);
-    data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, termLevel.fixedMask});
+    data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, region, termLevel.fixedMask});
     data.fixed.push_back(termLevel.fixed);
     data.moving.push_back(termLevel.moving);
   }

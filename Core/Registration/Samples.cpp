@@ -11,11 +11,12 @@
 namespace tessera {
 namespace {
 
-/// out[i] = base + slope * (first + step * i)
-TESSERA_MULTIVERSION void fillLine(double base, double slope, double first, double step, std::size_t count, double* out)
+/// out[i] = base + slope * (first + step * i) + plus[0] + plus[1], in this order
+TESSERA_MULTIVERSION void fillLine(double base, double slope, double first, double step, const double (&plus)[2], std::size_t count,
+                                   double* out)
 {
   for (std::size_t i = 0; i < count; ++i)
-    out[i] = base + slope * (first + step * static_cast<double>(i));
+    out[i] = base + slope * (first + step * static_cast<double>(i)) + plus[0] + plus[1];
 }
 
 /// Part of a row of a lattice: `count` steps from `index`, which run along the first axis.
@@ -58,11 +59,11 @@ template <int D>
 void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segment, const PointsOut<D>& out)
 {
   for (int axis = 0; axis < D; ++axis) {
-    double base = pointFromIndex.offset[axis];
+    double plus[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
     for (int d = 1; d < D; ++d)
-      base += pointFromIndex.matrix[axis][d] * static_cast<double>(segment.index[d]);
-    fillLine(base, pointFromIndex.matrix[axis][0], static_cast<double>(segment.index[0]), static_cast<double>(segment.step),
-             segment.count, out[axis]);
+      plus[d - 1] = pointFromIndex.matrix[axis][d] * static_cast<double>(segment.index[d]);
+    fillLine(pointFromIndex.offset[axis], pointFromIndex.matrix[axis][0], static_cast<double>(segment.index[0]),
+             static_cast<double>(segment.step), plus, segment.count, out[axis]);
   }
 }
 
@@ -238,9 +239,37 @@ VoxelBox<D> boundingBox(const Mask<D>& mask)
 }
 
 template <int D>
-VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
+VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level)
 {
-  VoxelBox<D> box{{}, geometry.size};
+  const Matrix<D> pointFromIndex = full.pointFromIndex().matrix, indexFromOffset = level.indexFromOffset();
+  const auto indexOfLevel = [&](const Size<D>& voxel) {
+    Vec<D> point = full.originMm;
+    for (int i = 0; i < D; ++i) {
+      for (int j = 0; j < D; ++j)
+        point[i] += pointFromIndex[i][j] * static_cast<double>(voxel[j]);
+      point[i] -= level.originMm[i];
+    }
+    return apply<D>(indexFromOffset, point);
+  };
+  Size<D> lastVoxel = full.size;
+  for (std::size_t& axis : lastVoxel)
+    axis -= 1;
+  const Vec<D> start = indexOfLevel(Size<D>{}), end = indexOfLevel(lastVoxel);
+  VoxelBox<D> region;
+  for (int d = 0; d < D; ++d) {
+    const double most = static_cast<double>(level.size[d]) - 1;
+    const double first = std::clamp(std::ceil(start[d]), 0.0, most);
+    const double last = std::clamp(std::floor(end[d]), first, most);
+    region.first[d] = static_cast<std::size_t>(first);
+    region.size[d] = static_cast<std::size_t>(last - first) + 1;
+  }
+  return region;
+}
+
+template <int D>
+VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask)
+{
+  VoxelBox<D> box = region;
   if (!mask)
     return box;
   const VoxelBox<D> inside = boundingBox<D>(*mask);
@@ -252,11 +281,11 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
   mapBox<D>(mask->geometry.pointFromIndex(), lowest, highest);
   mapBox<D>(geometry.indexFromPoint(), lowest, highest);
   for (int d = 0; d < D; ++d) {
-    const double first = std::max(0.0, std::floor(lowest[d]));
-    const double last = std::min(static_cast<double>(geometry.size[d]) - 1, std::ceil(highest[d]));
+    const double first = std::max(static_cast<double>(region.first[d]), std::floor(lowest[d]));
+    const double last = std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(highest[d]));
     if (!(last >= first))
       throw Error(ExitCode::unreadableInput,
-                  "mask: no voxel of it lies in the image. Allowed: a mask that overlaps its image in physical space.");
+                  "no voxel of the mask lies in the image. Allowed: a mask that overlaps its image in physical space.");
     box.first[d] = static_cast<std::size_t>(first);
     box.size[d] = static_cast<std::size_t>(last - first) + 1;
   }
@@ -264,9 +293,9 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
 }
 
 template <int D>
-VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask)
 {
-  const VoxelBox<D> box = boxInMask<D>(image->geometry, mask.get());
+  const VoxelBox<D> box = boxInMask<D>(image->geometry, region, mask.get());
   double voxels = 1;
   for (int d = 0; d < D; ++d)
     voxels *= static_cast<double>(box.size[d]);
@@ -291,9 +320,11 @@ template ListSamples<2> asList<2>(const Samples<2>&, PointBatch<2>&);
 template ListSamples<3> asList<3>(const Samples<3>&, PointBatch<3>&);
 template VoxelBox<2> boundingBox<2>(const Mask<2>&);
 template VoxelBox<3> boundingBox<3>(const Mask<3>&);
-template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const Mask<2>*);
-template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const Mask<3>*);
-template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const MaskPointer<2>&);
-template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const MaskPointer<3>&);
+template VoxelBox<2> regionOfLevel<2>(const ImageGeometry<2>&, const ImageGeometry<2>&);
+template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const VoxelBox<2>&, const Mask<2>*);
+template VoxelBox<3> regionOfLevel<3>(const ImageGeometry<3>&, const ImageGeometry<3>&);
+template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const VoxelBox<3>&, const Mask<3>*);
+template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const VoxelBox<2>&, const MaskPointer<2>&);
+template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const VoxelBox<3>&, const MaskPointer<3>&);
 
 }

@@ -129,14 +129,37 @@ struct VoxelBox {
 template <int D>
 VoxelBox<D> boundingBox(const Mask<D>& mask);
 
-/// Voxels of an image that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of margin in physical
-/// space, rounded outwards). Everything if `mask` is null. Throws Error(unreadableInput) for an empty mask or one beside the image.
 template <int D>
-VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask);
+VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
+{
+  return {{}, geometry.size};
+}
+
+/// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of the full image.
+/// elastix finds them through physical space, where rounding leaves out border layers of most oblique images: so does this.
+template <int D>
+VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);
+
+/// Voxels of `region` that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of margin in physical
+/// space, rounded outwards). All if `mask` is null. Throws Error(unreadableInput) for an empty mask or one beside the region.
+template <int D>
+VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask);
+
+template <int D>
+VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
+{
+  return boxInMask<D>(geometry, wholeBox<D>(geometry), mask);
+}
 
 /// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
 /// centred offset rounded down, the region cropped to the mask's bounding box first.
 template <int D>
-VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
+
+template <int D>
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+{
+  return gridOfAbout<D>(wanted, image, wholeBox<D>(image->geometry), mask);
+}
 
 }

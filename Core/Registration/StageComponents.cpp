@@ -34,7 +34,11 @@ Parameter<std::string> roleParameter(const RoleKey& key)
 
 const Parameter<std::int64_t>& numberOfResolutions()
 {
-  static const auto parameter = integerParameter("NumberOfResolutions", 3, 1, Arity::single, "", "levels, coarse to fine");
+  static const auto parameter = [] {
+    auto p = integerParameter("NumberOfResolutions", 3, 1, Arity::single, "", "levels, coarse to fine");
+    p.maximum = 32; // default factors are powers of two
+    return p;
+  }();
   return parameter;
 }
 
@@ -203,6 +207,8 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
                       "Allowed: for example (ImageSampler \"RandomCoordinate\")");
     made.interpolatorOfTerm.push_back(interpolators.size() == 1 ? 0 : i);
     made.interpolators.push_back(create(std::type_identity<Interpolator<D>>{}, interpolators, made.interpolatorOfTerm[i]));
+    if (made.terms[i]->needsSampler())
+      made.interpolators[i]->requireGradients();
   }
   for (std::size_t i = 0; i < samplers.size(); ++i)
     made.samplers.push_back(create(std::type_identity<ImageSampler<D>>{}, samplers, i));

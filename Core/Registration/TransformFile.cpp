@@ -81,7 +81,7 @@ std::string resolved(const Parameters& file, const std::string& key, const std::
     return path;
   const std::string beside = (fs::path(file.map().fileName()).parent_path() / path).string();
   if (!fs::exists(beside, ignored))
-    file.fail(key, "there is neither " + path + " nor " + beside,
+    file.fail(key, beside == path ? "there is no " + path : "there is neither " + path + " nor " + beside,
               "Allowed: a file seen from the working folder or from the transform file's");
   return beside;
 }
@@ -175,7 +175,7 @@ private:
     try {
       return read(path);
     } catch (Error& error) {
-      throw error.addContext("while reading the initial transform of " + file.map().fileName());
+      throw error.addContext(file.map().fileName() + ": its initial transform");
     }
   }
 
@@ -254,6 +254,9 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
   return asInput([&] {
     TransformFileContent<D> content;
     content.map = readMap(path, warn);
+    for (const std::string& line : unknownTransformFileEntries(*content.map))
+      if (warn)
+        warn(line);
     const Parameters file(content.map, "", D, 1, warn);
     content.chain = ChainReader<D>(registry, warn).fromMap(file);
     content.output = readGeometry<D>(file);

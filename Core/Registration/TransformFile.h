@@ -48,6 +48,9 @@ struct TransformFileContent {
 template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry&, const Parameters::Warn& warn);
 
+/// One line for each entry that no reader of transform parameter files knows, with the nearest name that one knows.
+std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
+
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).
 template <int D>
 std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry&, const Parameters::Warn& warn);

@@ -43,6 +43,15 @@ std::string subject(const std::string& where, const std::string& role, const std
   return where + ": " + (showsRole ? "\"" + name + "\"" : given);
 }
 
+/// The name that parameter files of elastix use: for some roles an alias.
+const std::string& nameInFiles(const ComponentDescription& description)
+{
+  for (const std::string& alias : description.aliases)
+    if (!isElastixComponent(description.role, description.name) && isElastixComponent(description.role, alias))
+      return alias;
+  return description.name;
+}
+
 }
 
 const ComponentDescription* Registry::find(const std::string& role, const std::string& name) const
@@ -63,8 +72,8 @@ const ComponentDescription& Registry::require(const std::string& role, const std
   for (const auto& [key, description] : descriptions_) {
     if (key.first != role)
       continue;
-    known += (known.empty() ? "" : ", ") + description.name;
-    candidates.push_back(description.name);
+    known += (known.empty() ? "" : ", ") + nameInFiles(description);
+    candidates.push_back(nameInFiles(description));
     candidates.insert(candidates.end(), description.aliases.begin(), description.aliases.end());
   }
   const std::string wrong = isElastixComponent(role, name) ? aOrAn(role) + words(role) + " of elastix that Tessera does not have."

@@ -133,9 +133,11 @@ void addNoise(Image<D>& image, double standardDeviation, std::uint64_t seed)
   }
 }
 
-/// Blobs spread over the inner half of the geometry's box, each with another width and height: no symmetry, no flat regions.
+/// Blobs spread over the inner `share` of the geometry's box, each with another height and with widths of one to three times
+/// `width` of the box: no symmetry.
 template <int D>
-std::vector<Blob<D>> scatteredBlobs(const ImageGeometry<D>& geometry, std::size_t count, std::uint64_t seed)
+std::vector<Blob<D>> scatteredBlobs(const ImageGeometry<D>& geometry, std::size_t count, std::uint64_t seed, double share = 0.5,
+                                    double width = 0.06)
 {
   Draw draw;
   draw.seed = seed;
@@ -145,8 +147,8 @@ std::vector<Blob<D>> scatteredBlobs(const ImageGeometry<D>& geometry, std::size_
     const auto shape = randomWords(draw, static_cast<std::uint32_t>(i), 1);
     Vec<D> index;
     for (int d = 0; d < D; ++d) {
-      index[d] = (0.25 + 0.5 * unitUniform(place[d])) * (static_cast<double>(geometry.size[d]) - 1);
-      blobs[i].widthMm[d] = (0.06 + 0.12 * unitUniform(shape[d])) * static_cast<double>(geometry.size[d]) * geometry.spacingMm[d];
+      index[d] = (0.5 + share * (unitUniform(place[d]) - 0.5)) * (static_cast<double>(geometry.size[d]) - 1);
+      blobs[i].widthMm[d] = width * (1 + 2 * unitUniform(shape[d])) * static_cast<double>(geometry.size[d]) * geometry.spacingMm[d];
     }
     blobs[i].centerMm = geometry.pointFromIndex()(index);
     blobs[i].amplitude = 50 + 150 * unitUniform(shape[3]);

@@ -3,6 +3,7 @@
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/OutputPointsFile.h"
 #include "Core/Image/PointsFile.h"
+#include "Testing/Support/KnownMotion.h"
 #include "Testing/Support/Phantom.h"
 
 #include <boost/program_options.hpp>
@@ -30,14 +31,30 @@ std::vector<T> listOf(const Given& given, const std::string& name, std::size_t c
   return values;
 }
 
-/// Blobs at --size, --spacing, turned if --oblique, moved by --shift-mm and turned by --turn-deg in the x-y plane about the centre:
-/// image(T(x)) = blobs(x). --invert swaps dark and bright, as another modality would.
+/// A turn of --turn-deg, stretches of --stretch and waves of --wave-mm about the centre, then --shift-mm.
+template <int D>
+KnownMotion<D> motionOf(const Given& given, const ImageGeometry<D>& geometry)
+{
+  const auto shift = listOf<double>(given, "shift-mm", D, 0), stretch = listOf<double>(given, "stretch", D, 1);
+  KnownMotion<D> motion;
+  motion.centerMm = geometry.centerMm();
+  for (int d = 0; d < D; ++d) {
+    motion.shiftMm[d] = shift[d];
+    motion.stretch[d] = stretch[d];
+  }
+  motion.turnRadians = listOf<double>(given, "turn-deg", 1, 0)[0] * std::numbers::pi / 180;
+  motion.waveMm = listOf<double>(given, "wave-mm", 1, 0)[0];
+  motion.waveLengthMm = listOf<double>(given, "wave-length-mm", 1, 100)[0];
+  return motion;
+}
+
+/// Blobs at --size, --spacing, turned if --oblique, and moved: image(T(x)) = blobs(x) with T of motionOf.
+/// --textured spreads small ones over the whole box, for fields that are to be found everywhere. --invert swaps dark and bright, as
+/// another modality would.
 template <int D>
 void phantom(const Given& given, const std::string& file)
 {
-  const auto size = listOf<double>(given, "size", D, 64), spacing = listOf<double>(given, "spacing", D, 1),
-             shift = listOf<double>(given, "shift-mm", D, 0);
-  const double turn = listOf<double>(given, "turn-deg", 1, 0)[0] * 3.14159265358979323846 / 180;
+  const auto size = listOf<double>(given, "size", D, 64), spacing = listOf<double>(given, "spacing", D, 1);
   Size<D> voxels;
   Vec<D> spacingMm;
   for (int d = 0; d < D; ++d) {
@@ -48,19 +65,13 @@ void phantom(const Given& given, const std::string& file)
   if (given.count("spacing"))
     geometry.spacingMm = spacingMm;
 
-  const auto blobs = scatteredBlobs<D>(geometry, 24, static_cast<std::uint64_t>(listOf<double>(given, "seed", 1, 1)[0]));
-  const Vec<D> center = geometry.centerMm();
+  const auto seed = static_cast<std::uint64_t>(listOf<double>(given, "seed", 1, 1)[0]);
+  const auto blobs = given.count("textured") ? scatteredBlobs<D>(geometry, D == 2 ? 60 : 150, seed, 1.2, 0.025)
+                                             : scatteredBlobs<D>(geometry, 24, seed);
+  const KnownMotion<D> motion = motionOf<D>(given, geometry);
   const bool invert = given.count("invert");
-  Image<D> image = drawImage<D>(geometry, [&](const Vec<D>& moved) {
-    Vec<D> back;
-    for (int d = 0; d < D; ++d)
-      back[d] = moved[d] - shift[d] - center[d];
-    const double x = std::cos(turn) * back[0] + std::sin(turn) * back[1], y = -std::sin(turn) * back[0] + std::cos(turn) * back[1];
-    back[0] = x;
-    back[1] = y;
-    for (int d = 0; d < D; ++d)
-      back[d] += center[d];
-    const double value = sumOf(blobs, back);
+  Image<D> image = drawImage<D>(geometry, [&](const Vec<D>& movedMm) {
+    const double value = sumOf(blobs, motion.backward(movedMm));
     return invert ? 500 / (1 + value / 100) : value;
   });
   addNoise<D>(image, listOf<double>(given, "noise", 1, 0)[0], 17);
@@ -101,7 +112,8 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     return 1;
   }
   for (int d = 0; d < D; ++d) {
-    const double apart = std::abs(a.geometry.originMm[d] - b.geometry.originMm[d]) + std::abs(a.geometry.spacingMm[d] - b.geometry.spacingMm[d]);
+    const double apart =
+        std::abs(a.geometry.originMm[d] - b.geometry.originMm[d]) + std::abs(a.geometry.spacingMm[d] - b.geometry.spacingMm[d]);
     if (!(apart < 1e-5))
       return verdict(false, "geometry apart, mm", apart, 1e-5);
   }
@@ -148,15 +160,17 @@ int pointsAgree(const Given& given, const std::string& found, const std::string&
   std::printf("points %zu: mean %.6g median %.6g largest %.6g mm\n", errors.size(), mean, median, errors.back());
   int failures = 0;
   if (given.count("within"))
-    failures += verdict(errors.back() <= listOf<double>(given, "within", 1, 0)[0], "largest, mm", errors.back(), listOf<double>(given, "within", 1, 0)[0]);
+    failures += verdict(errors.back() <= listOf<double>(given, "within", 1, 0)[0], "largest, mm", errors.back(),
+                        listOf<double>(given, "within", 1, 0)[0]);
   if (given.count("mean"))
     failures += verdict(mean <= listOf<double>(given, "mean", 1, 0)[0], "mean, mm", mean, listOf<double>(given, "mean", 1, 0)[0]);
   if (given.count("median"))
-    failures += verdict(median <= listOf<double>(given, "median", 1, 0)[0], "median, mm", median, listOf<double>(given, "median", 1, 0)[0]);
+    failures +=
+        verdict(median <= listOf<double>(given, "median", 1, 0)[0], "median, mm", median, listOf<double>(given, "median", 1, 0)[0]);
   return failures > 0;
 }
 
-/// Mean Dice over the labels that both images hold (without 0).
+/// Mean Dice over the labels that both images hold (without 0), or those of them that --labels names.
 template <int D>
 int dice(const Given& given, const std::string& first, const std::string& second)
 {
@@ -169,9 +183,10 @@ int dice(const Given& given, const std::string& first, const std::string& second
     ++counts[q][1];
     counts[p][2] += p == q;
   }
+  const auto named = listOf<double>(given, "labels", 0, 0);
   double sum = 0, labels = 0;
   for (const auto& [label, count] : counts)
-    if (label != 0 && count[0] && count[1]) {
+    if (label != 0 && count[0] && count[1] && (named.empty() || std::ranges::find(named, label) != named.end())) {
       sum += 2.0 * static_cast<double>(count[2]) / static_cast<double>(count[0] + count[1]);
       ++labels;
     }
@@ -230,6 +245,20 @@ void header(const std::string& file)
   line("diagonal", std::array{std::sqrt(squared)});
 }
 
+/// The points of a file after the motion of a phantom on the same grid as the image.
+template <int D>
+void movePoints(const Given& given, const std::string& image, const std::string& points)
+{
+  const KnownMotion<D> motion = motionOf<D>(given, geometryOf<D>(readImageHeader(image)));
+  const auto values = readPoints<D>(points).values;
+  std::printf("point\n%zu\n", values.size());
+  for (const Vec<D>& pointMm : values) {
+    const Vec<D> moved = motion.forward(pointMm);
+    for (int d = 0; d < D; ++d)
+      std::printf("%.17g%c", moved[d], d + 1 < D ? ' ' : '\n');
+  }
+}
+
 template <int D>
 int run(const std::string& verb, const std::vector<std::string>& files, const Given& given)
 {
@@ -241,6 +270,8 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
     return gridPoints<D>(given, files.at(0)), 0;
   if (verb == "header")
     return header<D>(files.at(0)), 0;
+  if (verb == "move-points")
+    return movePoints<D>(given, files.at(0), files.at(1)), 0;
   if (verb == "images-agree")
     return imagesAgree<D>(given, files.at(0), files.at(1));
   if (verb == "points-agree")
@@ -255,15 +286,17 @@ int main(int argc, char** argv)
 {
   std::string verb;
   std::vector<std::string> files;
-  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | header IMAGE | "
-                                           "images-agree A B | points-agree FOUND TRUTH | dice A B");
+  options::options_description description(
+      "test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | move-points LIKE POINTS | header IMAGE | "
+      "images-agree A B | points-agree FOUND TRUTH | dice A B");
   auto add = description.add_options();
   add("verb", options::value(&verb));
   add("files", options::value(&files));
-  for (const char* flag : {"2d", "oblique", "invert"})
+  for (const char* flag : {"2d", "oblique", "invert", "textured"})
     add(flag, "");
-  for (const char* list : {"size", "spacing", "shift-mm", "turn-deg", "noise", "seed", "share", "within", "share-beyond", "mean", "median",
-                           "at-least", "per-axis", "margin", "above"})
+  for (const char* list :
+       {"size", "spacing", "shift-mm", "turn-deg", "stretch", "wave-mm", "wave-length-mm", "noise", "seed", "share", "within",
+        "share-beyond", "mean", "median", "at-least", "labels", "per-axis", "margin", "above"})
     add(list, options::value<std::vector<double>>()->multitoken());
   options::positional_options_description places;
   places.add("verb", 1).add("files", -1);

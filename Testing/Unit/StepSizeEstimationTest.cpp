@@ -159,6 +159,6 @@ TEST(StepSizeEstimation, SaysWhenNoSampleLiesInsideTheMask)
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::registrationFailed);
     EXPECT_NE(std::string(error.what()).find("1000 samples asked for: none lies inside the fixed mask."), std::string::npos);
-    EXPECT_NE(std::string(error.what()).find("while estimating step sizes"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("estimating step sizes"), std::string::npos);
   }
 }

@@ -22,7 +22,7 @@ struct Named {
 
 [[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". " + allowed + ".");
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". " + allowed + (allowed.ends_with('.') ? "" : "."));
 }
 
 Named findOption(const std::vector<OptionGroup>& groups, const std::string& name)
@@ -79,6 +79,11 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, cons
     const std::string name = named.option->name + (named.index ? std::to_string(*named.index) : "");
     names[name] = named;
     const std::size_t equals = token.find('=');
+    const auto refuseEmpty = [&](const std::string& given) {
+      fail(given, "an empty value", "Allowed: " + std::string(named.option->dashes) + name + " " + named.option->value);
+    };
+    if (!named.option->value.empty() && equals + 1 == token.size())
+      refuseEmpty(token);
     result.push_back("--" + name + (equals == std::string::npos ? "" : token.substr(equals)));
     if (named.option->value.empty() || equals != std::string::npos)
       continue;
@@ -87,6 +92,8 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, cons
     if (!valueFollows)
       fail(token, "no value given", "Allowed: " + token + " " + named.option->value);
     result.push_back(tokens[++i]);
+    if (tokens[i].empty())
+      refuseEmpty(token + " \"\"");
   }
   return result;
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <new>
 #include <sched.h>
+#include <stdexcept>
 #include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ struct Priority {
   const char* name;
   int niceness;
 };
+
+int outOfMemory(RunLog& log)
+{
+  log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another machine.");
+  return static_cast<int>(ExitCode::outOfMemory);
+}
 
 constexpr std::array<Priority, 5> priorities{{{"high", -10}, {"abovenormal", -5}, {"normal", 0}, {"belownormal", 5}, {"idle", 19}}};
 
@@ -146,8 +153,9 @@ int runProgram(const std::function<int(RunLog&)>& body)
     log.error("interrupted by signal " + std::to_string(caughtSignal()) + ": the run is not complete; finished levels are kept.");
     return 128 + caughtSignal();
   } catch (const std::bad_alloc&) {
-    log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another machine.");
-    return static_cast<int>(ExitCode::outOfMemory);
+    return outOfMemory(log);
+  } catch (const std::length_error&) { // of a vector that no memory could hold
+    return outOfMemory(log);
   } catch (const std::exception& error) {
     log.error(std::string("the program itself: ") + error.what() + ". This is a defect of the program; please report it.");
     return static_cast<int>(ExitCode::registrationFailed);

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -61,6 +62,8 @@ void RunLog::note(const std::string& line)
 
 void RunLog::warning(const std::string& line)
 {
+  if (std::find(warnings_.begin(), warnings_.end(), line) != warnings_.end())
+    return;
   warnings_.push_back(line);
   write(LogLevel::warning, "WARNING: " + line);
 }

@@ -28,7 +28,7 @@ public:
   /// To the terminal only if verbose; always to the file.
   void detail(const std::string& line);
   void note(const std::string& line);    // NOTE: line, as information
-  void warning(const std::string& line); // WARNING: line
+  void warning(const std::string& line); // WARNING: line; the same line once a run
   void error(const std::string& line);   // ERROR: line
 
   /// A line that is overwritten by the next one, on stderr if that is a terminal; nowhere otherwise.

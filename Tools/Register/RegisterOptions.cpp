@@ -9,7 +9,7 @@ namespace {
 void require(const Arguments& arguments, const std::string& name, const std::string& allowed)
 {
   if (!arguments.has(name))
-    throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed + ".");
+    throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed + (allowed.ends_with('.') ? "" : "."));
 }
 
 void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)

@@ -189,7 +189,7 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
   try {
     return readTransformChain<D>(options.initialTransform, registry, [&](const std::string& line) { log.warning(line); });
   } catch (Error& error) {
-    error.addContext("while reading -t0 " + options.initialTransform);
+    error.addContext("-t0");
     throw;
   }
 }
@@ -198,10 +198,14 @@ template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
                 const std::vector<StageText>& stages, const InputHeaders& headers, RunSummary summary, RunLog& log)
 {
+  bool readsPoints = false;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    checkStage<D>(registry, options, stages[stage], stage, headers, log);
+    readsPoints |= checkStage<D>(registry, options, stages[stage], stage, headers, log);
     deviceOf(options, StageSettings(Parameters(stages[stage].map, "", D, levelCountOf(stages[stage].map))));
   }
+  if (!readsPoints && !options.fixedPoints.empty())
+    log.warning("-fp and -mp: no metric compares points. (Metric \"CorrespondingPointsEuclideanDistanceMetric\") does.");
+  PointPairs<D> points = loadPoints<D>(options, headers);
   Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
              std::move(summary)};
   if (options.checkOnly) {
@@ -212,7 +216,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
 
   const auto reading = Clock::now();
   log.info("\nReading images...");
-  run.inputs = loadInputs<D>(options, log);
+  run.inputs = loadInputs<D>(options, std::move(points), log);
   run.summary.readingSeconds = secondsSince(reading);
   log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.\n");
   watchSignals();
@@ -231,6 +235,21 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   return 0;
 }
 
+/// A path that transform parameter files will have to name.
+void checkNameable(const std::string& option, const std::string& path)
+{
+  if (path.find_first_of("\"\n\r") != std::string::npos)
+    throw Error(ExitCode::usage, "command line: " + option + ": " + path
+                                     + ": no transform parameter file can hold a quote or a line break. Allowed: another name.");
+}
+
+void checkNames(const RegisterOptions& options)
+{
+  checkNameable("-t0", options.initialTransform);
+  if (options.parameterFiles.size() > 1)
+    checkNameable("-out", options.outputFolder);
+}
+
 void checkPointOptions(const RegisterOptions& options)
 {
   if (options.fixedPoints.empty() == options.movingPoints.empty())
@@ -244,6 +263,8 @@ void checkPointOptions(const RegisterOptions& options)
 
 int runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command, RunLog& log)
 {
+  checkNames(options);
+  checkPointOptions(options);
   RunSummary summary;
   summary.command = command;
   summary.started = currentTime();
@@ -254,7 +275,6 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
     log.openFile(folder + "elastix.log");
     logStart(log, command, "elastix");
   }
-  checkPointOptions(options);
   const std::vector<StageText> stages = readStages(options.parameterFiles, log);
   const InputHeaders headers = readHeaders(options);
   return headers.dimension() == 2 ? checkAndRun<2>(registry, options, folder, stages, headers, std::move(summary), log)

@@ -6,6 +6,7 @@
 #include "Core/Registration/StageComponents.h"
 #include "Tools/Register/StageSettings.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -24,10 +25,9 @@ void checkUnread(const Registry& registry, const StageText& text, bool strict, R
   for (const std::string& note : report.notes)
     log.note(note);
   if (strict && !report.warnings.empty()) {
-    std::string all = report.warnings.front();
-    for (std::size_t i = 1; i < report.warnings.size(); ++i)
-      all += "\n" + report.warnings[i];
-    throw Error(ExitCode::usage, all + "\n  --strict makes this an error");
+    for (std::size_t i = 0; i + 1 < report.warnings.size(); ++i)
+      log.error("--strict: " + report.warnings[i]);
+    throw Error(ExitCode::usage, "--strict: " + report.warnings.back());
   }
   for (const std::string& warning : report.warnings)
     log.warning(warning);
@@ -62,6 +62,17 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 
+/// Whether a metric compares points.
+template <int D>
+bool checkPoints(const StageComponents<D>& components, const Parameters& parameters, const RegisterOptions& options)
+{
+  const bool needed =
+      std::any_of(components.terms.begin(), components.terms.end(), [](const auto& term) { return term->needsPoints(); });
+  if (needed && options.fixedPoints.empty())
+    parameters.fail("Metric", "it compares points, and none are given", "Allowed: with -fp FILE and -mp FILE");
+  return needed;
+}
+
 void checkComposite(const StageSettings& settings, const Parameters& parameters, const RegisterOptions& options, std::size_t stage)
 {
   const bool hasInitial = stage > 0 || !options.initialTransform.empty();
@@ -90,7 +101,7 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 }
 
 template <int D>
-void checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
+bool checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
                 const InputHeaders& headers, RunLog& log)
 {
   const Parameters parameters(text.map, "", D, levelCountOf(text.map), [&](const std::string& line) { log.warning(line); });
@@ -100,15 +111,16 @@ void checkStage(const Registry& registry, const RegisterOptions& options, const 
   checkImageCounts(parameters, options);
   checkComposite(settings, parameters, options, stage);
 
-  createComponents<D>(registry, parameters);
+  const bool readsPoints = checkPoints<D>(createComponents<D>(registry, parameters), parameters, options);
   const auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                                        parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
                                            parameters.withLabel("ResampleInterpolator0"), parameters.where("ResampleInterpolator"));
   checkResultFormat<D>(*resampler, parameters, log);
+  return readsPoints;
 }
 
-template void checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
-template void checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
+template bool checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
+template bool checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
 
 }

@@ -22,7 +22,8 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 
 /// Finds all that can be found before voxels are read: unknown components and parameters, values out of bounds, counts of
 /// images, masks and metrics that do not fit, result formats that cannot hold the result. Warnings and notes go to the log.
+/// Returns whether a metric of the stage compares points.
 template <int D>
-void checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&, RunLog&);
+bool checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&, RunLog&);
 
 }

@@ -3,17 +3,20 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/PointsFile.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <algorithm>
 
 namespace tessera {
 namespace {
 
 template <class Read>
-auto readNamed(const std::string& option, const std::string& path, Read&& read)
+auto readNamed(const std::string& option, Read&& read)
 {
   try {
     return read();
   } catch (Error& error) {
-    error.addContext("while reading " + option + " " + path);
+    error.addContext(option);
     throw;
   }
 }
@@ -22,7 +25,7 @@ std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<
 {
   std::vector<ImageHeader> headers;
   for (const std::string& path : paths)
-    headers.push_back(readNamed(option, path, [&] { return readImageHeader(path); }));
+    headers.push_back(readNamed(option, [&] { return readImageHeader(path); }));
   return headers;
 }
 
@@ -57,26 +60,53 @@ MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& f
   return std::make_shared<Mask<D>>(finite->geometry, std::move(voxels));
 }
 
+template <int D>
+void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, RunLog& log)
+{
+  const std::vector<float>& voxels = loaded.image.voxels;
+  if (loaded.nanVoxels == voxels.size())
+    throw Error(ExitCode::unreadableInput, where + ": none of its " + std::to_string(voxels.size())
+                                               + " voxels is a finite number. Allowed: an image with values.");
+  if (loaded.nanVoxels > 0)
+    log.warning(where + ": " + std::to_string(loaded.nanVoxels)
+                + " voxels are not a finite number; they count as outside the image.");
+  const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
+  if (*least == *greatest)
+    log.warning(where + ": every voxel is " + realText(*least) + ": an image without contrast cannot guide a registration.");
+  for (int d = 0; d < D; ++d)
+    if (loaded.image.geometry.size[d] == 1)
+      log.warning(where + ": one voxel on axis " + std::to_string(d)
+                  + ": most steps lead out of such an image. A slice should be a 2D image.");
+}
+
+template <int D>
+void checkOverlap(const std::string& where, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+{
+  readNamed(where, [&] { return boxInMask<D>(image->geometry, mask.get()); });
+}
+
 /// Returns where the voxels of the first image are numbers; null: everywhere.
 template <int D>
 MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths, const std::vector<std::string>& maskPaths,
                         std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
 {
   for (const std::string& path : maskPaths)
-    masks.push_back(readNamed(option + "Mask", path, [&] { return std::make_shared<Mask<D>>(readMask<D>(path)); }));
+    masks.push_back(readNamed(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path)); }));
   std::vector<MaskPointer<D>> finite;
   bool anyNotFinite = false;
   for (const std::string& path : paths) {
     std::vector<std::string> notes;
-    LoadedImage<D> loaded = readNamed(option, path, [&] { return readImage<D>(path, notes); });
+    LoadedImage<D> loaded = readNamed(option, [&] { return readImage<D>(path, notes); });
     for (const std::string& note : notes)
       log.note(option + ": " + path + ": " + note);
-    if (loaded.nanVoxels > 0)
-      log.warning(option + ": " + path + ": " + std::to_string(loaded.nanVoxels)
-                  + " voxels are not a finite number; they count as outside the image.");
+    checkVoxels<D>(option + ": " + path, loaded, log);
     images.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
     finite.push_back(loaded.finiteVoxels);
     anyNotFinite = anyNotFinite || loaded.finiteVoxels;
+  }
+  for (std::size_t i = 0; i < images.size() && !masks.empty(); ++i) {
+    const std::size_t mask = masks.size() == 1 ? 0 : i;
+    checkOverlap<D>(option + "Mask: " + maskPaths[mask], images[i], masks[mask]);
   }
   if (!anyNotFinite)
     return nullptr;
@@ -85,21 +115,6 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
     combined.push_back(withoutVoxels<D>(masks.empty() ? nullptr : masks[masks.size() == 1 ? 0 : i], finite[i]));
   masks = std::move(combined);
   return finite.front();
-}
-
-template <int D>
-PointPairs<D> loadPoints(const RegisterOptions& options, const LoadedInputs<D>& inputs)
-{
-  const auto read = [](const std::string& option, const std::string& path, const ImageGeometry<D>& grid) {
-    return readNamed(option, path, [&] { return pointsInMm<D>(readPoints<D>(path), grid); });
-  };
-  PointPairs<D> pairs{read("-fp", options.fixedPoints, inputs.fixed.front()->geometry),
-                      read("-mp", options.movingPoints, inputs.moving.front()->geometry)};
-  if (pairs.fixedMm.size() != pairs.movingMm.size())
-    throw Error(ExitCode::unreadableInput,
-                "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and " + std::to_string(pairs.movingMm.size())
-                    + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
-  return pairs;
 }
 
 }
@@ -121,14 +136,30 @@ InputHeaders readHeaders(const RegisterOptions& options)
 }
 
 template <int D>
-LoadedInputs<D> loadInputs(const RegisterOptions& options, RunLog& log)
+PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& headers)
+{
+  if (options.fixedPoints.empty())
+    return {};
+  const auto read = [](const std::string& option, const std::string& path, const ImageHeader& image) {
+    return readNamed(option, [&] { return pointsInMm<D>(readPoints<D>(path), geometryOf<D>(image)); });
+  };
+  PointPairs<D> pairs{read("-fp", options.fixedPoints, headers.fixed.front()),
+                      read("-mp", options.movingPoints, headers.moving.front())};
+  if (pairs.fixedMm.size() != pairs.movingMm.size())
+    throw Error(ExitCode::unreadableInput,
+                "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and " + std::to_string(pairs.movingMm.size())
+                    + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
+  return pairs;
+}
+
+template <int D>
+LoadedInputs<D> loadInputs(const RegisterOptions& options, PointPairs<D> points, RunLog& log)
 {
   LoadedInputs<D> inputs;
   loadSide<D>("-f", options.fixed, options.fixedMasks, inputs.fixed, inputs.fixedMasks, log);
   inputs.validMoving = loadSide<D>("-m", options.moving, options.movingMasks, inputs.moving, inputs.movingMasks, log);
   inputs.hasPoints = !options.fixedPoints.empty();
-  if (inputs.hasPoints)
-    inputs.points = loadPoints<D>(options, inputs);
+  inputs.points = std::move(points);
   return inputs;
 }
 
@@ -151,8 +182,10 @@ LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>& inputs)
   return result;
 }
 
-template LoadedInputs<2> loadInputs(const RegisterOptions&, RunLog&);
-template LoadedInputs<3> loadInputs(const RegisterOptions&, RunLog&);
+template PointPairs<2> loadPoints(const RegisterOptions&, const InputHeaders&);
+template PointPairs<3> loadPoints(const RegisterOptions&, const InputHeaders&);
+template LoadedInputs<2> loadInputs(const RegisterOptions&, PointPairs<2>, RunLog&);
+template LoadedInputs<3> loadInputs(const RegisterOptions&, PointPairs<3>, RunLog&);
 template LoadedInputs<2> withIdentityDirections(const LoadedInputs<2>&);
 template LoadedInputs<3> withIdentityDirections(const LoadedInputs<3>&);
 

@@ -27,9 +27,14 @@ struct LoadedInputs {
   bool hasPoints = false;
 };
 
-/// Reads everything. Voxels that are not a number become outside of their image's mask.
+/// The points of -fp and -mp in mm; indices are those of the first images. None if they are not given.
+/// Throws Error(unreadableInput) for files that are no points or do not form pairs.
 template <int D>
-LoadedInputs<D> loadInputs(const RegisterOptions&, RunLog&);
+PointPairs<D> loadPoints(const RegisterOptions&, const InputHeaders&);
+
+/// Reads all images and masks. Voxels that are not a number become outside of their image's mask.
+template <int D>
+LoadedInputs<D> loadInputs(const RegisterOptions&, PointPairs<D>, RunLog&);
 
 /// The same with all axes along the coordinates, as (UseDirectionCosines "false") wants it.
 template <int D>

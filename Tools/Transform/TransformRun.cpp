@@ -21,7 +21,6 @@ using Clock = std::chrono::steady_clock;
 /// What all actions of a run share.
 template <int D>
 struct Run {
-  const Registry& registry;
   const TransformOptions& options;
   std::string folder;
   RunLog& log;
@@ -29,6 +28,7 @@ struct Run {
   ImageGeometry<D> lattice; // where T is asked; axes along the coordinates if the file says so
   Parameters parameters;    // of the transform file
   std::unique_ptr<Resampler<D>> resampler;
+  std::unique_ptr<ResampleInterpolator<D>> interpolator;
   Context context;
 
   const ResultImageSettings& result() const { return resampler->resultImage(); }
@@ -44,10 +44,20 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   const Parameters parameters(file.map, "", D, 1, warn);
   auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                                  parameters.withLabel("Resampler0"), parameters.where("Resampler"));
+  auto interpolator = registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
+                                                               parameters.withLabel("ResampleInterpolator0"),
+                                                               parameters.where("ResampleInterpolator"));
   const DeviceChoice choice = chooseDevice(options.device, "--device");
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
-  return {
-      registry, options, folder, log, std::move(file), lattice, parameters, std::move(resampler), {choice.device, options.threads}};
+  return {options,
+          folder,
+          log,
+          std::move(file),
+          lattice,
+          parameters,
+          std::move(resampler),
+          std::move(interpolator),
+          {choice.device, options.threads}};
 }
 
 /// Before any work: the format must hold what is asked for.
@@ -81,7 +91,7 @@ LoadedImage<D> readMoving(const Run<D>& run)
     try {
       return readImage<D>(run.options.image, notes);
     } catch (Error& error) {
-      error.addContext("while reading -in " + run.options.image);
+      error.addContext("-in");
       throw;
     }
   }();
@@ -104,11 +114,9 @@ void resampleImage(Run<D>& run, const ImagePointer<D>& moving, const MaskPointer
 {
   run.log.info("Resampling image and writing to disk ...");
   const auto start = Clock::now();
-  const auto interpolator = run.registry.template create<ResampleInterpolator<D>>(
-      componentNames(run.parameters, "ResampleInterpolator").front(), run.parameters.withLabel("ResampleInterpolator0"),
-      run.parameters.where("ResampleInterpolator"));
-  interpolator->interpolator->prepareForLevel(run.context, moving, 0);
-  Image<D> result = run.resampler->resample(run.context, *run.file.chain, *interpolator->interpolator, valid, run.lattice);
+  Interpolator<D>& interpolator = *run.interpolator->interpolator;
+  interpolator.prepareForLevel(run.context, moving, 0);
+  Image<D> result = run.resampler->resample(run.context, *run.file.chain, interpolator, valid, run.lattice);
   run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s");
   result.geometry = run.file.output;
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));

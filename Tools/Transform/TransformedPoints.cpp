@@ -47,7 +47,7 @@ InputPoints<D> readNamed(const std::string& path)
   try {
     return readPoints<D>(path);
   } catch (Error& error) {
-    error.addContext("while reading -def " + path);
+    error.addContext("-def");
     throw;
   }
 }
