@@ -41,10 +41,13 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D>& image, const ListSamples
   for (int d = 0; d < D; ++d) {
     const auto last = static_cast<std::int32_t>(image.size[d]) - 1;
     const bool closes = Order == 1 && image.lastVoxelClosesCell;
+    constexpr double half = Order % 2 == 0 ? 0.5 : 0.0;
     for (std::size_t i = 0; i < count; ++i) {
-      const double shifted = index[d][i] + (Order % 2 == 0 ? 0.5 : 0.0);
-      std::int32_t floored = static_cast<std::int32_t>(shifted);
-      floored -= static_cast<double>(floored) > shifted ? 1 : 0;
+      const double shifted = index[d][i] + half;
+      // ITK's B-splines choose the cell in float: a point within float rounding of a voxel belongs to the cell behind it.
+      const double choosing = closes ? shifted : static_cast<double>(static_cast<float>(index[d][i]) + static_cast<float>(half));
+      std::int32_t floored = static_cast<std::int32_t>(choosing);
+      floored -= static_cast<double>(floored) > choosing ? 1 : 0;
       floored -= closes && shifted == static_cast<double>(last) ? 1 : 0;
       located.t[d][i] = static_cast<float>(shifted - static_cast<double>(floored));
       const std::int32_t first = floored - Order / 2;

@@ -79,12 +79,15 @@ std::vector<float> readScalars(ImageSource& source, std::vector<std::string>& no
 }
 
 template <int D>
-void setAsideNonFinite(LoadedImage<D>& loaded)
+void setAsideNonFinite(const std::string& path, LoadedImage<D>& loaded)
 {
   std::vector<float>& voxels = loaded.image.voxels;
   loaded.nanVoxels = std::count_if(voxels.begin(), voxels.end(), [](float value) { return !std::isfinite(value); });
   if (loaded.nanVoxels == 0)
     return;
+  if (loaded.nanVoxels == voxels.size())
+    throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels.size())
+                                               + " voxels is a finite number. Allowed: an image with values.");
   std::vector<std::uint8_t> finite(voxels.size());
   for (std::size_t i = 0; i < voxels.size(); ++i) {
     finite[i] = std::isfinite(voxels[i]);
@@ -106,7 +109,7 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
     notes.push_back(
         path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
   if (source->header().componentType == PixelType::float32 || source->header().componentType == PixelType::float64)
-    setAsideNonFinite(loaded);
+    setAsideNonFinite(path, loaded);
   return loaded;
 }
 

@@ -51,7 +51,7 @@ Parameter<std::string> textParameter(std::string name, std::string defaultValue,
 
 /// What the registry, --describe and the reference pages know of a component.
 struct ComponentDescription {
-  std::string role;                 // "Metric", "Transform", ... as parameter files name it
+  std::string role;                 // "Metric", "Transform", ... as parameter files name it; empty: they do not
   std::string name;                 // value in the parameter file = class = file
   std::vector<std::string> aliases; // other values that mean the same
   std::string summary;              // one line, with the formula or the source

@@ -252,6 +252,11 @@ template <int D>
 TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry, const Parameters::Warn& warn)
 {
   return asInput([&] {
+    if (isItkFile(path))
+      throw Error(ExitCode::unreadableInput,
+                  path + ": a file of ITK transforms, which has no output grid. Allowed: a transform parameter file (*.txt) with "
+                         "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
+                      + path + "\").");
     TransformFileContent<D> content;
     content.map = readMap(path, warn);
     for (const std::string& line : unknownTransformFileEntries(*content.map))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -56,7 +57,9 @@ std::string arityText(Arity arity)
 
 std::string boundsText(const ParameterInfo& row)
 {
-  const bool below = std::isfinite(row.minimum), above = std::isfinite(row.maximum);
+  const bool below = row.minimum > std::numeric_limits<int>::min(), above = std::isfinite(row.maximum);
+  if (row.minimum == aboveZero)
+    return above ? ", above 0, at most " + realText(row.maximum) : ", above 0";
   if (below && above)
     return ", " + realText(row.minimum) + " to " + realText(row.maximum);
   if (below)
@@ -86,6 +89,12 @@ std::vector<Row> table(const ComponentDescription& component)
   return rows;
 }
 
+/// As a parameter file names it.
+std::string entry(const ComponentDescription& component)
+{
+  return "(" + component.role + " \"" + component.name + "\")";
+}
+
 /// A long list of choices must not push the meaning off the screen.
 std::string aligned(const std::vector<Row>& rows)
 {
@@ -106,12 +115,12 @@ std::string aligned(const std::vector<Row>& rows)
   return text;
 }
 
-/// A bar would end the cell.
+/// A bar would end the cell, an angle bracket begin a tag.
 std::string cell(const std::string& text)
 {
   std::string escaped;
   for (const char c : text)
-    escaped += c == '|' ? std::string("\\|") : std::string(1, c);
+    escaped += c == '|' || c == '<' ? std::string("\\") + c : std::string(1, c);
   return escaped;
 }
 
@@ -119,7 +128,7 @@ std::string cell(const std::string& text)
 
 std::string describeComponent(const ComponentDescription& component)
 {
-  std::string text = "(" + component.role + " \"" + component.name + "\")\n  " + component.summary + "\n";
+  std::string text = (component.role.empty() ? component.name : entry(component)) + "\n  " + component.summary + "\n";
   if (!component.aliases.empty())
     text += "  The same: " + joined(component.aliases, "\"") + "\n";
   return text + "\n" + (component.parameters.empty() ? "  No parameters.\n" : aligned(table(component)));
@@ -127,8 +136,8 @@ std::string describeComponent(const ComponentDescription& component)
 
 std::string describeAsMarkdown(const ComponentDescription& component)
 {
-  std::string text =
-      "## " + component.name + "\n\n`(" + component.role + " \"" + component.name + "\")`: " + component.summary + "\n\n";
+  std::string text = "## " + component.name + "\n\n";
+  text += (component.role.empty() ? "" : "`" + entry(component) + "`: ") + component.summary + "\n\n";
   if (!component.aliases.empty())
     text += "The same: " + joined(component.aliases, "`") + "\n\n";
   if (component.parameters.empty())

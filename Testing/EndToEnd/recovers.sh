@@ -1,20 +1,24 @@
 # Sourced by the tests of Parameters/. recovers FILE LIMIT_MM MOTION...: registers a phantom to itself after the motion (options of
-# test-tool phantom), and the mean error of points inside must be below the limit.
+# test-tool phantom), and the mean error of points inside must stay below the limit. In 2D if $plane is --2d.
 recovers() {
   file=$1 limit=$2
   shift 2
-  out=${file%.txt}
+  out=${file%.txt}${plane:-}
   mkdir "$out"
-  size="--size 56 --spacing 3 --noise 2 --textured"
+  phantom="--size 56 --spacing 3 --noise 2 --textured ${plane:-}"
   # shellcheck disable=SC2086
   {
-    test-tool phantom "$out/fixed.nii.gz" $size
-    test-tool phantom "$out/moving.nii.gz" $size "$@"
-    test-tool grid-points "$out/fixed.nii.gz" --margin 0.25 > "$out/points.txt"
-    test-tool move-points "$out/fixed.nii.gz" "$out/points.txt" "$@" > "$out/truth.txt"
+    test -e "fixed${plane:-}.nii.gz" || test-tool phantom "fixed${plane:-}.nii.gz" $phantom
+    test-tool phantom "$out/moving.nii.gz" $phantom "$@"
+    test-tool grid-points "fixed${plane:-}.nii.gz" --margin 0.25 ${plane:-} > "$out/points.txt"
+    test-tool move-points "fixed${plane:-}.nii.gz" "$out/points.txt" "$@" ${plane:-} > "$out/truth.txt"
   }
-  tessera --check --strict -f "$out/fixed.nii.gz" -m "$out/moving.nii.gz" -p "$SOURCE/Parameters/$file" -q
-  tessera -f "$out/fixed.nii.gz" -m "$out/moving.nii.gz" -p "$SOURCE/Parameters/$file" -out "$out" -q
-  tessera-transform -tp "$out/TransformParameters.0.txt" -def "$out/points.txt" -out "$out" -q
-  test-tool points-agree "$out/outputpoints.txt" "$out/truth.txt" --mean "$limit"
+  images="-f fixed${plane:-}.nii.gz -m $out/moving.nii.gz"
+  # shellcheck disable=SC2086
+  {
+    tessera --check --strict $images -p "$SOURCE/Parameters/$file" -q
+    tessera $images -p "$SOURCE/Parameters/$file" -out "$out" -q
+    tessera-transform -tp "$out/TransformParameters.0.txt" -def "$out/points.txt" -out "$out" -q
+    test-tool points-agree "$out/outputpoints.txt" "$out/truth.txt" --mean "$limit" ${plane:-}
+  }
 }

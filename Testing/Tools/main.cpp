@@ -5,6 +5,8 @@
 #include "Core/Image/PointsFile.h"
 #include "Testing/Support/KnownMotion.h"
 #include "Testing/Support/Phantom.h"
+#include "Testing/Tools/JsonValue.h"
+#include "Testing/Tools/NumbersAgree.h"
 
 #include <boost/program_options.hpp>
 
@@ -96,6 +98,11 @@ void mask(const Given& given, const std::string& like, const std::string& file)
   writeImage<D>(file, image, PixelType::uint8, false);
 }
 
+std::string labelOf(const Given& given)
+{
+  return given.count("as") ? given["as"].as<std::string>() : "values";
+}
+
 int verdict(bool good, const char* what, double found, double allowed)
 {
   std::printf("%s: %.9g, allowed %.9g%s\n", what, found, allowed, good ? "" : "  <-- FAILS");
@@ -126,7 +133,7 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     beyond += !(difference <= within);
   }
   const double share = static_cast<double>(beyond) / static_cast<double>(a.voxels.size());
-  std::printf("largest difference %.9g\n", largest);
+  std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest, a.voxels.size(), within);
   return verdict(share <= allowedShare, "share of values beyond --within", share, allowedShare);
 }
 
@@ -272,10 +279,15 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
     return header<D>(files.at(0)), 0;
   if (verb == "move-points")
     return movePoints<D>(given, files.at(0), files.at(1)), 0;
+  if (verb == "numbers-agree")
+    return numbersAgree(labelOf(given), files.at(0), files.at(1),
+                        {listOf<double>(given, "within", 1, 0)[0], listOf<double>(given, "relative", 1, 0)[0]});
   if (verb == "images-agree")
     return imagesAgree<D>(given, files.at(0), files.at(1));
   if (verb == "points-agree")
     return pointsAgree<D>(given, files.at(0), files.at(1));
+  if (verb == "json")
+    return printJsonValue(files.at(0), files.at(1));
   if (verb == "dice")
     return dice<D>(given, files.at(0), files.at(1));
   std::fprintf(stderr, "test-tool: %s: no such verb\n", verb.c_str());
@@ -288,14 +300,15 @@ int main(int argc, char** argv)
   std::vector<std::string> files;
   options::options_description description(
       "test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | move-points LIKE POINTS | header IMAGE | "
-      "images-agree A B | points-agree FOUND TRUTH | dice A B");
+      "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH | dice A B | json FILE POINTER");
   auto add = description.add_options();
   add("verb", options::value(&verb));
   add("files", options::value(&files));
+  add("as", options::value<std::string>(), "what is compared");
   for (const char* flag : {"2d", "oblique", "invert", "textured"})
     add(flag, "");
   for (const char* list :
-       {"size", "spacing", "shift-mm", "turn-deg", "stretch", "wave-mm", "wave-length-mm", "noise", "seed", "share", "within",
+       {"size", "spacing", "shift-mm", "turn-deg", "stretch", "wave-mm", "wave-length-mm", "noise", "seed", "share", "within", "relative",
         "share-beyond", "mean", "median", "at-least", "labels", "per-axis", "margin", "above"})
     add(list, options::value<std::vector<double>>()->multitoken());
   options::positional_options_description places;

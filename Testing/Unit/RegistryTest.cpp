@@ -3,6 +3,7 @@
 #include "Core/Registry/Describe.h"
 #include "Testing/Support/ErrorText.h"
 
+#include <limits>
 #include <stdexcept>
 
 namespace tessera {
@@ -144,6 +145,22 @@ TEST(Describe, WritesAMarkdownTable)
             "| Parameter | Default | Values | Meaning |\n"
             "| --- | --- | --- | --- |\n"
             "| `Size` | 2 | whole number, per level, at least 1, in voxels | length of a side |\n");
+}
+
+TEST(Describe, SaysBoundsInWordsAndKeepsMarkdownWhole)
+{
+  Parameter<double> spacing = realParameter("Spacing", 8, Arity::single, "mm", "of the file <name>");
+  spacing.minimum = aboveZero;
+  const Parameter<std::int64_t> index =
+      integerParameter("Index", 0, std::numeric_limits<int>::min(), Arity::single, "voxels", "any");
+  const ComponentDescription noChoice{"", "Program", {}, "what is always read", {spacing, index}};
+
+  EXPECT_TRUE(describeComponent(noChoice).starts_with("Program\n  what is always read\n"));
+  EXPECT_EQ(describeAsMarkdown(noChoice), "## Program\n\nwhat is always read\n\n"
+                                          "| Parameter | Default | Values | Meaning |\n"
+                                          "| --- | --- | --- | --- |\n"
+                                          "| `Spacing` | 8 | number, above 0, in mm | of the file \\<name> |\n"
+                                          "| `Index` | 0 | whole number, in voxels | any |\n");
 }
 
 }

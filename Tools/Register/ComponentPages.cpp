@@ -65,4 +65,22 @@ std::string componentPage(const Registry& registry, const std::string& name)
                                    + "--list-components prints all.");
 }
 
+std::map<std::string, std::string> referencePages(const Registry& registry)
+{
+  const std::string origin = "Written by `Tools/Developer/write-reference` from the tables that the program reads with.\n";
+  std::map<std::string, std::string> pages, names;
+  for (const ComponentDescription* component : everyDescription(registry)) {
+    const std::string& title = component->role.empty() ? component->name : component->role;
+    std::string& page = pages[title + ".md"];
+    page += (page.empty() ? "# " + title + "\n\n" + origin : std::string()) + "\n" + describeAsMarkdown(*component);
+    std::string& list = names[title];
+    list += (list.empty() ? "" : ", ") + (component->role.empty() ? component->summary : component->name);
+  }
+  std::string index = "# What a parameter file can name\n\n" + origin + "\n| role | components |\n| --- | --- |\n";
+  for (const auto& [role, list] : names)
+    index += "| [" + role + "](" + role + ".md) | " + list + " |\n";
+  pages["README.md"] = index;
+  return pages;
+}
+
 }

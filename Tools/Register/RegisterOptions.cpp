@@ -42,7 +42,8 @@ ProgramText registerText()
             {ownOption("check", "", "check the files and parameters, register nothing"),
              ownOption("strict", "", "parameters that nobody reads are errors"),
              ownOption("list-components", "", "print what a parameter file can name"),
-             ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning")}},
+             ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
+            ownOption("reference-pages", "FOLDER", "write the same of every component as pages in Markdown")}},
            commonOptions()},
           exitCodesText()};
 }

@@ -186,6 +186,8 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
 {
   if (options.initialTransform.empty())
     return nullptr;
+  if (!options.initialTransform.ends_with(".txt"))
+    log.warning("-t0: " + options.initialTransform + ": transformix 5.0.1 cannot read the results that start from it.");
   try {
     return readTransformChain<D>(options.initialTransform, registry, [&](const std::string& line) { log.warning(line); });
   } catch (Error& error) {

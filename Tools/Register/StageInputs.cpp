@@ -64,9 +64,6 @@ template <int D>
 void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, RunLog& log)
 {
   const std::vector<float>& voxels = loaded.image.voxels;
-  if (loaded.nanVoxels == voxels.size())
-    throw Error(ExitCode::unreadableInput, where + ": none of its " + std::to_string(voxels.size())
-                                               + " voxels is a finite number. Allowed: an image with values.");
   if (loaded.nanVoxels > 0)
     log.warning(where + ": " + std::to_string(loaded.nanVoxels)
                 + " voxels are not a finite number; they count as outside the image.");

@@ -59,8 +59,8 @@ StageSettings::StageSettings(const Parameters& parameters) : parameters_(paramet
 const ComponentDescription& StageSettings::description()
 {
   static const ComponentDescription description{
+      "",
       "Program",
-      "tessera",
       {},
       "What the program itself reads: device, dimensions, and which files are written.",
       {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType, rows::movingPixelType,

@@ -1,4 +1,5 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Image/AtomicFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -16,6 +17,14 @@ int print(const std::string& text)
   return 0;
 }
 
+int writePages(const Registry& registry, const std::string& path)
+{
+  const std::string folder = prepareOutputFolder(path);
+  for (const auto& [name, page] : referencePages(registry))
+    writeTextFile(folder + name, page);
+  return 0;
+}
+
 int run(int count, char** words, RunLog& log)
 {
   const Arguments arguments = parseCommandLine(registerText().groups, std::vector<std::string>(words + 1, words + count));
@@ -30,6 +39,8 @@ int run(int count, char** words, RunLog& log)
     return print(componentList(registry));
   if (arguments.has("describe"))
     return print(componentPage(registry, arguments.text("describe")));
+  if (arguments.has("reference-pages"))
+    return writePages(registry, arguments.text("reference-pages"));
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);

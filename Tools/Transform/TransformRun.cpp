@@ -202,7 +202,7 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
 
   const std::size_t dimension = readTransformDimension(options.transformFile);
   if (dimension != 2 && dimension != 3)
-    throw Error(ExitCode::usage, "-tp: " + options.transformFile + ": (FixedImageDimension " + std::to_string(dimension)
+    throw Error(ExitCode::usage, options.transformFile + ": (FixedImageDimension " + std::to_string(dimension)
                                      + "): transforms of this dimension are not built. Allowed: 2 or 3.");
   const int code =
       dimension == 2 ? transformAll<2>(registry, options, folder, log) : transformAll<3>(registry, options, folder, log);
