@@ -54,7 +54,14 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
 {
   order_ = readOrder(parameters_, use_, level);
   image_ = image;
+  pointToIndex_ = image->geometry.pointToIndex();
   coefficients_ = {};
+  fineCoefficients_ = {};
+  if (order_ > 1 && use_ == InterpolatorUse::resampling) {
+    fineCoefficients_ = bsplineCoefficientsInDouble<D>(context, *image, order_);
+    fineSpline_ = SplineImage<D, double>(fineCoefficients_.data(), image->geometry);
+    return;
+  }
   if (order_ > 1)
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
   spline_ = SplineImage<D>(order_ > 1 ? coefficients_.data() : image->voxels.data(), image->geometry);
@@ -65,9 +72,13 @@ void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, fl
                                       std::uint8_t* inside) const
 {
   if (order_ == 0)
-    evaluateNearest<D>(*image_, image_->geometry.indexFromPoint(), points, values, gradients, inside);
-  else
+    evaluateNearest<D>(*image_, pointToIndex_, NearestRule::inFloat, points, values, gradients, inside);
+  else if (use_ == InterpolatorUse::matching)
     evaluateSpline<D>(spline_, order_, points, values, gradients, inside);
+  else if (order_ == 1)
+    evaluateLinearInDouble<D>(spline_, points, values, gradients, inside);
+  else
+    evaluateSpline<D>(fineSpline_, order_, points, values, gradients, inside);
 }
 
 template <int D>

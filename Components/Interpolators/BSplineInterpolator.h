@@ -30,8 +30,11 @@ private:
   InterpolatorUse use_;
   int order_;             // of the level
   ImagePointer<D> image_; // orders 0 and 1 read it in place
+  PointToIndex<D> pointToIndex_{};
   std::vector<float> coefficients_;
   SplineImage<D> spline_;
+  std::vector<double> fineCoefficients_; // for result images
+  SplineImage<D, double> fineSpline_;
 };
 
 }

@@ -15,7 +15,10 @@ template <int D>
 void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
                                      std::uint8_t* inside) const
 {
-  evaluateSpline<D>(spline_, 1, points, values, gradients, inside);
+  if (use_ == InterpolatorUse::matching)
+    evaluateSpline<D>(spline_, 1, points, values, gradients, inside);
+  else
+    evaluateLinearInDouble<D>(spline_, points, values, gradients, inside);
 }
 
 template <int D>

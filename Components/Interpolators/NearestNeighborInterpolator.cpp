@@ -8,14 +8,14 @@ template <int D>
 void NearestNeighborInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;
-  indexFromPoint_ = image->geometry.indexFromPoint();
+  pointToIndex_ = image->geometry.pointToIndex();
 }
 
 template <int D>
 void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
                                               std::uint8_t* inside) const
 {
-  evaluateNearest<D>(*image_, indexFromPoint_, points, values, gradients, inside);
+  evaluateNearest<D>(*image_, pointToIndex_, NearestRule::exact, points, values, gradients, inside);
 }
 
 template <int D>

@@ -23,7 +23,7 @@ public:
 
 private:
   ImagePointer<D> image_;
-  AffineMap<D> indexFromPoint_;
+  PointToIndex<D> pointToIndex_{};
 };
 
 }

@@ -1,5 +1,6 @@
 #include "Components/Interpolators/NearestVoxel.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace tessera {
@@ -24,22 +25,23 @@ Vec<D> centralDifferences(const Image<D>& image, const Size<D>& nearest, std::si
 }
 
 template <int D>
-void evaluateNearest(const Image<D>& image, const AffineMap<D>& indexFromPoint, const ListSamples<D>& points, float* values,
-                     float* const* gradients, std::uint8_t* inside)
+void evaluateNearest(const Image<D>& image, const PointToIndex<D>& pointToIndex, NearestRule rule, const ListSamples<D>& points,
+                     float* values, float* const* gradients, std::uint8_t* inside)
 {
-  const Matrix<D> covectorFromIndex = transpose<D>(indexFromPoint.matrix);
+  const Matrix<D> covectorFromIndex = transpose<D>(pointToIndex.fromOffset);
   for (std::size_t i = 0; i < points.count; ++i) {
     Vec<D> point;
     for (int d = 0; d < D; ++d)
       point[d] = points.pointMm[d][i];
-    const Vec<D> index = indexFromPoint(point);
+    const Vec<D> index = pointToIndex(point);
     Size<D> nearest{};
     std::size_t offset = 0, stride = 1;
     bool within = true;
     for (int d = 0; d < D; ++d) {
       const std::size_t n = image.geometry.size[d];
       within = within && index[d] >= -0.5 && index[d] < static_cast<double>(n) - 0.5;
-      nearest[d] = within ? static_cast<std::size_t>(std::floor(index[d] + 0.5)) : 0;
+      const double behind = rule == NearestRule::exact ? index[d] + 0.5 : static_cast<float>(index[d]) + 0.5f;
+      nearest[d] = within ? std::min(static_cast<std::size_t>(std::floor(behind)), n - 1) : 0;
       offset += nearest[d] * stride;
       stride *= n;
     }
@@ -53,7 +55,11 @@ void evaluateNearest(const Image<D>& image, const AffineMap<D>& indexFromPoint, 
   }
 }
 
-template void evaluateNearest<2>(const Image<2>&, const AffineMap<2>&, const ListSamples<2>&, float*, float* const*, std::uint8_t*);
-template void evaluateNearest<3>(const Image<3>&, const AffineMap<3>&, const ListSamples<3>&, float*, float* const*, std::uint8_t*);
+#define TESSERA_INSTANTIATE(D)                                                                                                    \
+  template void evaluateNearest<D>(const Image<D>&, const PointToIndex<D>&, NearestRule, const ListSamples<D>&, float*,           \
+                                   float* const*, std::uint8_t*);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

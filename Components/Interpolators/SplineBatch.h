@@ -11,9 +11,9 @@ enum class EdgeRule {
 };
 
 /// Coefficients of a spline on an image grid, x fastest.
-template <int D>
+template <int D, class Coefficient = float>
 struct SplineImage {
-  const float* coefficients = nullptr; // orders above 1: coefficientPadding values more than voxels
+  const Coefficient* coefficients = nullptr; // orders above 1: coefficientPadding values more than voxels
   Size<D> size{};
   Vec<D> originMm{};
   Matrix<D> indexFromOffset{}; // of (point - originMm)
@@ -23,24 +23,35 @@ struct SplineImage {
   bool lastVoxelClosesCell = false;
 
   SplineImage() = default;
-  SplineImage(const float* c, const ImageGeometry<D>& geometry)
+  SplineImage(const Coefficient* c, const ImageGeometry<D>& geometry)
       : coefficients(c), size(geometry.size), originMm(geometry.originMm), indexFromOffset(geometry.indexFromOffset())
   {
   }
 };
 
-/// The batch loops of all spline interpolators, one instance for each dimension and order (1 to 5).
-template <int D, int Order>
+/// The batch loops of all spline interpolators, one instance for each dimension and order (1 to 5); sums are formed in `Real`.
+template <int D, int Order, class Coefficient, class Real>
 class SplineBatch {
 public:
   /// As Interpolator::evaluate, without and with gradients.
-  static void values(const SplineImage<D>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
-  static void gradients(const SplineImage<D>&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside);
+  static void values(const SplineImage<D, Coefficient>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
+  static void gradients(const SplineImage<D, Coefficient>&, const ListSamples<D>&, float* values, float* const* gradients,
+                        std::uint8_t* inside);
 };
 
-/// Calls the instance for `order`.
+/// Calls the instance for `order`: all in float, which is what matching needs.
 template <int D>
 void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, float* values, float* const* gradients,
                     std::uint8_t* inside);
+
+/// Orders 2 to 5 all in double, as result images need it to hold what elastix writes to the last bit of a float.
+template <int D>
+void evaluateSpline(const SplineImage<D, double>&, int order, const ListSamples<D>&, float* values, float* const* gradients,
+                    std::uint8_t* inside);
+
+/// Order 1 in double, from the voxels themselves.
+template <int D>
+void evaluateLinearInDouble(const SplineImage<D>&, const ListSamples<D>&, float* values, float* const* gradients,
+                            std::uint8_t* inside);
 
 }

@@ -11,17 +11,17 @@ constexpr std::size_t splineBlockSize = 128; // points at once: their indices, w
 constexpr std::size_t splinePrefetchDistance = 6; // points
 
 /// Where the points of a block lie: first knot of their support, fraction, and what has to be done about borders.
-template <int D>
+template <int D, class Real>
 struct Located {
   enum : std::uint8_t { outside = 0, interior = 1, nearBorder = 2 };
   std::int32_t first[D][splineBlockSize];
-  float t[D][splineBlockSize];
+  Real t[D][splineBlockSize];
   std::uint8_t place[splineBlockSize];
 };
 
-template <int D, int Order>
-TESSERA_ALWAYS_INLINE void locate(const SplineImage<D>& image, const ListSamples<D>& points, std::size_t begin, std::size_t count,
-                                  Located<D>& located)
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, std::size_t begin,
+                                  std::size_t count, Located<D, Real>& located)
 {
   std::int32_t within[splineBlockSize], safe[splineBlockSize];
   double index[D][splineBlockSize];
@@ -49,7 +49,7 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D>& image, const ListSamples
       std::int32_t floored = static_cast<std::int32_t>(choosing);
       floored -= static_cast<double>(floored) > choosing ? 1 : 0;
       floored -= closes && shifted == static_cast<double>(last) ? 1 : 0;
-      located.t[d][i] = static_cast<float>(shifted - static_cast<double>(floored));
+      located.t[d][i] = static_cast<Real>(shifted - static_cast<double>(floored));
       const std::int32_t first = floored - Order / 2;
       located.first[d][i] = first;
       safe[i] &= (first >= 0 ? 1 : 0) & (first + Order <= last ? 1 : 0);
@@ -70,8 +70,9 @@ inline std::size_t folded(std::int32_t index, std::size_t size, EdgeRule rule)
 }
 
 /// Copies the support of a point near the border: rows of `lanes` coefficients, y rows in each z plane.
-template <int D, int Order>
-__attribute__((noinline)) void copySupport(const SplineImage<D>& image, const std::int32_t (&first)[D], int lanes, float* support)
+template <int D, int Order, class Coefficient>
+__attribute__((noinline)) void copySupport(const SplineImage<D, Coefficient>& image, const std::int32_t (&first)[D], int lanes,
+                                           Coefficient* support)
 {
   constexpr int width = Order + 1;
   std::size_t column[width];
@@ -80,7 +81,7 @@ __attribute__((noinline)) void copySupport(const SplineImage<D>& image, const st
   for (int z = 0; z < (D == 3 ? width : 1); ++z) {
     const std::size_t plane = D == 3 ? folded(first[D - 1] + z, image.size[D - 1], image.edges) * image.size[0] * image.size[1] : 0;
     for (int y = 0; y < width; ++y) {
-      const float* const row = image.coefficients + plane + folded(first[1] + y, image.size[1], image.edges) * image.size[0];
+      const Coefficient* const row = image.coefficients + plane + folded(first[1] + y, image.size[1], image.edges) * image.size[0];
       for (int k = 0; k < width; ++k)
         support[(z * width + y) * lanes + k] = row[column[k]];
     }
@@ -88,29 +89,32 @@ __attribute__((noinline)) void copySupport(const SplineImage<D>& image, const st
 }
 
 /// Offset of the support of point i, and its rows; near the border in `copy`.
-template <int D, int Order, int Lanes>
+template <int D, int Order, int Lanes, class Coefficient>
 struct Support {
-  const float* rows;
+  const Coefficient* rows;
   std::size_t rowStride, planeStride;
-  alignas(32) float copy[(D == 3 ? Order + 1 : 1) * (Order + 1) * Lanes] = {};
+  alignas(32) Coefficient copy[(D == 3 ? Order + 1 : 1) * (Order + 1) * Lanes] = {};
 
-  explicit Support(const SplineImage<D>& image)
+  explicit Support(const SplineImage<D, Coefficient>& image)
       : rows(nullptr), rowStride(image.size[0]), planeStride(image.size[0] * image.size[1])
   {
   }
 
   /// Scattered points wait for memory, not for arithmetic: rows of a later point are asked for early.
-  static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D>& image, const Located<D>& located, std::size_t i)
+  template <class Real>
+  static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located, std::size_t i)
   {
-    if (located.place[i] != Located<D>::interior)
+    if (located.place[i] != Located<D, Real>::interior)
       return;
-    const float* const corner = image.coefficients + offsetOf(image, located, i);
+    const Coefficient* const corner = image.coefficients + offsetOf(image, located, i);
     for (std::size_t z = 0; z < (D == 3 ? Order + 1 : 1); ++z)
       for (std::size_t y = 0; y <= Order; ++y)
         __builtin_prefetch(corner + image.size[0] * (y + z * image.size[1]));
   }
 
-  static TESSERA_ALWAYS_INLINE std::size_t offsetOf(const SplineImage<D>& image, const Located<D>& located, std::size_t i)
+  template <class Real>
+  static TESSERA_ALWAYS_INLINE std::size_t offsetOf(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
+                                                    std::size_t i)
   {
     std::size_t offset = static_cast<std::size_t>(located.first[D - 1][i]);
     for (int d = D - 2; d >= 0; --d)
@@ -118,9 +122,10 @@ struct Support {
     return offset;
   }
 
-  TESSERA_ALWAYS_INLINE void moveTo(const SplineImage<D>& image, const Located<D>& located, std::size_t i)
+  template <class Real>
+  TESSERA_ALWAYS_INLINE void moveTo(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located, std::size_t i)
   {
-    if (located.place[i] == Located<D>::interior) {
+    if (located.place[i] == Located<D, Real>::interior) {
       rows = image.coefficients + offsetOf(image, located, i);
       rowStride = image.size[0];
       planeStride = image.size[0] * image.size[1];

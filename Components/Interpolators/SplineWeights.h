@@ -9,11 +9,11 @@ namespace tessera {
 /// Weights of the Order + 1 knots around a point as polynomials of t in [0, 1), padded to whole vectors:
 /// w_k = sum over j of value[j][k] t^j. Built by the recursion of uniform B-splines (de Boor),
 /// n w^n_k = (n - k + t) w^(n-1)_(k-1) + (k + 1 - t) w^(n-1)_k.
-template <int Order>
+template <int Order, class Real>
 struct WeightPolynomials {
   static constexpr int lanes = Order < 4 ? 4 : 8;
-  float value[Order + 1][lanes] = {};
-  float slope[Order][lanes] = {};
+  Real value[Order + 1][lanes] = {};
+  Real slope[Order][lanes] = {};
 
   constexpr WeightPolynomials()
   {
@@ -31,25 +31,26 @@ struct WeightPolynomials {
       }
     for (int k = 0; k <= Order; ++k)
       for (int j = 0; j <= Order; ++j) {
-        value[j][k] = static_cast<float>(w[k][j]);
+        value[j][k] = static_cast<Real>(w[k][j]);
         if (j > 0)
-          slope[j - 1][k] = static_cast<float>(j * w[k][j]);
+          slope[j - 1][k] = static_cast<Real>(j * w[k][j]);
       }
   }
 };
 
-template <int Lanes>
+template <class Real, int Lanes>
 struct VectorOf {
-  typedef float type __attribute__((vector_size(Lanes * sizeof(float))));
+  typedef Real type __attribute__((vector_size(Lanes * sizeof(Real))));
 };
 
-template <int Order>
+/// Sums over a support in `Real`.
+template <int Order, class Real>
 struct SplineKernel {
-  static constexpr int lanes = WeightPolynomials<Order>::lanes;
-  using Vector = typename VectorOf<lanes>::type;
-  static constexpr WeightPolynomials<Order> polynomials{};
+  static constexpr int lanes = WeightPolynomials<Order, Real>::lanes;
+  using Vector = typename VectorOf<Real, lanes>::type;
+  static constexpr WeightPolynomials<Order, Real> polynomials{};
 
-  static TESSERA_ALWAYS_INLINE Vector load(const float* from)
+  static TESSERA_ALWAYS_INLINE Vector load(const Real* from)
   {
     Vector v;
     std::memcpy(&v, from, sizeof v);
@@ -57,7 +58,7 @@ struct SplineKernel {
   }
 
   template <int Count>
-  static TESSERA_ALWAYS_INLINE Vector horner(const float (&table)[Count][lanes], float t)
+  static TESSERA_ALWAYS_INLINE Vector horner(const Real (&table)[Count][lanes], Real t)
   {
     Vector w = load(table[Count - 1]);
     for (int j = Count - 2; j >= 0; --j)
@@ -65,9 +66,9 @@ struct SplineKernel {
     return w;
   }
 
-  static TESSERA_ALWAYS_INLINE float sum(Vector v)
+  static TESSERA_ALWAYS_INLINE Real sum(Vector v)
   {
-    float pair[lanes];
+    Real pair[lanes];
     std::memcpy(pair, &v, sizeof v);
     if constexpr (lanes == 4)
       return (pair[0] + pair[2]) + (pair[1] + pair[3]);

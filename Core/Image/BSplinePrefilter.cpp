@@ -154,6 +154,16 @@ std::vector<float> bsplineCoefficients(Context& context, const Image<D>& image, 
 }
 
 template <int D>
+std::vector<double> bsplineCoefficientsInDouble(Context& context, const Image<D>& image, int order)
+{
+  std::vector<double> coefficients(image.voxels.size() + coefficientPadding);
+  std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
+  if (!polesOf(order).empty())
+    prefilter<double, D>(context, coefficients.data(), coefficients.data(), image.geometry.size, order);
+  return coefficients;
+}
+
+template <int D>
 void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order)
 {
   if (!polesOf(order).empty())
@@ -162,6 +172,8 @@ void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int orde
 
 template std::vector<float> bsplineCoefficients<2>(Context&, const Image<2>&, int);
 template std::vector<float> bsplineCoefficients<3>(Context&, const Image<3>&, int);
+template std::vector<double> bsplineCoefficientsInDouble<2>(Context&, const Image<2>&, int);
+template std::vector<double> bsplineCoefficientsInDouble<3>(Context&, const Image<3>&, int);
 template void bsplineDecompose<2>(std::vector<double>&, const Size<2>&, int);
 template void bsplineDecompose<3>(std::vector<double>&, const Size<3>&, int);
 

@@ -17,6 +17,8 @@ constexpr std::size_t coefficientPadding = 8;
 /// stays.
 template <int D>
 std::vector<float> bsplineCoefficients(Context&, const Image<D>&, int order);
+template <int D>
+std::vector<double> bsplineCoefficientsInDouble(Context&, const Image<D>&, int order);
 
 /// In place, in double, for small arrays such as control point grids; x fastest. Order 0 and 1 change nothing.
 template <int D>

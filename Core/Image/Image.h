@@ -31,16 +31,14 @@ template <int D>
 struct Mask {
   ImageGeometry<D> geometry;
   std::vector<std::uint8_t> voxels;
-  Matrix<D> indexFromOffset = geometry.indexFromOffset();
+  PointToIndex<D> pointToIndex = geometry.pointToIndex();
 
   Mask(const ImageGeometry<D>& g, std::vector<std::uint8_t> v) : geometry(g), voxels(std::move(v)) {}
 
   /// The nearest voxel decides (ITK rounds half up); outside the grid is outside the mask.
-  bool contains(Vec<D> pointMm) const
+  bool contains(const Vec<D>& pointMm) const
   {
-    for (int d = 0; d < D; ++d)
-      pointMm[d] -= geometry.originMm[d];
-    const Vec<D> index = apply<D>(indexFromOffset, pointMm);
+    const Vec<D> index = pointToIndex(pointMm);
     std::size_t offset = 0, stride = 1;
     for (int d = 0; d < D; ++d) {
       const double nearest = std::floor(index[d] + 0.5);

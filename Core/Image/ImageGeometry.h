@@ -9,6 +9,20 @@ namespace tessera {
 template <int D>
 using Size = std::array<std::size_t, D>;
 
+/// Continuous index of a point, added up in ITK's order: see ImageGeometry::indexFromOffset.
+template <int D>
+struct PointToIndex {
+  Matrix<D> fromOffset;
+  Vec<D> originMm;
+
+  Vec<D> operator()(Vec<D> pointMm) const
+  {
+    for (int d = 0; d < D; ++d)
+      pointMm[d] -= originMm[d];
+    return apply<D>(fromOffset, pointMm);
+  }
+};
+
 /// Where the voxels of an image lie: ITK's rule, point (LPS mm) = origin + direction * (spacing . index).
 template <int D>
 struct ImageGeometry {
@@ -38,6 +52,9 @@ struct ImageGeometry {
   /// every sample lies on or midway between voxels: rounding alone decides to which one it belongs, and elastix's decides so.
   Matrix<D> indexFromOffset() const;
 
+  PointToIndex<D> pointToIndex() const { return {indexFromOffset(), originMm}; }
+
+  /// The same as one matrix and offset, with other roundings.
   AffineMap<D> indexFromPoint() const
   {
     AffineMap<D> map{indexFromOffset(), {}};

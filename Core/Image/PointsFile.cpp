@@ -103,8 +103,8 @@ std::vector<Vec<D>> pointsInMm(const InputPoints<D>& points, const ImageGeometry
 template <int D>
 std::string outputPointsText(const MappedPoints<D>& points)
 {
-  const AffineMap<D> fixedIndex = points.fixedGrid.indexFromPoint();
-  const AffineMap<D> movingIndex = points.movingGrid ? points.movingGrid->indexFromPoint() : fixedIndex;
+  const PointToIndex<D> fixedIndex = points.fixedGrid.pointToIndex();
+  const PointToIndex<D> movingIndex = points.movingGrid ? points.movingGrid->pointToIndex() : fixedIndex;
   std::string text;
   for (std::size_t i = 0; i < points.inputMm.size(); ++i) {
     const Vec<D>&input = points.inputMm[i], &output = points.outputMm[i];

@@ -41,7 +41,7 @@ void ValidSampleRule::check(std::size_t level, std::size_t valid, std::size_t as
     throw Error(ExitCode::registrationFailed, where
                                                   + "0 samples: none lies inside the fixed mask. Usual remedies: a larger mask "
                                                     "(ErodeMask \"false\"), more samples.");
-  if (static_cast<double>(valid) >= requiredRatio_[level] * static_cast<double>(asked))
+  if (valid > 0 && static_cast<double>(valid) >= requiredRatio_[level] * static_cast<double>(asked))
     return;
   const std::string found = std::to_string(valid), all = std::to_string(asked);
   throw Error(ExitCode::registrationFailed,

@@ -31,11 +31,7 @@ template <int D>
 struct Points {
   std::array<std::vector<double>, D> mm;
 
-  explicit Points(std::size_t count)
-  {
-    for (auto& axis : mm)
-      axis.resize(count);
-  }
+  explicit Points(std::size_t count) { mm.fill(std::vector<double>(count)); }
   std::size_t count() const { return mm[0].size(); }
   ListSamples<D> list() const
   {

@@ -118,13 +118,16 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     std::printf("%s and %s differ in size or components\n", first.c_str(), second.c_str());
     return 1;
   }
-  for (int d = 0; d < D; ++d) {
+  for (int d = 0; d < D && !given.count("values-only"); ++d) {
     const double apart =
         std::abs(a.geometry.originMm[d] - b.geometry.originMm[d]) + std::abs(a.geometry.spacingMm[d] - b.geometry.spacingMm[d]);
     if (!(apart < 1e-5))
       return verdict(false, "geometry apart, mm", apart, 1e-5);
   }
-  const double within = listOf<double>(given, "within", 1, 0)[0], allowedShare = listOf<double>(given, "share-beyond", 1, 0)[0];
+  const auto [lowest, highest] = std::minmax_element(b.voxels.begin(), b.voxels.end());
+  const double within =
+      listOf<double>(given, "within", 1, 0)[0] + listOf<double>(given, "of-range", 1, 0)[0] * (*highest - *lowest);
+  const double allowedShare = listOf<double>(given, "share-beyond", 1, 0)[0];
   double largest = 0;
   std::size_t beyond = 0;
   for (std::size_t i = 0; i < a.voxels.size(); ++i) {
@@ -133,7 +136,8 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     beyond += !(difference <= within);
   }
   const double share = static_cast<double>(beyond) / static_cast<double>(a.voxels.size());
-  std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest, a.voxels.size(), within);
+  std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest, a.voxels.size(),
+              within);
   return verdict(share <= allowedShare, "share of values beyond --within", share, allowedShare);
 }
 
@@ -305,11 +309,11 @@ int main(int argc, char** argv)
   add("verb", options::value(&verb));
   add("files", options::value(&files));
   add("as", options::value<std::string>(), "what is compared");
-  for (const char* flag : {"2d", "oblique", "invert", "textured"})
+  for (const char* flag : {"2d", "oblique", "invert", "textured", "values-only"})
     add(flag, "");
-  for (const char* list :
-       {"size", "spacing", "shift-mm", "turn-deg", "stretch", "wave-mm", "wave-length-mm", "noise", "seed", "share", "within", "relative",
-        "share-beyond", "mean", "median", "at-least", "labels", "per-axis", "margin", "above"})
+  for (const char* list : {"size",  "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",  "wave-length-mm",
+                           "noise", "seed",    "share",    "within",   "of-range", "relative", "share-beyond",
+                           "mean",  "median",  "at-least", "labels",   "per-axis", "margin",   "above"})
     add(list, options::value<std::vector<double>>()->multitoken());
   options::positional_options_description places;
   places.add("verb", 1).add("files", -1);

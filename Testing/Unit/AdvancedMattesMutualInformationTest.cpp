@@ -1,6 +1,6 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/NaiveParzen.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
 #include "Core/Image/AtomicFile.h"
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>

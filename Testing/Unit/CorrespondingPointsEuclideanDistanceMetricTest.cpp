@@ -1,7 +1,7 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 
 #include "Components/Transforms/TranslationTransform.h"
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TermChecks.h"
 
 namespace tessera {

@@ -1,6 +1,6 @@
 // needs: ITK
 #include "Core/Image/ImageFile.h"
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <itkGDCMImageIO.h>

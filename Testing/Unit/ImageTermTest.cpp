@@ -4,7 +4,7 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TermChecks.h"
 
 namespace tessera {
@@ -211,8 +211,13 @@ TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
             "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too many samples map outside "
             "moving image buffer: 0 / 200. Usual remedies: a better start (AutomaticTransformInitialization or -t0), a "
             "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
-  EXPECT_EQ(evaluate("(CheckNumberOfSamples \"false\")"), "no error");
-  EXPECT_EQ(evaluate("(RequiredRatioOfValidSamples 0)"), "no error");
+  for (const char* unchecked : {"(CheckNumberOfSamples \"false\")", "(RequiredRatioOfValidSamples 0)"}) {
+    EXPECT_EQ(evaluate(unchecked), evaluate("")) << "nothing is left to compare";
+    scene.chain->parameters[4] -= 1e4 - 60; // a tenth of the width
+    EXPECT_EQ(evaluate(unchecked), "no error");
+    EXPECT_NE(evaluate(""), "no error");
+    scene.chain->parameters[4] += 1e4 - 60;
+  }
 }
 
 TEST(ImageTermTest, AnInterpolatorWithoutGradientIsRefusedWhenAGradientIsAsked)

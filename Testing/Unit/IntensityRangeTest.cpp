@@ -1,6 +1,6 @@
 #include "Core/Registration/IntensityRange.h"
 
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Phantom.h"
 
 #include <gtest/gtest.h>

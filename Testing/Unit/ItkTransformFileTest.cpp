@@ -1,6 +1,6 @@
 // needs: ITK
 #include "Core/Image/ItkTransformFile.h"
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <itkCompositeTransform.h>

@@ -1,5 +1,5 @@
 #include "Core/Image/PointsFile.h"
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Phantom.h"
 #include "Testing/Support/TemporaryFolder.h"
 

@@ -1,6 +1,6 @@
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/SamplerChecks.h"
 
 namespace tessera {

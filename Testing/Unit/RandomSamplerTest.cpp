@@ -1,7 +1,7 @@
 #include "Components/ImageSamplers/RandomSampler.h"
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/SamplerChecks.h"
 
 namespace tessera {

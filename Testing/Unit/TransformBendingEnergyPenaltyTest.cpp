@@ -1,6 +1,6 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 
-#include "Testing/Support/MessageOf.h"
+#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TermChecks.h"
 
 namespace tessera {

@@ -9,7 +9,8 @@ namespace {
 void require(const Arguments& arguments, const std::string& name, const std::string& allowed)
 {
   if (!arguments.has(name))
-    throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed + (allowed.ends_with('.') ? "" : "."));
+    throw Error(ExitCode::usage,
+                "command line: -" + name + ": not given. Allowed: " + allowed + (allowed.ends_with('.') ? "" : "."));
 }
 
 void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)
@@ -43,7 +44,7 @@ ProgramText registerText()
              ownOption("strict", "", "parameters that nobody reads are errors"),
              ownOption("list-components", "", "print what a parameter file can name"),
              ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
-            ownOption("reference-pages", "FOLDER", "write the same of every component as pages in Markdown")}},
+             ownOption("reference-pages", "FOLDER", "write the same of every component as pages in Markdown")}},
            commonOptions()},
           exitCodesText()};
 }

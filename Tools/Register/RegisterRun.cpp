@@ -230,6 +230,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   log.info("Total time elapsed: " + decimals(run.summary.seconds, 1) + "s.\n");
   run.summary.inputs = headers;
   run.summary.initialTransform = options.initialTransform;
+  run.summary.fixedPoints = options.fixedPoints;
+  run.summary.movingPoints = options.movingPoints;
   run.summary.log = folder + "elastix.log";
   run.summary.warnings = log.warnings();
   log.finish();

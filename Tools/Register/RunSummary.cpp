@@ -85,6 +85,8 @@ void writeSummary(const std::string& path, const RunSummary& run)
                        {"moving", json(run.inputs.moving)},
                        {"fixedMasks", json(run.inputs.fixedMasks)},
                        {"movingMasks", json(run.inputs.movingMasks)},
+                       {"fixedPoints", run.fixedPoints},
+                       {"movingPoints", run.movingPoints},
                        {"initialTransform", run.initialTransform}}},
                      {"stages", stages},
                      {"finalMetric", run.stages.empty() ? Json() : Json(run.stages.back().finalMetric)},

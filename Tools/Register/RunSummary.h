@@ -25,7 +25,7 @@ struct RunSummary {
   int threads = 1;
   double seconds = 0, readingSeconds = 0;
   InputHeaders inputs;
-  std::string initialTransform, log;
+  std::string initialTransform, fixedPoints, movingPoints, log; // empty: none
   std::vector<StageSummary> stages;
   std::vector<std::string> warnings;
 };

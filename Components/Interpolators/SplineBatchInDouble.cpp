@@ -1,0 +1,38 @@
+#include "Components/Interpolators/SplineBatch.h"
+
+#include "Components/Interpolators/SplineLoops.h"
+
+namespace tessera {
+
+template <int D>
+void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSamples<D>& points, float* values,
+                    float* const* gradients, std::uint8_t* inside)
+{
+  const auto run = [&]<int Order>() { evaluateWith<D, Order, double, double>(image, points, values, gradients, inside); };
+  switch (order) {
+  case 2:
+    return run.template operator()<2>();
+  case 3:
+    return run.template operator()<3>();
+  case 4:
+    return run.template operator()<4>();
+  default:
+    return run.template operator()<5>();
+  }
+}
+
+template <int D>
+void evaluateLinearInDouble(const SplineImage<D>& image, const ListSamples<D>& points, float* values, float* const* gradients,
+                            std::uint8_t* inside)
+{
+  evaluateWith<D, 1, float, double>(image, points, values, gradients, inside);
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                                                    \
+  template void evaluateSpline(const SplineImage<D, double>&, int, const ListSamples<D>&, float*, float* const*, std::uint8_t*);  \
+  template void evaluateLinearInDouble(const SplineImage<D>&, const ListSamples<D>&, float*, float* const*, std::uint8_t*);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}
