@@ -234,7 +234,7 @@ TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const List
 {
   constexpr int pairs = symmetricCount(D);
   const SupportFinder<D> finder = field.finder;
-  const Matrix<D> axes = finder.indexFromPoint.matrix; // d index_a / d x_j
+  const Matrix<D> axes = finder.pointToIndex.fromOffset; // d index_a / d x_j
   const std::size_t count = samples.count;
   for (std::size_t i = 0; i < count; ++i) {
     Support<D, Order> support;
@@ -264,7 +264,7 @@ TESSERA_MULTIVERSION void pullBackDerivativesBatch(const FieldView<D>& field, co
 {
   constexpr int pairs = symmetricCount(D);
   const SupportFinder<D> finder = field.finder;
-  const Matrix<D> axes = finder.indexFromPoint.matrix;
+  const Matrix<D> axes = finder.pointToIndex.fromOffset;
   const std::size_t count = samples.count;
   for (std::size_t i = 0; i < count; ++i) {
     Support<D, Order> support;

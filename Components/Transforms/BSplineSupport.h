@@ -56,14 +56,14 @@ TESSERA_ALWAYS_INLINE double sumOfRow(Row<Taps> row)
 /// What is needed of a grid to find supports.
 template <int D>
 struct SupportFinder {
-  AffineMap<D> indexFromPoint;
+  PointToIndex<D> pointToIndex{};
   Vec<D> startLimit{};                    // starts lie in [0, startLimit); infinite along a cyclic axis
   std::array<std::ptrdiff_t, D> stride{}; // of control points
   std::ptrdiff_t layers = 0;              // control points along the last axis
   bool cyclic = false;
 
   SupportFinder() = default;
-  explicit SupportFinder(const BSplineGrid<D>& grid) : indexFromPoint(grid.points.indexFromPoint()), cyclic(grid.cyclic)
+  explicit SupportFinder(const BSplineGrid<D>& grid) : pointToIndex(grid.points.pointToIndex()), cyclic(grid.cyclic)
   {
     std::ptrdiff_t product = 1;
     for (int d = 0; d < D; ++d) {
@@ -101,12 +101,13 @@ TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const Lis
 {
   double p[D];
   for (int d = 0; d < D; ++d)
-    p[d] = samples.pointMm[d][sample];
+    p[d] = samples.pointMm[d][sample] - finder.pointToIndex.originMm[d];
   double x[D];
   for (int d = 0; d < D; ++d) {
-    x[d] = finder.indexFromPoint.offset[d] - firstKnotOffset<Order>();
-    for (int e = 0; e < D; ++e)
-      x[d] += finder.indexFromPoint.matrix[d][e] * p[e];
+    x[d] = finder.pointToIndex.fromOffset[d][0] * p[0];
+    for (int e = 1; e < D; ++e)
+      x[d] += finder.pointToIndex.fromOffset[d][e] * p[e];
+    x[d] -= firstKnotOffset<Order>();
   }
   if (finder.cyclic) {
     const auto period = static_cast<double>(finder.layers);

@@ -16,6 +16,7 @@ public:
   std::string name() const override { return description().name; }
   std::size_t parameterCount() const override { return 0; }
 
+  bool canBeOptimized() const override { return false; }
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
   std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;

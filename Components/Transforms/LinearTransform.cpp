@@ -105,6 +105,9 @@ bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
     name = centerOfRotationPoint().name;
     index = start.fixed->geometry.indexFromPoint()(centerMm_);
   } else {
+    for (const std::string& given : {centerOfRotation().name, centerOfRotationPoint().name})
+      if (settings_.has(given))
+        settings_.warn(settings_.where(given) + ": fewer than " + std::to_string(D) + " values; it is not used, as in elastix.");
     return false;
   }
   for (int d = 0; d < D; ++d)

@@ -195,6 +195,9 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   StageComponents<D> made;
   made.registration = create(std::type_identity<Registration>{}, names("Registration"), 0);
   made.transform = create(std::type_identity<Transform<D>>{}, names("Transform"), 0);
+  if (!made.transform->canBeOptimized())
+    parameters.fail("Transform", "a transform without parameters that an optimizer could find",
+                    "Allowed: such a transform in the file of -t0, and here one that --list-components lists");
   made.optimizer = create(std::type_identity<Optimizer>{}, names("Optimizer"), 0);
 
   const std::vector<std::string> metrics = names("Metric"), samplers = names("ImageSampler"), interpolators = names("Interpolator");

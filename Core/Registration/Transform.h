@@ -54,6 +54,8 @@ public:
   /// Value of (Transform "...") in files.
   virtual std::string name() const = 0;
   virtual std::size_t parameterCount() const = 0;
+  /// False for transforms that only come from files; all that serves optimization then throws Error(usage).
+  virtual bool canBeOptimized() const { return true; }
 
   /// Sets centre or grid for the first level and returns the first parameters.
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;

@@ -38,7 +38,6 @@ stage() {
 (ResultImagePixelType "float")
 (HowToCombineTransforms "Compose")
 (ErodeMask "false")
-(NewSamplesEveryIteration "false")
 END
 }
 

@@ -213,10 +213,10 @@ TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
             "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
   for (const char* unchecked : {"(CheckNumberOfSamples \"false\")", "(RequiredRatioOfValidSamples 0)"}) {
     EXPECT_EQ(evaluate(unchecked), evaluate("")) << "nothing is left to compare";
-    scene.chain->parameters[4] -= 1e4 - 60; // a tenth of the width
+    scene.chain->parameters[4] -= 1e4 - 44; // few samples are left
     EXPECT_EQ(evaluate(unchecked), "no error");
     EXPECT_NE(evaluate(""), "no error");
-    scene.chain->parameters[4] += 1e4 - 60;
+    scene.chain->parameters[4] += 1e4 - 44;
   }
 }
 
