@@ -192,7 +192,7 @@ template <int D>
 AffineMap<D> LinearTransform<D>::pointMap(std::span<const double> parameters) const
 {
   AffineMap<D> map = aboutCenter(parameters);
-  for (int row = 0; row < D; ++row) {   // one by one, as ITK: AffineBatch says why
+  for (int row = 0; row < D; ++row) { // one by one, as ITK: AffineBatch says why
     map.offset[row] += centerMm_[row];
     for (int column = 0; column < D; ++column)
       map.offset[row] -= map.matrix[row][column] * centerMm_[column];

@@ -254,8 +254,9 @@ TransformFileContent<D> readTransformFile(const std::string& path, const Registr
   return asInput([&] {
     if (isItkFile(path))
       throw Error(ExitCode::unreadableInput,
-                  path + ": a file of ITK transforms, which has no output grid. Allowed: a transform parameter file (*.txt) with "
-                         "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
+                  path
+                      + ": a file of ITK transforms, which has no output grid. Allowed: a transform parameter file (*.txt) with "
+                        "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
                       + path + "\").");
     TransformFileContent<D> content;
     content.map = readMap(path, warn);

@@ -21,14 +21,15 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
       rest /= size[d];
     }
     const double start = index[0];
-    index[0] = 0;
-    const Vec<D> rowMm = pointFromIndex(index);
     const std::size_t length = std::min(count - done, size[0] - static_cast<std::size_t>(start));
     for (int d = 0; d < D; ++d) {
       double* mm = points.mm[d].data() + done;
-      const double stepMm = pointFromIndex.matrix[d][0];
+      const double originMm = pointFromIndex.offset[d], stepMm = pointFromIndex.matrix[d][0];
+      double plusMm[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
+      for (int e = 1; e < D; ++e)
+        plusMm[e - 1] = pointFromIndex.matrix[d][e] * index[e];
       for (std::size_t i = 0; i < length; ++i)
-        mm[i] = rowMm[d] + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i)));
+        mm[i] = originMm + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i))) + plusMm[0] + plusMm[1];
     }
     done += length;
   }
