@@ -1,5 +1,6 @@
 #include "Core/Registration/Registration.h"
 
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/IterationTable.h"
 #include "Core/Registration/LevelData.h"
 
@@ -60,7 +61,7 @@ std::string textOf(const std::vector<double>& values)
 {
   std::string text = "[";
   for (std::size_t i = 0; i < values.size(); ++i)
-    text += (i ? ", " : "") + std::to_string(values[i]);
+    text += (i ? ", " : "") + realText(values[i]);
   return text + "]";
 }
 
@@ -114,7 +115,7 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   Reporter<D>& reporter = stage.reporter;
 
   components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
-  if (components.transform->scalesFollowLevels() || level == 0)
+  if (components.transform->scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
   LevelData<D> data = prepareLevel(stage.context, stage.input, stage.parameters, components, stage.chain, level);
   reporter.pyramidImages(level, data.fixed, data.moving);
@@ -164,8 +165,11 @@ StageResult<D> runStage(Context& context, const Registry& registry, const StageI
     = parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
   stage.chain.transform = stage.components.transform;
   stage.chain.parameters = stage.components.transform->initialize(context, startOf(input));
-  if (stage.chain.parameters.size() < 100)
+  if (!stage.chain.transform->scalesFollowLevels()) {
     reporter.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
+    stage.scales = scalesOf(context, input, stage.chain);
+    reporter.info("Scales for transform parameters are: " + textOf(stage.scales));
+  }
 
   StageResult<D> result;
   for (std::size_t level = 0; level < levels; ++level)

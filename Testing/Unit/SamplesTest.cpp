@@ -214,6 +214,29 @@ TEST(Samples, GridIsCenteredInTheMasksBoxWithOneVoxelAround)
   EXPECT_GE(oblique.first[0] + oblique.size[0], 37u);
 }
 
+TEST(Samples, RegionOfALevelIsWholeOnAlignedAndOnShrunkGrids)
+{
+  const ImageGeometry<2> full{{61, 50}, {1.1, 0.9}, {-33, -22.05}};
+  const ImageGeometry<2> shrunk{{30, 25}, {2.2, 1.8}, {-33 + 0.55, -22.05 + 0.45}}; // its first voxel midway between two
+  for (const ImageGeometry<2>& level : {full, shrunk}) {
+    const VoxelBox<2> region = regionOfLevel<2>(full, level);
+
+    EXPECT_EQ(region.first, (Size<2>{0, 0}));
+    EXPECT_EQ(region.size, level.size);
+  }
+}
+
+TEST(Samples, RegionOfALevelLosesTheLayerThatElastixLosesOnAnObliqueGrid)
+{
+  const ImageGeometry<3> oblique = obliqueGeometry<3>({31, 27, 22});
+
+  const VoxelBox<3> region = regionOfLevel<3>(oblique, oblique);
+
+  // elastix 5.0.1 takes 17732 = 31 * 26 * 22 samples of this image: the last voxel's y index comes back from mm as 26 - 4e-15.
+  EXPECT_EQ(region.first, (Size<3>{0, 0, 0}));
+  EXPECT_EQ(region.size, (Size<3>{31, 26, 22}));
+}
+
 TEST(Samples, EmptyMaskIsAnError)
 {
   const auto image = countingImage<2>({{5, 4}, {1, 1}, {0, 0}});
