@@ -85,7 +85,7 @@ ImagePointer<D> GenericImagePyramid<D>::imageOfLevel(Context& context, const Ima
   ImagePointer<D> image = original;
   const Vec<D> sigma = sigmaVoxels(original->geometry.spacingMm, level);
   if (anyAbove(sigma, 0.0))
-    image = std::make_shared<Image<D>>(smoothRecursively<D>(context, *original, sigma));
+    image = std::make_shared<Image<D>>(smoothRecursively<D>(context, *original, sigma, AxisOrder::lastFirst));
   const Size<D>& factors = factors_[level];
   if (anyAbove(factors, std::size_t{1}))
     image = takesVoxels_ ? takeVoxels<D>(context, *image, factors) : resampleLinearly<D>(context, *image, factors);

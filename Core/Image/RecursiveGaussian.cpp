@@ -58,7 +58,8 @@ public:
   TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const float* in,
                                 float* out) const
   {
-    thread_local std::vector<float> lanes, causal;
+    thread_local std::vector<float> lanes;
+    thread_local std::vector<double> causal; // one rounding to float, of the sum of both passes: as ITK
     lanes.resize(plan.length() * lineLanes);
     causal.resize(plan.length() * lineLanes);
     for (std::size_t index = firstBlock; index < lastBlock; ++index) {
@@ -81,7 +82,7 @@ private:
   }
 
   // Both passes are in transposed direct form II: four states, which start where a constant line would have brought them.
-  TESSERA_ALWAYS_INLINE void filterForward(std::size_t length, const float* in, float* causal) const
+  TESSERA_ALWAYS_INLINE void filterForward(std::size_t length, const float* in, double* causal) const
   {
     Double4 s1[vectors], s2[vectors], s3[vectors], s4[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
@@ -98,11 +99,11 @@ private:
         s2[v] = c_.n[2] * x + s3[v] - c_.d[2] * y;
         s3[v] = c_.n[3] * x + s4[v] - c_.d[3] * y;
         s4[v] = -c_.d[4] * y;
-        storeVector(causal + i * lineLanes + 4 * v, __builtin_convertvector(y, Float4));
+        storeVector(causal + i * lineLanes + 4 * v, y);
       }
   }
 
-  TESSERA_ALWAYS_INLINE void filterBackward(std::size_t length, const float* causal, float* inOut) const
+  TESSERA_ALWAYS_INLINE void filterBackward(std::size_t length, const double* causal, float* inOut) const
   {
     Double4 s1[vectors], s2[vectors], s3[vectors], s4[vectors];
     for (std::size_t v = 0; v < vectors; ++v) {
@@ -120,7 +121,7 @@ private:
         s2[v] = c_.m[2] * x + s3[v] - c_.d[2] * y;
         s3[v] = c_.m[3] * x + s4[v] - c_.d[3] * y;
         s4[v] = c_.m[4] * x - c_.d[4] * y;
-        storeVector(at, __builtin_convertvector(y + widen(causal + i * lineLanes + 4 * v), Float4));
+        storeVector(at, __builtin_convertvector(loadVector<Double4>(causal + i * lineLanes + 4 * v) + y, Float4));
       }
   }
 
@@ -130,11 +131,12 @@ private:
 }
 
 template <int D>
-Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>& sigmaVoxels)
+Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>& sigmaVoxels, AxisOrder order)
 {
   Image<D> result{image.geometry, std::vector<float>(image.voxels.size())};
   const float* from = image.voxels.data();
-  for (int axis = 0; axis < D; ++axis) {
+  for (int step = 0; step < D; ++step) {
+    const int axis = order == AxisOrder::ascending ? step : (step + D - 1) % D;
     if (sigmaVoxels[axis] <= 0)
       continue;
     const GaussianLines lines(sigmaVoxels[axis]);
@@ -148,7 +150,7 @@ Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>
   return result;
 }
 
-template Image<2> smoothRecursively<2>(Context&, const Image<2>&, const Vec<2>&);
-template Image<3> smoothRecursively<3>(Context&, const Image<3>&, const Vec<3>&);
+template Image<2> smoothRecursively<2>(Context&, const Image<2>&, const Vec<2>&, AxisOrder);
+template Image<3> smoothRecursively<3>(Context&, const Image<3>&, const Vec<3>&, AxisOrder);
 
 }

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostStripes = 16, positionsWorthAStripe = 512, positionGranularity = 64;
+constexpr std::size_t mostStripes = 64, positionsWorthAStripe = 512, positionGranularity = 64;
 constexpr std::size_t gradientBudget = (std::size_t(64) << 20) / sizeof(double);
 constexpr std::size_t parametersWorthAPosition = 128; // a pull-back touches about so many, the sum of stripes all
 

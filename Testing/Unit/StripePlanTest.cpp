@@ -26,7 +26,7 @@ TEST(StripePlanTest, SmallWorkIsOneStripeAndUsualWorkFour)
   EXPECT_EQ(planStripes(1000, 6).stripes, 1u);
   EXPECT_EQ(planStripes(1024, 6).stripes, 2u);
   EXPECT_EQ(planStripes(2048, 14589).stripes, 4u);
-  EXPECT_EQ(planStripes(10000000, 14589).stripes, 16u);
+  EXPECT_EQ(planStripes(10000000, 14589).stripes, 64u);
 }
 
 TEST(StripePlanTest, GradientBuffersAreBounded)
