@@ -226,17 +226,6 @@ TEST(Samples, RegionOfALevelIsWholeOnAlignedAndOnShrunkGrids)
   }
 }
 
-TEST(Samples, RegionOfALevelLosesTheLayerThatElastixLosesOnAnObliqueGrid)
-{
-  const ImageGeometry<3> oblique = obliqueGeometry<3>({31, 27, 22});
-
-  const VoxelBox<3> region = regionOfLevel<3>(oblique, oblique);
-
-  // elastix 5.0.1 takes 17732 = 31 * 26 * 22 samples of this image: the last voxel's y index comes back from mm as 26 - 4e-15.
-  EXPECT_EQ(region.first, (Size<3>{0, 0, 0}));
-  EXPECT_EQ(region.size, (Size<3>{31, 26, 22}));
-}
-
 TEST(Samples, EmptyMaskIsAnError)
 {
   const auto image = countingImage<2>({{5, 4}, {1, 1}, {0, 0}});
