@@ -32,13 +32,7 @@ const ComponentDescription& GridSampler<D>::description()
 template <int D>
 void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level)
 {
-  const VoxelBox<D> box = this->boxIn(fixed->geometry, mask);
-  VoxelLattice<D> lattice{fixed, mask, {}, steps_[level], {}};
-  for (int d = 0; d < D; ++d) {
-    lattice.count[d] = (box.size[d] - 1) / lattice.step[d] + 1;
-    lattice.first[d] = box.first[d] + ((box.size[d] - 1) - (lattice.count[d] - 1) * lattice.step[d]) / 2;
-  }
-  this->samples_ = lattice;
+  this->samples_ = gridOfStep<D>(steps_[level], fixed, this->regionOf(fixed->geometry), mask);
 }
 
 template class GridSampler<2>;

@@ -15,6 +15,7 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }
+  bool givesExactValues() const override { return true; }
 
 private:
   std::vector<Size<D>> steps_; // one a level

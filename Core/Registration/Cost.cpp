@@ -31,7 +31,7 @@ ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t la
 template <int D>
 Cost<D>::Cost(const Context& context, Level level)
     : context_(context), level_(std::move(level)), inverseRootScales_(level_.scales.size()), gradients_(level_.parts.size()),
-      reports_(level_.parts.size())
+      reports_(level_.parts.size()), weights_(level_.parts.size())
 {
   for (std::size_t i = 0; i < level_.scales.size(); ++i)
     inverseRootScales_[i] = 1 / std::sqrt(level_.scales[i]);
@@ -64,27 +64,33 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
     const auto start = std::chrono::steady_clock::now();
     gradients_[t].resize(wantsGradient ? position.size() : 0);
     const TermValue found = level_.parts[t].term->evaluate(context_, samplesOf(level_.parts[t]), level_.chain->parameters, gradients_[t]);
-    for (std::size_t i = 0; i < gradients_[t].size(); ++i)
-      gradients_[t][i] *= inverseRootScales_[i];
     reports_[t] = {found.value, wantsGradient ? norm(context_, gradients_[t]) : 0, millisecondsSince(start)};
   }
 
-  // Relative weights scale each term to the first one's norm (gradient) or magnitude (value), as elastix does.
-  const TermCombination& combination = level_.combination;
   if (wantsGradient)
     fill(context_, 0, gradient);
   double value = 0;
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
-    double valueWeight = combination.weights[t], gradientWeight = valueWeight;
-    if (combination.relative) {
-      valueWeight *= std::abs(reports_[t].value) > 1e-10 ? std::abs(reports_[0].value) / std::abs(reports_[t].value) : 1;
-      gradientWeight *= reports_[t].gradientNorm > 1e-10 ? reports_[0].gradientNorm / reports_[t].gradientNorm : 1;
-    }
-    value += valueWeight * reports_[t].value;
+    weights_[t] = weightOf(t, wantsGradient);
+    value += weights_[t] * reports_[t].value;
     if (wantsGradient)
-      axpy(context_, gradientWeight, gradients_[t], gradient);
+      axpy(context_, weights_[t], gradients_[t], gradient);
   }
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    gradient[i] *= inverseRootScales_[i];
   return value;
+}
+
+/// A relative weight scales a term to the norm of the first one's gradient or, if gradients are not asked, to its magnitude.
+template <int D>
+double Cost<D>::weightOf(std::size_t term, bool byGradients) const
+{
+  constexpr double nothing = 1e-10;
+  const double weight = level_.combination.weights[term];
+  if (!level_.combination.relative)
+    return weight;
+  const auto size = [&](std::size_t t) { return byGradients ? reports_[t].gradientNorm : std::abs(reports_[t].value); };
+  return size(term) > nothing ? weight * size(0) / size(term) : 1;
 }
 
 template <int D>
@@ -105,20 +111,23 @@ double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> posit
 }
 
 template <int D>
-double Cost<D>::exactValue(std::span<const double> position, const Size<D>& step)
+typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> position, const Size<D>& step)
 {
-  SampleSet<D> grid;
-  const std::vector<TermReport> ofIteration = reports_;
-  const double value = combine(
-    [&](const CostPart<D>& part) -> const SampleSet<D>& {
-      VoxelLattice<D> lattice{part.fixed, part.fixedMask, {}, step, {}};
-      for (int d = 0; d < D; ++d)
-        lattice.count[d] = (part.fixed->geometry.size[d] + step[d] - 1) / step[d];
-      return grid = lattice;
-    },
-    position, {});
-  reports_ = ofIteration;
-  return value;
+  level_.chain->parameters = parametersOf(position);
+  ExactValues values;
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+    const CostPart<D>& part = level_.parts[t];
+    double value = 0;
+    if (part.sampler) {
+      const SampleSet<D> samples = part.sampler->givesExactValues()
+                                     ? part.sampler->samples()
+                                     : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
+      value = part.term->evaluate(context_, samples, level_.chain->parameters, {}).value;
+    }
+    values.ofTerms.push_back(value);
+    values.combined += weights_[t] * value;
+  }
+  return values;
 }
 
 template <int D>

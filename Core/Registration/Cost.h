@@ -34,7 +34,8 @@ public:
     std::function<void(const std::string&)> log;
   };
 
-  /// What the last evaluate found, a value a term.
+  /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before scaling, as elastix
+  /// prints it.
   struct TermReport {
     double value = 0, gradientNorm = 0, milliseconds = 0;
   };
@@ -57,8 +58,13 @@ public:
   void log(const std::string& line) override { level_.log(line); }
 
   const std::vector<TermReport>& termReports() const { return reports_; }
-  /// Combined value over every `step`-th voxel of each term's fixed image.
-  double exactValue(std::span<const double> position, const Size<D>& step);
+  /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler gives exact values;
+  /// 0 for a term without sampler), and their sum by the weights of the last evaluate.
+  struct ExactValues {
+    double combined = 0;
+    std::vector<double> ofTerms;
+  };
+  ExactValues exactValues(std::span<const double> position, const Size<D>& step);
 
   /// x_i = y_i / sqrt(scale_i).
   std::vector<double> parametersOf(std::span<const double> position) const;
@@ -68,6 +74,7 @@ public:
 private:
   using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;
   double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
+  double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
 
   Context context_;
@@ -75,6 +82,7 @@ private:
   std::vector<double> inverseRootScales_;
   std::vector<std::vector<double>> gradients_;   // one a term
   std::vector<TermReport> reports_;
+  std::vector<double> weights_;   // one a term, as the last evaluate used them
 };
 
 }

@@ -25,13 +25,16 @@ public:
   virtual bool setRandomRegion(bool /*on*/) { return false; }
   /// True if draws differ.
   virtual bool isRandom() const = 0;
+  /// True if exact metric values are asked of these samples, as elastix asks a Grid sampler's.
+  virtual bool givesExactValues() const { return false; }
 
   const SampleSet<D>& samples() const { return samples_; }
 
 protected:
+  VoxelBox<D> regionOf(const ImageGeometry<D>& geometry) const { return region_.value_or(wholeBox<D>(geometry)); }
   VoxelBox<D> boxIn(const ImageGeometry<D>& geometry, const MaskPointer<D>& mask) const
   {
-    return boxInMask<D>(geometry, region_.value_or(wholeBox<D>(geometry)), mask.get());
+    return boxInMask<D>(geometry, regionOf(geometry), mask.get());
   }
 
   SampleSet<D> samples_;

@@ -26,8 +26,10 @@ std::vector<std::string> IterationTable<D>::header() const
   std::map<std::string, int> names{{"1:ItNr", 0}, {"2:Metric", 0}, {"Time[ms]", 0}};
   for (const std::string& column : optimizerColumns_)
     names[column] = 0;
-  if (exactMetric_)
+  if (exactMetric_ && terms_ > 1)
     names["ExactMetric"] = 0;
+  for (std::size_t t = 0; exactMetric_ && t < terms_; ++t)
+    names["ExactMetric" + std::to_string(t)] = 0;
   for (std::size_t t = 0; terms_ > 1 && t < terms_; ++t)
     for (const std::string& name : {"2:Metric" + std::to_string(t), "4:||Gradient" + std::to_string(t) + "||",
                                     "Time" + std::to_string(t) + "[ms]"})
@@ -39,7 +41,8 @@ std::vector<std::string> IterationTable<D>::header() const
 }
 
 template <int D>
-IterationRecord IterationTable<D>::record(const IterationRow& row, const Cost<D>& cost, std::optional<double> exactValue)
+IterationRecord IterationTable<D>::record(const IterationRow& row, const Cost<D>& cost,
+                                          const std::optional<typename Cost<D>::ExactValues>& exact)
 {
   const auto now = std::chrono::steady_clock::now();
   std::map<std::string, std::string> cells{
@@ -50,8 +53,10 @@ IterationRecord IterationTable<D>::record(const IterationRow& row, const Cost<D>
   lastRow_ = now;
   for (std::size_t c = 0; c < optimizerColumns_.size(); ++c)
     cells[optimizerColumns_[c]] = c < row.columns.size() ? decimals(row.columns[c], 6) : row.textColumns.at(c - row.columns.size());
-  if (exactMetric_)
-    cells["ExactMetric"] = exactValue ? decimals(*exactValue, 6) : "";
+  if (exactMetric_ && terms_ > 1)
+    cells["ExactMetric"] = exact ? decimals(exact->combined, 6) : "";
+  for (std::size_t t = 0; exactMetric_ && t < terms_; ++t)
+    cells["ExactMetric" + std::to_string(t)] = exact ? decimals(exact->ofTerms[t], 6) : "";
   for (std::size_t t = 0; terms_ > 1 && t < terms_; ++t) {
     const auto& report = cost.termReports()[t];
     cells["2:Metric" + std::to_string(t)] = decimals(report.value, 6);

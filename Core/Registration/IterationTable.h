@@ -15,7 +15,7 @@ public:
   IterationTable(const std::vector<std::string>& optimizerColumns, std::size_t terms, bool exactMetric);
 
   std::vector<std::string> header() const;
-  IterationRecord record(const IterationRow&, const Cost<D>&, std::optional<double> exactValue);
+  IterationRecord record(const IterationRow&, const Cost<D>&, const std::optional<typename Cost<D>::ExactValues>& exact);
 
 private:
   std::vector<std::string> optimizerColumns_;

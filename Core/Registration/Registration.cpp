@@ -93,18 +93,18 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
   return Cost<D>(stage.context, std::move(costLevel));
 }
 
-/// The value on a grid that ShowExactMetricValue asks for at this iteration, if it does.
+/// The values on a grid that ShowExactMetricValue asks for at this iteration, if it does.
 template <int D>
-std::optional<double> exactValue(const Stage<D>& stage, Cost<D>& cost, std::size_t level, std::size_t iteration,
-                                 std::span<const double> position)
+std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, Cost<D>& cost, std::size_t level,
+                                                         std::size_t iteration, std::span<const double> position)
 {
   const auto every = static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricEveryXIterations(), level));
   if (iteration % every != 0)
     return std::nullopt;
   Size<D> step;
   for (int d = 0; d < D; ++d)
-    step[d] = static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricSampleGridSpacing(), level * D + d));
-  return cost.exactValue(position, step);
+    step[d] = static_cast<std::size_t>(stage.parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
+  return cost.exactValues(position, step);
 }
 
 template <int D>
@@ -132,7 +132,7 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   Buffer<double> position(stage.context, stage.chain.parameters.size());
   position.fromHost(stage.context, cost.positionOf(stage.chain.parameters));
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
-    const auto exactNow = exact ? exactValue(stage, cost, level, row.iteration, reached) : std::nullopt;
+    const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
     const IterationRecord record = table.record(row, cost, exactNow);
     stage.chain.parameters = cost.parametersOf(reached);
     reporter.iterationDone(level, record, stage.chain);

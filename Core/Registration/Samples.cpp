@@ -292,6 +292,27 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& regio
   return box;
 }
 
+namespace {
+
+template <int D>
+VoxelLattice<D> gridIn(const VoxelBox<D>& box, const Size<D>& step, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+{
+  VoxelLattice<D> lattice{image, mask, {}, step, {}};
+  for (int d = 0; d < D; ++d) {
+    lattice.count[d] = (box.size[d] - 1) / step[d] + 1;
+    lattice.first[d] = box.first[d] + ((box.size[d] - 1) - (lattice.count[d] - 1) * step[d]) / 2;
+  }
+  return lattice;
+}
+
+}
+
+template <int D>
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask)
+{
+  return gridIn<D>(boxInMask<D>(image->geometry, region, mask.get()), step, image, mask);
+}
+
 template <int D>
 VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask)
 {
@@ -300,14 +321,9 @@ VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, co
   for (int d = 0; d < D; ++d)
     voxels *= static_cast<double>(box.size[d]);
   const double ideal = std::pow(voxels / static_cast<double>(wanted), 1.0 / D);
-  const std::size_t step = std::max(1.0, std::floor(ideal + 0.5));
-  VoxelLattice<D> lattice{image, mask, {}, {}, {}};
-  for (int d = 0; d < D; ++d) {
-    lattice.step[d] = step;
-    lattice.count[d] = (box.size[d] - 1) / step + 1;
-    lattice.first[d] = box.first[d] + ((box.size[d] - 1) - (lattice.count[d] - 1) * step) / 2;
-  }
-  return lattice;
+  Size<D> step;
+  step.fill(static_cast<std::size_t>(std::max(1.0, std::floor(ideal + 0.5))));
+  return gridIn<D>(box, step, image, mask);
 }
 
 template void fillBatch<2>(const SampleSet<2>&, std::size_t, std::size_t, PointBatch<2>&, float*);
@@ -324,7 +340,9 @@ template VoxelBox<2> regionOfLevel<2>(const ImageGeometry<2>&, const ImageGeomet
 template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const VoxelBox<2>&, const Mask<2>*);
 template VoxelBox<3> regionOfLevel<3>(const ImageGeometry<3>&, const ImageGeometry<3>&);
 template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const VoxelBox<3>&, const Mask<3>*);
+template VoxelLattice<2> gridOfStep<2>(const Size<2>&, const ImagePointer<2>&, const VoxelBox<2>&, const MaskPointer<2>&);
 template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const VoxelBox<2>&, const MaskPointer<2>&);
+template VoxelLattice<3> gridOfStep<3>(const Size<3>&, const ImagePointer<3>&, const VoxelBox<3>&, const MaskPointer<3>&);
 template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const VoxelBox<3>&, const MaskPointer<3>&);
 
 }

@@ -151,6 +151,10 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
   return boxInMask<D>(geometry, wholeBox<D>(geometry), mask);
 }
 
+/// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region, centred there, the offset rounded down.
+template <int D>
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
+
 /// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
 /// centred offset rounded down, the region cropped to the mask's bounding box first.
 template <int D>

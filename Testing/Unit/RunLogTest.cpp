@@ -5,6 +5,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Reporter.h"
+#include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -17,11 +18,8 @@
 namespace tessera {
 namespace {
 
-class RunLogTest : public testing::Test {
+class RunLogTest : public ::testing::Test {
 protected:
-  void SetUp() override { std::filesystem::create_directories(folder); }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
   std::string fileText() const
   {
     std::stringstream text;
@@ -29,14 +27,15 @@ protected:
     return text.str();
   }
 
-  std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "tessera-run-log";
+  testing::TemporaryFolder temporary;
+  std::filesystem::path folder = temporary.path();
   std::string path = (folder / "elastix.log").string();
 };
 
 TEST_F(RunLogTest, TheFileHoldsEverythingWhateverTheTerminalShows)
 {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   RunLog log(LogLevel::off);
   log.openFile(path);
 
@@ -48,45 +47,45 @@ TEST_F(RunLogTest, TheFileHoldsEverythingWhateverTheTerminalShows)
   log.finish();
 
   EXPECT_EQ(fileText(), "a\nb\nNOTE: c\nWARNING: d\nERROR: e\n");
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(RunLogTest, WarningsGoToStderrAndInformationToStdout)
 {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   RunLog log;
 
   log.info("a");
   log.detail("details are for -v");
   log.warning("d");
 
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "a\n");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "WARNING: d\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "a\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "WARNING: d\n");
 }
 
 TEST_F(RunLogTest, QuietKeepsWarnings)
 {
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
   RunLog log(LogLevel::warning);
 
   log.info("a");
   log.warning("d");
 
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "");
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "WARNING: d\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStdout(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "WARNING: d\n");
 }
 
 TEST_F(RunLogTest, NoProgressIsDrawnIntoAPipe)
 {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   RunLog log;
 
   log.progress("level 1");
 
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
 }
 
 TEST_F(RunLogTest, ALogThatCannotBeMadeIsAnOutputError)
@@ -119,9 +118,9 @@ TEST(LogLevel, OnlyElastixNamesAreKnown)
 
 int exitCodeOf(const std::function<int(RunLog&)>& body)
 {
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   const int code = runProgram(body);
-  testing::internal::GetCapturedStderr();
+  ::testing::internal::GetCapturedStderr();
   return code;
 }
 

@@ -5,6 +5,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
 #include "Core/Compute/Error.h"
+#include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -18,17 +19,14 @@ namespace {
 
 class TransformFile : public ::testing::Test {
 protected:
-  fs::path folder;
+  tessera::testing::TemporaryFolder temporary;
+  fs::path folder = temporary.path();
   Registry registry;
   std::vector<std::string> warnings;
   Parameters::Warn warn = [this](const std::string& line) { warnings.push_back(line); };
 
   void SetUp() override
   {
-    folder = fs::temp_directory_path()
-             / ("tessera_transform_file_" + std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()));
-    fs::remove_all(folder);
-    fs::create_directories(folder);
     registry.add<Transform<2>, TranslationTransform<2>>();
     registry.add<Transform<3>, TranslationTransform<3>>();
     registry.add<Transform<2>, EulerTransform<2>>();
@@ -37,7 +35,6 @@ protected:
     registry.add<Transform<3>, AffineTransform<3>>();
     registry.add<Transform<3>, SimilarityTransform<3>>();
   }
-  void TearDown() override { fs::remove_all(folder); }
 
   std::string write(const std::string& name, const std::string& text)
   {
