@@ -1,6 +1,7 @@
 #include "Core/Compute/Device.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Stream.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,26 +9,46 @@
 namespace tessera {
 namespace {
 
-bool isCudaName(const std::string& text)
+/// The ordinal in "cuda" or "cuda:N", -1 if the text is neither.
+int ordinalIn(const std::string& text)
 {
   const std::string prefix = "cuda:";
   if (text == "cuda")
-    return true;
-  return text.starts_with(prefix) && text.size() > prefix.size()
-         && std::all_of(text.begin() + prefix.size(), text.end(), [](unsigned char c) { return std::isdigit(c) || c == ','; });
+    return 0;
+  const std::string digits = text.starts_with(prefix) ? text.substr(prefix.size()) : "";
+  const bool isNumber = !digits.empty() && digits.size() < 4 && std::all_of(digits.begin(), digits.end(), [](unsigned char c) {
+    return std::isdigit(c);
+  });
+  return isNumber ? std::stoi(digits) : -1;
 }
 
 }
 
-DeviceChoice chooseDevice(const std::string& text, const std::string& where)
+DeviceChoice chooseDevice(const std::string& text, const std::string& where, const std::string& withoutCuda)
 {
   if (text == "cpu")
     return {{DeviceKind::cpu, 0}, "cpu, as asked"};
-  if (text == "auto")
-    return {{DeviceKind::cpu, 0}, "cpu: this build has no CUDA components"};
-  if (isCudaName(text))
-    throw Error(ExitCode::device, where + ": \"" + text + "\": this build has no CUDA components. Allowed: \"cpu\" or \"auto\".");
-  throw Error(ExitCode::usage, where + ": \"" + text + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
+  const int ordinal = text == "auto" ? 0 : ordinalIn(text);
+  if (ordinal < 0)
+    throw Error(ExitCode::usage, where + ": \"" + text + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
+
+  const CudaDevices cuda = findCudaDevices();
+  const std::string whyNot = cuda.found.empty() ? cuda.whyNone : withoutCuda;
+  if (text == "auto" && !whyNot.empty())
+    return {{DeviceKind::cpu, 0}, "cpu: " + whyNot};
+  if (!whyNot.empty())
+    throw Error(ExitCode::device, where + ": \"" + text + "\": " + whyNot + ". Allowed: \"cpu\" or \"auto\".");
+  if (static_cast<std::size_t>(ordinal) >= cuda.found.size())
+    throw Error(ExitCode::device, where + ": \"" + text + "\": only " + std::to_string(cuda.found.size())
+                                    + " CUDA devices are visible. Allowed: \"cuda:0\" to \"cuda:" + std::to_string(cuda.found.size() - 1)
+                                    + "\".");
+  return {{DeviceKind::cuda, ordinal},
+          "cuda:" + std::to_string(ordinal) + " (" + cuda.found[ordinal].name + "), " + (text == "auto" ? "found" : "as asked")};
+}
+
+Context makeContext(const Device& device, int threads)
+{
+  return {device, threads, device.kind == DeviceKind::cuda ? Stream::onDevice(device.ordinal) : nullptr};
 }
 
 }

@@ -74,8 +74,9 @@ void logTransformFile(const std::string& path, RunLog& log)
 
 DeviceChoice deviceOf(const RegisterOptions& options, const StageSettings& settings)
 {
-  return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice())
-                                : chooseDevice(options.device, "--device");
+  const std::string withoutCuda = "registrations have no CUDA form";
+  return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice(), withoutCuda)
+                                : chooseDevice(options.device, "--device", withoutCuda);
 }
 
 Context contextOf(const RegisterOptions& options, const StageSettings& settings, std::string& reason)

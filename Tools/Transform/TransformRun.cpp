@@ -47,7 +47,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   auto interpolator = registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
                                                                parameters.withLabel("ResampleInterpolator0"),
                                                                parameters.where("ResampleInterpolator"));
-  const DeviceChoice choice = chooseDevice(options.device, "--device");
+  const DeviceChoice choice = chooseDevice(options.device, "--device", "transforms have no CUDA form");
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
           folder,

@@ -1,0 +1,147 @@
+#include "Core/Compute/Cuda.cuh"
+
+#include <string>
+
+namespace tessera {
+namespace {
+
+class CudaStream final : public Stream {
+public:
+  explicit CudaStream(int ordinal) : ordinal_(ordinal)
+  {
+    makeCurrent();
+    checkCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+    checkCuda(cudaEventCreate(&started_), "making an event");
+    checkCuda(cudaEventCreate(&stopped_), "making an event");
+    cudaMemPool_t pool;   // what is given back stays with the process, so that levels and iterations do not wait for the driver
+    checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "asking for the memory pool");
+    std::uint64_t keepAll = ~std::uint64_t{0};
+    checkCuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keepAll), "setting up the memory pool");
+  }
+  ~CudaStream() override
+  {
+    cudaSetDevice(ordinal_);
+    cudaStreamSynchronize(stream_);
+    cudaEventDestroy(started_);
+    cudaEventDestroy(stopped_);
+    cudaStreamDestroy(stream_);
+  }
+
+  cudaStream_t native()
+  {
+    makeCurrent();
+    return stream_;
+  }
+
+  void* allocate(std::size_t bytes) override
+  {
+    void* memory = nullptr;
+    const cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
+    if (failure == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": " + std::to_string(bytes)
+                                           + " bytes asked for: " + std::to_string(freeBytes())
+                                           + " are free. Allowed: less at a time, or (Device \"cpu\").");
+    }
+    checkCuda(failure, "taking device memory");
+    return memory;
+  }
+  void release(void* memory) noexcept override
+  {
+    if (memory && cudaSetDevice(ordinal_) == cudaSuccess)
+      cudaFreeAsync(memory, stream_);
+  }
+  /// The driver's, and what the pool holds without using it.
+  std::size_t freeBytes() override
+  {
+    std::size_t free = 0, total = 0;
+    makeCurrent();
+    checkCuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+    cudaMemPool_t pool;
+    std::uint64_t reserved = 0, used = 0;
+    checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "asking for the memory pool");
+    checkCuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the memory pool");
+    checkCuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
+    return free + static_cast<std::size_t>(reserved - used);
+  }
+
+  void copyToDevice(void* device, const void* host, std::size_t bytes) override
+  {
+    checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()), "copying to the device");
+  }
+  void copyToHost(void* host, const void* device, std::size_t bytes) override
+  {
+    checkCuda(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
+    wait();
+  }
+  void copyOnDevice(void* to, const void* from, std::size_t bytes) override
+  {
+    checkCuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, native()), "copying on the device");
+  }
+  void fill(void* device, int byte, std::size_t bytes) override
+  {
+    checkCuda(cudaMemsetAsync(device, byte, bytes, native()), "filling device memory");
+  }
+
+  void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }
+  void startTimer() override { checkCuda(cudaEventRecord(started_, native()), "starting the device's timer"); }
+  double stopTimerMilliseconds() override
+  {
+    float milliseconds = 0;
+    checkCuda(cudaEventRecord(stopped_, native()), "stopping the device's timer");
+    checkCuda(cudaEventSynchronize(stopped_), "waiting for the device");
+    checkCuda(cudaEventElapsedTime(&milliseconds, started_, stopped_), "reading the device's timer");
+    return milliseconds;
+  }
+
+private:
+  void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
+
+  int ordinal_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t started_ = nullptr, stopped_ = nullptr;
+};
+
+}
+
+void checkCuda(cudaError_t error, const char* doing)
+{
+  if (error == cudaSuccess)
+    return;
+  cudaGetLastError();
+  const ExitCode code = error == cudaErrorMemoryAllocation ? ExitCode::outOfMemory : ExitCode::device;
+  throw Error(code, std::string("CUDA: ") + doing + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error)
+                      + "). Allowed: a working device, or (Device \"cpu\").");
+}
+
+cudaStream_t cudaStreamOf(const Context& context)
+{
+  return static_cast<CudaStream&>(*context.stream).native();
+}
+
+std::shared_ptr<Stream> Stream::onDevice(int ordinal)
+{
+  return std::make_shared<CudaStream>(ordinal);
+}
+
+CudaDevices findCudaDevices()
+{
+  int count = 0;
+  const cudaError_t answer = cudaGetDeviceCount(&count);
+  if (answer != cudaSuccess || count == 0) {
+    cudaGetLastError();
+    return {{}, answer == cudaSuccess ? "no CUDA device is visible" : std::string("CUDA says: ") + cudaGetErrorString(answer)};
+  }
+  CudaDevices devices;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    cudaDeviceProp properties;
+    int kiloHertz = 0;
+    checkCuda(cudaGetDeviceProperties(&properties, ordinal), "asking for a device's properties");
+    checkCuda(cudaDeviceGetAttribute(&kiloHertz, cudaDevAttrClockRate, ordinal), "asking for a device's clock");
+    devices.found.push_back({properties.name, properties.multiProcessorCount, kiloHertz * 1e-6, properties.totalGlobalMem,
+                             static_cast<std::size_t>(properties.l2CacheSize)});
+  }
+  return devices;
+}
+
+}

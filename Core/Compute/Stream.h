@@ -1,0 +1,55 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+struct CudaDevice {
+  std::string name;
+  int multiprocessors = 0;
+  double clockGHz = 0;
+  std::size_t memoryBytes = 0;
+  std::size_t cacheBytes = 0;   // L2
+
+  /// Single-precision operations a second if every lane did a fused multiply-add a cycle.
+  double peakSingle() const { return 2.0 * 128 * multiprocessors * clockGHz * 1e9; }
+};
+
+/// What CUDA_VISIBLE_DEVICES leaves; if there is none, `whyNone` says whether build, driver or GPU is missing.
+struct CudaDevices {
+  std::vector<CudaDevice> found;
+  std::string whyNone;
+};
+CudaDevices findCudaDevices();
+
+/// An order of work on one CUDA device, and what its memory is taken and given back in. Without the CUDA toolkit there is none.
+/// Every call throws Error(device) with CUDA's own words if something failed before.
+class Stream {
+public:
+  static std::shared_ptr<Stream> onDevice(int ordinal);
+  virtual ~Stream() = default;
+
+  /// Throws Error(outOfMemory) with the bytes asked for and free.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void*) noexcept = 0;
+  virtual std::size_t freeBytes() = 0;
+
+  /// Copies are ordered with the stream's other work; those to the host end before the call does.
+  virtual void copyToDevice(void* device, const void* host, std::size_t bytes) = 0;
+  virtual void copyToHost(void* host, const void* device, std::size_t bytes) = 0;
+  virtual void copyOnDevice(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void fill(void* device, int byte, std::size_t bytes) = 0;
+
+  /// Waits for all work given so far.
+  virtual void wait() = 0;
+  /// Between startTimer and the end of all work given before this call, by the device's own clock.
+  virtual void startTimer() = 0;
+  virtual double stopTimerMilliseconds() = 0;
+};
+
+}
