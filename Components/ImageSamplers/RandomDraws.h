@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Compute/Random.h"
 #include "Core/Parameters/Parameters.h"
@@ -20,6 +21,8 @@ constexpr std::size_t samplesAChunk = 128;
 template <int D>
 PointList<D> emptySamples(std::size_t count)
 {
+  requireMemory(static_cast<double>(count) * (D * sizeof(double) + sizeof(float)),
+                "(NumberOfSpatialSamples " + std::to_string(count) + "): so many samples", "fewer samples");
   PointList<D> samples;
   for (auto& axis : samples.mm)
     axis.resize(count);

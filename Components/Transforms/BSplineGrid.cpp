@@ -105,7 +105,7 @@ constexpr double mostControlPoints = 1e9;
 [[noreturn]] void failSpacing(double spacingMm, const std::string& wrong, const std::string& allowed)
 {
   throw Error(ExitCode::usage,
-              "BSplineTransform: a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong + ". Allowed: " + allowed + ".");
+              "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong + ". Allowed: " + allowed + ".");
 }
 
 }

@@ -4,6 +4,7 @@
 #include "Components/Transforms/BSplineJacobianTerms.h"
 #include "Components/Transforms/TransformFileReading.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Registration/StageComponents.h"
 
 #include <cmath>
@@ -31,6 +32,7 @@ const Parameter<std::int64_t> passiveEdgeWidth =
                      "the outermost control points that are held by an optimizer scale of 10000");
 
 constexpr double passiveScale = 1e4;
+constexpr double bytesAParameter = 64; // in the lists that the simplest optimizer, the cost and the chain hold of them
 
 template <int D>
 PointBatch<D>& latticeStorage()
@@ -100,6 +102,22 @@ BSplineGrid<D> BSplineTransform<D>::gridOfLevel(std::size_t level) const
 }
 
 template <int D>
+void BSplineTransform<D>::checkGrids() const
+{
+  const bool inVoxels = parameters_.has(finalGridSpacingInVoxels.name);
+  for (std::size_t level = 0; level < parameters_.levelCount(); ++level)
+    try {
+      const BSplineGrid<D> grid = gridOfLevel(level);
+      requireMemory(bytesAParameter * static_cast<double>(grid.parameterCount()),
+                    "a grid of " + extentText(grid.points.size) + " control points", "a wider spacing");
+    } catch (Error& error) {
+      error.addContext(parameters_.where(inVoxels ? finalGridSpacingInVoxels.name : finalGridSpacingInPhysicalUnits.name)
+                       + ": level " + std::to_string(level));
+      throw;
+    }
+}
+
+template <int D>
 void BSplineTransform<D>::setGrid(const BSplineGrid<D>& grid)
 {
   grid_ = grid;
@@ -115,6 +133,7 @@ std::vector<double> BSplineTransform<D>::initialize(Context& context, const Tran
   for (int d = 0; d < D; ++d)
     finalSpacingMm_[d] *= box_.stretch[d];
   level_ = 0;
+  checkGrids();
   setGrid(gridOfLevel(0));
   return std::vector<double>(parameterCount(), 0.0);
 }

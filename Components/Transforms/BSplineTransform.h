@@ -45,6 +45,8 @@ public:
 private:
   void setGrid(const BSplineGrid<D>&);
   BSplineGrid<D> gridOfLevel(std::size_t level) const;
+  /// Before the first level: throws if the grid of any level cannot be made.
+  void checkGrids() const;
   Vec<D> finalSpacingMm(const Vec<D>& voxelSpacingMm) const;
   double spacingFactor(std::size_t level, int axis) const;
 

@@ -1,6 +1,7 @@
 #include "Core/Image/BSplinePrefilter.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Image/LineBlocks.h"
 
 #include <cmath>
@@ -142,9 +143,22 @@ void prefilter(const Context& context, const T* in, T* out, const Size<D>& size,
 
 }
 
+namespace {
+
+template <int D>
+void requireCoefficientMemory(const Image<D>& image, std::size_t bytesACoefficient)
+{
+  requireMemory(static_cast<double>(image.voxels.size() * bytesACoefficient),
+                "B-spline interpolation of " + extentText(image.geometry.size) + " voxels",
+                "a smaller image, or an interpolator of order 1");
+}
+
+}
+
 template <int D>
 std::vector<float> bsplineCoefficients(Context& context, const Image<D>& image, int order)
 {
+  requireCoefficientMemory(image, sizeof(float));
   std::vector<float> coefficients(image.voxels.size() + coefficientPadding);
   if (polesOf(order).empty())
     std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
@@ -156,6 +170,7 @@ std::vector<float> bsplineCoefficients(Context& context, const Image<D>& image, 
 template <int D>
 std::vector<double> bsplineCoefficientsInDouble(Context& context, const Image<D>& image, int order)
 {
+  requireCoefficientMemory(image, sizeof(double));
   std::vector<double> coefficients(image.voxels.size() + coefficientPadding);
   std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
   if (!polesOf(order).empty())

@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/ImageSource.h"
 
@@ -21,6 +22,15 @@ struct RawVoxels {
     return reinterpret_cast<const T*>(bytes.get());
   }
 };
+
+/// For what the file holds, unless it is read in place, and for what becomes of it.
+void requireImageMemory(const ImageSource& source, std::size_t bytesAVoxel)
+{
+  const ImageHeader& header = source.header();
+  const std::size_t inFile = header.componentType == PixelType::float32 ? 0 : source.byteCount();
+  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel) + static_cast<double>(inFile),
+                header.path + ": an image of " + extentText(header.size) + " voxels", "a smaller image, or more memory");
+}
 
 RawVoxels readRaw(ImageSource& source, std::vector<std::string>& notes)
 {
@@ -63,6 +73,7 @@ std::vector<float> readScalars(ImageSource& source, std::vector<std::string>& no
 {
   const ImageHeader& header = source.header();
   refuseVectors(header);
+  requireImageMemory(source, sizeof(float));
   std::vector<float> voxels(header.voxelCount());
   if (header.components == 1 && header.componentType == PixelType::float32) {
     source.read(voxels.data(), notes);
@@ -121,6 +132,7 @@ Mask<D> readMask(const std::string& path)
   const ImageGeometry<D> geometry = geometryOf<D>(header);
   refuseVectors(header);
   std::vector<std::string> notes;
+  requireImageMemory(*source, sizeof(std::uint8_t));
   std::vector<std::uint8_t> inside(header.voxelCount());
   const auto isInside = [](auto value) { return static_cast<std::uint8_t>(value != 0 && value == value); };
   if (header.components > 1) {
@@ -146,6 +158,7 @@ VectorImage<D> readVectorImage(const std::string& path)
   const std::unique_ptr<ImageSource> source = openImage(path);
   const ImageHeader& header = source->header();
   std::vector<std::string> notes;
+  requireImageMemory(*source, header.components * sizeof(float));
   VectorImage<D> image{geometryOf<D>(header), header.components, {}};
   image.voxels.resize(header.voxelCount() * header.components);
   if (header.componentType == PixelType::float32) {

@@ -1,5 +1,6 @@
 #include "Core/Registration/TransformFields.h"
 
+#include "Core/Compute/Memory.h"
 #include "Core/Registration/VoxelBatches.h"
 
 namespace tessera {
@@ -7,6 +8,13 @@ namespace {
 
 template <int D>
 using BatchMatrices = std::array<double, D * D * batchCapacity>;
+
+template <int D>
+void requireFieldMemory(const char* what, const ImageGeometry<D>& lattice, std::size_t components)
+{
+  requireMemory(extentCount(lattice.size) * static_cast<double>(components * sizeof(float)),
+                std::string(what) + " of " + extentText(lattice.size) + " voxels", "a smaller or coarser output grid");
+}
 
 /// Calls body(first, count, jacobian) with the layout of Transform::spatialDerivatives for every batch of voxels.
 template <int D, class Body>
@@ -24,6 +32,7 @@ void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, cons
 template <int D>
 VectorImage<D> displacementField(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
 {
+  requireFieldMemory<D>("deformation field", lattice, D);
   VectorImage<D> field{lattice, D, std::vector<float>(D * lattice.voxelCount())};
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
     std::array<std::array<double, batchCapacity>, D> mapped;
@@ -41,6 +50,7 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
 template <int D>
 Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
 {
+  requireFieldMemory<D>("determinants of the spatial Jacobian", lattice, 1);
   Image<D> image{lattice, std::vector<float>(lattice.voxelCount())};
   forEachJacobianBatch<D>(context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -56,6 +66,7 @@ Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, 
 template <int D>
 VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
 {
+  requireFieldMemory<D>("matrices of the spatial Jacobian", lattice, D * D);
   VectorImage<D> image{lattice, D * D, std::vector<float>(D * D * lattice.voxelCount())};
   forEachJacobianBatch<D>(context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
     for (std::size_t i = 0; i < count; ++i)
