@@ -1,6 +1,7 @@
 #include "Tools/Register/StageOutputs.h"
 
 #include "Core/Image/AtomicFile.h"
+#include "Core/Image/Checksum.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFile.h"
@@ -80,6 +81,7 @@ void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
   if (stage_.settings.writeFinalTransform())
     writeTransform("", chain);
   writeItkFiles(chain);
+  log_.info("\nRegistration result checksum: " + std::to_string(resultChecksum(chain.parameters)));
   if (resampler_->writesFinalResult()) {
     const auto start = std::chrono::steady_clock::now();
     log_.info("\nApplying final transform ...");
