@@ -54,6 +54,12 @@ TEST(CommandLine, SingleAndDoubleDashesMeanTheSame)
   }
 }
 
+TEST(CommandLine, IsShownAsAShellTakesIt)
+{
+  EXPECT_EQ(commandLineText("/opt/tessera", {"-f", "my image.mha", "-out", "it's", "-p", ""}),
+            R"(/opt/tessera -f 'my image.mha' -out 'it'\''s' -p '')");
+}
+
 TEST(CommandLine, RepeatedParameterFilesKeepTheirOrder)
 {
   EXPECT_EQ(parse({"-p", "b.txt", "-out", "x", "-p", "a.txt"}).all("p"), (Texts{"b.txt", "a.txt"}));

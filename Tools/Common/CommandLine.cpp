@@ -199,6 +199,23 @@ Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::ve
   return Arguments(std::move(values));
 }
 
+std::string commandLineText(const std::string& program, const std::vector<std::string>& tokens)
+{
+  const auto quoted = [](const std::string& word) {
+    const auto isPlain = [](unsigned char c) { return std::isalnum(c) || std::string_view("_./=:,+@%-").find(c) != std::string_view::npos; };
+    if (!word.empty() && std::all_of(word.begin(), word.end(), isPlain))
+      return word;
+    std::string text = "'";
+    for (const char c : word)
+      text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return text + "'";
+  };
+  std::string text = quoted(program);
+  for (const std::string& token : tokens)
+    text += " " + quoted(token);
+  return text;
+}
+
 std::string helpText(const ProgramText& program)
 {
   constexpr std::size_t indent = 24;

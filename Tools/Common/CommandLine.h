@@ -53,6 +53,9 @@ private:
 /// Throws Error(usage) naming the token: unknown option (with the nearest one), value missing, given twice, gap in indices.
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens);
 
+/// The whole command line as a shell takes it: words that it would not leave as they are stand in quotes.
+std::string commandLineText(const std::string& program, const std::vector<std::string>& tokens);
+
 /// Example first, then usage, options wrapped to 100 columns, exit codes.
 std::string helpText(const ProgramText& program);
 

@@ -15,6 +15,7 @@ struct RegisterOptions {
   std::string initialTransform;          // empty: none
   std::string fixedPoints, movingPoints; // empty: none
   std::string device;                    // empty: as the parameter files say
+  std::string commandLine;               // whole, as a shell takes it
   int threads = 1;
   std::string threadSource; // what decided: "-threads", ...; others give way to MaximumNumberOfThreads
   bool checkOnly = false, strict = false;

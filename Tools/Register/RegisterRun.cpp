@@ -178,7 +178,7 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
   run.initial = result.chain;
   run.initialPath = outputs.transformPath();
   run.summary.stages.push_back(std::move(summary));
-  if (caughtSignal() && stage + 1 < run.options.parameterFiles.size())
+  if (caughtSignal()) // while the results were written
     throw Interrupted{};
 }
 
@@ -271,7 +271,7 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   checkNames(options);
   checkPointOptions(options);
   RunSummary summary;
-  summary.command = command;
+  summary.command = options.commandLine;
   summary.started = currentTime();
   std::string folder;
   if (!options.checkOnly) {

@@ -27,7 +27,8 @@ int writePages(const Registry& registry, const std::string& path)
 
 int run(int count, char** words, RunLog& log)
 {
-  const Arguments arguments = parseCommandLine(registerText().groups, std::vector<std::string>(words + 1, words + count));
+  const std::vector<std::string> tokens(words + 1, words + count);
+  const Arguments arguments = parseCommandLine(registerText().groups, tokens);
   if (count == 1 || arguments.has("help"))
     return print(helpText(registerText()));
   if (arguments.has("version"))
@@ -45,6 +46,7 @@ int run(int count, char** words, RunLog& log)
   setVerbosity(arguments, log);
   setPriority(arguments, log);
   RegisterOptions options = registerOptions(arguments);
+  options.commandLine = commandLineText(words[0], tokens);
   options.threads = threadCount(arguments, options.threadSource);
   return runRegistration(registry, options, words[0], log);
 }
