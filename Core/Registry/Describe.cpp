@@ -81,11 +81,17 @@ std::string valuesText(const ParameterInfo& row)
   return kind + arityText(row.arity) + boundsText(row) + (row.unit.empty() ? "" : ", in " + row.unit);
 }
 
+/// Parameters that are there once an image, as Name0, Name1, ..., share the row Name<i>.
 std::vector<Row> table(const ComponentDescription& component)
 {
   std::vector<Row> rows{heading};
-  for (const ParameterInfo& row : component.parameters)
-    rows.push_back({row.name, defaultText(row), valuesText(row), row.meaning});
+  for (const ParameterInfo& row : component.parameters) {
+    const std::size_t stem = row.name.find_last_not_of("0123456789") + 1;
+    const std::string name = stem == row.name.size() ? row.name : row.name.substr(0, stem) + "<i>";
+    const Row shown{name, defaultText(row), valuesText(row), row.meaning};
+    if (std::find(rows.begin(), rows.end(), shown) == rows.end())
+      rows.push_back(shown);
+  }
   return rows;
 }
 

@@ -27,6 +27,17 @@ std::string joined(const std::vector<std::string>& words)
   return text;
 }
 
+/// Names of the descriptions whose table has this parameter.
+std::vector<std::string> readersOf(const Registry& registry, const std::string& parameter)
+{
+  std::vector<std::string> readers;
+  for (const ComponentDescription* component : everyDescription(registry))
+    for (const ParameterInfo& row : component->parameters)
+      if (row.name == parameter && std::count(readers.begin(), readers.end(), component->name) == 0)
+        readers.push_back(component->name);
+  return readers;
+}
+
 bool isNamed(const ComponentDescription& component, const std::string& name)
 {
   return component.name == name || std::count(component.aliases.begin(), component.aliases.end(), name) > 0;
@@ -44,6 +55,9 @@ std::string componentList(const Registry& registry)
     text += "  " + component->name + (component->aliases.empty() ? "" : " (" + joined(component->aliases) + ")") + "\n      "
             + component->summary + "\n";
   }
+  text += "\nRead whatever the components are\n";
+  for (const ComponentDescription* description : {&stageDescription(), &StageSettings::description()})
+    text += "  " + description->name + "\n      " + description->summary + "\n";
   return text;
 }
 
@@ -59,6 +73,9 @@ std::string componentPage(const Registry& registry, const std::string& name)
   }
   if (!text.empty())
     return text;
+  if (const std::vector<std::string> readers = readersOf(registry, name); !readers.empty())
+    throw Error(ExitCode::usage, "--describe: \"" + name + "\": a parameter, not a component. Allowed: what reads it: "
+                                     + joined(readers) + ".");
   const std::string nearest = nearestName(name, names);
   throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component. "
                                    + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ")
