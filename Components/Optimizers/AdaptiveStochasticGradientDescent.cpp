@@ -1,5 +1,6 @@
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
 
+#include "Core/Compute/Memory.h"
 #include "Core/Compute/VectorOps.h"
 #include "Core/Registration/StageComponents.h"
 
@@ -73,8 +74,8 @@ struct Rows {
       textParameter("MaximumDisplacementEstimationMethod", "2sigma", Arity::single,
                     "DisplacementDistribution: which displacement may reach MaximumStepLength", {"2sigma", "95percentile"});
 
-  Parameter<double> a = manual("SP_a", 400, "step size a / (A + t + 1)^alpha: a, if not automatic");
-  Parameter<double> alpha = manual("SP_alpha", 0.602, "step size a / (A + t + 1)^alpha: alpha, if not automatic");
+  Parameter<double> a = realAtLeastZero("SP_a", 400, "", "step size a / (A + t + 1)^alpha: a, if not automatic");
+  Parameter<double> alpha = realAtLeastZero("SP_alpha", 0.602, "", "step size a / (A + t + 1)^alpha: alpha, if not automatic");
   Parameter<double> sigmoidMaximum = manual("SigmoidMax", 1, "largest step of the time, above 0, if not automatic");
   Parameter<double> sigmoidMinimum = manual("SigmoidMin", -0.8, "smallest step of the time, below 0, if not automatic");
   Parameter<double> sigmoidScale = manual("SigmoidScale", 1e-8, "width of the sigmoid, above 0, if not automatic");
@@ -205,6 +206,10 @@ EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, 
 {
   if (!level.automatic)
     return {level.given, false};
+  constexpr double bytesAParameter = 100; // of the Jacobian terms and of the gradients that are compared
+  requireMemory(bytesAParameter * static_cast<double>(cost.parameterCount()),
+                "(AutomaticParameterEstimation \"true\"): " + std::to_string(cost.parameterCount()) + " parameters of the transform",
+                "a wider grid spacing, or another optimizer");
   StepSizeSettings settings = level.estimation;
   settings.maximumStepMm = level.maximumStepMm.value_or(level.maximumStepRatio * cost.meanInPlaneSpacingMm());
   if (settings.jacobianMeasurements == 0)

@@ -13,7 +13,7 @@ struct Rows {
   Parameter<double> alpha = realParameter("SP_alpha", 0.602, Arity::perLevel, "", "step size a / (A + k + 1)^alpha: alpha");
   Parameter<std::int64_t> samplingAttempts = maximumNumberOfSamplingAttempts();
 
-  Rows() { A.minimum = 0; }
+  Rows() { a.minimum = A.minimum = alpha.minimum = 0; }
 };
 
 const Rows& rows()

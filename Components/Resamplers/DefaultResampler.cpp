@@ -1,9 +1,13 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
+#include "Core/Compute/Memory.h"
 #include "Core/Image/ImageFormat.h"
+#include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/VoxelBatches.h"
 
+#include <algorithm>
 #include <array>
+#include <limits>
 
 namespace tessera {
 namespace {
@@ -70,6 +74,17 @@ std::string resultNameOf(const Parameters& parameters)
   return name;
 }
 
+void warnOfClampedDefault(const Parameters& parameters, double value, PixelType type)
+{
+  withPixelType(type, [&]<class T>(std::type_identity<T>) {
+    const auto lowest = static_cast<double>(std::numeric_limits<T>::lowest()), highest = static_cast<double>(std::numeric_limits<T>::max());
+    if (value < lowest || value > highest)
+      parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type) + "\" hold "
+                      + realText(lowest) + " to " + realText(highest) + "; " + realText(std::clamp(value, lowest, highest))
+                      + " is written instead.");
+  });
+}
+
 template <int D>
 void leaveInvalid(const Mask<D>& valid, const PointBatch<D>& points, std::uint8_t* inside)
 {
@@ -91,7 +106,8 @@ DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
                                                                            parameters.get(resultImagePixelType()),
                                                                            parameters.get(compressResultImage())}
 {
-  parsePixelType(resultImage_.pixelType, parameters.where(resultImagePixelType().name));
+  warnOfClampedDefault(parameters, defaultPixelValue_,
+                       parsePixelType(resultImage_.pixelType, parameters.where(resultImagePixelType().name)));
 }
 
 template <int D>
@@ -111,6 +127,8 @@ template <int D>
 Image<D> DefaultResampler<D>::resample(Context& context, const TransformChain<D>& chain, const Interpolator<D>& moving,
                                        const MaskPointer<D>& validMoving, const ImageGeometry<D>& output) const
 {
+  requireMemory(extentCount(output.size) * sizeof(float), "result image of " + extentText(output.size) + " voxels",
+                "a smaller or coarser output grid");
   Image<D> result{output, std::vector<float>(output.voxelCount())};
   const auto outside = static_cast<float>(defaultPixelValue_);
   forEachVoxelBatch<D>(context, output, [&](std::size_t first, PointBatch<D>& points) {
