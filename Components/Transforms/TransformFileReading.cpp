@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 
-#include <filesystem>
 #include <fstream>
 #include <limits>
 
@@ -43,20 +42,6 @@ std::vector<double> readTransformParameters(const Parameters& transformFile, std
     transformFile.fail(key, std::to_string(values.size()) + " values, but " + because + " makes " + std::to_string(expected),
                        "Allowed: " + std::to_string(expected) + " values");
   return values;
-}
-
-std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key, const std::string& path)
-{
-  namespace fs = std::filesystem;
-  const fs::path beside = fs::path(transformFile.map().fileName()).parent_path() / path;
-  std::error_code ignored;
-  if (fs::exists(path, ignored))
-    return path;
-  if (fs::exists(beside, ignored))
-    return beside.string();
-  const std::string missing = beside == path ? "there is no " + path : "there is neither " + path + " nor " + beside.string();
-  throw Error(ExitCode::unreadableInput, transformFile.where(key) + ": " + missing
-                                             + ". Allowed: a path from the working folder or from the transform file's folder.");
 }
 
 }

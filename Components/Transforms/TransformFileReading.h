@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/TransformFilePath.h"
 
 #include <string>
 #include <vector>
@@ -11,9 +11,5 @@ namespace tessera {
 /// (UseBinaryFormatForTransformationParameters "true"). `expected` follows from the model, `because` says how.
 /// Throws Error(usage) with the figures if the count differs, Error(unreadableInput) if the binary file is missing or short.
 std::vector<double> readTransformParameters(const Parameters& transformFile, std::size_t expected, const std::string& because);
-
-/// A path of a transform parameter file: as it stands if there is such a file, else seen from the folder of the transform file.
-/// Throws Error(unreadableInput) naming both if there is neither.
-std::string pathBesideTransformFile(const Parameters& transformFile, const std::string& key, const std::string& path);
 
 }

@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/ItkTransformConversion.h"
 #include "Core/Registration/StageComponents.h"
+#include "Core/Registration/TransformFilePath.h"
 
 #include <algorithm>
 #include <cmath>
@@ -73,19 +74,6 @@ std::shared_ptr<const ParameterMap> readMap(const std::string& path, const Param
   return map;
 }
 
-/// A path in a transform parameter file: absolute, or there from the working directory, or else from the file's own folder.
-std::string resolved(const Parameters& file, const std::string& key, const std::string& path)
-{
-  std::error_code ignored;
-  if (fs::path(path).is_absolute() || fs::exists(path, ignored))
-    return path;
-  const std::string beside = (fs::path(file.map().fileName()).parent_path() / path).string();
-  if (!fs::exists(beside, ignored))
-    file.fail(key, beside == path ? "there is no " + path : "there is neither " + path + " nor " + beside,
-              "Allowed: a file seen from the working folder or from the transform file's");
-  return beside;
-}
-
 /// The path of the initial transform; empty: none.
 std::string initialPath(const Parameters& file)
 {
@@ -96,7 +84,7 @@ std::string initialPath(const Parameters& file)
   const std::string& path = newest.empty() ? old : newest;
   if (path.empty() || path == "NoInitialTransform")
     return "";
-  return resolved(file, newest.empty() ? initialOld.name : initialNew.name, path);
+  return pathBesideTransformFile(file, newest.empty() ? initialOld.name : initialNew.name, path);
 }
 
 void checkDimensions(const Parameters& file, std::size_t dimension)
@@ -184,7 +172,7 @@ private:
     if (!file.has(transformFileName.name))
       file.fail(transformName.name, "without TransformFileName",
                 "Allowed: (TransformFileName \"...\") of an ITK transform file beside it");
-    const std::string path = resolved(file, transformFileName.name, file.get(transformFileName));
+    const std::string path = pathBesideTransformFile(file, transformFileName.name, file.get(transformFileName));
     const std::vector<ItkTransform> transforms = readItkTransforms(path);
     if (!adds || !initial)
       return chainFromItk<D>(transforms, registry_, path, warn_, initial);

@@ -45,6 +45,18 @@ TEST(TransformFileReading, MissingFilesAreToldWithBothPlaces)
   const Parameters file = fileOf(folder.write("t.txt", "(Field \"u.mha\")\n"));
   const std::string message = errorText([&] { pathBesideTransformFile(file, "Field", "u.mha"); }, ExitCode::unreadableInput);
   EXPECT_TRUE(contains(message, "neither u.mha nor " + (folder / "u.mha"))) << message;
+  EXPECT_TRUE(message.ends_with("the transform file's folder.")) << message;
+}
+
+TEST(TransformFileReading, AFileOfAFolderThatWasMovedIsNamedNotTaken)
+{
+  const TemporaryFolder folder;
+  folder.write("u.mha", "");
+  const Parameters file = fileOf(folder.write("t.txt", "(Field \"old/u.mha\")\n(Initial \"old/t.txt\")\n"));
+  const std::string message = errorText([&] { pathBesideTransformFile(file, "Field", "old/u.mha"); }, ExitCode::unreadableInput);
+  EXPECT_TRUE(contains(message, "if " + (folder / "u.mha") + " is meant, write (Field \"u.mha\").")) << message;
+  const std::string itself = errorText([&] { pathBesideTransformFile(file, "Initial", "old/t.txt"); }, ExitCode::unreadableInput);
+  EXPECT_TRUE(itself.ends_with("the transform file's folder.")) << itself;
 }
 
 }
