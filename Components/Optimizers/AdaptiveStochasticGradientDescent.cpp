@@ -208,7 +208,8 @@ EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, 
     return {level.given, false};
   constexpr double bytesAParameter = 100; // of the Jacobian terms and of the gradients that are compared
   requireMemory(bytesAParameter * static_cast<double>(cost.parameterCount()),
-                "(AutomaticParameterEstimation \"true\"): " + std::to_string(cost.parameterCount()) + " parameters of the transform",
+                "(AutomaticParameterEstimation \"true\"): " + std::to_string(cost.parameterCount())
+                    + " parameters of the transform",
                 "a wider grid spacing, or another optimizer");
   StepSizeSettings settings = level.estimation;
   settings.maximumStepMm = level.maximumStepMm.value_or(level.maximumStepRatio * cost.meanInPlaneSpacingMm());

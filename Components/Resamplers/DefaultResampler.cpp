@@ -77,7 +77,8 @@ std::string resultNameOf(const Parameters& parameters)
 void warnOfClampedDefault(const Parameters& parameters, double value, PixelType type)
 {
   withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    const auto lowest = static_cast<double>(std::numeric_limits<T>::lowest()), highest = static_cast<double>(std::numeric_limits<T>::max());
+    const auto lowest = static_cast<double>(std::numeric_limits<T>::lowest()),
+               highest = static_cast<double>(std::numeric_limits<T>::max());
     if (value < lowest || value > highest)
       parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type) + "\" hold "
                       + realText(lowest) + " to " + realText(highest) + "; " + realText(std::clamp(value, lowest, highest))

@@ -104,8 +104,7 @@ constexpr double mostControlPoints = 1e9;
 
 [[noreturn]] void failSpacing(double spacingMm, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage,
-              "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong + ". Allowed: " + allowed + ".");
+  throw Error(ExitCode::usage, "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong + ". Allowed: " + allowed + ".");
 }
 
 }
@@ -119,7 +118,8 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
   for (int d = 0; d < D; ++d) {
     const double lengthMm = static_cast<double>(box.size[d]) * box.spacingMm[d];
     const bool wraps = cyclic && d == D - 1;
-    const double points = wraps ? std::floor(static_cast<float>(lengthMm) / spacingMm[d]) : std::ceil(lengthMm / spacingMm[d]) + order;
+    const double points =
+        wraps ? std::floor(static_cast<float>(lengthMm) / spacingMm[d]) : std::ceil(lengthMm / spacingMm[d]) + order;
     pointCount *= points;
     if (!(pointCount <= mostControlPoints))
       failSpacing(spacingMm[d], "more than 10^9 control points on this image", "a wider spacing");

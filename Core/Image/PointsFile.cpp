@@ -84,6 +84,7 @@ InputPoints<D> readPoints(const std::string& path)
     for (int d = 0; d < D; ++d)
       kept[d] = point[d];
     points.values.push_back(kept);
+    points.flattened += D == 2 && point[2] != 0;
   }
   return points;
 }

@@ -12,7 +12,8 @@ template <int D>
 struct InputPoints {
   bool areIndices = false; // voxel indices of the fixed image; otherwise LPS mm
   std::vector<Vec<D>> values;
-  std::string cells; // of a .vtk file: its lines after the points, as legacy ASCII; empty for text files
+  std::string cells;         // of a .vtk file: its lines after the points, as legacy ASCII; empty for text files
+  std::size_t flattened = 0; // points of a .vtk file whose third coordinate is not zero and was left out, in 2D
 };
 
 /// Reads elastix's text ("index" or "point" or nothing, which means index; a count; D numbers a point) or, if the name ends in

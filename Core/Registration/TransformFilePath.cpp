@@ -18,10 +18,10 @@ std::string pathBesideTransformFile(const Parameters& transformFile, const std::
   const std::string missing = beside == path ? "there is no " + path : "there is neither " + path + " nor " + beside.string();
   const fs::path moved = folder / fs::path(path).filename();
   const bool lies = fs::exists(moved, ignored) && !fs::equivalent(moved, ownFile, ignored);
-  throw Error(ExitCode::unreadableInput,
-              transformFile.where(key) + ": " + missing
-                  + ". Allowed: a path from the working folder or from the transform file's folder"
-                  + (lies ? "; if " + moved.string() + " is meant, write (" + key + " \"" + moved.filename().string() + "\")." : "."));
+  throw Error(
+      ExitCode::unreadableInput,
+      transformFile.where(key) + ": " + missing + ". Allowed: a path from the working folder or from the transform file's folder"
+          + (lies ? "; if " + moved.string() + " is meant, write (" + key + " \"" + moved.filename().string() + "\")." : "."));
 }
 
 }

@@ -202,7 +202,9 @@ Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::ve
 std::string commandLineText(const std::string& program, const std::vector<std::string>& tokens)
 {
   const auto quoted = [](const std::string& word) {
-    const auto isPlain = [](unsigned char c) { return std::isalnum(c) || std::string_view("_./=:,+@%-").find(c) != std::string_view::npos; };
+    const auto isPlain = [](unsigned char c) {
+      return std::isalnum(c) || std::string_view("_./=:,+@%-").find(c) != std::string_view::npos;
+    };
     if (!word.empty() && std::all_of(word.begin(), word.end(), isPlain))
       return word;
     std::string text = "'";

@@ -100,7 +100,7 @@ OptionGroup commonOptions()
           {{"threads", "N", "threads; else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this process may use"},
            {"priority", "NAME", "high, abovenormal, normal, belownormal or idle"},
            {"loglevel", "LEVEL", "what the terminal shows: off, error, warning or info; the log file holds everything"},
-           {"q", "", "the terminal shows warnings and errors only", false, false, {"quiet"}},
+           {"q", "", "the terminal shows warnings, errors and a progress line only", false, false, {"quiet"}},
            {"v", "", "the terminal shows details", false, false, {"verbose"}},
            ownOption("version", "", "print the version and what it was built with", {"extended-version"}),
            ownOption("help", "", "print this text", {"h"})}};

@@ -74,8 +74,8 @@ std::string componentPage(const Registry& registry, const std::string& name)
   if (!text.empty())
     return text;
   if (const std::vector<std::string> readers = readersOf(registry, name); !readers.empty())
-    throw Error(ExitCode::usage, "--describe: \"" + name + "\": a parameter, not a component. Allowed: what reads it: "
-                                     + joined(readers) + ".");
+    throw Error(ExitCode::usage,
+                "--describe: \"" + name + "\": a parameter, not a component. Allowed: what reads it: " + joined(readers) + ".");
   const std::string nearest = nearestName(name, names);
   throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component. "
                                    + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ")

@@ -68,6 +68,10 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
         "-def: " + path + ": " + std::to_string(rounded)
         + " indices are not whole; they are rounded to the nearest voxel, as transformix does. Points in mm are not rounded.");
 
+  if (input.flattened > 0)
+    log.warning("-def: " + path + ": " + std::to_string(input.flattened)
+                + " points do not lie in the plane of the 2D transform; their third coordinate is not read.");
+
   const bool isVtk = path.size() > 4 && path.compare(path.size() - 4, 4, ".vtk") == 0;
   const std::string output = folder + (isVtk ? "outputpoints.vtk" : "outputpoints.txt");
   const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid), outputMm = mapped<D>(context, chain, inputMm);
