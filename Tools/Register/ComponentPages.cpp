@@ -55,9 +55,9 @@ std::string componentList(const Registry& registry)
     text += "  " + component->name + (component->aliases.empty() ? "" : " (" + joined(component->aliases) + ")") + "\n      "
             + component->summary + "\n";
   }
-  text += "\nRead whatever the components are\n";
   for (const ComponentDescription* description : {&stageDescription(), &StageSettings::description()})
-    text += "  " + description->name + "\n      " + description->summary + "\n";
+    text += (description == &stageDescription() ? "\n--describe " : "--describe ") + description->name + ": " + description->summary
+            + "\n";
   return text;
 }
 
