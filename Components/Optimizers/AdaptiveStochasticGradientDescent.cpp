@@ -51,7 +51,7 @@ struct Rows {
                                   "let the time of the step sizes follow the gradients; off with "
                                   "UseRandomSampleRegion and automatic estimation");
   Parameter<bool> cruz = flag("UseCruzAcceleration", true, "old name of UseAdaptiveStepSizes");
-  Parameter<bool> constantStep = flag("UseConstantStep", false, "steps of size SP_a throughout");
+  Parameter<bool> constantStep = flag("UseConstantStep", false, "steps of size a / (A + 1)^alpha throughout");
   Parameter<double> A = realAtLeastZero("SP_A", 20, "", "step size a / (A + t + 1)^alpha: A");
   Parameter<double> initialTime = realAtLeastZero("SigmoidInitialTime", 0, "", "time t at the level's start");
 
@@ -243,7 +243,7 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
     report.value = evaluateWithAttempts(cost, k, settings.samplingAttempts, position.span(), gradient.span());
     const double gradientNorm = norm(context, gradient.span());
     requireFinite(name, level, k, report.value, gradientNorm);
-    const double stepSize = settings.constantStep ? steps.a : gain.at(time);
+    const double stepSize = gain.at(settings.constantStep ? 0 : time);
     axpy(context, -stepSize, gradient.span(), position.span());
     ++report.iterations;
     sink({k, report.value, {time, stepSize, gradientNorm}, {}}, position.span());

@@ -4,6 +4,7 @@
 # No two of these grids share a voxel position, so that no sample falls between two cells of the interpolator.
 phantoms() {
   dimension=$1
+  export TESSERA_IMAGES="$1D $2" # for the record of differences
   oblique=
   flat=
   [ "$2" != oblique ] || oblique=--oblique
@@ -63,7 +64,8 @@ key() {
   sed -n "s/^($1 \\(.*\\))\$/\\1/p" "$2"
 }
 
-# key_agrees NAME STAGE OPTIONS: a number list of TransformParameters.STAGE.txt in e/ and t/.
+# key_agrees NAME STAGE OPTIONS: a number list of TransformParameters.STAGE.txt in e/ and t/. OPTIONS are those of numbers-agree; with
+# --quantity the largest difference gets into a row of dox/Conformance.md (Tools/Developer/write-conformance).
 key_agrees() {
   key "$1" "e/TransformParameters.$2.txt" >e.numbers
   key "$1" "t/TransformParameters.$2.txt" >t.numbers

@@ -1,5 +1,7 @@
 #include "Testing/Tools/NumbersAgree.h"
 
+#include "Testing/Tools/Differences.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,20 +27,23 @@ std::vector<double> numbersOf(const std::string& path)
 
 }
 
-int numbersAgree(const std::string& label, const std::string& first, const std::string& second, const Allowance& allowance)
+int numbersAgree(const std::string& label, const std::string& quantity, const std::string& first, const std::string& second,
+                 const Allowance& allowance)
 {
   const std::vector<double> a = numbersOf(first), b = numbersOf(second);
   if (a.empty() || a.size() != b.size()) {
     std::printf("%s: %zu and %zu numbers  <-- FAILS\n", label.c_str(), a.size(), b.size());
     return 1;
   }
-  double largest = 0, largestShare = 0; // of what is allowed
+  double largest = 0, largestRelative = 0, largestShare = 0; // the last of what is allowed
   std::size_t worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double difference = std::abs(a[i] - b[i]);
     const double allowed = std::max(allowance.absolute, allowance.relative * std::abs(b[i]));
     const double share = difference == 0 ? 0 : difference / allowed;
     largest = std::max(largest, difference);
+    if (difference != 0)
+      largestRelative = std::max(largestRelative, difference / std::abs(b[i]));
     if (!(share <= largestShare)) {
       largestShare = share;
       worst = i;
@@ -47,6 +52,8 @@ int numbersAgree(const std::string& label, const std::string& first, const std::
   const bool good = largestShare <= 1;
   std::printf("%s: largest difference %.3g of %zu numbers, worst %.9g for %.9g, allowed %.3g + %.3g relative%s\n", label.c_str(), largest,
               a.size(), a[worst], b[worst], allowance.absolute, allowance.relative, good ? "" : "  <-- FAILS");
+  recordDifference(quantity, allowance.relative > 0 ? LargestDifference{largestRelative, allowance.relative, " relative"}
+                                                    : LargestDifference{largest, allowance.absolute, ""});
   return good ? 0 : 1;
 }
 

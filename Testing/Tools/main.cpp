@@ -5,6 +5,7 @@
 #include "Core/Image/PointsFile.h"
 #include "Testing/Support/KnownMotion.h"
 #include "Testing/Support/Phantom.h"
+#include "Testing/Tools/Differences.h"
 #include "Testing/Tools/JsonValue.h"
 #include "Testing/Tools/NumbersAgree.h"
 
@@ -98,9 +99,14 @@ void mask(const Given& given, const std::string& like, const std::string& file)
   writeImage<D>(file, image, PixelType::uint8, false);
 }
 
+std::string textOf(const Given& given, const std::string& name, const std::string& otherwise)
+{
+  return given.count(name) ? given[name].as<std::string>() : otherwise;
+}
+
 std::string labelOf(const Given& given)
 {
-  return given.count("as") ? given["as"].as<std::string>() : "values";
+  return textOf(given, "as", "values");
 }
 
 int verdict(bool good, const char* what, double found, double allowed)
@@ -125,8 +131,8 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
       return verdict(false, "geometry apart, mm", apart, 1e-5);
   }
   const auto [lowest, highest] = std::minmax_element(b.voxels.begin(), b.voxels.end());
-  const double within =
-      listOf<double>(given, "within", 1, 0)[0] + listOf<double>(given, "of-range", 1, 0)[0] * (*highest - *lowest);
+  const double range = static_cast<double>(*highest) - *lowest, ofRange = listOf<double>(given, "of-range", 1, 0)[0];
+  const double within = listOf<double>(given, "within", 1, 0)[0] + ofRange * range;
   const double allowedShare = listOf<double>(given, "share-beyond", 1, 0)[0];
   double largest = 0;
   std::size_t beyond = 0;
@@ -135,6 +141,8 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     largest = std::max(largest, difference);
     beyond += !(difference <= within);
   }
+  recordDifference(textOf(given, "quantity", ""), ofRange > 0 ? LargestDifference{largest / range, ofRange, " of range"}
+                                                              : LargestDifference{largest, within, ""});
   const double share = static_cast<double>(beyond) / static_cast<double>(a.voxels.size());
   std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest, a.voxels.size(),
               within);
@@ -284,7 +292,7 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
   if (verb == "move-points")
     return movePoints<D>(given, files.at(0), files.at(1)), 0;
   if (verb == "numbers-agree")
-    return numbersAgree(labelOf(given), files.at(0), files.at(1),
+    return numbersAgree(labelOf(given), textOf(given, "quantity", ""), files.at(0), files.at(1),
                         {listOf<double>(given, "within", 1, 0)[0], listOf<double>(given, "relative", 1, 0)[0]});
   if (verb == "images-agree")
     return imagesAgree<D>(given, files.at(0), files.at(1));
@@ -309,6 +317,7 @@ int main(int argc, char** argv)
   add("verb", options::value(&verb));
   add("files", options::value(&files));
   add("as", options::value<std::string>(), "what is compared");
+  add("quantity", options::value<std::string>(), "its row in dox/Conformance.md");
   for (const char* flag : {"2d", "oblique", "invert", "textured", "values-only"})
     add(flag, "");
   for (const char* list : {"size",  "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",  "wave-length-mm",

@@ -97,8 +97,8 @@ TEST(AdaptiveStochasticGradientDescent, KeepsAConstantStepIfAsked)
 
   const OptimizerRun run = runOptimizer(descent, cost, {0});
 
-  EXPECT_NEAR(run.final[0], -6, rounding);
-  EXPECT_EQ(run.rows[2].columns[1], 1);
+  EXPECT_NEAR(run.final[0], -3, rounding); // three steps of 2 * 1 / (1 + 1)
+  EXPECT_EQ(run.rows[2].columns[1], 0.5);
 }
 
 TEST(AdaptiveStochasticGradientDescent, EstimatesItsParametersAtTheLevelsStart)

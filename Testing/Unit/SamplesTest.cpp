@@ -226,6 +226,31 @@ TEST(Samples, RegionOfALevelIsWholeOnAlignedAndOnShrunkGrids)
   }
 }
 
+TEST(Samples, RegionOfALevelIsBetweenTheCentresOfTheFullImagesOuterVoxels)
+{
+  const ImageGeometry<3> full = obliqueGeometry<3>({31, 27, 22});
+  const auto movedBy = [&](const Vec<3>& voxels, const Size<3>& size) {
+    ImageGeometry<3> level = full;
+    level.originMm = full.pointFromIndex()(voxels);
+    level.size = size;
+    return level;
+  };
+  // Far beyond rounding, which loses layers in the same way. A last layer a hair before the full image's last centre stays; a hair
+  // behind it, it goes; so does a first layer that begins a hair before the first centre.
+  const double hair = 1e-6;
+  const VoxelBox<3> lost = regionOfLevel<3>(full, movedBy({hair, hair, -hair}, full.size));
+  EXPECT_EQ(lost.first, (Size<3>{0, 0, 1}));
+  EXPECT_EQ(lost.size, (Size<3>{30, 26, 21}));
+
+  const VoxelBox<3> inside = regionOfLevel<3>(full, movedBy({hair, 2.5, 0.25}, {30, 20, 21}));
+  EXPECT_EQ(inside.first, (Size<3>{0, 0, 0}));
+  EXPECT_EQ(inside.size, (Size<3>{30, 20, 21}));
+
+  const VoxelBox<3> wider = regionOfLevel<3>(full, movedBy({-2.5, -0.5, -1 - hair}, {40, 40, 40}));
+  EXPECT_EQ(wider.first, (Size<3>{3, 1, 2}));
+  EXPECT_EQ(wider.size, (Size<3>{30, 26, 21}));
+}
+
 TEST(Samples, EmptyMaskIsAnError)
 {
   const auto image = countingImage<2>({{5, 4}, {1, 1}, {0, 0}});
