@@ -1,5 +1,13 @@
 #include "Components/RegisterComponents.h"
 
+#include "Components/FieldInterpolators/Separable.h"
+#include "Components/FieldInterpolators/TextureHardware.h"
+#include "Components/FieldInterpolators/ThreadPerTile.h"
+#include "Components/FieldInterpolators/ThreadPerTileLinear.h"
+#include "Components/FieldInterpolators/ThreadPerVoxel.h"
+#include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
+#include "Components/FieldInterpolators/VectorPerTile.h"
+#include "Components/FieldInterpolators/VectorPerVoxel.h"
 #include "Components/ImagePyramids/GenericImagePyramid.h"
 #include "Components/ImagePyramids/RecursiveImagePyramid.h"
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
@@ -114,6 +122,15 @@ void registerComponents(Registry& registry)
   addBoth<Transform, BSplineTransform>(registry);
   addBoth<Transform, SplineKernelTransform>(registry);
   addBoth<Transform, DeformationFieldTransform>(registry);
+
+  addBoth<FieldInterpolator, Separable>(registry);
+  addBoth<FieldInterpolator, TextureHardware>(registry);
+  addBoth<FieldInterpolator, ThreadPerTile>(registry);
+  addBoth<FieldInterpolator, ThreadPerTileLinear>(registry);
+  addBoth<FieldInterpolator, ThreadPerVoxel>(registry);
+  addBoth<FieldInterpolator, ThreadPerVoxelTiled>(registry);
+  addBoth<FieldInterpolator, VectorPerTile>(registry);
+  addBoth<FieldInterpolator, VectorPerVoxel>(registry);
 
   registry.add<Optimizer, AdaptiveStochasticGradientDescent>();
   registry.add<Optimizer, StandardGradientDescent>();

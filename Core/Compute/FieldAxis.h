@@ -14,7 +14,7 @@ struct FieldAxis {
 };
 
 /// The order + 1 control points that carry a voxel along an axis, from `start`; outside the valid region `inside` is false and
-/// `start` is 0.
+/// `start` the nearest of those inside it. (There are none on axes of fewer than order + 1 control points.)
 struct AxisSupport {
   int start;
   double distance;   // of the voxel from control point `start`, as bsplineWeights takes it
@@ -25,8 +25,10 @@ TESSERA_HOST_DEVICE inline AxisSupport supportOf(const FieldAxis& axis, int voxe
 {
   const double half = (order - 1) / 2.0;
   const double x = axis.first + axis.step * voxel - half;
-  if (!(x >= 0 && x < axis.points - order))
+  if (!(x >= 0))
     return {0, half, false};
+  if (x >= axis.points - order)
+    return {axis.points - order - 1, half, false};
   const int start = static_cast<int>(x);
   return {start, x - start + half, true};
 }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/FieldInterpolator.h"
+
+namespace tessera {
+
+/// Contraction axis by axis with weights kept per axis and voxel: any grid spacing of at least one voxel, any phase, orders 1 to 3.
+///
+/// (FieldInterpolator "Separable")
+template <int D>
+class Separable final : public FieldInterpolator<D> {
+public:
+  Separable() = default;
+  explicit Separable(const Parameters&) {}
+  static const ComponentDescription& description();
+
+  std::string name() const override { return description().name; }
+  bool runsOn(DeviceKind) const override { return true; }
+  std::string refusal(const AlignedField<D>&) const override;
+
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  bool hasDerivatives() const override { return true; }
+  void jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void jacobianDeterminants(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+};
+
+}

@@ -1,0 +1,297 @@
+#pragma once
+
+#include "Components/FieldInterpolators/FieldKernels.cuh"
+
+#include <algorithm>
+
+// What the separable kernels on CUDA share: the shape of a block and the way along y.
+namespace tessera::separable {
+
+constexpr int mostRows = 64;
+
+/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`) and y (`lines`).
+/// In 2D the depth is 1.
+struct BlockShape {
+  int warps, rows, depth;
+  int lines, width;
+
+  __host__ __device__ int area() const { return lines * width; }
+};
+
+/// Most control points that carry `voxels` consecutive voxels of an axis.
+inline int pointsFor(const FieldAxis& axis, int voxels, int order)
+{
+  return std::min(static_cast<int>((voxels - 1) * axis.step) + 2 + order, axis.points);
+}
+
+/// The widest rows of warps that leave few lanes idle, and as many rows as fit `sharedBytes`.
+template <int D>
+BlockShape shapeFor(const AlignedField<D>& field, int wantedRows, int depth, std::size_t bytesAPoint, std::size_t sharedBytes)
+{
+  const int needed = ceilDiv(field.axes[0].voxels, 32);
+  BlockShape shape{1, 0, D == 3 ? depth : 1, 0, 0};
+  for (int warps = 2, fewest = needed; warps <= 4; ++warps) {
+    const int idle = ceilDiv(needed, warps) * warps - needed;
+    if (idle <= fewest) {
+      fewest = idle;
+      shape.warps = warps;
+    }
+  }
+  if (needed < 2)
+    shape.warps = 1;
+  shape.width = pointsFor(field.axes[0], 32 * shape.warps, field.order);
+  for (shape.rows = std::min({wantedRows, mostRows, field.axes[1].voxels});; shape.rows = (shape.rows + 1) / 2) {
+    shape.lines = pointsFor(field.axes[1], shape.rows, field.order);
+    if (shape.rows == 1 || shape.depth * shape.area() * bytesAPoint <= sharedBytes)
+      return shape;
+  }
+}
+
+/// Index in mm^-1, its inverse and determinant: what turns derivatives by the grid index into those in mm.
+template <int D>
+struct PhysicalAxes {
+  float indexFromOffset[D][D];
+  float offsetFromIndex[D][D];
+  float determinant;
+};
+
+/// Arguments of a kernel.
+template <int D>
+struct March {
+  FieldAxis axes[D];
+  ControlGrid grid;
+  BlockShape shape;
+  FieldStore store;
+};
+
+template <int D>
+March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const FieldTarget& target, const BlockShape& shape)
+{
+  March<D> march;
+  for (int d = 0; d < D; ++d)
+    march.axes[d] = field.axes[d];
+  march.grid = controlGridOf(field, {nullptr, coefficients});
+  march.shape = shape;
+  march.store = fieldStoreOf(field, target);
+  return march;
+}
+
+template <int D>
+dim3 blocksOf(const AlignedField<D>& field, const BlockShape& shape)
+{
+  return dim3(ceilDiv(field.axes[0].voxels, 32 * shape.warps), ceilDiv(field.axes[1].voxels, shape.rows),
+              D == 3 ? ceilDiv(field.axes[D - 1].voxels, shape.depth) : 1);
+}
+
+inline dim3 threadsOf(const BlockShape& shape)
+{
+  return dim3(32 * shape.warps, shape.depth);
+}
+
+/// Where a block and its thread are.
+template <int D>
+struct Place {
+  int x, y, z;         // the thread's first voxel
+  int firstZ;          // of the block
+  int rows;            // of the block
+  int pointX, line;    // first control points of the block
+
+  template <int Order>
+  __device__ static Place of(const March<D>& m)
+  {
+    Place p;
+    const int firstX = blockIdx.x * blockDim.x;
+    p.x = firstX + threadIdx.x;
+    p.y = blockIdx.y * m.shape.rows;
+    p.firstZ = blockIdx.z * blockDim.y;
+    p.z = p.firstZ + threadIdx.y;
+    p.rows = min(m.shape.rows, m.axes[1].voxels - p.y);
+    p.pointX = supportOf(m.axes[0], firstX, Order).start;
+    p.line = supportOf(m.axes[1], p.y, Order).start;
+    return p;
+  }
+  __device__ int depthOfField(const March<D>& m) const
+  {
+    if constexpr (D == 3)
+      return m.axes[2].voxels;
+    return 1;
+  }
+  __device__ std::size_t voxel(const March<D>& m) const
+  {
+    return (static_cast<std::size_t>(z) * m.axes[1].voxels + y) * m.axes[0].voxels + x;
+  }
+  /// Whether the mask lets any voxel of the block through.
+  __device__ bool anyWanted(const March<D>& m) const
+  {
+    if (m.store.mask == nullptr)
+      return true;
+    bool any = false;
+    if (x < m.axes[0].voxels && z < depthOfField(m))
+      for (int row = 0; row < rows && !any; ++row)
+        any = m.store.wants(voxel(m) + static_cast<std::size_t>(row) * m.axes[0].voxels);
+    return __syncthreads_or(any);
+  }
+};
+
+/// Weights (or slopes) of a row and past which row each line of control points is done.
+template <int Order>
+__device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firstLine, float4* weights, float4* slopes, int* ends)
+{
+  const int threads = blockDim.x * blockDim.y;
+  for (int row = threadIdx.y * blockDim.x + threadIdx.x; row < rows; row += threads) {
+    const AxisSupport support = supportOf(axis, firstRow + row, Order);
+    float w[4] = {};
+    axisWeights<Order, float>(support, w);
+    weights[row] = make_float4(w[0], w[1], w[2], w[3]);
+    if (slopes) {
+      axisDerivatives<Order, float>(support, w);
+      slopes[row] = make_float4(w[0], w[1], w[2], w[3]);
+    }
+    if (row + 1 == rows || supportOf(axis, firstRow + row + 1, Order).start != support.start)
+      ends[support.start - firstLine] = row + 1;
+  }
+}
+
+/// sum_k w_k v[(first + k) % Taps] (+ plus): planes are kept in a ring of registers.
+template <int Taps, int First>
+__device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps], float plus)
+{
+  float sum = fmaf(w.x, v[First % Taps], plus);
+  if constexpr (Taps > 1)
+    sum = fmaf(w.y, v[(First + 1) % Taps], sum);
+  if constexpr (Taps > 2)
+    sum = fmaf(w.z, v[(First + 2) % Taps], sum);
+  if constexpr (Taps > 3)
+    sum = fmaf(w.w, v[(First + 3) % Taps], sum);
+  return sum;
+}
+
+/// Contracts what the block needs along z into along[z][line][x] (and by slopes into `slopesAlong` if that is not null); in 2D
+/// copies it. Reads Taps + 1 layers for two neighbouring z, which cannot lie further apart.
+template <int D, int Order, int Depth>
+__device__ void contractAlongZ(const March<D>& m, const Place<D>& place, float4* along, float4* slopesAlong)
+{
+  constexpr int layers = D == 3 ? Order + Depth : 1;
+  const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int lastX = m.grid.points[0] - 1 - place.pointX, lastLine = m.grid.points[1] - 1 - place.line;
+  float w[Depth][layers] = {}, s[Depth][layers] = {};
+  int layer = 0;
+  std::size_t perLayer = 0;
+  if constexpr (D == 3) {
+    perLayer = static_cast<std::size_t>(m.grid.points[0]) * m.grid.points[1];
+    for (int z = 0; z < Depth; ++z) {
+      const AxisSupport support = supportOf(m.axes[2], min(place.firstZ + z, m.axes[2].voxels - 1), Order);
+      layer = z == 0 ? support.start : layer;
+      float weights[Order + 1], slopes[Order + 1];
+      axisWeights<Order, float>(support, weights);
+      axisDerivatives<Order, float>(support, slopes);
+#pragma unroll
+      for (int r = 0; r < layers; ++r)
+#pragma unroll
+        for (int k = 0; k <= Order; ++k)
+          if (r - (support.start - layer) == k) {
+            w[z][r] = weights[k];
+            s[z][r] = slopes[k];
+          }
+    }
+  } else {
+    w[0][0] = 1;
+  }
+  for (int line = warp; line < m.shape.lines; line += blockDim.x / 32 * blockDim.y)
+    for (int i = lane; i < m.shape.width; i += 32) {
+      const float* from = m.grid.coefficients + layer * perLayer
+                          + static_cast<std::size_t>(place.line + min(line, lastLine)) * m.grid.points[0] + place.pointX + min(i, lastX);
+      float points[D][layers];
+#pragma unroll
+      for (int c = 0; c < D; ++c)
+#pragma unroll
+        for (int r = 0; r < layers; ++r) {
+          int beyond = r;
+          if constexpr (D == 3)
+            beyond = min(r, m.grid.points[2] - 1 - layer);
+          points[c][r] = __ldg(from + c * m.grid.perComponent + beyond * perLayer);
+        }
+#pragma unroll
+      for (int z = 0; z < Depth; ++z) {
+        float value[3] = {}, slope[3] = {};
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+#pragma unroll
+          for (int r = 0; r < layers; ++r) {
+            value[c] = fmaf(w[z][r], points[c][r], value[c]);
+            slope[c] = fmaf(s[z][r], points[c][r], slope[c]);
+          }
+        const int at = (z * m.shape.lines + line) * m.shape.width + i;
+        along[at] = make_float4(value[0], value[1], value[2], 0);
+        if (slopesAlong)
+          slopesAlong[at] = make_float4(slope[0], slope[1], slope[2], 0);
+      }
+    }
+}
+
+/// The sum of Order + 1 neighbours by weights, for D components.
+template <int D, int Order>
+__device__ __forceinline__ void contractAlongX(const float4* from, const float (&w)[Order + 1], float (&sum)[D])
+{
+#pragma unroll
+  for (int k = 0; k <= Order; ++k) {
+    const float4 point = from[k];
+    const float components[3] = {point.x, point.y, point.z};
+#pragma unroll
+    for (int c = 0; c < D; ++c)
+      sum[c] = k == 0 ? w[0] * components[c] : fmaf(w[k], components[c], sum[c]);
+  }
+}
+
+/// The rows of a block in order: `load.template operator()<slot>(line)` makes a line, and `store.template operator()<first>(row)`
+/// writes a row from the ring whose oldest line is in slot `first`.
+template <int Taps, class Load, class Store>
+__device__ __forceinline__ void marchRows(const int* ends, int rows, Load&& load, Store&& store)
+{
+  int row = 0, line = 0;
+  const auto untilLineEnds = [&]<int First>() {
+    const int end = ends[line];
+#pragma unroll 1
+    for (; row < end; ++row)
+      store.template operator()<First>(row);
+    if (row >= rows)
+      return false;
+    ++line;
+    load.template operator()<First>(line + Taps - 1);
+    return true;
+  };
+  load.template operator()<0>(0);
+  load.template operator()<1>(1);
+  if constexpr (Taps > 2)
+    load.template operator()<2>(2);
+  if constexpr (Taps > 3)
+    load.template operator()<3>(3);
+  if constexpr (Taps == 2)
+    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>()) {
+    }
+  else if constexpr (Taps == 3)
+    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>() && untilLineEnds.template operator()<2>()) {
+    }
+  else
+    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>() && untilLineEnds.template operator()<2>()
+           && untilLineEnds.template operator()<3>()) {
+    }
+}
+
+/// Calls run(field, coefficients); if an axis has too few control points for any support, with a grid of zeros in their place.
+template <int D, class Run>
+void withSupport(Context& context, AlignedField<D> field, const float* coefficients, Run&& run)
+{
+  bool enough = true;
+  for (const FieldAxis& axis : field.axes)
+    enough = enough && axis.points > field.order;
+  if (enough)
+    return run(field, coefficients);
+  for (FieldAxis& axis : field.axes)
+    axis.points = field.order + 1;
+  Buffer<float> zeros(context, D * field.pointCount());
+  context.stream->fill(zeros.span().data(), 0, zeros.span().size_bytes());
+  run(field, zeros.span().data());
+}
+
+}

@@ -1,0 +1,100 @@
+#include "Components/FieldInterpolators/SeparableOnCuda.h"
+
+#include "Components/FieldInterpolators/SeparableMarch.cuh"
+
+namespace tessera {
+namespace {
+
+using namespace separable;
+
+constexpr int wantedRows = 20, mostThreads = 256, blocksAMultiprocessor = 4;
+constexpr std::size_t sharedBytesForPoints = 40 << 10;
+
+template <int D>
+constexpr int depthOf = D == 3 ? 2 : 1;
+
+/// Writes D values a voxel; planar (FieldStore's strides) or as one float4.
+template <int D, int Order, bool Padded>
+__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displacements(const __grid_constant__ March<D> m)
+{
+  constexpr int taps = Order + 1;
+  extern __shared__ float4 shared[];
+  float4* along = shared;                                          // [depth][lines][width]
+  float4* rowWeights = along + depthOf<D> * m.shape.area();        // [rows]
+  int* ends = reinterpret_cast<int*>(rowWeights + m.shape.rows);   // [lines]
+
+  const Place<D> place = Place<D>::template of<Order>(m);
+  if (!place.anyWanted(m))
+    return;
+  contractAlongZ<D, Order, depthOf<D>>(m, place, along, nullptr);
+  fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, nullptr, ends);
+  const AxisSupport support = supportOf(m.axes[0], min(place.x, m.axes[0].voxels - 1), Order);
+  float w[taps];
+  axisWeights<Order, float>(support, w);
+  __syncthreads();
+  if (place.x >= m.axes[0].voxels || place.z >= place.depthOfField(m))
+    return;
+
+  const float4* mine = along + threadIdx.y * m.shape.area() + support.start - place.pointX;
+  float ring[D][taps];
+  const auto load = [&]<int Slot>(int line) {
+    float sum[D];
+    contractAlongX<D, Order>(mine + line * m.shape.width, w, sum);
+#pragma unroll
+    for (int c = 0; c < D; ++c)
+      ring[c][Slot] = sum[c];
+  };
+  const std::size_t voxel = place.voxel(m);
+  float* to[D];
+#pragma unroll
+  for (int c = 0; c < D; ++c)
+    to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
+  const std::size_t perRow = m.axes[0].voxels * m.store.perVoxel;
+  marchRows<taps>(ends, place.rows, load, [&]<int First>(int row) {
+    const float4 weights = rowWeights[row];
+    float u[D];
+#pragma unroll
+    for (int c = 0; c < D; ++c)
+      u[c] = ringSum<taps, First>(weights, ring[c], 0);
+    if constexpr (Padded) {
+      *reinterpret_cast<float4*>(to[0]) = make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0);
+      to[0] += perRow;
+    } else {
+#pragma unroll
+      for (int c = 0; c < D; ++c) {
+        *to[c] = u[c];
+        to[c] += perRow;
+      }
+    }
+  });
+}
+
+template <int D, int Order>
+void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
+{
+  const BlockShape shape = shapeFor(field, wantedRows, depthOf<D>, sizeof(float4), sharedBytesForPoints);
+  const std::size_t bytes = (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
+  const auto kernel = target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
+  kernel<<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(marchOf(field, coefficients, target, shape));
+  checkLaunch("separable displacements");
+}
+
+}
+
+template <int D>
+void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
+{
+  withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
+    if (field.order == 1)
+      launch<D, 1>(context, supported, points, target);
+    else if (field.order == 2)
+      launch<D, 2>(context, supported, points, target);
+    else
+      launch<D, 3>(context, supported, points, target);
+  });
+}
+
+template void separableDisplacementsOnCuda<2>(Context&, const AlignedField<2>&, const float*, const FieldTarget&);
+template void separableDisplacementsOnCuda<3>(Context&, const AlignedField<3>&, const float*, const FieldTarget&);
+
+}

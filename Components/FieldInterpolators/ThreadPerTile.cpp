@@ -1,0 +1,28 @@
+#include "Components/FieldInterpolators/ThreadPerTile.h"
+
+namespace tessera {
+
+template <int D>
+std::string ThreadPerTile<D>::refusal(const AlignedField<D>& field) const
+{
+  if (field.order != 3)
+    return "a spline order of " + std::to_string(field.order) + ", not 3";
+  return refusalWithoutWholeTiles(field);
+}
+
+template <int D>
+const ComponentDescription& ThreadPerTile<D>::description()
+{
+  static const ComponentDescription description{
+      "FieldInterpolator",
+      "ThreadPerTile",
+      {},
+      "CUDA: one thread a tile, control points in registers, weighted sums; whole-voxel spacing (Zachariadis et al. 2020).",
+      {}};
+  return description;
+}
+
+template class ThreadPerTile<2>;
+template class ThreadPerTile<3>;
+
+}

@@ -1,0 +1,28 @@
+#include "Components/FieldInterpolators/ThreadPerTileLinear.h"
+
+namespace tessera {
+
+template <int D>
+std::string ThreadPerTileLinear<D>::refusal(const AlignedField<D>& field) const
+{
+  if (field.order != 3)
+    return "a spline order of " + std::to_string(field.order) + ", not 3";
+  return refusalWithoutWholeTiles(field);
+}
+
+template <int D>
+const ComponentDescription& ThreadPerTileLinear<D>::description()
+{
+  static const ComponentDescription description{
+      "FieldInterpolator",
+      "ThreadPerTileLinear",
+      {},
+      "CUDA: one thread a tile, 8 + 1 trilinear interpolations; whole-voxel spacing (Zachariadis et al. 2020).",
+      {}};
+  return description;
+}
+
+template class ThreadPerTileLinear<2>;
+template class ThreadPerTileLinear<3>;
+
+}

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/FieldInterpolator.h"
+
+namespace tessera {
+
+/// As ThreadPerTile, but the 4x4x4 sum is eight trilinear interpolations, one in each 2x2x2 corner, and one between their results,
+/// all of fused multiply-adds (TTLI of Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.3). What
+/// the voxels of a layer or a row share is interpolated once. Cubics on whole tiles.
+///
+/// (FieldInterpolator "ThreadPerTileLinear")
+template <int D>
+class ThreadPerTileLinear final : public FieldInterpolator<D> {
+public:
+  explicit ThreadPerTileLinear(const Parameters&) {}
+
+  std::string name() const override { return description().name; }
+  bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
+  std::string refusal(const AlignedField<D>&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+
+  static const ComponentDescription& description();
+};
+
+}

@@ -1,0 +1,26 @@
+#include "Components/FieldInterpolators/ThreadPerVoxel.h"
+
+namespace tessera {
+
+template <int D>
+std::string ThreadPerVoxel<D>::refusal(const AlignedField<D>&) const
+{
+  return {};
+}
+
+template <int D>
+const ComponentDescription& ThreadPerVoxel<D>::description()
+{
+  static const ComponentDescription description{
+      "FieldInterpolator",
+      "ThreadPerVoxel",
+      {},
+      "CUDA: one thread a voxel adds up its control points; any grid spacing (Modat et al. 2010).",
+      {}};
+  return description;
+}
+
+template class ThreadPerVoxel<2>;
+template class ThreadPerVoxel<3>;
+
+}

@@ -1,0 +1,95 @@
+#include "Components/FieldInterpolators/FieldKernels.cuh"
+#include "Components/FieldInterpolators/ThreadPerVoxel.h"
+
+namespace tessera {
+namespace {
+
+/// (voxels) <- (points, three tables): loads (Order + 1)^D * D floats of the cache and about 20 * D B of tables, stores 4 * D B a
+/// voxel. In 3D and cubic 252 operations and 192 loads a voxel: the loads' return from L1 is the limit.
+template <int D, int Order>
+struct VoxelSum {
+  VoxelGrid lattice;
+  ControlGrid grid;
+  AxisTable tables[D];
+  FieldStore store;
+
+  TESSERA_HOST_DEVICE void operator()(int x, unsigned row) const
+  {
+    const std::size_t voxel = lattice.voxel(x, row);
+    if (!store.wants(voxel))
+      return;
+    const int index[3] = {x, static_cast<int>(row % lattice.voxels[1]), static_cast<int>(row / lattice.voxels[1])};
+    float u[D] = {}, weights[D][4];
+    std::size_t corner = 0, pitch = 1;
+    bool inside = true;
+    TESSERA_UNROLL
+    for (int d = 0; d < D; ++d) {
+      const int start = tables[d].starts[index[d]];
+      inside = inside && start >= 0;
+      corner += start * pitch;
+      pitch *= grid.points[d];
+      const float4 entry = tables[d].entries[index[d]];
+      weights[d][0] = entry.x, weights[d][1] = entry.y, weights[d][2] = entry.z, weights[d][3] = entry.w;
+    }
+    if (inside) {
+      TESSERA_UNROLL
+      for (int c = 0; c < D; ++c)
+        u[c] = sum(grid.coefficients + c * grid.perComponent + corner, weights);
+    }
+    store.all(voxel, u);
+  }
+
+private:
+  TESSERA_HOST_DEVICE float sum(const float* corner, const float (&weights)[D][4]) const
+  {
+    constexpr int layerCount = D == 3 ? Order + 1 : 1;
+    const std::size_t layerPitch = static_cast<std::size_t>(grid.points[0]) * grid.points[1];
+    float layers[layerCount];
+    TESSERA_UNROLL
+    for (int k = 0; k < layerCount; ++k) {
+      float rows[Order + 1];
+      TESSERA_UNROLL
+      for (int j = 0; j <= Order; ++j) {
+        const float* first = corner + (k * layerPitch + j * static_cast<std::size_t>(grid.points[0]));
+        float points[Order + 1];
+        TESSERA_UNROLL
+        for (int i = 0; i <= Order; ++i)
+          points[i] = loadShared(first + i);
+        rows[j] = weightedSum(weights[0], points);
+      }
+      layers[k] = weightedSum(weights[1], rows);
+    }
+    return D == 3 ? weightedSum(weights[D - 1], layers) : layers[0];
+  }
+};
+
+template <int Order, int D>
+void launch(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients, const FieldTarget& target)
+{
+  const auto tables = AxisTables<D>::template of<SplineWeights<Order>>(context, field);
+  VoxelSum<D, Order> work{voxelGridOf(field), controlGridOf(field, coefficients), {}, fieldStoreOf(field, target)};
+  for (int d = 0; d < D; ++d)
+    work.tables[d] = tables[d];
+  launchForEachVoxel(context, work, "ThreadPerVoxel");
+}
+
+}
+
+template <int D>
+void ThreadPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+                                      const FieldTarget& target) const
+{
+  if (field.order == 1)
+    launch<1>(context, field, coefficients, target);
+  else if (field.order == 2)
+    launch<2>(context, field, coefficients, target);
+  else
+    launch<3>(context, field, coefficients, target);
+}
+
+template void ThreadPerVoxel<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
+                                               const FieldTarget&) const;
+template void ThreadPerVoxel<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
+                                               const FieldTarget&) const;
+
+}

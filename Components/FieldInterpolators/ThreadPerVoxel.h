@@ -1,0 +1,25 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/FieldInterpolator.h"
+
+namespace tessera {
+
+/// One thread a voxel adds up all its (order + 1)^D control points; the weights come from a table for each axis. Any grid spacing.
+/// The scheme of NiftyReg (Modat et al., "Fast free-form deformation using graphics processing units", 2010).
+///
+/// (FieldInterpolator "ThreadPerVoxel")
+template <int D>
+class ThreadPerVoxel final : public FieldInterpolator<D> {
+public:
+  explicit ThreadPerVoxel(const Parameters&) {}
+
+  std::string name() const override { return description().name; }
+  bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
+  std::string refusal(const AlignedField<D>&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+
+  static const ComponentDescription& description();
+};
+
+}

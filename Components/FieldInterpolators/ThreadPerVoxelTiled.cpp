@@ -1,0 +1,26 @@
+#include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
+
+namespace tessera {
+
+template <int D>
+std::string ThreadPerVoxelTiled<D>::refusal(const AlignedField<D>& field) const
+{
+  return refusalWithoutWholeTiles(field);
+}
+
+template <int D>
+const ComponentDescription& ThreadPerVoxelTiled<D>::description()
+{
+  static const ComponentDescription description{
+      "FieldInterpolator",
+      "ThreadPerVoxelTiled",
+      {},
+      "CUDA: one thread a voxel, control points of the tile in shared memory; whole-voxel spacing (Ellingwood et al. 2016).",
+      {}};
+  return description;
+}
+
+template class ThreadPerVoxelTiled<2>;
+template class ThreadPerVoxelTiled<3>;
+
+}

@@ -1,0 +1,128 @@
+#include "Components/FieldInterpolators/VectorPerTile.h"
+
+#include "Components/FieldInterpolators/CubicTiles.h"
+#include "Components/FieldInterpolators/LaneVectors.h"
+
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+constexpr int width = CubicTile::vector;
+using Voxels = Lanes<width>;
+
+/// Between two ends, with their difference at hand.
+struct Edge {
+  Voxels from, difference;
+
+  TESSERA_ALWAYS_INLINE Voxels at(float fraction) const { return from + fraction * difference; }
+};
+
+/// Along x, each lane with the fractions of its voxel.
+struct RowOfVoxels {
+  Voxels low, high, between;
+
+  TESSERA_ALWAYS_INLINE RowOfVoxels(const LinearAxis& x, int first)
+      : low(loadLanes<width>(x.low.data() + first)), high(loadLanes<width>(x.high.data() + first)),
+        between(loadLanes<width>(x.between.data() + first))
+  {
+  }
+  /// From one row of four control points to the next: each of the two pairs.
+  TESSERA_ALWAYS_INLINE void interpolate(const float* row, const float* nextRow, Edge* pairs) const
+  {
+    const auto edge = [](const Voxels& from, const Voxels& to) { return Edge{from, to - from}; };
+    pairs[0] = edge(linear(row[0], row[1], low), linear(nextRow[0], nextRow[1], low));
+    pairs[1] = edge(linear(row[2], row[3], high), linear(nextRow[2], nextRow[3], high));
+  }
+};
+
+/// A vector's voxels in all rows of a plane tile, or of a layer: edges[row pair][layer pair][column pair] of the sub-cubes, whose
+/// interpolations along x, in volumes along z too, are done.
+template <int LayerPairs>
+TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges)[2][LayerPairs][2], const Voxels& betweenX,
+                                       float betweenZ, float* values)
+{
+  for (int y = tile.runY.firstVoxel; y < tile.runY.firstVoxel + tile.runY.voxels; ++y, values += tile.valueRow) {
+    const float low = tile.y->low[y], high = tile.y->high[y], betweenY = tile.y->between[y];
+    Voxels layers[LayerPairs];
+    for (int p = 0; p < LayerPairs; ++p) {
+      const Voxels lower = linear(edges[0][p][0].at(low), edges[0][p][1].at(low), betweenX);
+      const Voxels upper = linear(edges[1][p][0].at(high), edges[1][p][1].at(high), betweenX);
+      layers[p] = linear(lower, upper, betweenY);
+    }
+    const Voxels result = LayerPairs == 1 ? layers[0] : linear(layers[0], layers[LayerPairs - 1], betweenZ);
+    std::memcpy(values, &result, sizeof(result));
+  }
+}
+
+/// The interpolations along z of the control points of layers 2 p and 2 p + 1 for voxel layer z: points[j][p][i].
+TESSERA_ALWAYS_INLINE void interpolateLayers(const CubicTile& tile, int z, float (&points)[4][2][4])
+{
+  const float fraction[2] = {tile.z->low[z], tile.z->high[z]};
+  for (int j = 0; j < 4; ++j)
+    for (int p = 0; p < 2; ++p) {
+      const float* row = tile.points + j * tile.pointRow + 2 * p * tile.pointLayer;
+      const Lanes<4> between = linear(loadLanes<4>(row), loadLanes<4>(row + tile.pointLayer), fraction[p]);
+      std::memcpy(points[j][p], &between, sizeof(between));
+    }
+}
+
+TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
+{
+  for (int z = 0; z < tile.runZ.voxels; ++z) {
+    const int voxelZ = tile.runZ.firstVoxel + z;
+    float points[4][2][4];
+    interpolateLayers(tile, voxelZ, points);
+    for (int x = 0; x < tile.runX.voxels; x += width) {
+      const RowOfVoxels row(*tile.x, tile.runX.firstVoxel + x);
+      Edge edges[2][2][2];
+      for (int j = 0; j < 2; ++j)
+        for (int p = 0; p < 2; ++p)
+          row.interpolate(points[2 * j][p], points[2 * j + 1][p], edges[j][p]);
+      computeRows<2>(tile, edges, row.between, tile.z->between[voxelZ], tile.values + z * tile.valueLayer + x);
+    }
+  }
+}
+
+TESSERA_MULTIVERSION_TO_V4 void computePlaneTile(const CubicTile& tile)
+{
+  for (int x = 0; x < tile.runX.voxels; x += width) {
+    const RowOfVoxels row(*tile.x, tile.runX.firstVoxel + x);
+    Edge edges[2][1][2];
+    for (int j = 0; j < 2; ++j)
+      row.interpolate(tile.points + 2 * j * tile.pointRow, tile.points + (2 * j + 1) * tile.pointRow, edges[j][0]);
+    computeRows<1>(tile, edges, row.between, 0, tile.values + x);
+  }
+}
+
+}
+
+template <int D>
+std::string VectorPerTile<D>::refusal(const AlignedField<D>& field) const
+{
+  return refusalOfCubicTiles<D>(field);
+}
+
+template <int D>
+void VectorPerTile<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+                                     const FieldTarget& target) const
+{
+  fillByCubicTiles<D>(context, field, coefficients.onCpu, target, D == 3 ? computeVolumeTile : computePlaneTile);
+}
+
+template <int D>
+const ComponentDescription& VectorPerTile<D>::description()
+{
+  static const ComponentDescription description{"FieldInterpolator",
+                                                "VectorPerTile",
+                                                {},
+                                                "CPU: the voxels of a tile's row in the lanes of a vector, linear interpolations; "
+                                                "whole-voxel spacing (Zachariadis et al. 2020).",
+                                                {}};
+  return description;
+}
+
+template class VectorPerTile<2>;
+template class VectorPerTile<3>;
+
+}

@@ -1,0 +1,47 @@
+#include "Tools/Bench/BenchClock.h"
+
+#include "Core/Compute/Parallel.h"
+#include "Tools/Bench/BenchReport.h"
+
+#include <chrono>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t flushBytes = std::size_t{256} << 20;
+
+}
+
+BenchClock::BenchClock(Context& context, std::size_t repeats) : context_(context), repeats_(repeats), flush_(context, flushBytes) {}
+
+double BenchClock::once(const std::function<void()>& work, bool flushed)
+{
+  if (context_.onCuda()) {
+    if (flushed)
+      context_.stream->fill(flush_.span().data(), 1, flushBytes);
+    context_.stream->startTimer();
+    work();
+    return context_.stream->stopTimerMilliseconds();
+  }
+  if (flushed)
+    forEachRange(context_, flushBytes, 1 << 20, [&](std::size_t first, std::size_t last) { std::memset(flush_.span().data() + first, 1, last - first); });
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+BenchTimes BenchClock::time(const std::function<void()>& work)
+{
+  constexpr int untimed = 2;
+  for (int i = 0; i < untimed; ++i)
+    once(work, false);
+  std::vector<double> flushed, warm;
+  for (std::size_t i = 0; i < repeats_; ++i)
+    flushed.push_back(once(work, true));
+  for (std::size_t i = 0; i < repeats_; ++i)
+    warm.push_back(once(work, false));
+  return {median(flushed), median(warm)};
+}
+
+}

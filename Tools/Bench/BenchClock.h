@@ -1,0 +1,28 @@
+#pragma once
+
+#include "Core/Compute/Buffer.h"
+
+#include <functional>
+
+namespace tessera {
+
+struct BenchTimes {
+  double ms = 0, msWarm = 0;   // medians, with caches flushed before each repeat and not
+};
+
+/// Times work on a context: by the device's clock on CUDA, the wall's on the CPU.
+class BenchClock {
+public:
+  BenchClock(Context& context, std::size_t repeats);
+
+  BenchTimes time(const std::function<void()>& work);
+
+private:
+  double once(const std::function<void()>& work, bool flushed);
+
+  Context& context_;
+  std::size_t repeats_;
+  Buffer<char> flush_;   // larger than any cache
+};
+
+}

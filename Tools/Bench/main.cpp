@@ -1,0 +1,110 @@
+#include "Components/RegisterComponents.h"
+#include "Core/Compute/Error.h"
+#include "Tools/Bench/BsiBench.h"
+#include "Tools/Common/Process.h"
+
+#include <charconv>
+#include <cstdio>
+
+using namespace tessera;
+
+namespace {
+
+ProgramText benchText()
+{
+  Option volume = ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)");
+  volume.repeatable = true;
+  Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
+  tile.repeatable = true;
+  Option method = ownOption("method", "NAME", "a FieldInterpolator; may be repeated");
+  method.repeatable = true;
+  return {"tessera-bench",
+          "tessera-bench --device cuda --tile 5",
+          "Measures dense B-spline fields (bsi) beside the machine's own limit.",
+          {{"What", {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
+                     ownOption("layouts", "", "interleaved and padded fields too")}},
+           {"How",
+            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
+             ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
+             ownOption("json", "", "for machines")}},
+           commonOptions()},
+          exitCodesText()};
+}
+
+std::array<int, 3> volumeOf(const std::string& text)
+{
+  std::array<int, 3> voxels{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (int d = 0; d < 3; ++d) {
+    const auto [next, failure] = std::from_chars(at, end, voxels[d]);
+    const bool separated = d == 2 ? next == end : next != end && *next == 'x';
+    if (failure != std::errc() || !separated || voxels[d] < 1)
+      throw Error(ExitCode::usage, "--volume: \"" + text + "\": not a size. Allowed: three whole numbers such as 512x228x385.");
+    at = next + (d < 2);
+  }
+  return voxels;
+}
+
+double positiveNumber(const std::string& option, const std::string& text, double atLeast)
+{
+  double value = 0;
+  const auto [next, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > 1e6)
+    throw Error(ExitCode::usage, option + ": \"" + text + "\": not a number that can be used. Allowed: numbers from "
+                                   + std::to_string(static_cast<int>(atLeast)) + ".");
+  return value;
+}
+
+BsiSettings bsiSettings(const Arguments& arguments)
+{
+  BsiSettings settings;
+  for (const std::string& text : arguments.all("volume"))
+    settings.volumes.push_back(volumeOf(text));
+  if (settings.volumes.empty())
+    settings.volumes = {{512, 228, 385}, {294, 130, 208}, {303, 167, 212}, {267, 169, 237}};
+  for (const std::string& text : arguments.all("tile"))
+    settings.tiles.push_back(positiveNumber("--tile", text, 1));
+  if (settings.tiles.empty())
+    settings.tiles = {3, 4, 5, 6, 7};
+  settings.methods = arguments.all("method");
+  if (settings.methods.empty() && !arguments.has("all-methods"))
+    settings.methods = {"Separable"};
+  settings.layouts = arguments.has("layouts");
+  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  return settings;
+}
+
+int run(int count, char** words, RunLog& log)
+{
+  std::vector<std::string> tokens(words + 1, words + count);
+  if (!tokens.empty() && !tokens.front().starts_with("-")) {
+    if (tokens.front() != "bsi")
+      throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: bsi.");
+    tokens.erase(tokens.begin());
+  }
+  const Arguments arguments = parseCommandLine(benchText().groups, tokens);
+  if (arguments.has("help"))
+    return std::fputs(helpText(benchText()).c_str(), stdout), 0;
+  if (arguments.has("version"))
+    return std::fputs(versionText("tessera-bench").c_str(), stdout), 0;
+  setVerbosity(arguments, log);
+  setPriority(arguments, log);
+
+  Registry registry;
+  registerComponents(registry);
+  std::string threadSource;
+  const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
+  Context context = makeContext(choice.device, threadCount(arguments, threadSource));
+  const std::vector<BenchResult> results = bsiBench(registry, context, bsiSettings(arguments));
+  const std::string machine = machineText(context.onCuda());
+  std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
+  return 0;
+}
+
+}
+
+int main(int count, char** words)
+{
+  return runProgram([&](RunLog& log) { return run(count, words, log); });
+}
