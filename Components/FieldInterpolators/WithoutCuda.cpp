@@ -32,7 +32,7 @@ TESSERA_WITHOUT_CUDA(ThreadPerTileLinear);
 TESSERA_WITHOUT_CUDA(ThreadPerVoxel);
 TESSERA_WITHOUT_CUDA(ThreadPerVoxelTiled);
 
-#define TESSERA_SEPARABLE_WITHOUT_CUDA(function)                                                                                     \
+#define TESSERA_SEPARABLE_WITHOUT_CUDA(function)                                                                                   \
   template <int D>                                                                                                                 \
   void function(Context&, const AlignedField<D>&, const float*, const FieldTarget&)                                                \
   {                                                                                                                                \
