@@ -24,7 +24,8 @@ inline int pointsFor(const FieldAxis& axis, int voxels, int order)
   return std::min(static_cast<int>((voxels - 1) * axis.step) + 2 + order, axis.points);
 }
 
-/// The widest rows of warps that leave few lanes idle, and as many rows as fit `sharedBytes`.
+/// The widest rows of warps that leave few lanes idle, and about the wanted rows, of equal number in each block, as far as they fit
+/// `sharedBytes`.
 template <int D>
 BlockShape shapeFor(const AlignedField<D>& field, int wantedRows, int depth, std::size_t bytesAPoint, std::size_t sharedBytes)
 {
@@ -40,7 +41,8 @@ BlockShape shapeFor(const AlignedField<D>& field, int wantedRows, int depth, std
   if (needed < 2)
     shape.warps = 1;
   shape.width = pointsFor(field.axes[0], 32 * shape.warps, field.order);
-  for (shape.rows = std::min({wantedRows, mostRows, field.axes[1].voxels});; shape.rows = (shape.rows + 1) / 2) {
+  const int blocks = ceilDiv(field.axes[1].voxels, std::min(wantedRows, mostRows));
+  for (shape.rows = ceilDiv(field.axes[1].voxels, blocks);; shape.rows = (shape.rows + 1) / 2) {
     shape.lines = pointsFor(field.axes[1], shape.rows, field.order);
     if (shape.rows == 1 || shape.depth * shape.area() * bytesAPoint <= sharedBytes)
       return shape;

@@ -7,7 +7,7 @@ namespace {
 
 using namespace separable;
 
-constexpr int wantedRows = 20, mostThreads = 256, blocksAMultiprocessor = 4;
+constexpr int mostThreads = 256, blocksAMultiprocessor = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 template <int D>
@@ -69,10 +69,21 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
   });
 }
 
+/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and rows that begin within a
+/// sector of 32 bytes need that most; dense control points want long marches.
+template <int D>
+int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
+{
+  constexpr int voxelsASector = 8;
+  if (target.layout != FieldLayout::padded && field.axes[0].voxels % voxelsASector != 0)
+    return 12;
+  return field.axes[1].step > 1 / 4.5 ? 24 : 20;
+}
+
 template <int D, int Order>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
 {
-  const BlockShape shape = shapeFor(field, wantedRows, depthOf<D>, sizeof(float4), sharedBytesForPoints);
+  const BlockShape shape = shapeFor(field, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
   const std::size_t bytes = (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
   const auto kernel = target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
   kernel<<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(marchOf(field, coefficients, target, shape));
