@@ -3,17 +3,19 @@
 #include "Components/FieldInterpolators/FieldKernels.cuh"
 
 #include <algorithm>
+#include <cmath>
 
 // What the separable kernels on CUDA share: the shape of a block and the way along y.
 namespace tessera::separable {
 
 constexpr int mostRows = 64;
 
-/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`) and y (`lines`).
-/// In 2D the depth is 1.
+/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`) and y (`lines`) at most.
+/// In 2D the depth is 1. The first block has `missingRows` fewer, so that whole tiles are not cut.
 struct BlockShape {
   int warps, rows, depth;
   int lines, width;
+  int missingRows;
 
   __host__ __device__ int area() const { return lines * width; }
 };
@@ -24,13 +26,20 @@ inline int pointsFor(const FieldAxis& axis, int voxels, int order)
   return std::min(static_cast<int>((voxels - 1) * axis.step) + 2 + order, axis.points);
 }
 
-/// The widest rows of warps that leave few lanes idle, and about the wanted rows, of equal number in each block, as far as they fit
-/// `sharedBytes`.
+/// How many voxels of its tile lie before voxel 0.
+inline int rowsSinceTileBegan(const FieldAxis& axis, int tile, int order)
+{
+  const double behind = axis.first - (order - 1) / 2.0;
+  return static_cast<int>((behind - std::floor(behind)) * tile + 1e-6) % tile;
+}
+
+/// The widest rows of warps that leave few lanes idle, and about the wanted rows, whole tiles of them if there are such, as far as
+/// they fit `sharedBytes`.
 template <int D>
 BlockShape shapeFor(const AlignedField<D>& field, int wantedRows, int depth, std::size_t bytesAPoint, std::size_t sharedBytes)
 {
   const int needed = ceilDiv(field.axes[0].voxels, 32);
-  BlockShape shape{1, 0, D == 3 ? depth : 1, 0, 0};
+  BlockShape shape{1, 0, D == 3 ? depth : 1, 0, 0, 0};
   for (int warps = 2, fewest = needed; warps <= 4; ++warps) {
     const int idle = ceilDiv(needed, warps) * warps - needed;
     if (idle <= fewest) {
@@ -41,10 +50,17 @@ BlockShape shapeFor(const AlignedField<D>& field, int wantedRows, int depth, std
   if (needed < 2)
     shape.warps = 1;
   shape.width = pointsFor(field.axes[0], 32 * shape.warps, field.order);
-  const int blocks = ceilDiv(field.axes[1].voxels, std::min(wantedRows, mostRows));
-  for (shape.rows = ceilDiv(field.axes[1].voxels, blocks);; shape.rows = (shape.rows + 1) / 2) {
-    shape.lines = pointsFor(field.axes[1], shape.rows, field.order);
-    if (shape.rows == 1 || shape.depth * shape.area() * bytesAPoint <= sharedBytes)
+  const FieldAxis& y = field.axes[1];
+  for (int wanted = std::min(wantedRows, mostRows);; wanted = (wanted + 1) / 2) {
+    const int tile = wholeTile(y), tiles = tile == 0 ? 0 : (wanted + tile / 2) / tile;
+    shape.rows = tiles > 0 && tiles * tile <= mostRows ? tiles * tile : wanted;
+    shape.missingRows = tiles > 0 ? rowsSinceTileBegan(y, tile, field.order) : 0;
+    if (shape.rows >= y.voxels) {
+      shape.rows = y.voxels;
+      shape.missingRows = 0;
+    }
+    shape.lines = pointsFor(y, shape.rows, field.order);
+    if (wanted == 1 || shape.depth * shape.area() * bytesAPoint <= sharedBytes)
       return shape;
   }
 }
@@ -81,7 +97,7 @@ March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const 
 template <int D>
 dim3 blocksOf(const AlignedField<D>& field, const BlockShape& shape)
 {
-  return dim3(ceilDiv(field.axes[0].voxels, 32 * shape.warps), ceilDiv(field.axes[1].voxels, shape.rows),
+  return dim3(ceilDiv(field.axes[0].voxels, 32 * shape.warps), ceilDiv(field.axes[1].voxels + shape.missingRows, shape.rows),
               D == 3 ? ceilDiv(field.axes[D - 1].voxels, shape.depth) : 1);
 }
 
@@ -97,6 +113,7 @@ struct Place {
   int firstZ;          // of the block
   int rows;            // of the block
   int pointX, line;    // first control points of the block
+  int width, lines;    // how many
 
   template <int Order>
   __device__ static Place of(const March<D>& m)
@@ -104,12 +121,15 @@ struct Place {
     Place p;
     const int firstX = blockIdx.x * blockDim.x;
     p.x = firstX + threadIdx.x;
-    p.y = blockIdx.y * m.shape.rows;
+    const int firstRow = static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
+    p.y = max(firstRow, 0);
     p.firstZ = blockIdx.z * blockDim.y;
     p.z = p.firstZ + threadIdx.y;
-    p.rows = min(m.shape.rows, m.axes[1].voxels - p.y);
+    p.rows = min(firstRow + m.shape.rows, m.axes[1].voxels) - p.y;
     p.pointX = supportOf(m.axes[0], firstX, Order).start;
     p.line = supportOf(m.axes[1], p.y, Order).start;
+    p.width = supportOf(m.axes[0], min(firstX + static_cast<int>(blockDim.x), m.axes[0].voxels) - 1, Order).start + Order + 1 - p.pointX;
+    p.lines = supportOf(m.axes[1], p.y + p.rows - 1, Order).start + Order + 1 - p.line;
     return p;
   }
   __device__ int depthOfField(const March<D>& m) const
@@ -175,7 +195,6 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D>& place, float4*
 {
   constexpr int layers = D == 3 ? Order + Depth : 1;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int lastX = m.grid.points[0] - 1 - place.pointX, lastLine = m.grid.points[1] - 1 - place.line;
   float w[Depth][layers] = {}, s[Depth][layers] = {};
   int layer = 0;
   std::size_t perLayer = 0;
@@ -199,10 +218,10 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D>& place, float4*
   } else {
     w[0][0] = 1;
   }
-  for (int line = warp; line < m.shape.lines; line += blockDim.x / 32 * blockDim.y)
-    for (int i = lane; i < m.shape.width; i += 32) {
+  for (int line = warp; line < place.lines; line += blockDim.x / 32 * blockDim.y)
+    for (int i = lane; i < place.width; i += 32) {
       const float* from = m.grid.coefficients + layer * perLayer
-                          + static_cast<std::size_t>(place.line + min(line, lastLine)) * m.grid.points[0] + place.pointX + min(i, lastX);
+                          + static_cast<std::size_t>(place.line + line) * m.grid.points[0] + place.pointX + i;
       float points[D][layers];
 #pragma unroll
       for (int c = 0; c < D; ++c)

@@ -77,7 +77,7 @@ int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
   constexpr int voxelsASector = 8;
   if (target.layout != FieldLayout::padded && field.axes[0].voxels % voxelsASector != 0)
     return 12;
-  return field.axes[1].step > 1 / 4.5 ? 24 : 20;
+  return field.axes[1].step > 1 / 3.5 ? 30 : 20;
 }
 
 template <int D, int Order>

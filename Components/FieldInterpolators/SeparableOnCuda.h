@@ -11,7 +11,7 @@ namespace tessera {
 // then every thread, one x and one z, marches along y: when a row passes a control point it contracts that line along x and keeps
 // order + 1 of these in registers, and each voxel is order + 1 multiply-adds of them. 4 + 4/t + 4/t^2 multiply-adds a voxel and
 // component for a cubic and a grid spacing of t voxels. Bytes: each voxel is written once; a control point is read about
-// (t/rows)(4 + rows/t) (t/32W)(4 + 32W/t) (t/depth)(3 + depth/t + 1) times, mostly from the caches.
+// (t/rows)(4 + rows/t) (t/32W)(4 + 32W/t) (t/depth)(4 + depth/t) times, mostly from the caches.
 
 /// u in mm, D components.
 template <int D>
