@@ -64,10 +64,10 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) derivative
   float4* rowSlopes = rowWeights + m.shape.rows;                  // [rows]
   int* ends = reinterpret_cast<int*>(rowSlopes + m.shape.rows);   // [lines]
 
-  const Place<D> place = Place<D>::template of<Order>(m);
+  const Place<D, Order, 1> place(m);
   if (!place.anyWanted(m))
     return;
-  contractAlongZ<D, Order, 1>(m, place, along, slopesAlong);
+  contractAlongZ(m, place, along, slopesAlong);
   fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, rowSlopes, ends);
   const AxisSupport support = supportOf(m.axes[0], min(place.x, m.axes[0].voxels - 1), Order);
   float w[taps], s[taps];

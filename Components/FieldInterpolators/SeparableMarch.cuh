@@ -106,31 +106,66 @@ inline dim3 threadsOf(const BlockShape& shape)
   return dim3(32 * shape.warps, shape.depth);
 }
 
-/// Where a block and its thread are.
-template <int D>
+/// Where a block and its thread are, and the weights along z. Each lane of a warp finds one support of the block and all get it: the
+/// double-precision arithmetic of six supports would cost as much as a march.
+template <int D, int Order, int Depth>
 struct Place {
   int x, y, z;         // the thread's first voxel
-  int firstZ;          // of the block
   int rows;            // of the block
   int pointX, line;    // first control points of the block
   int width, lines;    // how many
+  int layer;           // first control point along z
+  static constexpr int layers = D == 3 ? Order + Depth : 1;
+  float zWeights[Depth][layers], zSlopes[Depth][layers];
 
-  template <int Order>
-  __device__ static Place of(const March<D>& m)
+  __device__ explicit Place(const March<D>& m)
   {
-    Place p;
-    const int firstX = blockIdx.x * blockDim.x;
-    p.x = firstX + threadIdx.x;
-    const int firstRow = static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
-    p.y = max(firstRow, 0);
-    p.firstZ = blockIdx.z * blockDim.y;
-    p.z = p.firstZ + threadIdx.y;
-    p.rows = min(firstRow + m.shape.rows, m.axes[1].voxels) - p.y;
-    p.pointX = supportOf(m.axes[0], firstX, Order).start;
-    p.line = supportOf(m.axes[1], p.y, Order).start;
-    p.width = supportOf(m.axes[0], min(firstX + static_cast<int>(blockDim.x), m.axes[0].voxels) - 1, Order).start + Order + 1 - p.pointX;
-    p.lines = supportOf(m.axes[1], p.y + p.rows - 1, Order).start + Order + 1 - p.line;
-    return p;
+    enum Lane { firstOfX, lastOfX, firstOfY, lastOfY, firstOfZ };
+    constexpr unsigned all = ~0u;
+    const int firstX = blockIdx.x * blockDim.x, firstRow = static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
+    const int firstZ = blockIdx.z * blockDim.y, lane = threadIdx.x % 32;
+    x = firstX + threadIdx.x;
+    y = max(firstRow, 0);
+    z = firstZ + threadIdx.y;
+    rows = min(firstRow + m.shape.rows, m.axes[1].voxels) - y;
+
+    const FieldAxis& axis = m.axes[lane < firstOfY ? 0 : lane < firstOfZ ? 1 : D - 1];
+    const int voxel = lane == firstOfX   ? firstX
+                      : lane == lastOfX  ? firstX + static_cast<int>(blockDim.x) - 1
+                      : lane == firstOfY ? y
+                      : lane == lastOfY  ? y + rows - 1
+                                         : firstZ + lane - firstOfZ;
+    const AxisSupport support = supportOf(axis, min(voxel, axis.voxels - 1), Order);
+    const auto startOf = [&](int of) { return __shfl_sync(all, support.start, of); };
+    pointX = startOf(firstOfX);
+    width = startOf(lastOfX) + Order + 1 - pointX;
+    line = startOf(firstOfY);
+    lines = startOf(lastOfY) + Order + 1 - line;
+    layer = 0;
+    if constexpr (D == 3) {
+      float weights[Order + 1], slopes[Order + 1];
+      axisWeights<Order, float>(support, weights);
+      axisDerivatives<Order, float>(support, slopes);
+      layer = startOf(firstOfZ);
+#pragma unroll
+      for (int d = 0; d < Depth; ++d) {
+        const bool further = startOf(firstOfZ + d) != layer;   // by one control point: voxels are no further apart
+        float w[layers + 2] = {}, s[layers + 2] = {};
+#pragma unroll
+        for (int k = 0; k <= Order; ++k) {
+          w[k + 1] = __shfl_sync(all, weights[k], firstOfZ + d);
+          s[k + 1] = __shfl_sync(all, slopes[k], firstOfZ + d);
+        }
+#pragma unroll
+        for (int r = 0; r < layers; ++r) {
+          zWeights[d][r] = further ? w[r] : w[r + 1];
+          zSlopes[d][r] = further ? s[r] : s[r + 1];
+        }
+      }
+    } else {
+      zWeights[0][0] = 1;
+      zSlopes[0][0] = 0;
+    }
   }
   __device__ int depthOfField(const March<D>& m) const
   {
@@ -189,49 +224,26 @@ __device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps]
 }
 
 /// Contracts what the block needs along z into along[z][line][x] (and by slopes into `slopesAlong` if that is not null); in 2D
-/// copies it. Reads Taps + 1 layers for two neighbouring z, which cannot lie further apart.
+/// copies it.
 template <int D, int Order, int Depth>
-__device__ void contractAlongZ(const March<D>& m, const Place<D>& place, float4* along, float4* slopesAlong)
+__device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along, float4* slopesAlong)
 {
-  constexpr int layers = D == 3 ? Order + Depth : 1;
+  constexpr int layers = Place<D, Order, Depth>::layers;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
-  float w[Depth][layers] = {}, s[Depth][layers] = {};
-  int layer = 0;
-  std::size_t perLayer = 0;
-  if constexpr (D == 3) {
-    perLayer = static_cast<std::size_t>(m.grid.points[0]) * m.grid.points[1];
-    for (int z = 0; z < Depth; ++z) {
-      const AxisSupport support = supportOf(m.axes[2], min(place.firstZ + z, m.axes[2].voxels - 1), Order);
-      layer = z == 0 ? support.start : layer;
-      float weights[Order + 1], slopes[Order + 1];
-      axisWeights<Order, float>(support, weights);
-      axisDerivatives<Order, float>(support, slopes);
+  const unsigned perLayer = m.grid.points[0] * m.grid.points[1], perComponent = m.grid.perComponent;
+  unsigned beyond[layers];   // of the first layer; those that nothing weighs are not read outside the grid
 #pragma unroll
-      for (int r = 0; r < layers; ++r)
-#pragma unroll
-        for (int k = 0; k <= Order; ++k)
-          if (r - (support.start - layer) == k) {
-            w[z][r] = weights[k];
-            s[z][r] = slopes[k];
-          }
-    }
-  } else {
-    w[0][0] = 1;
-  }
+  for (int r = 0; r < layers; ++r)
+    beyond[r] = D == 3 ? min(r, m.grid.points[2] - 1 - place.layer) * perLayer : 0;
   for (int line = warp; line < place.lines; line += blockDim.x / 32 * blockDim.y)
     for (int i = lane; i < place.width; i += 32) {
-      const float* from = m.grid.coefficients + layer * perLayer
-                          + static_cast<std::size_t>(place.line + line) * m.grid.points[0] + place.pointX + i;
+      const unsigned from = place.layer * perLayer + (place.line + line) * m.grid.points[0] + place.pointX + i;
       float points[D][layers];
 #pragma unroll
       for (int c = 0; c < D; ++c)
 #pragma unroll
-        for (int r = 0; r < layers; ++r) {
-          int beyond = r;
-          if constexpr (D == 3)
-            beyond = min(r, m.grid.points[2] - 1 - layer);
-          points[c][r] = __ldg(from + c * m.grid.perComponent + beyond * perLayer);
-        }
+        for (int r = 0; r < layers; ++r)
+          points[c][r] = __ldg(m.grid.coefficients + (from + c * perComponent + beyond[r]));
 #pragma unroll
       for (int z = 0; z < Depth; ++z) {
         float value[3] = {}, slope[3] = {};
@@ -239,8 +251,8 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D>& place, float4*
         for (int c = 0; c < D; ++c)
 #pragma unroll
           for (int r = 0; r < layers; ++r) {
-            value[c] = fmaf(w[z][r], points[c][r], value[c]);
-            slope[c] = fmaf(s[z][r], points[c][r], slope[c]);
+            value[c] = fmaf(place.zWeights[z][r], points[c][r], value[c]);
+            slope[c] = fmaf(place.zSlopes[z][r], points[c][r], slope[c]);
           }
         const int at = (z * m.shape.lines + line) * m.shape.width + i;
         along[at] = make_float4(value[0], value[1], value[2], 0);

@@ -13,6 +13,16 @@ constexpr std::size_t sharedBytesForPoints = 40 << 10;
 template <int D>
 constexpr int depthOf = D == 3 ? 2 : 1;
 
+// To global memory, which the compiler cannot see in an address that it was made to forget.
+__device__ __forceinline__ void storeGlobal(float* to, float value)
+{
+  asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(value));
+}
+__device__ __forceinline__ void storeGlobal(float* to, const float4& v)
+{
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w));
+}
+
 /// Writes D values a voxel; planar (FieldStore's strides) or as one float4.
 template <int D, int Order, bool Padded>
 __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displacements(const __grid_constant__ March<D> m)
@@ -23,10 +33,10 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
   float4* rowWeights = along + depthOf<D> * m.shape.area();        // [rows]
   int* ends = reinterpret_cast<int*>(rowWeights + m.shape.rows);   // [lines]
 
-  const Place<D> place = Place<D>::template of<Order>(m);
+  const Place<D, Order, depthOf<D>> place(m);
   if (!place.anyWanted(m))
     return;
-  contractAlongZ<D, Order, depthOf<D>>(m, place, along, nullptr);
+  contractAlongZ(m, place, along, nullptr);
   fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, nullptr, ends);
   const AxisSupport support = supportOf(m.axes[0], min(place.x, m.axes[0].voxels - 1), Order);
   float w[taps];
@@ -47,9 +57,12 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
   const std::size_t voxel = place.voxel(m);
   float* to[D];
 #pragma unroll
-  for (int c = 0; c < D; ++c)
+  for (int c = 0; c < D; ++c) {
     to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
-  const std::size_t perRow = m.axes[0].voxels * m.store.perVoxel;
+      asm("" : "+l"(to[c]));   // keeps the address: the compiler would compute it anew in every row
+  }
+  const unsigned perRow = m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel);
+  unsigned toRow = 0;
   marchRows<taps>(ends, place.rows, load, [&]<int First>(int row) {
     const float4 weights = rowWeights[row];
     float u[D];
@@ -57,15 +70,13 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
     for (int c = 0; c < D; ++c)
       u[c] = ringSum<taps, First>(weights, ring[c], 0);
     if constexpr (Padded) {
-      *reinterpret_cast<float4*>(to[0]) = make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0);
-      to[0] += perRow;
+      storeGlobal(to[0] + toRow, make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0));
     } else {
 #pragma unroll
-      for (int c = 0; c < D; ++c) {
-        *to[c] = u[c];
-        to[c] += perRow;
-      }
+      for (int c = 0; c < D; ++c)
+        storeGlobal(to[c] + toRow, u[c]);
     }
+    toRow += perRow;
   });
 }
 
