@@ -18,6 +18,7 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind) const override { return true; }
   std::string refusal(const AlignedField<D>&) const override;
+  int rankForAuto() const override { return 2; }
 
   void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
   bool hasDerivatives() const override { return true; }

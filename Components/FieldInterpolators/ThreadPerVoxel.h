@@ -17,6 +17,7 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
   std::string refusal(const AlignedField<D>&) const override;
+  int rankForAuto() const override { return 1; }
   void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
 
   static const ComponentDescription& description();

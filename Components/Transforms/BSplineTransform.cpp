@@ -30,6 +30,9 @@ const Parameter<double> gridSpacingSchedule =
 const Parameter<std::int64_t> passiveEdgeWidth =
     integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
                      "the outermost control points that are held by an optimizer scale of 10000");
+const Parameter<std::string> fieldInterpolatorName =
+    textParameter("FieldInterpolator", "auto", Arity::single,
+                  "how whole fields are computed on a lattice along the grid's axes: the name of such a component, or auto");
 
 constexpr double passiveScale = 1e4;
 constexpr double bytesAParameter = 64; // in the lists that the simplest optimizer, the cost and the chain hold of them
@@ -52,14 +55,14 @@ const ComponentDescription& BSplineTransform<D>::description()
                                                 "x + sum_k c_k beta(x - x_k) on a grid of control points",
                                                 {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels, gridSpacingSchedule,
                                                  bsplineparameters::splineOrder(), bsplineparameters::useCyclicTransform(),
-                                                 passiveEdgeWidth}};
+                                                 passiveEdgeWidth, fieldInterpolatorName}};
   return description;
 }
 
 template <int D>
 BSplineTransform<D>::BSplineTransform(const Parameters& parameters)
     : parameters_(parameters), order_(static_cast<int>(parameters.get(bsplineparameters::splineOrder()))),
-      cyclic_(parameters.get(bsplineparameters::useCyclicTransform()))
+      cyclic_(parameters.get(bsplineparameters::useCyclicTransform())), fieldInterpolator_(parameters.get(fieldInterpolatorName))
 {
   const std::size_t given = parameters.all(gridSpacingSchedule).size(), levels = parameters.levelCount();
   if (given != 0 && given != levels && given != levels * D)
@@ -218,7 +221,10 @@ void BSplineTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&
 template <int D>
 std::vector<FileEntry> BSplineTransform<D>::fileEntries() const
 {
-  return gridEntries(grid_);
+  std::vector<FileEntry> entries = gridEntries(grid_);
+  if (fieldInterpolator_ != fieldInterpolatorName.defaultValue)
+    entries.push_back({fieldInterpolatorName.name, {fieldInterpolator_}, {}});
+  return entries;
 }
 
 template <int D>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/BSplineField.h"
+#include "Components/Transforms/BSplineLattice.h"
 
 namespace tessera {
 
@@ -36,6 +37,12 @@ public:
                                   const double* covHessian, std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
+  std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const override
+  {
+    return alignedFieldOf(grid_, lattice);
+  }
+  std::string fieldInterpolator() const override { return fieldInterpolator_; }
+
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
@@ -53,6 +60,7 @@ private:
   Parameters parameters_;
   int order_ = 3;
   bool cyclic_ = false;
+  std::string fieldInterpolator_;
   std::size_t level_ = 0;
   GridBox<D> box_;
   Vec<D> finalSpacingMm_{};

@@ -50,31 +50,9 @@ std::string refusalWithoutWholeTiles(const AlignedField<D>& field)
   return {};
 }
 
-template <int D>
-void requireServes(const FieldInterpolator<D>& method, const AlignedField<D>& field, const Context& context, const std::string& where,
-                   const std::vector<const FieldInterpolator<D>*>& known)
-{
-  const auto refusalOf = [&](const FieldInterpolator<D>& one) {
-    return one.runsOn(context.device.kind) ? one.refusal(field)
-                                           : std::string(context.onCuda() ? "it does not run on CUDA" : "it does not run on the CPU");
-  };
-  const std::string why = refusalOf(method);
-  if (why.empty())
-    return;
-  std::string allowed;
-  for (const FieldInterpolator<D>* one : known)
-    if (refusalOf(*one).empty())
-      allowed += (allowed.empty() ? "" : ", ") + one->name();
-  throw Error(ExitCode::usage, where + ": (FieldInterpolator \"" + method.name() + "\"): " + why + ". Allowed: " + allowed + ".");
-}
-
 template class FieldInterpolator<2>;
 template class FieldInterpolator<3>;
 template std::string refusalWithoutWholeTiles<2>(const AlignedField<2>&);
 template std::string refusalWithoutWholeTiles<3>(const AlignedField<3>&);
-template void requireServes<2>(const FieldInterpolator<2>&, const AlignedField<2>&, const Context&, const std::string&,
-                               const std::vector<const FieldInterpolator<2>*>&);
-template void requireServes<3>(const FieldInterpolator<3>&, const AlignedField<3>&, const Context&, const std::string&,
-                               const std::vector<const FieldInterpolator<3>*>&);
 
 }

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace tessera {
 
@@ -77,6 +76,8 @@ public:
   virtual bool runsOn(DeviceKind) const = 0;
   /// Empty if this method can serve the field, otherwise why not: "a grid spacing of 5.37 voxels along x, not a whole number from 1 to 32".
   virtual std::string refusal(const AlignedField<D>&) const = 0;
+  /// "auto" means the method of the highest rank that serves; never one of rank 0.
+  virtual int rankForAuto() const { return 0; }
 
   /// u in mm, D components.
   virtual void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const = 0;
@@ -95,10 +96,5 @@ int wholeTile(const FieldAxis&);
 /// Refusal of methods that need whole tiles, and of those that need a cubic.
 template <int D>
 std::string refusalWithoutWholeTiles(const AlignedField<D>&);
-
-/// Throws Error(usage) `(FieldInterpolator "X"): why. Allowed: those of `known` that can.` if the method cannot serve the field.
-template <int D>
-void requireServes(const FieldInterpolator<D>& method, const AlignedField<D>&, const Context&, const std::string& where,
-                   const std::vector<const FieldInterpolator<D>*>& known);
 
 }

@@ -2,10 +2,12 @@
 
 #include "Core/Image/ItkTransformFile.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registration/Samples.h"
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -89,6 +91,11 @@ public:
                                           const double* covJacobian, const double* covHessian, std::span<double> gradient) const = 0;
   /// False if the Hessian is zero everywhere.
   virtual bool hasHessian() const = 0;
+
+  /// T(x) - x in the voxels of a lattice if that is a B-spline along the lattice's axes with the parameters as coefficients.
+  virtual std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& /*lattice*/) const { return {}; }
+  /// Value of (FieldInterpolator "..."): what is to evaluate that.
+  virtual std::string fieldInterpolator() const { return "auto"; }
 
   /// Lines specific to this transform in a transform parameter file (centre, grid, ...).
   virtual std::vector<FileEntry> fileEntries() const = 0;

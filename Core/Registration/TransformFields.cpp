@@ -1,6 +1,8 @@
 #include "Core/Registration/TransformFields.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Memory.h"
+#include "Core/Registration/FieldSlabs.h"
 #include "Core/Registration/VoxelBatches.h"
 
 namespace tessera {
@@ -16,10 +18,28 @@ void requireFieldMemory(const char* what, const ImageGeometry<D>& lattice, std::
                 std::string(what) + " of " + extentText(lattice.size) + " voxels", "a smaller or coarser output grid");
 }
 
+void requireCpuForPoints(const Context& context)
+{
+  if (context.onCuda())
+    throw Error(ExitCode::device, "a field by points: it has no CUDA form. Allowed: the device \"cpu\".");
+}
+
+template <int D>
+void evaluate(Context& context, const TransformChain<D>& chain, const FieldMethod<D>& method, FieldEvaluation<D> function,
+              std::vector<float>& values)
+{
+  if (context.onCuda())
+    evaluateInSlabs<D>(context, *method.interpolator, function, method.field, chain.parameters, values);
+  else
+    (*method.interpolator.*function)(context, method.field, {chain.parameters.data(), nullptr},
+                                     {values.data(), FieldLayout::interleaved, nullptr});
+}
+
 /// Calls body(first, count, jacobian) with the layout of Transform::spatialDerivatives for every batch of voxels.
 template <int D, class Body>
 void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, Body&& body)
 {
+  requireCpuForPoints(context);
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
     BatchMatrices<D> jacobian;
     chainSpatialDerivatives<D>(context, chain, points.list(), jacobian.data(), nullptr);
@@ -30,10 +50,16 @@ void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, cons
 }
 
 template <int D>
-VectorImage<D> displacementField(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
+VectorImage<D> displacementField(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+                                 const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("deformation field", lattice, D);
   VectorImage<D> field{lattice, D, std::vector<float>(D * lattice.voxelCount())};
+  if (method) {
+    evaluate(context, chain, *method, &FieldInterpolator<D>::displacements, field.voxels);
+    return field;
+  }
+  requireCpuForPoints(context);
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
     std::array<std::array<double, batchCapacity>, D> mapped;
     PointsOut<D> out;
@@ -48,10 +74,15 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
 }
 
 template <int D>
-Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
+Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+                              const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("determinants of the spatial Jacobian", lattice, 1);
   Image<D> image{lattice, std::vector<float>(lattice.voxelCount())};
+  if (method) {
+    evaluate(context, chain, *method, &FieldInterpolator<D>::jacobianDeterminants, image.voxels);
+    return image;
+  }
   forEachJacobianBatch<D>(context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
     for (std::size_t i = 0; i < count; ++i) {
       Matrix<D> m;
@@ -64,10 +95,15 @@ Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, 
 }
 
 template <int D>
-VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
+VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+                                const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("matrices of the spatial Jacobian", lattice, D * D);
   VectorImage<D> image{lattice, D * D, std::vector<float>(D * D * lattice.voxelCount())};
+  if (method) {
+    evaluate(context, chain, *method, &FieldInterpolator<D>::jacobians, image.voxels);
+    return image;
+  }
   forEachJacobianBatch<D>(context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
     for (std::size_t i = 0; i < count; ++i)
       for (int entry = 0; entry < D * D; ++entry)
@@ -76,11 +112,15 @@ VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain
   return image;
 }
 
-template VectorImage<2> displacementField(Context&, const TransformChain<2>&, const ImageGeometry<2>&);
-template VectorImage<3> displacementField(Context&, const TransformChain<3>&, const ImageGeometry<3>&);
-template Image<2> jacobianDeterminants(Context&, const TransformChain<2>&, const ImageGeometry<2>&);
-template Image<3> jacobianDeterminants(Context&, const TransformChain<3>&, const ImageGeometry<3>&);
-template VectorImage<2> jacobianMatrices(Context&, const TransformChain<2>&, const ImageGeometry<2>&);
-template VectorImage<3> jacobianMatrices(Context&, const TransformChain<3>&, const ImageGeometry<3>&);
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template VectorImage<D> displacementField(Context&, const TransformChain<D>&, const ImageGeometry<D>&,                           \
+                                            const std::optional<FieldMethod<D>>&);                                                 \
+  template Image<D> jacobianDeterminants(Context&, const TransformChain<D>&, const ImageGeometry<D>&,                              \
+                                         const std::optional<FieldMethod<D>>&);                                                    \
+  template VectorImage<D> jacobianMatrices(Context&, const TransformChain<D>&, const ImageGeometry<D>&,                            \
+                                           const std::optional<FieldMethod<D>>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
 
 }

@@ -38,6 +38,7 @@ const std::vector<std::string>& knownKeys()
                                              "GridDirection",
                                              "BSplineTransformSplineOrder",
                                              "UseCyclicTransform",
+                                             "FieldInterpolator",
                                              "SplineKernelType",
                                              "SplinePoissonRatio",
                                              "SplineRelaxationFactor",

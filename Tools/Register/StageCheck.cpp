@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFormat.h"
+#include "Core/Registration/FieldMethods.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/StageComponents.h"
 #include "Tools/Register/StageSettings.h"
@@ -111,7 +112,9 @@ bool checkStage(const Registry& registry, const RegisterOptions& options, const 
   checkImageCounts(parameters, options);
   checkComposite(settings, parameters, options, stage);
 
-  const bool readsPoints = checkPoints<D>(createComponents<D>(registry, parameters), parameters, options);
+  const StageComponents<D> components = createComponents<D>(registry, parameters);
+  requireFieldInterpolator(registry, components.transform->fieldInterpolator(), parameters.where("FieldInterpolator"));
+  const bool readsPoints = checkPoints<D>(components, parameters, options);
   const auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                                        parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),

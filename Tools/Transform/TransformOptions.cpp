@@ -38,7 +38,10 @@ ProgramText transformText()
            {"With what",
             {{"tp", "FILE", "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
              {"out", "FOLDER", "where results are written; made if it is missing"},
-             ownOption("device", "NAME", "auto, cpu, cuda or cuda:N")}},
+             ownOption("device", "NAME", "auto, cpu, cuda or cuda:N"),
+             ownOption("field-interpolator", "NAME",
+                       "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output grid: auto, or a name that "
+                       "tessera --list-components shows; wins over (FieldInterpolator ...) of the file")}},
            commonOptions()},
           exitCodesText()};
 }
@@ -62,6 +65,7 @@ TransformOptions transformOptions(const Arguments& arguments)
   options.determinants = wantsAll(arguments, "jac");
   options.matrices = wantsAll(arguments, "jacmat");
   options.device = arguments.text("device", "auto");
+  options.fieldInterpolator = arguments.text("field-interpolator");
   if (options.image.empty() && points.empty() && !options.determinants && !options.matrices)
     fail("-in, -def, -jac, -jacmat", "none given, so there is nothing to do", "at least one of them");
   return options;

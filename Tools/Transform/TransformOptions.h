@@ -13,6 +13,7 @@ struct TransformOptions {
   std::string points; // a file of points; empty: none
   bool field = false, determinants = false, matrices = false;
   std::string device = "auto";
+  std::string fieldInterpolator; // empty: what the transform file says
   int threads = 1;
   std::string threadSource;
 };

@@ -29,11 +29,41 @@ struct Run {
   Parameters parameters;    // of the transform file
   std::unique_ptr<Resampler<D>> resampler;
   std::unique_ptr<ResampleInterpolator<D>> interpolator;
+  FieldMethods<D> methods;
   Context context;
 
   const ResultImageSettings& result() const { return resampler->resultImage(); }
   std::string pathOf(const std::string& stem) const { return folder + stem + "." + result().format; }
 };
+
+template <int D>
+FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& options, const TransformFileContent<D>& file,
+                           const ImageGeometry<D>& lattice, const Parameters& parameters)
+{
+  const std::string& asked = options.fieldInterpolator;
+  return asked.empty() ? FieldMethods<D>(registry, *file.chain, lattice, file.chain->transform->fieldInterpolator(),
+                                         parameters.where("FieldInterpolator"))
+                       : FieldMethods<D>(registry, *file.chain, lattice, asked, "--field-interpolator: \"" + asked + "\"");
+}
+
+/// What has no CUDA form of that which is asked for; empty: all has one.
+template <int D>
+std::string withoutCuda(const TransformOptions& options, const FieldMethods<D>& methods)
+{
+  if (!options.image.empty())
+    return "resampling an image (-in) has no CUDA form";
+  if (!options.points.empty())
+    return "mapping a file of points (-def) has no CUDA form";
+  const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
+    const std::string why = asked ? methods.whyNotOnCuda(quantity) : "";
+    return why.empty() ? why : option + std::string(" has no CUDA form here: ") + why;
+  };
+  const std::string field = whyNot(options.field, "-def all", FieldQuantity::displacements);
+  if (!field.empty())
+    return field;
+  return whyNot(options.determinants || options.matrices, options.determinants ? "-jac all" : "-jacmat all",
+                FieldQuantity::derivatives);
+}
 
 template <int D>
 Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder, RunLog& log)
@@ -47,7 +77,8 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   auto interpolator = registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
                                                                parameters.withLabel("ResampleInterpolator0"),
                                                                parameters.where("ResampleInterpolator"));
-  const DeviceChoice choice = chooseDevice(options.device, "--device", "transforms have no CUDA form");
+  FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
+  const DeviceChoice choice = chooseDevice(options.device, "--device", withoutCuda(options, methods));
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
           folder,
@@ -57,7 +88,30 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
           parameters,
           std::move(resampler),
           std::move(interpolator),
-          {choice.device, options.threads}};
+          std::move(methods),
+          makeContext(choice.device, options.threads)};
+}
+
+/// How a field is evaluated, said in the log.
+template <int D>
+std::optional<FieldMethod<D>> methodOf(const Run<D>& run, FieldQuantity quantity)
+{
+  std::optional<FieldMethod<D>> method = run.methods.choose(run.context.device.kind, quantity);
+  run.log.detail("  Field interpolator: " + (method ? method->interpolator->name() : "none; by points") + ".");
+  return method;
+}
+
+/// Before any work: the methods can do what is asked for, or whoever named one is told that it is not used.
+template <int D>
+void checkMethods(const Run<D>& run)
+{
+  const TransformOptions& options = run.options;
+  if (options.field)
+    run.methods.choose(run.context.device.kind, FieldQuantity::displacements);
+  if (options.determinants || options.matrices)
+    run.methods.choose(run.context.device.kind, FieldQuantity::derivatives);
+  if ((options.field || options.determinants || options.matrices) && run.methods.isNamed() && !run.methods.whyByPoints().empty())
+    run.log.warning(run.methods.given() + ": not used, fields are evaluated by points: " + run.methods.whyByPoints() + ".");
 }
 
 /// Before any work: the format must hold what is asked for.
@@ -129,7 +183,8 @@ void writeField(Run<D>& run)
 {
   run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a deformation field.");
   const auto start = Clock::now();
-  VectorImage<D> field = displacementField<D>(run.context, *run.file.chain, run.lattice);
+  VectorImage<D> field =
+      displacementField<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::displacements));
   field.geometry = run.file.output;
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
@@ -140,7 +195,7 @@ void writeDeterminants(Run<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  Image<D> image = jacobianDeterminants<D>(run.context, *run.file.chain, run.lattice);
+  Image<D> image = jacobianDeterminants<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::derivatives));
   image.geometry = run.file.output;
   const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
   const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
@@ -155,7 +210,7 @@ void writeMatrices(Run<D>& run)
 {
   run.log.info("Compute spatial Jacobian (full matrix) ...");
   const auto start = Clock::now();
-  VectorImage<D> image = jacobianMatrices<D>(run.context, *run.file.chain, run.lattice);
+  VectorImage<D> image = jacobianMatrices<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::derivatives));
   image.geometry = run.file.output;
   writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
@@ -165,6 +220,7 @@ template <int D>
 int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder, RunLog& log)
 {
   Run<D> run = prepare<D>(registry, options, folder, log);
+  checkMethods(run);
   checkFormats(run);
   ImagePointer<D> moving;
   MaskPointer<D> valid;
