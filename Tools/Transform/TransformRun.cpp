@@ -78,7 +78,9 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
                                                                parameters.withLabel("ResampleInterpolator0"),
                                                                parameters.where("ResampleInterpolator"));
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  const DeviceChoice choice = chooseDevice(options.device, "--device", withoutCuda(options, methods));
+  // A field takes tens of milliseconds on the CPU, a second to write, and some tenths of a second until a GPU has started.
+  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, methods);
+  const DeviceChoice choice = chooseDevice(options.device, "--device", whyNotCuda);
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
           folder,
