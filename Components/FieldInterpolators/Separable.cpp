@@ -12,7 +12,11 @@ template <int D>
 const ComponentDescription& Separable<D>::description()
 {
   static const ComponentDescription description{
-      "FieldInterpolator", "Separable", {}, "Contraction axis by axis on CPU and CUDA, any grid spacing from one voxel, any phase.", {}};
+      "FieldInterpolator",
+      "Separable",
+      {},
+      "Contraction axis by axis on CPU and CUDA, any grid spacing from one voxel, any phase.",
+      {}};
   return description;
 }
 
@@ -23,7 +27,8 @@ std::string Separable<D>::refusal(const AlignedField<D>& field) const
   for (int d = 0; d < D; ++d)
     if (field.axes[d].step > 1 + rounding) {
       std::ostringstream text;
-      text << "a grid spacing of " << 1 / field.axes[d].step << " voxels along " << "xyz"[d] << ", less than one";
+      text << "a grid spacing of " << 1 / field.axes[d].step << " voxels along "
+           << "xyz"[d] << ", less than one";
       return text.str();
     }
   return {};

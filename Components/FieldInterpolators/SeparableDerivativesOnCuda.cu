@@ -54,11 +54,12 @@ struct JacobianDeterminant {
 /// Derivatives by the grid index march along y as displacements do: by x from slopes along x, by y from slopes along y, by z from
 /// what was contracted by slopes along z.
 template <int D, int Order, class Result>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) derivatives(const __grid_constant__ March<D> m, const Result result)
+__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
+    derivatives(const __grid_constant__ March<D> m, const Result result)
 {
   constexpr int taps = Order + 1;
   extern __shared__ float4 shared[];
-  float4* along = shared;                                         // [lines][width]
+  float4* along = shared; // [lines][width]
   float4* slopesAlong = D == 3 ? along + m.shape.area() : nullptr;
   float4* rowWeights = along + (D == 3 ? 2 : 1) * m.shape.area(); // [rows]
   float4* rowSlopes = rowWeights + m.shape.rows;                  // [rows]
@@ -137,12 +138,14 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
   march.store.channels = components;
   march.store.perVoxel = target.layout == FieldLayout::planar ? 1 : components;
   march.store.perComponent = target.layout == FieldLayout::planar ? field.voxelCount() : 1;
-  derivatives<D, Order, Result><<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(march, Result{physicalAxesOf(field)});
+  derivatives<D, Order, Result>
+      <<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(march, Result{physicalAxesOf(field)});
   checkLaunch("separable derivatives");
 }
 
 template <template <int> class Result, int D>
-void launchByOrder(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target, int components)
+void launchByOrder(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target,
+                   int components)
 {
   withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
     if (field.order == 1)

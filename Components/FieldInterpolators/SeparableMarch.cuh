@@ -10,8 +10,8 @@ namespace tessera::separable {
 
 constexpr int mostRows = 64;
 
-/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`) and y (`lines`) at most.
-/// In 2D the depth is 1. The first block has `missingRows` fewer, so that whole tiles are not cut.
+/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`) and y (`lines`) at
+/// most. In 2D the depth is 1. The first block has `missingRows` fewer, so that whole tiles are not cut.
 struct BlockShape {
   int warps, rows, depth;
   int lines, width;
@@ -106,15 +106,15 @@ inline dim3 threadsOf(const BlockShape& shape)
   return dim3(32 * shape.warps, shape.depth);
 }
 
-/// Where a block and its thread are, and the weights along z. Each lane of a warp finds one support of the block and all get it: the
-/// double-precision arithmetic of six supports would cost as much as a march.
+/// Where a block and its thread are, and the weights along z. Each lane of a warp finds one support of the block and all get it:
+/// the double-precision arithmetic of six supports would cost as much as a march.
 template <int D, int Order, int Depth>
 struct Place {
-  int x, y, z;         // the thread's first voxel
-  int rows;            // of the block
-  int pointX, line;    // first control points of the block
-  int width, lines;    // how many
-  int layer;           // first control point along z
+  int x, y, z;      // the thread's first voxel
+  int rows;         // of the block
+  int pointX, line; // first control points of the block
+  int width, lines; // how many
+  int layer;        // first control point along z
   static constexpr int layers = D == 3 ? Order + Depth : 1;
   float zWeights[Depth][layers], zSlopes[Depth][layers];
 
@@ -149,7 +149,7 @@ struct Place {
       layer = startOf(firstOfZ);
 #pragma unroll
       for (int d = 0; d < Depth; ++d) {
-        const bool further = startOf(firstOfZ + d) != layer;   // by one control point: voxels are no further apart
+        const bool further = startOf(firstOfZ + d) != layer; // by one control point: voxels are no further apart
         float w[layers + 2] = {}, s[layers + 2] = {};
 #pragma unroll
         for (int k = 0; k <= Order; ++k) {
@@ -231,7 +231,7 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
   constexpr int layers = Place<D, Order, Depth>::layers;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
   const unsigned perLayer = m.grid.points[0] * m.grid.points[1], perComponent = m.grid.perComponent;
-  unsigned beyond[layers];   // of the first layer; those that nothing weighs are not read outside the grid
+  unsigned beyond[layers]; // of the first layer; those that nothing weighs are not read outside the grid
 #pragma unroll
   for (int r = 0; r < layers; ++r)
     beyond[r] = D == 3 ? min(r, m.grid.points[2] - 1 - place.layer) * perLayer : 0;
@@ -303,11 +303,12 @@ __device__ __forceinline__ void marchRows(const int* ends, int rows, Load&& load
     while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>()) {
     }
   else if constexpr (Taps == 3)
-    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>() && untilLineEnds.template operator()<2>()) {
+    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>()
+           && untilLineEnds.template operator()<2>()) {
     }
   else
-    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>() && untilLineEnds.template operator()<2>()
-           && untilLineEnds.template operator()<3>()) {
+    while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>()
+           && untilLineEnds.template operator()<2>() && untilLineEnds.template operator()<3>()) {
     }
 }
 

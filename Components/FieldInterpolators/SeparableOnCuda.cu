@@ -29,9 +29,9 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
 {
   constexpr int taps = Order + 1;
   extern __shared__ float4 shared[];
-  float4* along = shared;                                          // [depth][lines][width]
-  float4* rowWeights = along + depthOf<D> * m.shape.area();        // [rows]
-  int* ends = reinterpret_cast<int*>(rowWeights + m.shape.rows);   // [lines]
+  float4* along = shared;                                        // [depth][lines][width]
+  float4* rowWeights = along + depthOf<D> * m.shape.area();      // [rows]
+  int* ends = reinterpret_cast<int*>(rowWeights + m.shape.rows); // [lines]
 
   const Place<D, Order, depthOf<D>> place(m);
   if (!place.anyWanted(m))
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
 #pragma unroll
   for (int c = 0; c < D; ++c) {
     to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
-      asm("" : "+l"(to[c]));   // keeps the address: the compiler would compute it anew in every row
+    asm("" : "+l"(to[c])); // keeps the address: the compiler would compute it anew in every row
   }
   const unsigned perRow = m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel);
   unsigned toRow = 0;
@@ -104,7 +104,8 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
 }
 
 template <int D>
-void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
+void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients,
+                                  const FieldTarget& target)
 {
   withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
     if (field.order == 1)

@@ -82,8 +82,8 @@ private:
   }
 
   std::size_t size_ = 0;
-  std::vector<T> values_;             // on the CPU
-  std::shared_ptr<Stream> stream_;    // on CUDA
+  std::vector<T> values_;          // on the CPU
+  std::shared_ptr<Stream> stream_; // on CUDA
   T* device_ = nullptr;
 };
 

@@ -12,7 +12,7 @@ class Stream;
 struct Context {
   Device device;
   int threads = 1;
-  std::shared_ptr<Stream> stream = nullptr;   // the order of work on a CUDA device; null on the CPU
+  std::shared_ptr<Stream> stream = nullptr; // the order of work on a CUDA device; null on the CPU
 
   bool onCuda() const { return device.kind == DeviceKind::cuda; }
 };

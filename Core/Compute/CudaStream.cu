@@ -13,7 +13,7 @@ public:
     checkCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
     checkCuda(cudaEventCreate(&started_), "making an event");
     checkCuda(cudaEventCreate(&stopped_), "making an event");
-    cudaMemPool_t pool;   // what is given back stays with the process, so that levels and iterations do not wait for the driver
+    cudaMemPool_t pool; // what is given back stays with the process, so that levels and iterations do not wait for the driver
     checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "asking for the memory pool");
     std::uint64_t keepAll = ~std::uint64_t{0};
     checkCuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keepAll), "setting up the memory pool");
@@ -40,8 +40,8 @@ public:
     if (failure == cudaErrorMemoryAllocation) {
       cudaGetLastError();
       throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": " + std::to_string(bytes)
-                                           + " bytes asked for: " + std::to_string(freeBytes())
-                                           + " are free. Allowed: less at a time, or (Device \"cpu\").");
+                                             + " bytes asked for: " + std::to_string(freeBytes())
+                                             + " are free. Allowed: less at a time, or (Device \"cpu\").");
     }
     checkCuda(failure, "taking device memory");
     return memory;
@@ -111,7 +111,7 @@ void checkCuda(cudaError_t error, const char* doing)
   cudaGetLastError();
   const ExitCode code = error == cudaErrorMemoryAllocation ? ExitCode::outOfMemory : ExitCode::device;
   throw Error(code, std::string("CUDA: ") + doing + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error)
-                      + "). Allowed: a working device, or (Device \"cpu\").");
+                        + "). Allowed: a working device, or (Device \"cpu\").");
 }
 
 cudaStream_t cudaStreamOf(const Context& context)

@@ -16,9 +16,8 @@ int ordinalIn(const std::string& text)
   if (text == "cuda")
     return 0;
   const std::string digits = text.starts_with(prefix) ? text.substr(prefix.size()) : "";
-  const bool isNumber = !digits.empty() && digits.size() < 4 && std::all_of(digits.begin(), digits.end(), [](unsigned char c) {
-    return std::isdigit(c);
-  });
+  const bool isNumber = !digits.empty() && digits.size() < 4
+                        && std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
   return isNumber ? std::stoi(digits) : -1;
 }
 
@@ -39,9 +38,9 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
   if (!whyNot.empty())
     throw Error(ExitCode::device, where + ": \"" + text + "\": " + whyNot + ". Allowed: \"cpu\" or \"auto\".");
   if (static_cast<std::size_t>(ordinal) >= cuda.found.size())
-    throw Error(ExitCode::device, where + ": \"" + text + "\": only " + std::to_string(cuda.found.size())
-                                    + " CUDA devices are visible. Allowed: \"cuda:0\" to \"cuda:" + std::to_string(cuda.found.size() - 1)
-                                    + "\".");
+    throw Error(ExitCode::device,
+                where + ": \"" + text + "\": only " + std::to_string(cuda.found.size())
+                    + " CUDA devices are visible. Allowed: \"cuda:0\" to \"cuda:" + std::to_string(cuda.found.size() - 1) + "\".");
   return {{DeviceKind::cuda, ordinal},
           "cuda:" + std::to_string(ordinal) + " (" + cuda.found[ordinal].name + "), " + (text == "auto" ? "found" : "as asked")};
 }

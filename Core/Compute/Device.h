@@ -14,7 +14,7 @@ struct Device {
 
 struct DeviceChoice {
   Device device;
-  std::string reason;   // one line for the log: which device was taken and why
+  std::string reason; // one line for the log: which device was taken and why
 };
 
 /// Resolves "auto", "cpu", "cuda" or "cuda:N" against what this build and machine have.

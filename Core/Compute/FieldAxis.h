@@ -9,7 +9,7 @@ namespace tessera {
 struct FieldAxis {
   double first = 0;
   double step = 1;
-  int points = 0;   // control points
+  int points = 0; // control points
   int voxels = 0;
 };
 
@@ -17,7 +17,7 @@ struct FieldAxis {
 /// `start` the nearest of those inside it. (There are none on axes of fewer than order + 1 control points.)
 struct AxisSupport {
   int start;
-  double distance;   // of the voxel from control point `start`, as bsplineWeights takes it
+  double distance; // of the voxel from control point `start`, as bsplineWeights takes it
   bool inside;
 };
 

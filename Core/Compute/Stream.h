@@ -14,7 +14,7 @@ struct CudaDevice {
   int multiprocessors = 0;
   double clockGHz = 0;
   std::size_t memoryBytes = 0;
-  std::size_t cacheBytes = 0;   // L2
+  std::size_t cacheBytes = 0; // L2
 
   /// Single-precision operations a second if every lane did a fused multiply-add a cycle.
   double peakSingle() const { return 2.0 * 128 * multiprocessors * clockGHz * 1e9; }

@@ -13,8 +13,8 @@ constexpr int largestTile = 32;
 template <int D>
 [[noreturn]] void failWithoutDerivatives(const FieldInterpolator<D>& method)
 {
-  throw Error(ExitCode::usage,
-              "(FieldInterpolator \"" + method.name() + "\"): spatial derivatives: it gives displacements only. Allowed: \"Separable\".");
+  throw Error(ExitCode::usage, "(FieldInterpolator \"" + method.name()
+                                   + "\"): spatial derivatives: it gives displacements only. Allowed: \"Separable\".");
 }
 
 }
@@ -26,7 +26,8 @@ void FieldInterpolator<D>::jacobians(Context&, const AlignedField<D>&, const Fie
 }
 
 template <int D>
-void FieldInterpolator<D>::jacobianDeterminants(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const
+void FieldInterpolator<D>::jacobianDeterminants(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                                                const FieldTarget&) const
 {
   failWithoutDerivatives(*this);
 }
@@ -43,8 +44,8 @@ std::string refusalWithoutWholeTiles(const AlignedField<D>& field)
   for (int d = 0; d < D; ++d)
     if (wholeTile(field.axes[d]) == 0) {
       std::ostringstream text;
-      text << "a grid spacing of " << 1 / field.axes[d].step << " voxels along " << "xyz"[d] << ", not a whole number from 1 to "
-           << largestTile;
+      text << "a grid spacing of " << 1 / field.axes[d].step << " voxels along "
+           << "xyz"[d] << ", not a whole number from 1 to " << largestTile;
       return text.str();
     }
   return {};

@@ -15,9 +15,9 @@ namespace tessera {
 /// Zero where the support of a voxel is not fully inside the grid.
 template <int D>
 struct AlignedField {
-  int order = 3;                      // 1 to 3
+  int order = 3; // 1 to 3
   std::array<FieldAxis, D> axes;
-  Matrix<D> indexFromOffset{};        // d grid index / d point (1/mm): rows are grid axes, columns the world's
+  Matrix<D> indexFromOffset{}; // d grid index / d point (1/mm): rows are grid axes, columns the world's
 
   std::size_t voxelCount() const
   {
@@ -52,9 +52,9 @@ struct FieldCoefficients {
 
 /// Where component c of voxel v lies among N components and V voxels.
 enum class FieldLayout {
-  planar,        // c * V + v
-  interleaved,   // v * N + c
-  padded,        // v * 4 + c, the rest zero; N <= 4
+  planar,      // c * V + v
+  interleaved, // v * N + c
+  padded,      // v * 4 + c, the rest zero; N <= 4
 };
 
 /// Arrays on the context's device. Bricks of voxels (of a size that the method chooses) in which `mask` is 0 everywhere are not
@@ -62,7 +62,7 @@ enum class FieldLayout {
 struct FieldTarget {
   float* values = nullptr;
   FieldLayout layout = FieldLayout::planar;
-  const std::uint8_t* mask = nullptr;   // one a voxel; null: all
+  const std::uint8_t* mask = nullptr; // one a voxel; null: all
 };
 
 /// Evaluates aligned fields; (FieldInterpolator "...").
@@ -74,7 +74,8 @@ public:
 
   virtual std::string name() const = 0;
   virtual bool runsOn(DeviceKind) const = 0;
-  /// Empty if this method can serve the field, otherwise why not: "a grid spacing of 5.37 voxels along x, not a whole number from 1 to 32".
+  /// Empty if this method can serve the field, otherwise why not: "a grid spacing of 5.37 voxels along x, not a whole number from 1
+  /// to 32".
   virtual std::string refusal(const AlignedField<D>&) const = 0;
   /// "auto" means the method of the highest rank that serves; never one of rank 0.
   virtual int rankForAuto() const { return 0; }

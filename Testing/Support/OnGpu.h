@@ -37,7 +37,8 @@ FieldFunction<D> onGpu(const std::string& name, int components, const DeviceFiel
     std::copy(values.begin() + guard, values.end() - guard, target.values);
     for (std::size_t i = 0; i < guard; ++i) {
       ASSERT_EQ(values[i], untouched) << name << " wrote " << guard - i << " values before the field: " << describe(field);
-      ASSERT_EQ(values[guard + count + i], untouched) << name << " wrote " << i + 1 << " values behind the field: " << describe(field);
+      ASSERT_EQ(values[guard + count + i], untouched)
+          << name << " wrote " << i + 1 << " values behind the field: " << describe(field);
     }
   };
 }

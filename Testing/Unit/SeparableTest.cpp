@@ -56,7 +56,8 @@ void expectNaiveDerivatives(const AlignedField<D>& field)
     const Matrix<D> expected = naiveField<D>(field, coefficients, voxel).jacobian();
     double largest = 1;
     for (int entry = 0; entry < D * D; ++entry) {
-      ASSERT_NEAR(matrices[entry * voxels + v], expected[entry / D][entry % D], slopeRoundings<D>()) << describe(field) << ": voxel " << v;
+      ASSERT_NEAR(matrices[entry * voxels + v], expected[entry / D][entry % D], slopeRoundings<D>())
+          << describe(field) << ": voxel " << v;
       largest = std::max(largest, std::abs(expected[entry / D][entry % D]));
     }
     const double product = D * D * std::pow(largest, D - 1); // the derivative of a determinant by its entries, in all
@@ -76,8 +77,9 @@ TEST(SeparableTest, DisplacementsOnCudaAreTheDirectSum)
 TEST(SeparableTest, FieldsOfManyBlocksOnCudaAreTheDirectSum)
 {
   TESSERA_NEEDS_GPU();
-  for (const auto& field : {coveredField<3>({331, 47, 5}, {3, 3, 3}, {0.4, 0, 0.7}, 3), coveredField<3>({7, 203, 6}, {5, 4, 5}, {0.1, 0.9, 0}, 3),
-                            coveredField<3>({70, 41, 11}, {1, 1, 1}, {0.25, 0.5, 0.75}, 3)})
+  for (const auto& field :
+       {coveredField<3>({331, 47, 5}, {3, 3, 3}, {0.4, 0, 0.7}, 3), coveredField<3>({7, 203, 6}, {5, 4, 5}, {0.1, 0.9, 0}, 3),
+        coveredField<3>({70, 41, 11}, {1, 1, 1}, {0.25, 0.5, 0.75}, 3)})
     expectNaiveDisplacements<3>(displacements<3>(), field, roundings);
   expectNaiveDisplacements<2>(displacements<2>(), coveredField<2>({515, 130}, {6.5, 5}, {0.4, 0.1}, 3), roundings);
 }
@@ -169,7 +171,11 @@ TEST(SeparableTest, JacobiansDoNotFitThePaddedLayout)
 {
   Context context = threads(1);
   const AlignedField<3> field = coveredField<3>({9, 9, 9}, {5, 5, 5}, {0, 0, 0}, 3);
-  EXPECT_EQ(errorText([&] { Separable<3>().jacobians(context, field, {}, {nullptr, FieldLayout::padded, nullptr}); }, ExitCode::usage),
+  EXPECT_EQ(errorText(
+                [&] {
+                  Separable<3>().jacobians(context, field, {}, {nullptr, FieldLayout::padded, nullptr});
+                },
+                ExitCode::usage),
             "Jacobians: the padded layout: it has room for 4 values. Allowed: planar or interleaved.");
 }
 

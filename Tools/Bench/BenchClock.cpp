@@ -25,7 +25,8 @@ double BenchClock::once(const std::function<void()>& work, bool flushed)
     return context_.stream->stopTimerMilliseconds();
   }
   if (flushed)
-    forEachRange(context_, flushBytes, 1 << 20, [&](std::size_t first, std::size_t last) { std::memset(flush_.span().data() + first, 1, last - first); });
+    forEachRange(context_, flushBytes, 1 << 20,
+                 [&](std::size_t first, std::size_t last) { std::memset(flush_.span().data() + first, 1, last - first); });
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

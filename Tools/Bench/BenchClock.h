@@ -7,7 +7,7 @@
 namespace tessera {
 
 struct BenchTimes {
-  double ms = 0, msWarm = 0;   // medians, with caches flushed before each repeat and not
+  double ms = 0, msWarm = 0; // medians, with caches flushed before each repeat and not
 };
 
 /// Times work on a context: by the device's clock on CUDA, the wall's on the CPU.
@@ -22,7 +22,7 @@ private:
 
   Context& context_;
   std::size_t repeats_;
-  Buffer<char> flush_;   // larger than any cache
+  Buffer<char> flush_; // larger than any cache
 };
 
 }

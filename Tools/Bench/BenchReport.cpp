@@ -51,9 +51,10 @@ std::string tableText(const std::string& machine, const std::vector<BenchResult>
   std::vector<std::vector<std::string>> rows{
       {"case", "method", "device", "ms", "warm ms", "ns/item", "bytes/item", "share %", "of", "mean error", "largest", "ratio"}};
   for (const BenchResult& r : results)
-    rows.push_back({r.caseName, r.method, r.device, number("%.4f", r.ms), number("%.4f", r.msWarm), number("%.4f", 1e6 * r.ms / r.items),
-                    number("%.1f", r.bytes / r.items), number("%.1f", r.share ? std::optional(100 * *r.share) : std::nullopt), r.shareOf,
-                    number("%.2g", r.meanError), number("%.2g", r.largestError), number("%.2f", r.ratio)});
+    rows.push_back({r.caseName, r.method, r.device, number("%.4f", r.ms), number("%.4f", r.msWarm),
+                    number("%.4f", 1e6 * r.ms / r.items), number("%.1f", r.bytes / r.items),
+                    number("%.1f", r.share ? std::optional(100 * *r.share) : std::nullopt), r.shareOf, number("%.2g", r.meanError),
+                    number("%.2g", r.largestError), number("%.2f", r.ratio)});
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)
@@ -80,8 +81,8 @@ std::string jsonText(const std::string& machine, const std::vector<BenchResult>&
   report["machine"] = machine;
   report["results"] = nlohmann::ordered_json::array();
   for (const BenchResult& r : results) {
-    nlohmann::ordered_json row{{"case", r.caseName}, {"method", r.method}, {"device", r.device}, {"ms", r.ms}, {"msWarm", r.msWarm},
-                               {"items", r.items},   {"bytes", r.bytes}};
+    nlohmann::ordered_json row{{"case", r.caseName}, {"method", r.method}, {"device", r.device}, {"ms", r.ms},
+                               {"msWarm", r.msWarm}, {"items", r.items},   {"bytes", r.bytes}};
     const auto addIf = [&](const char* name, const std::optional<double>& value) {
       if (value)
         row[name] = *value;

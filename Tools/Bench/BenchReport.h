@@ -11,14 +11,14 @@ namespace tessera {
 /// One measurement; every benchmark prints these.
 struct BenchResult {
   std::string caseName, method, device;
-  double ms = 0;              // median, caches flushed before each repeat
-  double msWarm = 0;          // median, caches left as the repeat before left them
-  double items = 0;           // voxels, samples, ...
-  double bytes = 0;           // that must move
-  std::optional<double> share;         // of the limit that `shareOf` names, 1 is all of it
+  double ms = 0;               // median, caches flushed before each repeat
+  double msWarm = 0;           // median, caches left as the repeat before left them
+  double items = 0;            // voxels, samples, ...
+  double bytes = 0;            // that must move
+  std::optional<double> share; // of the limit that `shareOf` names, 1 is all of it
   std::string shareOf;
   std::optional<double> meanError, largestError;
-  std::optional<double> ratio;         // of the baseline's time to this one's
+  std::optional<double> ratio; // of the baseline's time to this one's
 };
 
 /// "name, n multiprocessors ..." of the machine and its devices, for the head of a report.

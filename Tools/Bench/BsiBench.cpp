@@ -12,6 +12,10 @@
 #include <memory>
 #include <sstream>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace tessera {
 namespace {
 
@@ -33,12 +37,13 @@ AlignedField<3> fieldOf(const std::array<int, 3>& volume, double tile)
 struct Coefficients {
   Buffer<double> onCpu;
   Buffer<float> onCuda;
-  std::vector<double> exact;   // what the device has
+  std::vector<double> exact; // what the device has
 
   Coefficients(const Context& context, std::size_t count) : exact(count)
   {
     for (std::size_t i = 0; i < count; ++i)
-      exact[i] = static_cast<float>(largestVoxels * (2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1));
+      exact[i] =
+          static_cast<float>(largestVoxels * (2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1));
     if (context.onCuda())
       onCuda.fromHost(context, std::vector<float>(exact.begin(), exact.end()));
     else
@@ -48,7 +53,8 @@ struct Coefficients {
 };
 
 /// The direct sum over 64 control points in double precision.
-double exactDisplacement(const AlignedField<3>& field, const std::vector<double>& coefficients, int component, const std::array<int, 3>& voxel)
+double exactDisplacement(const AlignedField<3>& field, const std::vector<double>& coefficients, int component,
+                         const std::array<int, 3>& voxel)
 {
   double w[3][4];
   int start[3];
@@ -63,7 +69,8 @@ double exactDisplacement(const AlignedField<3>& field, const std::vector<double>
   for (int k = 0; k < 4; ++k)
     for (int j = 0; j < 4; ++j)
       for (int i = 0; i < 4; ++i) {
-        const std::size_t point = (static_cast<std::size_t>(start[2] + k) * field.axes[1].points + start[1] + j) * field.axes[0].points + start[0] + i;
+        const std::size_t point =
+            (static_cast<std::size_t>(start[2] + k) * field.axes[1].points + start[1] + j) * field.axes[0].points + start[0] + i;
         sum += w[2][k] * w[1][j] * w[0][i] * coefficients[component * field.pointCount() + point];
       }
   return sum;
@@ -96,8 +103,21 @@ void fillBytes(Context& context, void* to, std::size_t bytes)
 {
   if (context.onCuda())
     return context.stream->fill(to, 0, bytes);
-  forEachRange(context, bytes, 1 << 20, [&](std::size_t first, std::size_t last) { std::memset(static_cast<char*>(to) + first, 0, last - first); });
+  forEachRange(context, bytes, 1 << 20,
+               [&](std::size_t first, std::size_t last) { std::memset(static_cast<char*>(to) + first, 0, last - first); });
 }
+
+#if defined(__SSE2__)
+/// The same past the caches, as fields larger than these are written. `to` begins at a multiple of 16 bytes.
+void streamBytes(Context& context, void* to, std::size_t bytes)
+{
+  forEachRange(context, bytes / 16, 1 << 16, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      _mm_stream_si128(static_cast<__m128i*>(to) + i, _mm_setzero_si128());
+    _mm_sfence();
+  });
+}
+#endif
 
 void copyBytes(Context& context, void* to, const void* from, std::size_t bytes)
 {
@@ -123,7 +143,8 @@ public:
     for (const std::string& name : names) {
       auto method = registry.create<FieldInterpolator<3>>(name, none, "--method");
       if (!settings.methods.empty() && !method->runsOn(context.device.kind))
-        throw Error(ExitCode::usage, "--method: \"" + name + "\": it does not run on " + device_ + ". Allowed: another device or method.");
+        throw Error(ExitCode::usage,
+                    "--method: \"" + name + "\": it does not run on " + device_ + ". Allowed: another device or method.");
       if (method->runsOn(context.device.kind))
         methods_.push_back(std::move(method));
     }
@@ -160,12 +181,19 @@ private:
       const std::size_t bytes = channels * voxels * sizeof(float);
       const BenchTimes times = clock_.time([&] { fillBytes(context_, field_.span().data(), bytes); });
       fillMs_[channels] = times.ms;
-      add(caseOfVolume_, "fill of " + std::to_string(4 * channels) + " bytes", times, static_cast<double>(voxels), static_cast<double>(bytes), 0, "");
+      add(caseOfVolume_, "fill of " + std::to_string(4 * channels) + " bytes", times, static_cast<double>(voxels),
+          static_cast<double>(bytes), 0, "");
     }
     const std::size_t bytes = components * voxels * sizeof(float);
+#if defined(__SSE2__)
+    if (!context_.onCuda())
+      add(caseOfVolume_, "streaming stores of 12 bytes", clock_.time([&] { streamBytes(context_, field_.span().data(), bytes); }),
+          static_cast<double>(voxels), static_cast<double>(bytes), 0, "");
+#endif
     Buffer<float> other(context_, components * voxels);
-    add(caseOfVolume_, "copy of 12 bytes", clock_.time([&] { copyBytes(context_, field_.span().data(), other.span().data(), bytes); }),
-        static_cast<double>(voxels), 2.0 * static_cast<double>(bytes), 0, "");
+    add(caseOfVolume_, "copy of 12 bytes",
+        clock_.time([&] { copyBytes(context_, field_.span().data(), other.span().data(), bytes); }), static_cast<double>(voxels),
+        2.0 * static_cast<double>(bytes), 0, "");
   }
 
   void measureTile(const std::array<int, 3>& volume, double tile)
@@ -190,7 +218,8 @@ private:
         measureDerivatives(*method, name.str(), field, coefficients);
   }
 
-  void measureMethod(const FieldInterpolator<3>& method, const std::string& caseName, const AlignedField<3>& field, const Coefficients& coefficients)
+  void measureMethod(const FieldInterpolator<3>& method, const std::string& caseName, const AlignedField<3>& field,
+                     const Coefficients& coefficients)
   {
     const auto voxels = static_cast<double>(field.voxelCount());
     const auto measure = [&](FieldLayout layout, int channels, const std::string& suffix) {

@@ -21,8 +21,9 @@ ProgramText benchText()
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
           "Measures dense B-spline fields (bsi) beside the machine's own limit.",
-          {{"What", {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-                     ownOption("layouts", "", "interleaved and padded fields too")}},
+          {{"What",
+            {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
+             ownOption("layouts", "", "interleaved and padded fields too")}},
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
              ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
@@ -52,7 +53,7 @@ double positiveNumber(const std::string& option, const std::string& text, double
   const auto [next, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > 1e6)
     throw Error(ExitCode::usage, option + ": \"" + text + "\": not a number that can be used. Allowed: numbers from "
-                                   + std::to_string(static_cast<int>(atLeast)) + ".");
+                                     + std::to_string(static_cast<int>(atLeast)) + ".");
   return value;
 }
 
