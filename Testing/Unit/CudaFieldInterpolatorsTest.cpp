@@ -5,10 +5,8 @@
 #include "Components/FieldInterpolators/ThreadPerVoxel.h"
 #include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
 
-#include "Core/Compute/Buffer.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/FieldChecks.h"
-#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/OnGpu.h"
 #include "Testing/Support/ParameterText.h"
 
 #include <memory>
@@ -42,36 +40,11 @@ double tolerance(const FieldInterpolator<D>& method)
   return method.name() == "TextureHardware" ? roundings + D * 2 * largestCoefficient / 256 : roundings;
 }
 
-/// The method on the first CUDA device, from and to arrays of the host. What lies before and behind the values must stay.
+/// The method on the first CUDA device.
 template <int D>
 FieldFunction<D> onGpu(const Method<D>& method)
 {
-  return [method](Context&, const AlignedField<D>& field, const std::vector<double>& coefficients, const FieldTarget& target) {
-    constexpr std::size_t guard = 1024;
-    const std::size_t count = valueCount(target.layout, D, field.voxelCount());
-    const Context context = makeContext({DeviceKind::cuda, 0}, 1);
-    const std::vector<float> points(coefficients.begin(), coefficients.end());
-    std::vector<float> values(count + 2 * guard, -4321.0f);
-    std::copy(target.values, target.values + count, values.begin() + guard);
-    Buffer<float> onDevice(context, values.size()), pointsOnDevice(context, points.size());
-    Buffer<std::uint8_t> mask(context, target.mask ? field.voxelCount() : 1);
-    onDevice.fromHost(context, values);
-    pointsOnDevice.fromHost(context, points);
-    if (target.mask)
-      mask.fromHost(context, {target.mask, field.voxelCount()});
-
-    Context used = context;
-    method->displacements(used, field, {nullptr, pointsOnDevice.span().data()},
-                          {onDevice.span().data() + guard, target.layout, target.mask ? mask.span().data() : nullptr});
-
-    values = onDevice.toHost(context);
-    std::copy(values.begin() + guard, values.end() - guard, target.values);
-    for (std::size_t i = 0; i < guard; ++i) {
-      ASSERT_EQ(values[i], -4321.0f) << method->name() << " wrote " << guard - i << " values before the field: " << describe(field);
-      ASSERT_EQ(values[guard + count + i], -4321.0f)
-          << method->name() << " wrote " << i + 1 << " values behind the field: " << describe(field);
-    }
-  };
+  return testing::onGpu<D>(method->name(), D, [method](auto&... arguments) { method->displacements(arguments...); });
 }
 
 /// Empty if no value is off by more than `allowed`; otherwise which are, where they begin and end, and the largest.
