@@ -77,4 +77,9 @@ AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(c
   return table;
 }
 
+std::unique_ptr<MetricOnCuda> AdvancedMattesMutualInformation::onCuda(const Context&) const
+{
+  return nullptr;
+}
+
 }

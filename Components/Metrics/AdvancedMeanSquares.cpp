@@ -37,4 +37,9 @@ const ComponentDescription& AdvancedMeanSquares::description()
   return description;
 }
 
+std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context&) const
+{
+  return nullptr;
+}
+
 }

@@ -21,6 +21,7 @@ public:
   AdvancedMeanSquares(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
   Sums zeroSums() const { return {}; }
   void accumulate(Sums& sums, float fixed, float moving) const

@@ -52,4 +52,9 @@ AdvancedNormalizedCorrelation::Table AdvancedNormalizedCorrelation::finish(const
   return table;
 }
 
+std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context&) const
+{
+  return nullptr;
+}
+
 }

@@ -29,6 +29,7 @@ public:
   AdvancedNormalizedCorrelation(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
   Sums zeroSums() const { return {}; }
   void accumulate(Sums& sums, float fixed, float moving) const

@@ -64,4 +64,9 @@ NormalizedMutualInformation::Table NormalizedMutualInformation::finish(const Sum
   return table;
 }
 
+std::unique_ptr<MetricOnCuda> NormalizedMutualInformation::onCuda(const Context&) const
+{
+  return nullptr;
+}
+
 }

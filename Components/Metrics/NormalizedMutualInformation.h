@@ -14,6 +14,7 @@ public:
   NormalizedMutualInformation(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
   Sums zeroSums() const { return histogram_.zeroSums(); }
   void accumulate(Sums& sums, float fixed, float moving) const { histogram_.accumulate(sums, fixed, moving); }

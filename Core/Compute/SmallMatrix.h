@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/HostDevice.h"
+
 #include <array>
 #include <cmath>
 
@@ -14,7 +16,7 @@ using Matrix = std::array<std::array<double, D>, D>;
 
 // std::array counts in std::size_t, so D is not deduced from a Vec or a Matrix: write apply<D>, multiply<D>, transpose<D>.
 template <int D>
-Matrix<D> identityMatrix()
+TESSERA_HOST_DEVICE Matrix<D> identityMatrix()
 {
   Matrix<D> m{};
   for (int d = 0; d < D; ++d)
@@ -23,7 +25,7 @@ Matrix<D> identityMatrix()
 }
 
 template <int D>
-Vec<D> apply(const Matrix<D>& m, const Vec<D>& v)
+TESSERA_HOST_DEVICE Vec<D> apply(const Matrix<D>& m, const Vec<D>& v)
 {
   Vec<D> r{};
   for (int i = 0; i < D; ++i)
@@ -89,7 +91,7 @@ struct AffineMap {
   Matrix<D> matrix = identityMatrix<D>();
   Vec<D> offset{};
 
-  Vec<D> operator()(const Vec<D>& x) const
+  TESSERA_HOST_DEVICE Vec<D> operator()(const Vec<D>& x) const
   {
     Vec<D> r = apply<D>(matrix, x);
     for (int d = 0; d < D; ++d)

@@ -15,7 +15,7 @@ struct PointToIndex {
   Matrix<D> fromOffset;
   Vec<D> originMm;
 
-  Vec<D> operator()(Vec<D> pointMm) const
+  TESSERA_HOST_DEVICE Vec<D> operator()(Vec<D> pointMm) const
   {
     for (int d = 0; d < D; ++d)
       pointMm[d] -= originMm[d];

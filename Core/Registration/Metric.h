@@ -1,10 +1,12 @@
 #pragma once
 
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/MetricOnCuda.h"
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -19,7 +21,7 @@ struct LevelFacts {
 /// It never sees an image, a transform or a coordinate.
 template <class F>
 concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
-    const F f, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table, float fixed, float moving,
+    const F f, const Context& context, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table, float fixed, float moving,
     std::size_t valid)
 {
   {
@@ -36,6 +38,9 @@ concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_
   {
     f.slope(table, fixed, moving)
     } -> std::same_as<float>; // pass 2: d value / d moving intensity
+  {
+    f.onCuda(context)
+    } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
 };
 
 /// A formula over arrays: what the CPU's batch driver calls, once a batch.
@@ -44,6 +49,9 @@ public:
   virtual ~Metric() = default;
 
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
+  /// The same formula in kernels; after prepareForLevel.
+  virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = 0;
+
   /// Forgets all sums; `stripes` independent accumulators, merged in their order.
   virtual void begin(std::size_t stripes) = 0;
   virtual void accumulate(std::size_t stripe, const float* fixed, const float* moving, std::size_t count) = 0;
@@ -68,6 +76,8 @@ public:
     formula_.emplace(parameters_, level, facts);
     sums_.clear();
   }
+
+  std::unique_ptr<MetricOnCuda> onCuda(const Context& context) const override { return formula_->onCuda(context); }
 
   void begin(std::size_t stripes) override
   {

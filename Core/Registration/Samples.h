@@ -1,10 +1,11 @@
 #pragma once
 
-#include "Core/Compute/Context.h"
+#include "Core/Compute/Buffer.h"
 #include "Core/Image/Image.h"
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <variant>
 #include <vector>
@@ -83,13 +84,21 @@ struct VoxelLattice {
   }
 };
 
-/// Or points with the fixed image's intensity there.
+/// Points with the fixed image's intensity there, on a CUDA device.
+template <int D>
+struct PointsOnCuda {
+  std::array<Buffer<double>, D> mm;
+  Buffer<float> fixed;
+};
+
+/// Or points with the fixed image's intensity there. A sampler that runs on CUDA fills `onCuda` and nothing else.
 template <int D>
 struct PointList {
   std::array<std::vector<double>, D> mm;
   std::vector<float> fixed;
+  std::shared_ptr<const PointsOnCuda<D>> onCuda;
 
-  std::size_t positions() const { return fixed.size(); }
+  std::size_t positions() const { return onCuda ? onCuda->fixed.size() : fixed.size(); }
 };
 
 template <int D>

@@ -4,6 +4,7 @@
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registration/Samples.h"
+#include "Core/Registration/TransformOnCuda.h"
 
 #include <cstddef>
 #include <memory>
@@ -92,6 +93,15 @@ public:
   /// False if the Hessian is zero everywhere.
   virtual bool hasHessian() const = 0;
 
+  /// How kernels evaluate it, none if they cannot.
+  virtual CudaForm cudaForm() const { return CudaForm::none; }
+  /// For kernels, `parameters` on the host for a linear transform, on the device for all others; asked only with a CUDA form.
+  virtual TransformOnCuda<D> onCuda(std::span<const double> /*parameters*/) const { return {}; }
+  /// pullBack of a linear transform from what kernels have summed; parameters and gradient on the host.
+  virtual void pullBackMoments(std::span<const double> /*parameters*/, const CovectorMoments<D>&, std::span<double> /*gradient*/) const
+  {
+  }
+
   /// T(x) - x in the voxels of a lattice if that is a B-spline along the lattice's axes with the parameters as coefficients.
   virtual std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& /*lattice*/) const { return {}; }
   /// Value of (FieldInterpolator "..."): what is to evaluate that.
@@ -107,8 +117,6 @@ public:
   /// As ITK writes it. Throws Error(unwritableOutput) if ITK has no such transform.
   virtual ItkTransform itkTransform(std::span<const double> parameters) const = 0;
 };
-
-enum class Combination { compose, add };
 
 /// A transform with its parameters after constant ones: T(x) = T1(T0(x)) or T0(x) + T1(x) - x.
 template <int D>

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Image/Image.h"
+
+namespace tessera {
+
+/// The voxels of an image, or of a mask, in the memory of the context's CUDA device. Copied there once: as long as anyone holds the
+/// result, all who ask with the same stream share it. It keeps the image alive.
+template <int D>
+std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const ImagePointer<D>&);
+template <int D>
+std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
+
+/// Mask as kernels see it; `voxels` is null for none, which contains every point.
+template <int D>
+struct MaskOnCuda {
+  const std::uint8_t* voxels = nullptr;
+  std::array<int, D> size{};
+  PointToIndex<D> pointToIndex{};
+
+  MaskOnCuda() = default;
+  MaskOnCuda(const Mask<D>& mask, const Buffer<std::uint8_t>& onCuda)
+      : voxels(onCuda.span().data()), pointToIndex(mask.pointToIndex)
+  {
+    for (int d = 0; d < D; ++d)
+      size[d] = static_cast<int>(mask.geometry.size[d]);
+  }
+
+  /// As Mask::contains.
+  TESSERA_HOST_DEVICE bool contains(const Vec<D>& pointMm) const
+  {
+    if (voxels == nullptr)
+      return true;
+    const Vec<D> index = pointToIndex(pointMm);
+    std::size_t offset = 0, stride = 1;
+    for (int d = 0; d < D; ++d) {
+      const double nearest = std::floor(index[d] + 0.5);
+      if (!(nearest >= 0 && nearest < size[d]))
+        return false;
+      offset += stride * static_cast<std::size_t>(nearest);
+      stride *= static_cast<std::size_t>(size[d]);
+    }
+    return voxels[offset] != 0;
+  }
+};
+
+}

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+
+#include <array>
+
+namespace tessera {
+
+/// An interpolator as kernels see it: plain data, and a pointer to the device's memory that the interpolator owns.
+template <int D>
+struct InterpolatorOnCuda {
+  const float* coefficients = nullptr; // one a voxel, x fastest: intensities for orders 0 and 1
+  std::array<int, D> size{};
+  PointToIndex<D> pointToIndex{};
+  int order = 1;                    // 0: nearest voxel; to 5
+  bool lastVoxelClosesCell = false; // as SplineImage has it
+  bool nearestInDouble = false;     // order 0: which rounding decides, NearestNeighborInterpolator's or BSplineInterpolator's
+};
+
+}

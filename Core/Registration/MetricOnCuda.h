@@ -1,0 +1,40 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+#include <array>
+#include <cstddef>
+
+namespace tessera {
+
+/// Intensities of samples on a CUDA device. A sample of which either is NaN does not count.
+struct IntensityPairs {
+  const float* fixed = nullptr;
+  const float* moving = nullptr;
+  std::size_t count = 0;
+};
+
+/// What an evaluation finds, on the device until its caller copies it.
+struct MetricResult {
+  double value = 0;
+  unsigned long long valid = 0; // samples that counted
+};
+
+/// A metric's formula over arrays on a CUDA device. All calls only give work to the context's stream; none waits for it. Equal
+/// input gives equal bits.
+class MetricOnCuda {
+public:
+  virtual ~MetricOnCuda() = default;
+
+  /// Forgets all sums.
+  virtual void begin(Context&) = 0;
+  /// Adds samples; may be called several times.
+  virtual void accumulate(Context&, const IntensityPairs&) = 0;
+  /// Value and slopes' table over all that was accumulated; `result` is on the device.
+  virtual void finish(Context&, MetricResult* result) = 0;
+  /// gradients[d][i] *= d value / d moving[i], or = 0 if sample i does not count; after finish. Pointers that are null are
+  /// skipped (2D).
+  virtual void multiplyBySlopes(Context&, const IntensityPairs&, const std::array<float*, 3>& gradients) const = 0;
+};
+
+}
