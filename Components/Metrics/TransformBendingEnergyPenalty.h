@@ -19,6 +19,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
+  std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
   void prepareForLevel(Context&, const TermLevel<D>& level) override { level_ = level; }
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
 

@@ -211,7 +211,13 @@ void LinearTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span
                                   const Covectors<D>& covectors, std::span<double> gradient) const
 {
   thread_local PointBatch<D> storage;
-  const linear::Moments<D> moments = linear::Moments<D>::of(asList<D>(samples, storage), covectors, centerMm_);
+  pullBackMoments(parameters, linear::MomentSums<D>::of(asList<D>(samples, storage), covectors, centerMm_), gradient);
+}
+
+template <int D>
+void LinearTransform<D>::pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>& moments,
+                                         std::span<double> gradient) const
+{
   const Derivatives d = derivatives(parameters);
   for (std::size_t k = 0; k < parameterCount_; ++k)
     for (int row = 0; row < D; ++row) {
@@ -219,6 +225,16 @@ void LinearTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span
       for (int column = 0; column < D; ++column)
         gradient[k] += d[k].matrix[row][column] * moments.outer[row][column];
     }
+}
+
+template <int D>
+TransformOnCuda<D> LinearTransform<D>::onCuda(std::span<const double> parameters) const
+{
+  TransformOnCuda<D> kernelForm;
+  kernelForm.form = CudaForm::linear;
+  kernelForm.map = pointMap(parameters);
+  kernelForm.centerMm = centerMm_;
+  return kernelForm;
 }
 
 template <int D>
