@@ -7,13 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 
-// Loops over what must stay in registers.
-#ifdef __CUDA_ARCH__
-#define TESSERA_UNROLL _Pragma("unroll")
-#else
-#define TESSERA_UNROLL
-#endif
-
 // What the CUDA methods of FieldInterpolator share. The work of one thread is host-device code, so that it can be run thread by
 // thread without a GPU.
 namespace tessera {

@@ -64,7 +64,19 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
   }
   if (order_ > 1)
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
+  if (context.onCuda() && use_ == InterpolatorUse::matching)
+    putOnCuda(context);
   spline_ = SplineImage<D>(order_ > 1 ? coefficients_.data() : image->voxels.data(), image->geometry);
+}
+
+template <int D>
+void BSplineInterpolator<D>::putOnCuda(const Context& context)
+{
+  coefficientsOnCuda_ = {};
+  voxelsOnCuda_ = order_ > 1 ? nullptr : voxelsOnCuda<D>(context, image_);
+  if (order_ > 1)
+    coefficientsOnCuda_.fromHost(context, coefficients_);
+  onCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : voxelsOnCuda_->span().data(), image_->geometry, order_};
 }
 
 template <int D>

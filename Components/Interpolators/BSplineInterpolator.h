@@ -2,6 +2,7 @@
 
 #include "Components/Interpolators/InterpolatorUse.h"
 #include "Components/Interpolators/SplineBatch.h"
+#include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -19,6 +20,7 @@ public:
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   bool hasGradient() const override { return order_ > 0; }
   void requireGradients() const override;
 
@@ -26,6 +28,8 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
+  void putOnCuda(const Context&);
+
   Parameters parameters_;
   InterpolatorUse use_;
   int order_;             // of the level
@@ -35,6 +39,9 @@ private:
   SplineImage<D> spline_;
   std::vector<double> fineCoefficients_; // for result images
   SplineImage<D, double> fineSpline_;
+  std::shared_ptr<const Buffer<float>> voxelsOnCuda_; // orders 0 and 1
+  Buffer<float> coefficientsOnCuda_;                  // orders above
+  InterpolatorOnCuda<D> onCuda_;
 };
 
 }

@@ -3,12 +3,17 @@
 namespace tessera {
 
 template <int D>
-void LinearInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
+void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;
   spline_ = SplineImage<D>(image->voxels.data(), image->geometry);
   spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
   spline_.lastVoxelClosesCell = true;
+  if (context.onCuda() && use_ == InterpolatorUse::matching) {
+    voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
+    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 1};
+    onCuda_.lastVoxelClosesCell = true;
+  }
 }
 
 template <int D>

@@ -2,6 +2,7 @@
 
 #include "Components/Interpolators/InterpolatorUse.h"
 #include "Components/Interpolators/SplineBatch.h"
+#include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -18,6 +19,7 @@ public:
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   bool hasGradient() const override { return true; }
 
   static const ComponentDescription& description() { return description(InterpolatorUse::matching); }
@@ -27,6 +29,8 @@ private:
   InterpolatorUse use_;
   ImagePointer<D> image_;
   SplineImage<D> spline_;
+  std::shared_ptr<const Buffer<float>> voxelsOnCuda_;
+  InterpolatorOnCuda<D> onCuda_;
 };
 
 }

@@ -5,10 +5,15 @@
 namespace tessera {
 
 template <int D>
-void NearestNeighborInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
+void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;
   pointToIndex_ = image->geometry.pointToIndex();
+  if (context.onCuda() && use_ == InterpolatorUse::matching) {
+    voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
+    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 0};
+    onCuda_.nearestInDouble = true;
+  }
 }
 
 template <int D>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Interpolators/InterpolatorUse.h"
+#include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -12,18 +13,22 @@ namespace tessera {
 template <int D>
 class NearestNeighborInterpolator final : public Interpolator<D> {
 public:
-  explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching) {}
+  explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   bool hasGradient() const override { return true; }
 
   static const ComponentDescription& description() { return description(InterpolatorUse::matching); }
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
+  InterpolatorUse use_;
   ImagePointer<D> image_;
   PointToIndex<D> pointToIndex_{};
+  std::shared_ptr<const Buffer<float>> voxelsOnCuda_;
+  InterpolatorOnCuda<D> onCuda_;
 };
 
 }

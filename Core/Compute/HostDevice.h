@@ -7,6 +7,13 @@
 #define TESSERA_HOST_DEVICE
 #endif
 
+// Loops over what must stay in registers.
+#ifdef __CUDA_ARCH__
+#define TESSERA_UNROLL _Pragma("unroll")
+#else
+#define TESSERA_UNROLL
+#endif
+
 // Batch kernels are compiled for the baseline and for x86-64-v3, those that vectors of 64 bytes speed up for x86-64-v4 too; the
 // loader picks one.
 // The build forbids contraction (-ffp-contract=off), so all give the same bits.

@@ -21,7 +21,7 @@ public:
   virtual void evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients, std::uint8_t* inside) const = 0;
 
   /// The same for kernels. Only after a prepareForLevel on a CUDA device; pointers live until the next one.
-  virtual InterpolatorOnCuda<D> onCuda() const { return {}; }
+  virtual InterpolatorOnCuda<D> onCuda() const = 0;
 
   /// False if it cannot give gradients (order 0).
   virtual bool hasGradient() const = 0;

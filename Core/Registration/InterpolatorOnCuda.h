@@ -15,6 +15,14 @@ struct InterpolatorOnCuda {
   int order = 1;                    // 0: nearest voxel; to 5
   bool lastVoxelClosesCell = false; // as SplineImage has it
   bool nearestInDouble = false;     // order 0: which rounding decides, NearestNeighborInterpolator's or BSplineInterpolator's
+
+  InterpolatorOnCuda() = default;
+  InterpolatorOnCuda(const float* onCuda, const ImageGeometry<D>& geometry, int splineOrder)
+      : coefficients(onCuda), pointToIndex(geometry.pointToIndex()), order(splineOrder)
+  {
+    for (int d = 0; d < D; ++d)
+      size[d] = static_cast<int>(geometry.size[d]);
+  }
 };
 
 }

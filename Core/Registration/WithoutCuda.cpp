@@ -1,0 +1,26 @@
+#include "Core/Compute/Error.h"
+#include "Core/Registration/InterpolatePointsOnCuda.h"
+
+// In place of this folder's .cu files in a build without the CUDA toolkit.
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const char* what)
+{
+  throw Error(ExitCode::device, std::string(what) + ": this build has no CUDA. Allowed: (Device \"cpu\").");
+}
+
+}
+
+#define TESSERA_WITHOUT_CUDA(D)                                                                                                    \
+  template <>                                                                                                                      \
+  void interpolateOnCuda<D>(Context&, const InterpolatorOnCuda<D>&, const std::array<const double*, D>&, std::size_t, float*,      \
+                            const std::array<float*, D>&, std::uint8_t*)                                                           \
+  {                                                                                                                                \
+    fail("interpolation");                                                                                                         \
+  }
+TESSERA_WITHOUT_CUDA(2)
+TESSERA_WITHOUT_CUDA(3)
+#undef TESSERA_WITHOUT_CUDA
+
+}
