@@ -11,7 +11,7 @@ template <int D>
 struct ByChain {
   ChainOnCuda<D> chain;
 
-  __device__ Vec<D> operator()(const Vec<D>& pointMm, std::size_t) const { return mapChain(chain, pointMm); }
+  __device__ Vec<D> operator()(const Vec<D>& pointMm, std::size_t) const { return mapChain<D>(chain, pointMm); }
 };
 
 /// T(x) = T0(x) + u, u from arrays.
@@ -22,7 +22,7 @@ struct AlongField {
 
   __device__ Vec<D> operator()(const Vec<D>& pointMm, std::size_t i) const
   {
-    Vec<D> mapped = mapChain(before, pointMm);
+    Vec<D> mapped = mapChain<D>(before, pointMm);
 #pragma unroll
     for (int d = 0; d < D; ++d)
       mapped[d] += field[d][i];
@@ -90,20 +90,7 @@ void chooseOrder(Context& context, const SamplesOnCuda<D>& samples, const Map& m
 {
   if (samples.count == 0)
     return;
-  switch (moving.image.order) {
-  case 0:
-    return launch<D, 0>(context, samples, map, moving, target);
-  case 1:
-    return launch<D, 1>(context, samples, map, moving, target);
-  case 2:
-    return launch<D, 2>(context, samples, map, moving, target);
-  case 3:
-    return launch<D, 3>(context, samples, map, moving, target);
-  case 4:
-    return launch<D, 4>(context, samples, map, moving, target);
-  default:
-    return launch<D, 5>(context, samples, map, moving, target);
-  }
+  withOrder(moving.image.order, [&]<int Order>() { launch<D, Order>(context, samples, map, moving, target); });
 }
 
 }

@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(momentThreads)
     }
     if (!any)
       continue;
-    const Vec<D> point = mapToLast(chain, sampleAt(samples, i).pointMm);
+    const Vec<D> point = mapToLast<D>(chain, sampleAt(samples, i).pointMm);
 #pragma unroll
     for (int row = 0; row < D; ++row) {
       sum[row] += v[row];
@@ -104,7 +104,7 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
   if (!any)
     return;
   SupportOnCuda<D, Order> support;
-  if (!support.find(transform, mapToLast(chain, sampleAt(samples, i).pointMm)))
+  if (!support.find(transform, mapToLast<D>(chain, sampleAt(samples, i).pointMm)))
     return;
   const double scale = scalbn(1.0, fixedPointExponent(largest, samples.count));
   for (int p = lane; p < points; p += 32) {

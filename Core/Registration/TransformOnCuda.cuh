@@ -103,8 +103,8 @@ template <int D>
 __device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm, const Vec<D>& mapped)
 {
   if (t.combination == Combination::compose)
-    return mapPoint(t, mapped);
-  Vec<D> sum = mapPoint(t, pointMm);
+    return mapPoint<D>(t, mapped);
+  Vec<D> sum = mapPoint<D>(t, pointMm);
 #pragma unroll
   for (int d = 0; d < D; ++d)
     sum[d] += mapped[d] - pointMm[d];
@@ -119,7 +119,7 @@ __device__ Vec<D> mapToLast(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
     return pointMm;
   Vec<D> mapped = pointMm;
   for (int link = 0; link + 1 < chain.count; ++link)
-    mapped = mapFurther(chain.links[link], pointMm, mapped);
+    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
   return mapped;
 }
 
@@ -128,7 +128,7 @@ __device__ Vec<D> mapChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {
   Vec<D> mapped = pointMm;
   for (int link = 0; link < chain.count; ++link)
-    mapped = mapFurther(chain.links[link], pointMm, mapped);
+    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
   return mapped;
 }
 
