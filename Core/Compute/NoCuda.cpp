@@ -30,6 +30,10 @@ double dot(const Context&, std::span<const double>, std::span<const double>)
 {
   fail("a dot product");
 }
+double largestMagnitude(const Context&, std::span<const double>)
+{
+  fail("a vector's largest magnitude");
+}
 void combine(const Context&, double, std::span<const double>, double, std::span<double>)
 {
   fail("a sum of vectors");

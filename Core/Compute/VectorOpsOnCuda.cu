@@ -55,6 +55,19 @@ __global__ void __launch_bounds__(mostDotBlocks) sumPartials(int count, double* 
     partials[0] = sum;
 }
 
+/// Of numbers that are not negative the bits are in order.
+__global__ void findLargest(std::size_t count, const double* a, unsigned long long* largest)
+{
+  double most = 0;
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    most = fmax(most, fabs(a[i]));
+  for (int offset = 16; offset > 0; offset /= 2)
+    most = fmax(most, __shfl_down_sync(~0u, most, offset));
+  if (threadIdx.x % 32 == 0 && most > 0)
+    atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(most)));
+}
+
 __global__ void convert(std::size_t count, const double* x, float* y)
 {
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
@@ -80,6 +93,18 @@ double dot(const Context& context, std::span<const double> a, std::span<const do
   double sum = 0;
   context.stream->copyToHost(&sum, partials.span().data(), sizeof sum);
   return sum;
+}
+
+double largestMagnitude(const Context& context, std::span<const double> a)
+{
+  if (a.empty())
+    return 0;
+  Buffer<double> largest(context, 1);
+  context.stream->fill(largest.span().data(), 0, sizeof(double));
+  findLargest<<<std::min(blocksFor(a.size()), 512), threads, 0, cudaStreamOf(context)>>>(
+      a.size(), a.data(), reinterpret_cast<unsigned long long*>(largest.span().data()));
+  checkLaunch("largest magnitude");
+  return largest.toHost(context).front();
 }
 
 void combine(const Context& context, double a, std::span<const double> x, double b, std::span<double> y)

@@ -9,6 +9,7 @@ namespace tessera::oncuda {
 
 /// Waits for the device.
 double dot(const Context&, std::span<const double> a, std::span<const double> b);
+double largestMagnitude(const Context&, std::span<const double> a);
 
 /// y_i = a x_i + b y_i; y is not read if b is 0.
 void combine(const Context&, double a, std::span<const double> x, double b, std::span<double> y);
