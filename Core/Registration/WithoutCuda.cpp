@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/InterpolatePointsOnCuda.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
@@ -18,6 +19,12 @@ namespace {
                             const std::array<float*, D>&, std::uint8_t*)                                                           \
   {                                                                                                                                \
     fail("interpolation");                                                                                                         \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void pullBackAlignedFieldOnCuda<D>(Context&, const AlignedField<D>&, const std::array<const float*, D>&, GradientSummation,      \
+                                     double*)                                                                                      \
+  {                                                                                                                                \
+    fail("adjoint of a field");                                                                                                    \
   }
 TESSERA_WITHOUT_CUDA(2)
 TESSERA_WITHOUT_CUDA(3)
