@@ -1,5 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
+#include "Tools/Bench/AdjointBench.h"
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Common/Process.h"
 
@@ -20,7 +21,7 @@ ProgramText benchText()
   method.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi) beside the machine's own limit.",
+          "Measures dense B-spline fields (bsi, the default) and their adjoint (adjoint) beside the machine's own limit.",
           {{"What",
             {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
              ownOption("layouts", "", "interleaved and padded fields too")}},
@@ -76,14 +77,28 @@ BsiSettings bsiSettings(const Arguments& arguments)
   return settings;
 }
 
+AdjointSettings adjointSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  return {settings.volumes, settings.tiles, settings.repeats};
+}
+
+/// The first word if it is no option; it is taken away.
+std::string benchmarkOf(std::vector<std::string>& tokens)
+{
+  if (tokens.empty() || tokens.front().starts_with("-"))
+    return "bsi";
+  const std::string name = tokens.front();
+  if (name != "bsi" && name != "adjoint")
+    throw Error(ExitCode::usage, "tessera-bench: \"" + name + "\": no such benchmark. Allowed: bsi, adjoint.");
+  tokens.erase(tokens.begin());
+  return name;
+}
+
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
-  if (!tokens.empty() && !tokens.front().starts_with("-")) {
-    if (tokens.front() != "bsi")
-      throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: bsi.");
-    tokens.erase(tokens.begin());
-  }
+  const std::string benchmark = benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return std::fputs(helpText(benchText()).c_str(), stdout), 0;
@@ -97,7 +112,8 @@ int run(int count, char** words, RunLog& log)
   std::string threadSource;
   const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
-  const std::vector<BenchResult> results = bsiBench(registry, context, bsiSettings(arguments));
+  const std::vector<BenchResult> results = benchmark == "adjoint" ? adjointBench(context, adjointSettings(arguments))
+                                                                  : bsiBench(registry, context, bsiSettings(arguments));
   const std::string machine = machineText(context.onCuda());
   std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
   return 0;
