@@ -46,8 +46,8 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
     AnalyticCost cost(6, bowl({1, 4, 4, 9, 1, 9}));
 
     const Minimum found = minimize(cost,
-                                   "(ConjugateGradientType \"" + type + "\") (MaximumNumberOfIterations 3) (ValueTolerance 0)"
-                                       "(LineSearchGradientTolerance 1e-8) (LineSearchValueTolerance 1e-9)",
+                                   "(ConjugateGradientType \"" + type + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
+                                       "(LineSearchGradientTolerance 1e-8)\n(LineSearchValueTolerance 1e-9)",
                                    {5, -3, 2, 0, -7, 4});
 
     EXPECT_EQ(found.report.iterations, 3u) << type;
@@ -59,7 +59,7 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
 TEST(ConjugateGradientTest, SteepestDescentNeedsMoreSteps)
 {
   AnalyticCost cost(2, bowl({1, 25}));
-  const Minimum found = minimize(cost, "(ConjugateGradientType \"SteepestDescent\") (MaximumNumberOfIterations 3) (ValueTolerance 0)",
+  const Minimum found = minimize(cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)",
                                  {9, 2});
   EXPECT_GT(std::abs(found.position[0] - 1), 1e-2);
 }
@@ -67,7 +67,7 @@ TEST(ConjugateGradientTest, SteepestDescentNeedsMoreSteps)
 TEST(ConjugateGradientTest, FollowsACurvedValley)
 {
   AnalyticCost cost(2, rosenbrock);
-  const Minimum found = minimize(cost, "(MaximumNumberOfIterations 300) (ValueTolerance 1e-14)", {-1.2, 1});
+  const Minimum found = minimize(cost, "(MaximumNumberOfIterations 300)\n(ValueTolerance 1e-14)", {-1.2, 1});
   EXPECT_NEAR(found.position[0], 1, 1e-3);
   EXPECT_NEAR(found.position[1], 1, 2e-3);
 }
@@ -75,7 +75,7 @@ TEST(ConjugateGradientTest, FollowsACurvedValley)
 TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
 {
   AnalyticCost cost(3, bowl({1, 2, 3}));
-  const Minimum found = minimize(cost, "(LineSearch \"BoundedStep\") (MaximumStepLength 0.25) (MaximumNumberOfIterations 40)"
+  const Minimum found = minimize(cost, "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
                                        "(MaximumNumberOfLineSearchIterations 50)",
                                  {3, -2, 8});
 
@@ -105,7 +105,7 @@ TEST(ConjugateGradientTest, BoundedStepsAreAsLongAsTheImagesSpacingUnlessTold)
 {
   AnalyticCost cost(1, bowl({1}));
   cost.spacingMm = 0.5;
-  minimize(cost, "(LineSearch \"BoundedStep\") (MaximumNumberOfIterations 1)", {10});
+  minimize(cost, "(LineSearch \"BoundedStep\")\n(MaximumNumberOfIterations 1)", {10});
   EXPECT_DOUBLE_EQ(cost.evaluated[1][0], 9.5);
 }
 
@@ -121,7 +121,7 @@ TEST(ConjugateGradientTest, StopsWhereTheGradientVanishesAndWhereTheValueStays)
 TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
 {
   AnalyticCost cost(2, rosenbrock);
-  const Minimum found = minimize(cost, "(GenerateLineSearchIterations \"true\") (MaximumNumberOfIterations 2)", {-1.2, 1});
+  const Minimum found = minimize(cost, "(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 2)", {-1.2, 1});
   const std::size_t columns = ConjugateGradient(parametersOf("")).columns().size();
   ASSERT_FALSE(found.rows.empty());
   for (const IterationRow& row : found.rows)
