@@ -30,6 +30,14 @@ double dot(const Context&, std::span<const double>, std::span<const double>)
 {
   fail("a dot product");
 }
+std::array<double, 2> dots(const Context&, std::span<const double>, std::span<const double>)
+{
+  fail("dot products");
+}
+void dotInto(const Context&, std::span<const double>, std::span<const double>, double*)
+{
+  fail("a dot product");
+}
 double largestMagnitude(const Context&, std::span<const double>)
 {
   fail("a vector's largest magnitude");
