@@ -252,8 +252,8 @@ struct TableSlope {
 
 /// Reads 8 bytes a sample, reads and writes 4 a gradient component; the table of 4 bytes a bin lies in shared memory or the L1.
 template <int FixedOrder, int MovingOrder, bool Shared>
-__global__ void __launch_bounds__(512) multiplyByTableSlopes(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs,
-                                                             GradientArrays gradients, const float* table)
+__global__ void __launch_bounds__(512, 2) multiplyByTableSlopes(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs,
+                                                                GradientArrays gradients, const float* table)
 {
   extern __shared__ float copied[];
   if constexpr (Shared) {

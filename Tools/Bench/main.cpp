@@ -1,6 +1,7 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
 #include "Tools/Bench/BsiBench.h"
+#include "Tools/Bench/MetricBench.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -18,12 +19,16 @@ ProgramText benchText()
   tile.repeatable = true;
   Option method = ownOption("method", "NAME", "a FieldInterpolator; may be repeated");
   method.repeatable = true;
+  Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
+  samples.repeatable = true;
+  Option bins = ownOption("bins", "N", "metric: may be repeated (default: 32 64 256)");
+  bins.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi) beside the machine's own limit.",
+          "Measures dense B-spline fields (bsi, the default) or passes of metrics (metric) beside the machine's own limit.",
           {{"What",
             {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too")}},
+             ownOption("layouts", "", "interleaved and padded fields too"), samples, bins}},
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
              ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
@@ -47,11 +52,11 @@ std::array<int, 3> volumeOf(const std::string& text)
   return voxels;
 }
 
-double positiveNumber(const std::string& option, const std::string& text, double atLeast)
+double positiveNumber(const std::string& option, const std::string& text, double atLeast, double atMost = 1e6)
 {
   double value = 0;
   const auto [next, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > 1e6)
+  if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > atMost)
     throw Error(ExitCode::usage, option + ": \"" + text + "\": not a number that can be used. Allowed: numbers from "
                                      + std::to_string(static_cast<int>(atLeast)) + ".");
   return value;
@@ -76,12 +81,29 @@ BsiSettings bsiSettings(const Arguments& arguments)
   return settings;
 }
 
+MetricSettings metricSettings(const Arguments& arguments)
+{
+  MetricSettings settings;
+  for (const std::string& text : arguments.all("samples"))
+    settings.samples.push_back(static_cast<std::size_t>(positiveNumber("--samples", text, 1, 1e9)));
+  if (settings.samples.empty())
+    settings.samples = {44943360, 7950800, 2048};
+  for (const std::string& text : arguments.all("bins"))
+    settings.bins.push_back(static_cast<int>(positiveNumber("--bins", text, 4, 4096)));
+  if (settings.bins.empty())
+    settings.bins = {32, 64, 256};
+  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  return settings;
+}
+
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
+  std::string benchmark = "bsi";
   if (!tokens.empty() && !tokens.front().starts_with("-")) {
-    if (tokens.front() != "bsi")
-      throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: bsi.");
+    benchmark = tokens.front();
+    if (benchmark != "bsi" && benchmark != "metric")
+      throw Error(ExitCode::usage, "tessera-bench: \"" + benchmark + "\": no such benchmark. Allowed: bsi, metric.");
     tokens.erase(tokens.begin());
   }
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
@@ -97,7 +119,8 @@ int run(int count, char** words, RunLog& log)
   std::string threadSource;
   const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
-  const std::vector<BenchResult> results = bsiBench(registry, context, bsiSettings(arguments));
+  const std::vector<BenchResult> results =
+      benchmark == "metric" ? metricBench(context, metricSettings(arguments)) : bsiBench(registry, context, bsiSettings(arguments));
   const std::string machine = machineText(context.onCuda());
   std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
   return 0;
