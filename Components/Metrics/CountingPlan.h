@@ -15,7 +15,7 @@ struct CountingPlan {
   int rows = 0;        // of the histogram in one block
   int ranges = 0;      // of rows; every range reads all samples. 0: no plan, count in global memory
   int log2Copies = 0;  // of each bin, side by side; lane l adds to copy l % copies
-  bool gather = false; // warps whose lanes agree on their bins add once
+  bool gather = false; // warps whose lanes agree on their bins add once; always with several ranges
   int threads = 0;
   unsigned blocks = 0;
   int bits = 0;
@@ -43,7 +43,7 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
   const std::size_t room = large ? sharedBytes : std::min(sharedBytes, usualShared);
   while ((warp >> plan.log2Copies) > 1 && plan.sharedBytes(columns) * 2 <= room)
     ++plan.log2Copies;
-  plan.gather = (1 << plan.log2Copies) < copiesThatNeedNoGathering;
+  plan.gather = plan.ranges > 1 || (1 << plan.log2Copies) < copiesThatNeedNoGathering;
 
   const std::size_t blocksForAll = (samples + plan.threads - 1) / plan.threads;
   const auto slices =

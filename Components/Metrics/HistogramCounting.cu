@@ -23,8 +23,9 @@ void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)
       parzen::countInGlobal<Fixed, Moving><<<blocks, threadsForGlobal, 0, stream>>>(lookup_, pairs, to);
     } else {
       const std::size_t bytes = plan.sharedBytes(columns);
-      parzen::allowShared(parzen::countInShared<Fixed, Moving>, bytes);
-      parzen::countInShared<Fixed, Moving><<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, pairs, plan, to);
+      const auto kernel = plan.gather ? parzen::countInShared<Fixed, Moving, false> : parzen::countInShared<Fixed, Moving, true>;
+      parzen::allowShared(kernel, bytes);
+      kernel<<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, pairs, plan, to);
     }
     checkLaunch("counting pairs of intensities");
   });

@@ -109,14 +109,14 @@ struct SharedBins {
   }
 };
 
-/// Counts one sample of each lane of a warp; lanes without a valid one take part.
-template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ void count(const ParzenLookup& lookup, const SharedBins& to, bool gather, float scale, float fixed,
-                                      float moving)
+/// Counts one sample of each lane of a warp; lanes without a valid one take part. Plain: the bins are those of all rows, and no
+/// warp adds once for its lanes.
+template <int FixedOrder, int MovingOrder, bool Plain>
+__device__ __forceinline__ void count(const ParzenLookup& lookup, const SharedBins& to, float scale, float fixed, float moving)
 {
   constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
   const bool valid = counts(fixed, moving);
-  if (!gather && !valid)
+  if (Plain && !valid)
     return;
   ParzenPlace place;
   if (valid)
@@ -127,14 +127,13 @@ __device__ __forceinline__ void count(const ParzenLookup& lookup, const SharedBi
   const auto share = [&](int f, int m) {
     return __float_as_uint(fmaf(fixedWeights[f] * scale, movingWeights[m], magic)) - __float_as_uint(magic);
   };
-  const int row = place.row - to.firstRow;
-  unsigned* const window =
-      to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & ((1u << to.log2Copies) - 1));
+  const int row = place.row - to.firstRow, copies = 1 << to.log2Copies;
+  unsigned* const window = to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & (copies - 1));
   const auto add = [&](int f, int m, unsigned sum) {
-    if (static_cast<unsigned>(row + f) < static_cast<unsigned>(to.rows))
-      atomicAdd(window + ((f * to.columns + m) << to.log2Copies), sum);
+    if (Plain || static_cast<unsigned>(row + f) < static_cast<unsigned>(to.rows))
+      atomicAdd(window + f * (to.columns << to.log2Copies) + m * copies, sum);
   };
-  if (gather && warpAgrees(valid, place.row, place.column)) {
+  if (!Plain && warpAgrees(valid, place.row, place.column)) {
     addOnceAWarp<FixedOrder, MovingOrder, unsigned>(share, add);
   } else if (valid) {
 #pragma unroll
@@ -146,7 +145,7 @@ __device__ __forceinline__ void count(const ParzenLookup& lookup, const SharedBi
 }
 
 /// Reads 8 bytes a sample once for each range of rows; writes 8 bytes a bin and block.
-template <int FixedOrder, int MovingOrder>
+template <int FixedOrder, int MovingOrder, bool Plain>
 __global__ void __launch_bounds__(1024, 1)
     countInShared(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs, CountingPlan plan, CountsOnCuda to)
 {
@@ -169,7 +168,7 @@ __global__ void __launch_bounds__(1024, 1)
       loadPair(pairs, i, fixed[s], moving[s]);
 #pragma unroll
     for (int s = 0; s < perThread; ++s) {
-      count<FixedOrder, MovingOrder>(lookup, own, plan.gather, scale, fixed[s], moving[s]);
+      count<FixedOrder, MovingOrder, Plain>(lookup, own, scale, fixed[s], moving[s]);
       valid += counts(fixed[s], moving[s]);
     }
     if (--roundsToFlush == 0 && round + 1 < plan.rounds) {
