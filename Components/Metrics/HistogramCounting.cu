@@ -23,8 +23,11 @@ void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)
       parzen::countInGlobal<Fixed, Moving><<<blocks, threadsForGlobal, 0, stream>>>(lookup_, pairs, to);
     } else {
       const std::size_t bytes = plan.sharedBytes(columns);
-      parzen::allowShared(parzen::countInShared<Fixed, Moving>, bytes);
-      parzen::countInShared<Fixed, Moving><<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, pairs, plan, to);
+      const auto kernel = plan.gather            ? parzen::countInShared<Fixed, Moving, -1>
+                          : plan.log2Copies == 5 ? parzen::countInShared<Fixed, Moving, 5>
+                                                 : parzen::countInShared<Fixed, Moving, 3>;
+      parzen::allowShared(kernel, bytes);
+      kernel<<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, FourPairs(pairs), plan, to);
     }
     checkLaunch("counting pairs of intensities");
   });

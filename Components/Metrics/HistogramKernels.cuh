@@ -109,32 +109,63 @@ struct SharedBins {
   }
 };
 
-/// Counts one sample of each lane of a warp; lanes without a valid one take part.
+/// What a sample adds to a bin.
 template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ void count(const ParzenLookup& lookup, const SharedBins& to, bool gather, float scale, float fixed,
-                                      float moving)
+struct Shares {
+  static constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
+  float fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1];
+
+  __device__ __forceinline__ Shares(const ParzenPlace& place, float scale)
+  {
+    bsplineWeights<FixedOrder, float>(place.fixedT, fixedWeights);
+    bsplineWeights<MovingOrder, float>(place.movingT, movingWeights);
+    for (float& weight : fixedWeights)
+      weight *= scale;
+  }
+  __device__ __forceinline__ unsigned operator()(int f, int m) const
+  {
+    return __float_as_uint(fmaf(fixedWeights[f], movingWeights[m], magic)) - __float_as_uint(magic);
+  }
+};
+
+/// Adds a sample to its window of bins that lie 2^log2Copies apart, rows of them `columns` bins apart.
+template <int FixedOrder, int MovingOrder>
+__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned* bins, int columns, int log2Copies, float scale)
 {
-  constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
+  const Shares<FixedOrder, MovingOrder> share(place, scale);
+#pragma unroll
+  for (int f = 0; f <= FixedOrder; ++f) {
+    unsigned* const row = bins + (((place.row + f) * columns + place.column) << log2Copies);
+#pragma unroll
+    for (int m = 0; m <= MovingOrder; ++m)
+      atomicAdd(row + (m << log2Copies), share(f, m));
+  }
+}
+
+/// The few samples that the quick lookup is not sure of, out of the way of all others.
+template <int FixedOrder, int MovingOrder>
+__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned* bins, int log2Copies, float scale, float fixed,
+                                       float moving)
+{
+  addShares<FixedOrder, MovingOrder>(lookup.exact(fixed, moving), bins, lookup.windows.moving.bins, log2Copies, scale);
+}
+
+/// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its lane's counted.
+template <int FixedOrder, int MovingOrder>
+__device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale, float fixed, float moving)
+{
   const bool valid = counts(fixed, moving);
-  if (!gather && !valid)
-    return;
   ParzenPlace place;
   if (valid)
     place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
-  float fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1];
-  bsplineWeights<FixedOrder, float>(place.fixedT, fixedWeights);
-  bsplineWeights<MovingOrder, float>(place.movingT, movingWeights);
-  const auto share = [&](int f, int m) {
-    return __float_as_uint(fmaf(fixedWeights[f] * scale, movingWeights[m], magic)) - __float_as_uint(magic);
-  };
-  const int row = place.row - to.firstRow;
-  unsigned* const window =
-      to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & ((1u << to.log2Copies) - 1));
+  const Shares<FixedOrder, MovingOrder> share(place, scale);
+  const int row = place.row - to.firstRow, copies = 1 << to.log2Copies;
+  unsigned* const window = to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & (copies - 1));
   const auto add = [&](int f, int m, unsigned sum) {
     if (static_cast<unsigned>(row + f) < static_cast<unsigned>(to.rows))
-      atomicAdd(window + ((f * to.columns + m) << to.log2Copies), sum);
+      atomicAdd(window + f * (to.columns << to.log2Copies) + m * copies, sum);
   };
-  if (gather && warpAgrees(valid, place.row, place.column)) {
+  if (warpAgrees(valid, place.row, place.column)) {
     addOnceAWarp<FixedOrder, MovingOrder, unsigned>(share, add);
   } else if (valid) {
 #pragma unroll
@@ -143,34 +174,54 @@ __device__ __forceinline__ void count(const ParzenLookup& lookup, const SharedBi
       for (int m = 0; m <= MovingOrder; ++m)
         add(f, m, share(f, m));
   }
+  return valid;
 }
 
-/// Reads 8 bytes a sample once for each range of rows; writes 8 bytes a bin and block.
-template <int FixedOrder, int MovingOrder>
+/// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block has all rows; -1: the
+/// plan's, and warps gather. Reads 8 bytes a sample once for each range of rows; writes 8 bytes a bin and block.
+template <int FixedOrder, int MovingOrder, int KnownLog2Copies>
 __global__ void __launch_bounds__(1024, 1)
-    countInShared(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs, CountingPlan plan, CountsOnCuda to)
+    countInShared(const __grid_constant__ ParzenLookup lookup, FourPairs pairs, CountingPlan plan, CountsOnCuda to)
 {
   constexpr int perThread = CountingPlan::samplesAThread;
   extern __shared__ unsigned bins[];
   const int range = static_cast<int>(blockIdx.x) % plan.ranges, firstRow = range * plan.rows;
   const SharedBins own{bins, firstRow, min(plan.rows, lookup.windows.fixed.bins - firstRow), lookup.windows.moving.bins,
-                       plan.log2Copies};
+                       KnownLog2Copies < 0 ? plan.log2Copies : KnownLog2Copies};
   own.zero();
   __syncthreads();
 
   const std::size_t stride = static_cast<std::size_t>(gridDim.x / plan.ranges) * blockDim.x;
-  std::size_t i = static_cast<std::size_t>(blockIdx.x / plan.ranges) * blockDim.x + threadIdx.x;
+  std::size_t four = static_cast<std::size_t>(blockIdx.x / plan.ranges) * blockDim.x + threadIdx.x;
   const auto scale = static_cast<float>(1 << plan.bits);
+  unsigned* const ofLane = bins + (threadIdx.x & ((1u << own.log2Copies) - 1));
   unsigned valid = 0, roundsToFlush = plan.roundsBetweenFlushes;
-  for (unsigned round = 0; round < plan.rounds; ++round) {
+  for (unsigned round = 0; round < plan.rounds; ++round, four += stride) {
     float fixed[perThread], moving[perThread];
+    pairs.load(four, fixed, moving);
+    if constexpr (KnownLog2Copies < 0) {
 #pragma unroll
-    for (int s = 0; s < perThread; ++s, i += stride)
-      loadPair(pairs, i, fixed[s], moving[s]);
+      for (int s = 0; s < perThread; ++s)
+        valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, fixed[s], moving[s]);
+    } else {
+      unsigned unsure = 0;
 #pragma unroll
-    for (int s = 0; s < perThread; ++s) {
-      count<FixedOrder, MovingOrder>(lookup, own, plan.gather, scale, fixed[s], moving[s]);
-      valid += counts(fixed[s], moving[s]);
+      for (int s = 0; s < perThread; ++s) {
+        ParzenPlace place;
+        if (lookup.quick(fixed[s], moving[s], FixedOrder, MovingOrder, place))
+          addShares<FixedOrder, MovingOrder>(place, ofLane, own.columns, KnownLog2Copies, scale);
+        else
+          unsure |= 1u << s;
+      }
+      valid += perThread - __popc(unsure);
+      if (unsure != 0) {
+#pragma unroll
+        for (int s = 0; s < perThread; ++s)
+          if ((unsure >> s & 1) != 0 && counts(fixed[s], moving[s])) {
+            addUnsure<FixedOrder, MovingOrder>(lookup, ofLane, KnownLog2Copies, scale, fixed[s], moving[s]);
+            ++valid;
+          }
+      }
     }
     if (--roundsToFlush == 0 && round + 1 < plan.rounds) {
       __syncthreads();
@@ -252,8 +303,8 @@ struct TableSlope {
 
 /// Reads 8 bytes a sample, reads and writes 4 a gradient component; the table of 4 bytes a bin lies in shared memory or the L1.
 template <int FixedOrder, int MovingOrder, bool Shared>
-__global__ void __launch_bounds__(512) multiplyByTableSlopes(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs,
-                                                             GradientArrays gradients, const float* table)
+__global__ void __launch_bounds__(512, 2) multiplyByTableSlopes(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs,
+                                                                GradientArrays gradients, const float* table)
 {
   extern __shared__ float copied[];
   if constexpr (Shared) {

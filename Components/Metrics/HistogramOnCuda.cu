@@ -69,7 +69,7 @@ void HistogramOnCuda::multiplyBySlopes(Context& context, const IntensityPairs& p
 {
   if (pairs.count == 0)
     return;
-  constexpr int threads = 512, blocksAMultiprocessor = 4;
+  constexpr int threads = 512, blocksAMultiprocessor = 2;
   constexpr std::size_t mostSharedBytes = 48 << 10, fewestSamplesForShared = 262144;
   const std::size_t tableBytes = bins() * sizeof(float);
   const bool shared = tableBytes <= mostSharedBytes && pairs.count >= fewestSamplesForShared;

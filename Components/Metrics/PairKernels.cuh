@@ -3,6 +3,8 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Registration/MetricOnCuda.h"
 
+#include <cstdint>
+
 namespace tessera {
 
 /// One array a component, null for none.
@@ -22,6 +24,34 @@ __device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_
   fixed = inside ? __ldg(pairs.fixed + i) : __int_as_float(0x7fffffff);
   moving = inside ? __ldg(pairs.moving + i) : 0;
 }
+
+/// Pairs by fours.
+struct FourPairs {
+  IntensityPairs pairs;
+  bool aligned; // to 16 bytes
+
+  explicit FourPairs(const IntensityPairs& p) : pairs(p), aligned(multipleOf16(p.fixed) && multipleOf16(p.moving)) {}
+
+  __device__ __forceinline__ void load(std::size_t four, float (&fixed)[4], float (&moving)[4]) const
+  {
+    if (aligned && 4 * four + 3 < pairs.count) {
+      const float4 f = __ldg(reinterpret_cast<const float4*>(pairs.fixed) + four);
+      const float4 m = __ldg(reinterpret_cast<const float4*>(pairs.moving) + four);
+      fixed[0] = f.x, fixed[1] = f.y, fixed[2] = f.z, fixed[3] = f.w;
+      moving[0] = m.x, moving[1] = m.y, moving[2] = m.z, moving[3] = m.w;
+      return;
+    }
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+      loadPair(pairs, 4 * four + s, fixed[s], moving[s]);
+  }
+
+private:
+  static bool multipleOf16(const void* pointer)
+  {
+    return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+  }
+};
 
 /// Gradients times slope(fixed, moving), by a grid of any size: 8 bytes a sample read, and 4 a component read and written.
 template <class Slope>

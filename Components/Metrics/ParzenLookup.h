@@ -15,12 +15,15 @@ public:
   /// `lowest`, `highest`: beyond these a limiter is at work.
   QuickParzenAxis(const ParzenAxis& axis, double lowest, double highest)
       : scale_(1 / axis.binSize), offset_(0.5 - axis.order / 2.0 - axis.normalizedMin + magic), lowest_(roundedUp(lowest)),
-        highest_(-roundedUp(-highest)), lastStart_(axis.bins - 1 - axis.order)
+        highest_(-roundedUp(-highest))
   {
     // Half a unit each from the offset and the sum, where a unit is 2^-32 bin; 2^-53 of the terms from each operation, here and
     // in ParzenAxis::window: with room to spare, 2^-49 of the largest.
     const double units = 4 + std::ldexp(std::abs(axis.normalizedMin) + axis.bins, 32 - 49);
-    doubt_ = units < maximumDoubt ? static_cast<std::uint32_t>(units) : maximumDoubt;
+    if (units < maximumDoubt && startOf(axis, lowest_) >= 0 && startOf(axis, highest_) <= axis.bins - 1 - axis.order) {
+      doubt_ = static_cast<std::uint32_t>(units);
+      surePart_ = 0u - 2 * doubt_;
+    }
   }
 
   /// False: ask ParzenAxis. `t` is ParzenAxis::window's to 2^-24.
@@ -30,8 +33,7 @@ public:
     const auto fraction = static_cast<std::uint32_t>(bits); // of a bin, in units
     start = static_cast<int>(static_cast<std::uint32_t>(bits >> 32) - highOfMagic);
     t = static_cast<float>(fraction) * unit + 0.5f * static_cast<float>(order - 1);
-    return intensity >= lowest_ && intensity <= highest_ && static_cast<unsigned>(start) <= static_cast<unsigned>(lastStart_)
-           && fraction - doubt_ < 0u - 2 * doubt_; // at least `doubt_` off the next bins
+    return intensity >= lowest_ && intensity <= highest_ && fraction - doubt_ < surePart_; // at least `doubt_` off the next bins
   }
 
 private:
@@ -39,8 +41,12 @@ private:
   static constexpr double magic = 1572864; // 1.5 * 2^20
   static constexpr std::uint32_t highOfMagic = std::bit_cast<std::uint64_t>(magic) >> 32;
   static constexpr float unit = 1.0f / 4294967296.0f;
-  static constexpr std::uint32_t maximumDoubt = 1u << 31; // never sure
+  static constexpr std::uint32_t maximumDoubt = 1u << 31;
 
+  static double startOf(const ParzenAxis& axis, double intensity)
+  {
+    return std::floor(intensity / axis.binSize - axis.normalizedMin + (0.5 - axis.order / 2.0));
+  }
   static float roundedUp(double value)
   {
     const float nearest = static_cast<float>(value);
@@ -49,8 +55,7 @@ private:
 
   double scale_ = 1, offset_ = magic;
   float lowest_ = 0, highest_ = 0;
-  std::uint32_t doubt_ = maximumDoubt;
-  int lastStart_ = 0;
+  std::uint32_t doubt_ = 0, surePart_ = 0; // never sure
 };
 
 /// First bins of the windows of a pair, and where in them it lies.
