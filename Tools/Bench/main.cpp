@@ -1,6 +1,7 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
 #include "Tools/Bench/AdjointBench.h"
+#include "Tools/Bench/BendingBench.h"
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Common/Process.h"
 
@@ -21,7 +22,8 @@ ProgramText benchText()
   method.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default) and their adjoint (adjoint) beside the machine's own limit.",
+          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint) and the exact bending energy (bending, whose "
+          "volumes are control points) beside the machine's own limit.",
           {{"What",
             {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
              ownOption("layouts", "", "interleaved and padded fields too")}},
@@ -83,14 +85,20 @@ AdjointSettings adjointSettings(const Arguments& arguments)
   return {settings.volumes, settings.tiles, settings.repeats};
 }
 
+BendingSettings bendingSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}}, settings.repeats};
+}
+
 /// The first word if it is no option; it is taken away.
 std::string benchmarkOf(std::vector<std::string>& tokens)
 {
   if (tokens.empty() || tokens.front().starts_with("-"))
     return "bsi";
   const std::string name = tokens.front();
-  if (name != "bsi" && name != "adjoint")
-    throw Error(ExitCode::usage, "tessera-bench: \"" + name + "\": no such benchmark. Allowed: bsi, adjoint.");
+  if (name != "bsi" && name != "adjoint" && name != "bending")
+    throw Error(ExitCode::usage, "tessera-bench: \"" + name + "\": no such benchmark. Allowed: bsi, adjoint, bending.");
   tokens.erase(tokens.begin());
   return name;
 }
@@ -112,8 +120,9 @@ int run(int count, char** words, RunLog& log)
   std::string threadSource;
   const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
-  const std::vector<BenchResult> results = benchmark == "adjoint" ? adjointBench(context, adjointSettings(arguments))
-                                                                  : bsiBench(registry, context, bsiSettings(arguments));
+  const std::vector<BenchResult> results = benchmark == "adjoint"   ? adjointBench(context, adjointSettings(arguments))
+                                           : benchmark == "bending" ? bendingBench(context, bendingSettings(arguments))
+                                                                    : bsiBench(registry, context, bsiSettings(arguments));
   const std::string machine = machineText(context.onCuda());
   std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
   return 0;
