@@ -16,6 +16,7 @@ public:
 
   bool needsPoints() const override { return true; }
   bool needsSampler() const override { return false; }
+  std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
   /// Throws Error(usage) if the level has no points.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;

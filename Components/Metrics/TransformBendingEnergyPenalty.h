@@ -26,6 +26,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return !isExact_; }
+  std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
 

@@ -176,6 +176,20 @@ std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&,
 }
 
 template <int D>
+TransformOnCuda<D> BSplineTransform<D>::onCuda(std::span<const double> parameters) const
+{
+  TransformOnCuda<D> kernelForm;
+  kernelForm.form = CudaForm::bspline;
+  kernelForm.pointToIndex = grid_.points.pointToIndex();
+  for (int d = 0; d < D; ++d)
+    kernelForm.points[d] = static_cast<int>(grid_.points.size[d]);
+  kernelForm.order = grid_.order;
+  kernelForm.cyclic = grid_.cyclic;
+  kernelForm.coefficients = parameters.data();
+  return kernelForm;
+}
+
+template <int D>
 void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
                               const PointsOut<D>& out) const
 {

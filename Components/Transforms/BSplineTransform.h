@@ -37,6 +37,8 @@ public:
                                   const double* covHessian, std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
+  CudaForm cudaForm() const override { return CudaForm::bspline; }
+  TransformOnCuda<D> onCuda(std::span<const double> parameters) const override;
   std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const override
   {
     return alignedFieldOf(grid_, lattice);

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/HostDevice.h"
 #include "Core/Registration/Samples.h"
+#include "Core/Registration/TransformOnCuda.h"
 
 #include <cmath>
 
@@ -13,11 +14,8 @@ using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
 
 /// Sums of v and of v (x - c)^T over a batch: sample i goes to lane i % 4, lanes are added in order.
 template <int D>
-struct Moments {
-  Vec<D> sum{};
-  Matrix<D> outer{};
-
-  TESSERA_MULTIVERSION static Moments of(const ListSamples<D>& samples, const Covectors<D>& covectors, const Vec<D>& center)
+struct MomentSums {
+  TESSERA_MULTIVERSION static CovectorMoments<D> of(const ListSamples<D>& samples, const Covectors<D>& covectors, const Vec<D>& center)
   {
     Lanes sums[D] = {}, outers[D][D] = {};
     for (std::size_t i = 0; i < samples.count; i += lanes) {
@@ -40,7 +38,7 @@ struct Moments {
           outers[row][column] += v[row] * (x[column] - center[column]);
       }
     }
-    Moments moments;
+    CovectorMoments<D> moments;
     for (int row = 0; row < D; ++row)
       for (int lane = 0; lane < lanes; ++lane) {
         moments.sum[row] += sums[row][lane];

@@ -211,7 +211,13 @@ void LinearTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span
                                   const Covectors<D>& covectors, std::span<double> gradient) const
 {
   thread_local PointBatch<D> storage;
-  const linear::Moments<D> moments = linear::Moments<D>::of(asList<D>(samples, storage), covectors, centerMm_);
+  pullBackMoments(parameters, linear::MomentSums<D>::of(asList<D>(samples, storage), covectors, centerMm_), gradient);
+}
+
+template <int D>
+void LinearTransform<D>::pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>& moments,
+                                         std::span<double> gradient) const
+{
   const Derivatives d = derivatives(parameters);
   for (std::size_t k = 0; k < parameterCount_; ++k)
     for (int row = 0; row < D; ++row) {
@@ -219,6 +225,16 @@ void LinearTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span
       for (int column = 0; column < D; ++column)
         gradient[k] += d[k].matrix[row][column] * moments.outer[row][column];
     }
+}
+
+template <int D>
+TransformOnCuda<D> LinearTransform<D>::onCuda(std::span<const double> parameters) const
+{
+  TransformOnCuda<D> kernelForm;
+  kernelForm.form = CudaForm::linear;
+  kernelForm.map = pointMap(parameters);
+  kernelForm.centerMm = centerMm_;
+  return kernelForm;
 }
 
 template <int D>
@@ -244,9 +260,9 @@ template <int D>
 std::vector<double> LinearTransform<D>::gramian(const Context& context, const ListSamples<D>& samples, const Derivatives& d) const
 {
   constexpr std::size_t perChunk = 1024;
-  std::vector<linear::Moments<D>> partial((samples.count + perChunk - 1) / perChunk);
+  std::vector<CovectorMoments<D>> partial((samples.count + perChunk - 1) / perChunk);
   forEachRange(context, samples.count, perChunk, [&](std::size_t first, std::size_t last) {
-    linear::Moments<D>& sum = partial[first / perChunk];
+    CovectorMoments<D>& sum = partial[first / perChunk];
     for (std::size_t i = first; i < last; ++i)
       for (int row = 0; row < D; ++row) {
         const double x = samples.pointMm[row][i] - centerMm_[row];
@@ -255,8 +271,8 @@ std::vector<double> LinearTransform<D>::gramian(const Context& context, const Li
           sum.outer[row][column] += x * (samples.pointMm[column][i] - centerMm_[column]);
       }
   });
-  linear::Moments<D> mean;
-  for (const linear::Moments<D>& sum : partial)
+  CovectorMoments<D> mean;
+  for (const CovectorMoments<D>& sum : partial)
     for (int row = 0; row < D; ++row) {
       mean.sum[row] += sum.sum[row] / static_cast<double>(samples.count);
       for (int column = 0; column < D; ++column)

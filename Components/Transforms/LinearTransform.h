@@ -31,6 +31,10 @@ public:
                                   const double* covHessian, std::span<double> gradient) const override;
   bool hasHessian() const override { return false; }
 
+  CudaForm cudaForm() const override { return CudaForm::linear; }
+  TransformOnCuda<D> onCuda(std::span<const double> parameters) const override;
+  void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&, std::span<double> gradient) const override;
+
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;
 

@@ -1,5 +1,6 @@
 #include "Core/Compute/Cuda.cuh"
 
+#include <cstring>
 #include <string>
 
 namespace tessera {
@@ -13,6 +14,7 @@ public:
     checkCuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
     checkCuda(cudaEventCreate(&started_), "making an event");
     checkCuda(cudaEventCreate(&stopped_), "making an event");
+    checkCuda(cudaMallocHost(&small_, smallBytes), "taking pinned memory");
     cudaMemPool_t pool; // what is given back stays with the process, so that levels and iterations do not wait for the driver
     checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "asking for the memory pool");
     std::uint64_t keepAll = ~std::uint64_t{0};
@@ -22,6 +24,7 @@ public:
   {
     cudaSetDevice(ordinal_);
     cudaStreamSynchronize(stream_);
+    cudaFreeHost(small_);
     cudaEventDestroy(started_);
     cudaEventDestroy(stopped_);
     cudaStreamDestroy(stream_);
@@ -71,8 +74,11 @@ public:
   }
   void copyToHost(void* host, const void* device, std::size_t bytes) override
   {
-    checkCuda(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
+    void* to = bytes <= smallBytes ? small_ : host; // pinned memory: a few scalars an iteration should not wait for staging
+    checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
     wait();
+    if (to == small_)
+      std::memcpy(host, small_, bytes);
   }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override
   {
@@ -97,7 +103,9 @@ public:
 private:
   void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
 
+  static constexpr std::size_t smallBytes = 4096;
   int ordinal_;
+  void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
 };

@@ -31,6 +31,8 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
   if (ordinal < 0)
     throw Error(ExitCode::usage, where + ": \"" + text + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
 
+  if (text == "auto" && !withoutCuda.empty()) // before the driver is started
+    return {{DeviceKind::cpu, 0}, "cpu: " + withoutCuda};
   const CudaDevices cuda = findCudaDevices();
   const std::string whyNot = cuda.found.empty() ? cuda.whyNone : withoutCuda;
   if (text == "auto" && !whyNot.empty())

@@ -1,5 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Stream.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
 
 // A build without the CUDA toolkit.
 namespace tessera {
@@ -9,9 +10,51 @@ CudaDevices findCudaDevices()
   return {{}, "this build has no CUDA"};
 }
 
+namespace {
+
+[[noreturn]] void fail(const char* what)
+{
+  throw Error(ExitCode::device, std::string("CUDA: ") + what + ": this build has no CUDA. Allowed: (Device \"cpu\").");
+}
+
+}
+
 std::shared_ptr<Stream> Stream::onDevice(int)
 {
-  throw Error(ExitCode::device, "CUDA: a stream: this build has no CUDA. Allowed: (Device \"cpu\").");
+  fail("a stream");
+}
+
+namespace oncuda {
+
+double dot(const Context&, std::span<const double>, std::span<const double>)
+{
+  fail("a dot product");
+}
+double largestMagnitude(const Context&, std::span<const double>)
+{
+  fail("a vector's largest magnitude");
+}
+void combine(const Context&, double, std::span<const double>, double, std::span<double>)
+{
+  fail("a sum of vectors");
+}
+void multiplyInto(const Context&, std::span<const double>, std::span<const double>, std::span<double>)
+{
+  fail("a product of vectors");
+}
+void divideInto(const Context&, std::span<const double>, std::span<const double>, std::span<double>)
+{
+  fail("a quotient of vectors");
+}
+void fill(const Context&, double, std::span<double>)
+{
+  fail("a constant vector");
+}
+void toFloat(const Context&, std::span<const double>, std::span<float>)
+{
+  fail("a conversion");
+}
+
 }
 
 }

@@ -1,6 +1,8 @@
 #include "Core/Compute/VectorOps.h"
 
+#include "Core/Compute/Buffer.h"
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +26,8 @@ Context forSize(const Context& context, std::size_t count)
 
 double dot(const Context& context, std::span<const double> a, std::span<const double> b)
 {
+  if (context.onCuda())
+    return oncuda::dot(context, a, b);
   std::vector<double> partial((a.size() + chunk - 1) / chunk);
   forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
     double sum = 0;
@@ -42,8 +46,20 @@ double norm(const Context& context, std::span<const double> a)
   return std::sqrt(dot(context, a, a));
 }
 
+double largestMagnitude(const Context& context, std::span<const double> a)
+{
+  if (context.onCuda())
+    return oncuda::largestMagnitude(context, a);
+  double largest = 0;
+  for (double value : a)
+    largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
 void axpy(const Context& context, double factor, std::span<const double> x, std::span<double> y)
 {
+  if (context.onCuda())
+    return oncuda::combine(context, factor, x, 1, y);
   forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       y[i] += factor * x[i];
@@ -52,6 +68,8 @@ void axpy(const Context& context, double factor, std::span<const double> x, std:
 
 void scaleInto(const Context& context, double factor, std::span<const double> x, std::span<double> y)
 {
+  if (context.onCuda())
+    return oncuda::combine(context, factor, x, 0, y);
   forEachRange(forSize(context, x.size()), x.size(), chunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       y[i] = factor * x[i];
@@ -60,6 +78,8 @@ void scaleInto(const Context& context, double factor, std::span<const double> x,
 
 void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
 {
+  if (context.onCuda())
+    return oncuda::multiplyInto(context, a, b, y);
   forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       y[i] = a[i] * b[i];
@@ -68,19 +88,25 @@ void multiplyInto(const Context& context, std::span<const double> a, std::span<c
 
 void divideInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
 {
+  if (context.onCuda())
+    return oncuda::divideInto(context, a, b, y);
   forEachRange(forSize(context, a.size()), a.size(), chunk, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       y[i] = a[i] / b[i];
   });
 }
 
-void copyInto(const Context&, std::span<const double> x, std::span<double> y)
+void copyInto(const Context& context, std::span<const double> x, std::span<double> y)
 {
+  if (context.onCuda())
+    return context.stream->copyOnDevice(y.data(), x.data(), y.size_bytes());
   std::copy(x.begin(), x.end(), y.begin());
 }
 
-void fill(const Context&, double value, std::span<double> y)
+void fill(const Context& context, double value, std::span<double> y)
 {
+  if (context.onCuda())
+    return oncuda::fill(context, value, y);
   std::fill(y.begin(), y.end(), value);
 }
 

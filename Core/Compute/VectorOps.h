@@ -10,6 +10,8 @@ namespace tessera {
 
 double dot(const Context&, std::span<const double> a, std::span<const double> b);
 double norm(const Context&, std::span<const double> a);
+/// max |a_i|, 0 of nothing
+double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
 /// y = factor * x

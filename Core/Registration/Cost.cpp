@@ -30,20 +30,34 @@ ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t la
 
 template <int D>
 Cost<D>::Cost(const Context& context, Level level)
-    : context_(context), level_(std::move(level)), inverseRootScales_(level_.scales.size()), gradients_(level_.parts.size()),
-      reports_(level_.parts.size()), weights_(level_.parts.size())
+    : context_(context), vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
+      level_(std::move(level)), gradients_(level_.parts.size()), reports_(level_.parts.size()), weights_(level_.parts.size())
 {
+  std::vector<double> inverseRoots(level_.scales.size());
   for (std::size_t i = 0; i < level_.scales.size(); ++i)
-    inverseRootScales_[i] = 1 / std::sqrt(level_.scales[i]);
+    inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
+  inverseRootScales_.fromHost(vectors_, inverseRoots);
+}
+
+template <int D>
+std::span<const double> Cost<D>::moveTo(std::span<const double> position)
+{
+  if (!vectors_.onCuda()) {
+    level_.chain->parameters = parametersOf(position);
+    return level_.chain->parameters;
+  }
+  if (parameters_.size() != position.size())
+    parameters_ = Buffer<double>(vectors_, position.size());
+  multiplyInto(vectors_, position, inverseRootScales(), parameters_.span());
+  return parameters_.span();
 }
 
 template <int D>
 std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
 {
-  std::vector<double> parameters(position.size());
-  for (std::size_t i = 0; i < position.size(); ++i)
-    parameters[i] = position[i] * inverseRootScales_[i];
-  return parameters;
+  Buffer<double> parameters(vectors_, position.size());
+  multiplyInto(vectors_, position, inverseRootScales(), parameters.span());
+  return parameters.toHost(vectors_);
 }
 
 template <int D>
@@ -58,26 +72,27 @@ std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) cons
 template <int D>
 double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position, std::span<double> gradient)
 {
-  level_.chain->parameters = parametersOf(position);
+  const std::span<const double> parameters = moveTo(position);
   const bool wantsGradient = !gradient.empty();
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     const auto start = std::chrono::steady_clock::now();
-    gradients_[t].resize(wantsGradient ? position.size() : 0);
-    const TermValue found = level_.parts[t].term->evaluate(context_, samplesOf(level_.parts[t]), level_.chain->parameters, gradients_[t]);
-    reports_[t] = {found.value, wantsGradient ? norm(context_, gradients_[t]) : 0, millisecondsSince(start)};
+    if (wantsGradient && gradients_[t].size() != position.size())
+      gradients_[t] = Buffer<double>(vectors_, position.size());
+    const std::span<double> ownGradient = wantsGradient ? gradients_[t].span() : std::span<double>();
+    const TermValue found = level_.parts[t].term->evaluate(context_, samplesOf(level_.parts[t]), parameters, ownGradient);
+    reports_[t] = {found.value, wantsGradient ? norm(vectors_, ownGradient) : 0, millisecondsSince(start)};
   }
 
   if (wantsGradient)
-    fill(context_, 0, gradient);
+    fill(vectors_, 0, gradient);
   double value = 0;
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     weights_[t] = weightOf(t, wantsGradient);
     value += weights_[t] * reports_[t].value;
     if (wantsGradient)
-      axpy(context_, weights_[t], gradients_[t], gradient);
+      axpy(vectors_, weights_[t], std::as_const(gradients_[t]).span(), gradient);
   }
-  for (std::size_t i = 0; i < gradient.size(); ++i)
-    gradient[i] *= inverseRootScales_[i];
+  multiplyInto(vectors_, gradient, inverseRootScales().first(gradient.size()), gradient);
   return value;
 }
 
@@ -113,7 +128,7 @@ double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> posit
 template <int D>
 typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> position, const Size<D>& step)
 {
-  level_.chain->parameters = parametersOf(position);
+  const std::span<const double> parameters = moveTo(position);
   ExactValues values;
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     const CostPart<D>& part = level_.parts[t];
@@ -122,7 +137,7 @@ typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> posit
       const SampleSet<D> samples = part.sampler->givesExactValues()
                                      ? part.sampler->samples()
                                      : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
-      value = part.term->evaluate(context_, samples, level_.chain->parameters, {}).value;
+      value = part.term->evaluate(context_, samples, parameters, {}).value;
     }
     values.ofTerms.push_back(value);
     values.combined += weights_[t] * value;
@@ -166,11 +181,11 @@ PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
 {
   const CostPart<D>& part = level_.parts.front();
   PointList<D> points = allSamples<D>(gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask));
-  forEachRange(context_, points.positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
+  forEachRange(host_, points.positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointsOut<D> out;
     for (int d = 0; d < D; ++d)
       out[d] = points.mm[d].data() + first;
-    Context context = context_;
+    Context context = host_;
     mapInitial<D>(context, *level_.chain, slice(points, first, last), out);
   });
   return points;
@@ -181,7 +196,7 @@ JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double>
 {
   const PointList<D> points = gridPoints(wanted);
   samplesFound = points.positions();
-  return level_.chain->transform->jacobianTerms(context_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
+  return level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
 }
 
 template <int D>
@@ -190,9 +205,9 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
   const PointList<D> points = gridPoints(wanted);
   const std::vector<double> parameters = parametersOf(position), step = parametersOf(gradient);
   std::vector<double> lengths(points.positions());
-  forEachRange(context_, lengths.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+  forEachRange(host_, lengths.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointBatch<D> vectors;
-    Context context = context_;
+    Context context = host_;
     level_.chain->transform->pushForward(context, Samples<D>(slice(points, first, last)), parameters, step, vectors.out());
     for (std::size_t i = first; i < last; ++i) {
       double squared = 0;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
 #include "Core/Registration/Optimizer.h"
 #include "Core/Registration/Registration.h"
@@ -42,9 +43,10 @@ public:
 
   Cost(const Context& context, Level level);
 
-  const Context& context() const override { return context_; }
+  /// Where vectorContext says: on the host for a linear transform.
+  const Context& context() const override { return vectors_; }
   std::size_t parameterCount() const override { return level_.scales.size(); }
-  std::span<const double> inverseRootScales() const override { return inverseRootScales_; }
+  std::span<const double> inverseRootScales() const override { return inverseRootScales_.span(); }
   double evaluate(std::span<const double> position, std::span<double> gradient) override;
   void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
   bool samplesAreRandom() const override;
@@ -66,9 +68,9 @@ public:
   };
   ExactValues exactValues(std::span<const double> position, const Size<D>& step);
 
-  /// x_i = y_i / sqrt(scale_i).
+  /// x_i = y_i / sqrt(scale_i), on the host.
   std::vector<double> parametersOf(std::span<const double> position) const;
-  /// y_i = x_i sqrt(scale_i).
+  /// y_i = x_i sqrt(scale_i), from host to host.
   std::vector<double> positionOf(std::span<const double> parameters) const;
 
 private:
@@ -76,11 +78,13 @@ private:
   double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
   double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
+  /// x at a position, where terms want it.
+  std::span<const double> moveTo(std::span<const double> position);
 
-  Context context_;
+  Context context_, vectors_, host_;
   Level level_;
-  std::vector<double> inverseRootScales_;
-  std::vector<std::vector<double>> gradients_;   // one a term
+  Buffer<double> inverseRootScales_, parameters_; // parameters_ on CUDA only
+  std::vector<Buffer<double>> gradients_;         // one a term
   std::vector<TermReport> reports_;
   std::vector<double> weights_;   // one a term, as the last evaluate used them
 };

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
 
 #include <span>
 
@@ -27,6 +28,7 @@ struct TermLevel {
   const Interpolator<D>* interpolator = nullptr; // of `moving`
   const TransformChain<D>* chain = nullptr;      // its last parameters are those of the stage; the argument of evaluate wins
   const PointPairs<D>* points = nullptr;         // -fp, -mp; null: none
+  const Registry* registry = nullptr;            // for field interpolators; null: points are mapped one by one
 };
 
 /// One term of the cost: an image metric, or a penalty on the transform. In files it is a (Metric "...").
@@ -39,9 +41,12 @@ public:
   virtual bool needsSampler() const = 0;
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
+  /// Empty if it runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
+  virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
 
-  /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten).
+  /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten). Both lie
+  /// where vectorContext(context, last transform) says.
   /// Throws Error(registrationFailed) if too few samples are valid.
   virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters,
                              std::span<double> gradient) = 0;

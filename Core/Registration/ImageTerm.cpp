@@ -80,10 +80,12 @@ template <int D>
 void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;
-  gather_.prepareForLevel(level, gradientMatrix<D>(parameters_, level.moving->geometry));
+  const auto turned = gradientMatrix<D>(parameters_, level.moving->geometry);
+  gather_.prepareForLevel(level, turned);
   const IntensityRange fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
   const IntensityRange moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
+  onCuda_ = context.onCuda() ? std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned) : nullptr;
 }
 
 template <int D>
@@ -95,6 +97,11 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
     throw Error(ExitCode::usage, parameters_.where("Interpolator")
                                      + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
                                        "Allowed: BSplineInterpolationOrder 1 to 5.");
+  if (onCuda_) {
+    const TermValue result = onCuda_->evaluate(context, samples, parameters, gradient);
+    validSampleRule_.check(level_.level, result.valid, result.asked);
+    return result;
+  }
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
                   wantsGradient && positions <= mostPositionsKept};

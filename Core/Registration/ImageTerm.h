@@ -2,6 +2,7 @@
 
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/ImageTermOnCuda.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/SampleGather.h"
 #include "Core/Registration/StripePlan.h"
@@ -22,6 +23,7 @@ public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
   bool needsSampler() const override { return true; }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
 
@@ -36,6 +38,7 @@ private:
   ValidSampleRule validSampleRule_;
   TermLevel<D> level_;
   SampleGather<D> gather_;
+  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // of a level on a CUDA device
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;

@@ -77,7 +77,7 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
 }
 
 template <int D>
-LevelData<D> prepareLevel(Context& context, const StageInput<D>& input, const Parameters& parameters, StageComponents<D>& components,
+LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input, const Parameters& parameters, StageComponents<D>& components,
                           const TransformChain<D>& chain, std::size_t level)
 {
   LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level);
@@ -94,6 +94,7 @@ LevelData<D> prepareLevel(Context& context, const StageInput<D>& input, const Pa
     termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids, ImageSide::moving, t, level);
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
+    termLevel.registry = &registry;
 
     Interpolator<D>*& interpolator = interpolators[{components.interpolatorOfTerm[t], termLevel.moving.get()}];
     if (!interpolator) {
@@ -120,9 +121,9 @@ LevelData<D> prepareLevel(Context& context, const StageInput<D>& input, const Pa
   return data;
 }
 
-template LevelData<2> prepareLevel(Context&, const StageInput<2>&, const Parameters&, StageComponents<2>&, const TransformChain<2>&,
+template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&, StageComponents<2>&, const TransformChain<2>&,
                                    std::size_t);
-template LevelData<3> prepareLevel(Context&, const StageInput<3>&, const Parameters&, StageComponents<3>&, const TransformChain<3>&,
+template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&, StageComponents<3>&, const TransformChain<3>&,
                                    std::size_t);
 
 }

@@ -14,7 +14,7 @@ struct LevelData {
 
 /// Computes the level's images (each once), erodes masks as the parameters say, and prepares every term.
 template <int D>
-LevelData<D> prepareLevel(Context&, const StageInput<D>&, const Parameters&, StageComponents<D>&, const TransformChain<D>&,
+LevelData<D> prepareLevel(Context&, const Registry&, const StageInput<D>&, const Parameters&, StageComponents<D>&, const TransformChain<D>&,
                           std::size_t level);
 
 }

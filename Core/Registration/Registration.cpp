@@ -75,6 +75,7 @@ struct Stage {
   TransformChain<D> chain;
   std::vector<double> scales;
   Reporter<D>& reporter;
+  const Registry& registry;
 };
 
 template <int D>
@@ -117,7 +118,7 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
   if (components.transform->scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
-  LevelData<D> data = prepareLevel(stage.context, stage.input, stage.parameters, components, stage.chain, level);
+  LevelData<D> data = prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain, level);
   reporter.pyramidImages(level, data.fixed, data.moving);
   Cost<D> cost = makeCost(stage, std::move(data), level);
   cost.drawSamples(0, 0);
@@ -129,18 +130,19 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   summary.level = level;
   summary.preparationSeconds = secondsSince(start);
 
-  Buffer<double> position(stage.context, stage.chain.parameters.size());
-  position.fromHost(stage.context, cost.positionOf(stage.chain.parameters));
+  Buffer<double> position(cost.context(), stage.chain.parameters.size());
+  position.fromHost(cost.context(), cost.positionOf(stage.chain.parameters));
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
     const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
     const IterationRecord record = table.record(row, cost, exactNow);
-    stage.chain.parameters = cost.parametersOf(reached);
+    if (reporter.readsChainOfIterations(level))
+      stage.chain.parameters = cost.parametersOf(reached);
     reporter.iterationDone(level, record, stage.chain);
     if (reporter.stopAsked())
       throw Interrupted{};
   };
   const OptimizerReport report = components.optimizer->minimize(cost, level, position, sink);
-  stage.chain.parameters = cost.parametersOf(position.toHost(stage.context));
+  stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
 
   summary.iterations = report.iterations;
   summary.value = report.value;
@@ -158,7 +160,7 @@ StageResult<D> runStage(Context& context, const Registry& registry, const StageI
 {
   const std::size_t levels = levelCountOf(input.parameters);
   const Parameters parameters(input.parameters, "", D, levels, [&](const std::string& line) { reporter.warning(line); });
-  Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter};
+  Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter, registry};
 
   stage.chain.initial = input.initial;
   stage.chain.combination

@@ -38,7 +38,9 @@ public:
   virtual void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving) = 0;
   /// `header` is "1:ItNr", "2:Metric", ... in elastix's order.
   virtual void levelStarted(std::size_t level, const std::vector<std::string>& header) = 0;
-  /// `chain` holds the parameters that the iteration reached.
+  /// Whether iterationDone looks at the chain's last parameters, which may have to come from a device.
+  virtual bool readsChainOfIterations(std::size_t /*level*/) const { return true; }
+  /// `chain` holds the parameters that the iteration reached, if readsChainOfIterations.
   virtual void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>& chain) = 0;
   virtual void levelFinished(const LevelSummary&, const TransformChain<D>& chain) = 0;
   /// Asked after each iteration; true ends the stage by Interrupted.

@@ -3,6 +3,7 @@
 #include "Tools/Bench/AdjointBench.h"
 #include "Tools/Bench/BendingBench.h"
 #include "Tools/Bench/BsiBench.h"
+#include "Tools/Bench/CostBench.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -20,19 +21,24 @@ ProgramText benchText()
   tile.repeatable = true;
   Option method = ownOption("method", "NAME", "a FieldInterpolator; may be repeated");
   method.repeatable = true;
-  return {"tessera-bench",
-          "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint) and the exact bending energy (bending, whose "
-          "volumes are control points) beside the machine's own limit.",
-          {{"What",
-            {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too")}},
-           {"How",
-            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
-             ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
-             ownOption("json", "", "for machines")}},
-           commonOptions()},
-          exitCodesText()};
+  Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
+  metric.repeatable = true;
+  Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
+  bins.repeatable = true;
+  return {
+      "tessera-bench",
+      "tessera-bench --device cuda --tile 5",
+      "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), dense costs (cost) or the exact bending energy "
+      "(bending; its volumes are control points) beside the machine's own limit.",
+      {{"What",
+        {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
+         ownOption("layouts", "", "interleaved and padded fields too"), metric, bins}},
+       {"How",
+        {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
+         ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
+         ownOption("json", "", "for machines")}},
+       commonOptions()},
+      exitCodesText()};
 }
 
 std::array<int, 3> volumeOf(const std::string& text)
@@ -91,22 +97,49 @@ BendingSettings bendingSettings(const Arguments& arguments)
   return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}}, settings.repeats};
 }
 
-/// The first word if it is no option; it is taken away.
-std::string benchmarkOf(std::vector<std::string>& tokens)
+CostSettings costSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  CostSettings cost{settings.volumes, settings.tiles, arguments.all("metric"), 64, settings.repeats};
+  if (cost.metrics.empty())
+    cost.metrics = {"NormalizedMutualInformation"};
+  if (!arguments.all("bins").empty())
+    cost.bins = static_cast<int>(positiveNumber("--bins", arguments.all("bins").front(), 4));
+  return cost;
+}
+
+struct Benchmark {
+  std::string name;
+  std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
+};
+
+const Benchmark benchmarks[] = {
+    {"bsi", [](const Registry& r, Context& c, const Arguments& a) { return bsiBench(r, c, bsiSettings(a)); }},
+    {"adjoint", [](const Registry&, Context& c, const Arguments& a) { return adjointBench(c, adjointSettings(a)); }},
+    {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
+    {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+};
+
+/// That of the first word, which is taken away; the first benchmark if the words begin with an option.
+const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
 {
   if (tokens.empty() || tokens.front().starts_with("-"))
-    return "bsi";
-  const std::string name = tokens.front();
-  if (name != "bsi" && name != "adjoint" && name != "bending")
-    throw Error(ExitCode::usage, "tessera-bench: \"" + name + "\": no such benchmark. Allowed: bsi, adjoint, bending.");
-  tokens.erase(tokens.begin());
-  return name;
+    return benchmarks[0];
+  std::string known;
+  for (const Benchmark& benchmark : benchmarks) {
+    if (benchmark.name == tokens.front()) {
+      tokens.erase(tokens.begin());
+      return benchmark;
+    }
+    known += (known.empty() ? "" : ", ") + benchmark.name;
+  }
+  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: " + known + ".");
 }
 
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
-  const std::string benchmark = benchmarkOf(tokens);
+  const Benchmark& benchmark = benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return std::fputs(helpText(benchText()).c_str(), stdout), 0;
@@ -120,9 +153,7 @@ int run(int count, char** words, RunLog& log)
   std::string threadSource;
   const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
-  const std::vector<BenchResult> results = benchmark == "adjoint"   ? adjointBench(context, adjointSettings(arguments))
-                                           : benchmark == "bending" ? bendingBench(context, bendingSettings(arguments))
-                                                                    : bsiBench(registry, context, bsiSettings(arguments));
+  const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());
   std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
   return 0;

@@ -1,6 +1,7 @@
 #include "Tools/Register/RegisterRun.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Registration/DeviceSupport.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFile.h"
 #include "Tools/Common/Process.h"
@@ -72,19 +73,25 @@ void logTransformFile(const std::string& path, RunLog& log)
   log.detail("=============== end of TransformParameterFile ===============\n");
 }
 
-DeviceChoice deviceOf(const RegisterOptions& options, const StageSettings& settings)
+/// Where a stage runs whose own transform comes after `initial`.
+template <int D>
+DeviceChoice deviceOf(const Registry& registry, const RegisterOptions& options, const Parameters& parameters,
+                      const std::shared_ptr<const TransformChain<D>>& initial)
 {
-  const std::string withoutCuda = "registrations have no CUDA form";
+  const StageSettings settings(parameters);
+  const std::string withoutCuda = whyStageNotOnCuda<D>(registry, parameters, initial);
   return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice(), withoutCuda)
                                 : chooseDevice(options.device, "--device", withoutCuda);
 }
 
-Context contextOf(const RegisterOptions& options, const StageSettings& settings, std::string& reason)
+template <int D>
+Context contextOf(Run<D>& run, const Parameters& parameters)
 {
-  const DeviceChoice choice = deviceOf(options, settings);
-  reason = choice.reason;
-  const bool textDecides = options.threadSource != "-threads" && settings.threads() > 0;
-  return {choice.device, textDecides ? static_cast<int>(settings.threads()) : options.threads};
+  const DeviceChoice choice = deviceOf<D>(run.registry, run.options, parameters, run.initial);
+  run.summary.deviceReason = choice.reason;
+  const StageSettings settings(parameters);
+  const bool textDecides = run.options.threadSource != "-threads" && settings.threads() > 0;
+  return makeContext(choice.device, textDecides ? static_cast<int>(settings.threads()) : run.options.threads);
 }
 
 template <int D>
@@ -145,7 +152,7 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
 
   const Parameters parameters(text.map, "", D, levelCountOf(text.map));
   const StageSettings settings(parameters);
-  Context context = contextOf(run.options, settings, run.summary.deviceReason);
+  Context context = contextOf(run, parameters);
   run.summary.device = context.device.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(context.device.ordinal);
   run.summary.threads = context.threads;
   log.info("Device: " + run.summary.device + " (" + run.summary.deviceReason + "), " + std::to_string(context.threads)
@@ -204,13 +211,14 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   bool readsPoints = false;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
     readsPoints |= checkStage<D>(registry, options, stages[stage], stage, headers, log);
-    deviceOf(options, StageSettings(Parameters(stages[stage].map, "", D, levelCountOf(stages[stage].map))));
   }
   if (!readsPoints && !options.fixedPoints.empty())
     log.warning("-fp and -mp: no metric compares points. (Metric \"CorrespondingPointsEuclideanDistanceMetric\") does.");
   PointPairs<D> points = loadPoints<D>(options, headers);
   Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
              std::move(summary)};
+  for (const StageText& stage : stages)
+    deviceOf<D>(registry, options, Parameters(stage.map, "", D, levelCountOf(stage.map)), run.initial);
   if (options.checkOnly) {
     log.info("Checked " + std::to_string(stages.size())
              + " parameter file(s) and the headers of all images: nothing stands in the way.");

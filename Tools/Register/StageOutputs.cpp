@@ -54,6 +54,12 @@ void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<Im
 }
 
 template <int D>
+bool StageOutputs<D>::writesAfterIterations(std::size_t level) const
+{
+  return stage_.settings.writeTransformAfterIterations(level) || resampler_->writesResultAfterIterations(level);
+}
+
+template <int D>
 void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>& chain)
 {
   if (stage_.settings.writeTransformAfterIterations(level))

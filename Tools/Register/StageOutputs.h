@@ -37,6 +37,7 @@ public:
   StageOutputs(const Registry&, StageOutputContext<D>, RunLog&);
 
   void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving);
+  bool writesAfterIterations(std::size_t level) const;
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
   void writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>&);
   /// What is asked for after the last level: transform files and the result image.

@@ -22,6 +22,7 @@ public:
   void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                      const std::vector<ImagePointer<D>>& moving) override;
   void levelStarted(std::size_t level, const std::vector<std::string>& header) override;
+  bool readsChainOfIterations(std::size_t level) const override { return outputs_.writesAfterIterations(level); }
   void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>&) override;
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
   bool stopAsked() const override;

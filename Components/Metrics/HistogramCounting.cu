@@ -1,0 +1,33 @@
+#include "Components/Metrics/HistogramLaunch.cuh"
+#include "Components/Metrics/HistogramOnCuda.h"
+
+namespace tessera {
+
+void HistogramOnCuda::begin(Context& context)
+{
+  context.stream->fill(counts_.span().data(), 0, counts_.size() * sizeof(unsigned long long));
+}
+
+void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)
+{
+  if (pairs.count == 0)
+    return;
+  constexpr int threadsForGlobal = 128, blocksAMultiprocessor = 16;
+  const int rows = lookup_.windows.fixed.bins, columns = lookup_.windows.moving.bins;
+  const CountingPlan plan = planCounting(pairs.count, rows, columns, multiprocessors_, sharedBytes_);
+  const CountsOnCuda to{counts_.span().data(), counts_.span().data() + bins()};
+  const cudaStream_t stream = cudaStreamOf(context);
+  parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
+    if (plan.ranges == 0) {
+      const unsigned blocks = blocksFor(pairs.count, threadsForGlobal, blocksAMultiprocessor * multiprocessors_);
+      parzen::countInGlobal<Fixed, Moving><<<blocks, threadsForGlobal, 0, stream>>>(lookup_, pairs, to);
+    } else {
+      const std::size_t bytes = plan.sharedBytes(columns);
+      parzen::allowShared(parzen::countInShared<Fixed, Moving>, bytes);
+      parzen::countInShared<Fixed, Moving><<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, pairs, plan, to);
+    }
+    checkLaunch("counting pairs of intensities");
+  });
+}
+
+}

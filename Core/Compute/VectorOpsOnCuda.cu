@@ -1,0 +1,144 @@
+#include "Core/Compute/VectorOpsOnCuda.h"
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Reduction.cuh"
+
+#include <algorithm>
+
+namespace tessera::oncuda {
+namespace {
+
+constexpr int threads = 256;
+
+int blocksFor(std::size_t count)
+{
+  return static_cast<int>(std::min<std::size_t>(ceilDiv<std::size_t>(count, threads), 4096));
+}
+
+/// y_i = f(i); 8 bytes a vector and element.
+template <class F>
+__global__ void forEach(std::size_t count, double* y, F f)
+{
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    y[i] = f(i);
+}
+
+template <class F>
+void launch(const Context& context, std::span<double> y, F f)
+{
+  if (y.empty())
+    return;
+  forEach<<<blocksFor(y.size()), threads, 0, cudaStreamOf(context)>>>(y.size(), y.data(), f);
+  checkLaunch("vector operation");
+}
+
+// 1024 elements a thread block and round; the number of blocks is a function of the count alone.
+constexpr int dotThreads = 512;
+constexpr int mostDotBlocks = 256;
+
+__global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, const double* a, const double* b, double* partials)
+{
+  double sum = 0;
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(dotThreads) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * dotThreads)
+    sum = fma(a[i], b[i], sum);
+  sum = blockSum<dotThreads>(sum);
+  if (threadIdx.x == 0)
+    partials[blockIdx.x] = sum;
+}
+
+__global__ void __launch_bounds__(mostDotBlocks) sumPartials(int count, double* partials)
+{
+  const double sum = blockSum<mostDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
+  if (threadIdx.x == 0)
+    partials[0] = sum;
+}
+
+/// Of numbers that are not negative the bits are in order.
+__global__ void findLargest(std::size_t count, const double* a, unsigned long long* largest)
+{
+  double most = 0;
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    most = fmax(most, fabs(a[i]));
+  for (int offset = 16; offset > 0; offset /= 2)
+    most = fmax(most, __shfl_down_sync(~0u, most, offset));
+  if (threadIdx.x % 32 == 0 && most > 0)
+    atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(most)));
+}
+
+__global__ void convert(std::size_t count, const double* x, float* y)
+{
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    y[i] = static_cast<float>(x[i]);
+}
+
+}
+
+double dot(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  if (a.empty())
+    return 0;
+  constexpr std::size_t perBlock = 16 * dotThreads;
+  const int blocks = static_cast<int>(std::min<std::size_t>(ceilDiv(a.size(), perBlock), mostDotBlocks));
+  Buffer<double> partials(context, static_cast<std::size_t>(blocks));
+  dotPartials<<<blocks, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(), partials.span().data());
+  checkLaunch("dot product");
+  if (blocks > 1) {
+    sumPartials<<<1, mostDotBlocks, 0, cudaStreamOf(context)>>>(blocks, partials.span().data());
+    checkLaunch("dot product");
+  }
+  double sum = 0;
+  context.stream->copyToHost(&sum, partials.span().data(), sizeof sum);
+  return sum;
+}
+
+double largestMagnitude(const Context& context, std::span<const double> a)
+{
+  if (a.empty())
+    return 0;
+  Buffer<double> largest(context, 1);
+  context.stream->fill(largest.span().data(), 0, sizeof(double));
+  findLargest<<<std::min(blocksFor(a.size()), 512), threads, 0, cudaStreamOf(context)>>>(
+      a.size(), a.data(), reinterpret_cast<unsigned long long*>(largest.span().data()));
+  checkLaunch("largest magnitude");
+  return largest.toHost(context).front();
+}
+
+void combine(const Context& context, double a, std::span<const double> x, double b, std::span<double> y)
+{
+  const double *from = x.data(), *before = y.data();
+  if (b == 0)
+    launch(context, y, [=] __device__(std::size_t i) { return a * from[i]; });
+  else
+    launch(context, y, [=] __device__(std::size_t i) { return b * before[i] + a * from[i]; });
+}
+
+void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+{
+  const double *left = a.data(), *right = b.data();
+  launch(context, y, [=] __device__(std::size_t i) { return left[i] * right[i]; });
+}
+
+void divideInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+{
+  const double *left = a.data(), *right = b.data();
+  launch(context, y, [=] __device__(std::size_t i) { return left[i] / right[i]; });
+}
+
+void fill(const Context& context, double value, std::span<double> y)
+{
+  launch(context, y, [=] __device__(std::size_t) { return value; });
+}
+
+void toFloat(const Context& context, std::span<const double> x, std::span<float> y)
+{
+  if (y.empty())
+    return;
+  convert<<<blocksFor(y.size()), threads, 0, cudaStreamOf(context)>>>(y.size(), x.data(), y.data());
+  checkLaunch("conversion to float");
+}
+
+}

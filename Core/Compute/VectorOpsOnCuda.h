@@ -1,0 +1,22 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+#include <span>
+
+// What VectorOps.h offers, for contexts on a CUDA device: spans lie there.
+namespace tessera::oncuda {
+
+/// Waits for the device.
+double dot(const Context&, std::span<const double> a, std::span<const double> b);
+double largestMagnitude(const Context&, std::span<const double> a);
+
+/// y_i = a x_i + b y_i; y is not read if b is 0.
+void combine(const Context&, double a, std::span<const double> x, double b, std::span<double> y);
+void multiplyInto(const Context&, std::span<const double> a, std::span<const double> b, std::span<double> y);
+void divideInto(const Context&, std::span<const double> a, std::span<const double> b, std::span<double> y);
+void fill(const Context&, double value, std::span<double> y);
+/// y_i = the nearest float
+void toFloat(const Context&, std::span<const double> x, std::span<float> y);
+
+}

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Transform.h"
+#include "Core/Registry/Registry.h"
+
+#include <string>
+
+namespace tessera {
+
+/// Empty if a whole stage runs on CUDA; otherwise which of its parts do not: `the metric "..." has no CUDA form`.
+/// `initial` is the transform before the stage's own, null for none.
+template <int D>
+std::string whyStageNotOnCuda(const Registry&, const Parameters&, const std::shared_ptr<const TransformChain<D>>& initial);
+
+}

@@ -1,0 +1,70 @@
+#include "Core/Registration/HeldChainOnCuda.h"
+
+#include "Core/Compute/Error.h"
+
+namespace tessera {
+
+template <int D>
+std::string whyNotOnCuda(const TransformChain<D>& chain)
+{
+  int links = 0;
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++links)
+    if (link->transform->cudaForm() == CudaForm::none)
+      return "the transform \"" + link->transform->name() + "\"";
+  if (links > ChainOnCuda<D>::most)
+    return "a chain of " + std::to_string(links) + " transforms (at most " + std::to_string(ChainOnCuda<D>::most) + ")";
+  return "";
+}
+
+template <int D>
+HeldChainOnCuda<D>::HeldChainOnCuda(const Context& context, const TransformChain<D>& chain)
+    : last_(chain.transform), combination_(chain.initial ? chain.combination : Combination::compose)
+{
+  if (const std::string why = whyNotOnCuda(chain); !why.empty())
+    throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  if (chain.initial)
+    append(context, *chain.initial);
+}
+
+template <int D>
+void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>& chain)
+{
+  if (chain.initial)
+    append(context, *chain.initial);
+  std::span<const double> parameters = chain.parameters;
+  if (chain.transform->cudaForm() != CudaForm::linear) {
+    held_.emplace_back().fromHost(context, chain.parameters);
+    parameters = std::as_const(held_.back()).span();
+  }
+  TransformOnCuda<D>& link = before_.links[before_.count++];
+  link = chain.transform->onCuda(parameters);
+  link.combination = chain.initial ? chain.combination : Combination::compose;
+}
+
+template <int D>
+ChainOnCuda<D> HeldChainOnCuda<D>::at(std::span<const double> parameters) const
+{
+  ChainOnCuda<D> chain = before_;
+  TransformOnCuda<D>& link = chain.links[chain.count++];
+  link = last_->onCuda(parameters);
+  link.combination = combination_;
+  return chain;
+}
+
+template <int D>
+Context vectorContext(const Context& context, const Transform<D>& last)
+{
+  if (context.onCuda() && last.cudaForm() == CudaForm::linear)
+    return {Device{}, context.threads};
+  return context;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                                                  \
+  template class HeldChainOnCuda<D>;                                                                                               \
+  template Context vectorContext<D>(const Context&, const Transform<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

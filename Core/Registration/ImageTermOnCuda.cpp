@@ -1,0 +1,249 @@
+#include "Core/Registration/ImageTermOnCuda.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
+#include "Core/Registration/FieldAdjoint.h"
+#include "Core/Registration/FieldMethods.h"
+
+#include <algorithm>
+#include <type_traits>
+
+namespace tessera {
+namespace {
+
+template <class T>
+T* grown(const Context& context, Buffer<T>& buffer, std::size_t count)
+{
+  if (buffer.size() < count)
+    buffer = Buffer<T>(context, count);
+  return buffer.span().data();
+}
+
+/// Step 1 in all directions.
+template <int D>
+bool isBox(const VoxelLattice<D>& lattice)
+{
+  for (std::size_t step : lattice.step)
+    if (step != 1)
+      return false;
+  return true;
+}
+
+template <int D>
+bool sameLattice(const VoxelLattice<D>& a, const VoxelLattice<D>& b)
+{
+  return a.image == b.image && a.mask == b.mask && a.first == b.first && a.step == b.step && a.count == b.count;
+}
+
+template <int D>
+ImageGeometry<D> boxGeometry(const VoxelLattice<D>& lattice)
+{
+  ImageGeometry<D> geometry = lattice.image->geometry;
+  Vec<D> first;
+  for (int d = 0; d < D; ++d)
+    first[d] = static_cast<double>(lattice.first[d]);
+  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
+  geometry.size = lattice.count;
+  return geometry;
+}
+
+template <int D>
+std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
+{
+  std::array<const float*, D> result;
+  std::copy(arrays.begin(), arrays.end(), result.begin());
+  return result;
+}
+
+}
+
+template <int D>
+ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
+                                    const std::optional<Matrix<D>>& gradientMatrix)
+    : level_(level), metric_(metric.onCuda(context)), chain_(context, *level.chain), result_(context, 1), largest_(context, 1)
+{
+  moving_.image = level.interpolator->onCuda();
+  moving_.turnsGradient = gradientMatrix.has_value();
+  moving_.gradientMatrix = gradientMatrix.value_or(identityMatrix<D>());
+  fixedVoxels_ = voxelsOnCuda<D>(context, level.fixed);
+  if (level.fixedMask)
+    fixedMask_ = voxelsOnCuda<D>(context, level.fixedMask);
+  if (level.movingMask) {
+    movingMask_ = voxelsOnCuda<D>(context, level.movingMask);
+    moving_.mask = MaskOnCuda<D>(*level.movingMask, *movingMask_);
+  }
+}
+
+template <int D>
+TermValue ImageTermOnCuda<D>::evaluate(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+                                       std::span<double> gradient)
+{
+  const SamplesOnCuda<D> samples = samplesOf(context, set);
+  const ChainOnCuda<D> chain = chain_.at(parameters);
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
+  const AlignedLattice* aligned = nullptr;
+  if (lattice && alignedLattice(*lattice))
+    aligned = &*aligned_;
+
+  Result* result = result_.span().data();
+  context.stream->fill(result, 0, sizeof(Result));
+  gather(context, samples, aligned, chain, parameters, !gradient.empty(), result);
+  const IntensityPairs pairs{samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count};
+  metric_->begin(context);
+  metric_->accumulate(context, pairs);
+  metric_->finish(context, &result->metric);
+  if (!gradient.empty()) {
+    std::array<float*, 3> covectors{};
+    std::ranges::copy(gradientArrays(samples.count), covectors.begin());
+    metric_->multiplyBySlopes(context, pairs, covectors);
+    pullBack(context, samples, aligned, chain, gradient, result);
+  }
+
+  const Result found = result_.toHost(context).front();
+  if (!gradient.empty() && level_.chain->transform->cudaForm() == CudaForm::linear) {
+    std::ranges::fill(gradient, 0.0);
+    level_.chain->transform->pullBackMoments(parameters, found.moments, gradient);
+  }
+  return {found.metric.value, found.metric.valid, samples.mask.voxels ? found.asked : samples.count};
+}
+
+template <int D>
+SamplesOnCuda<D> ImageTermOnCuda<D>::samplesOf(Context& context, const SampleSet<D>& set)
+{
+  return std::visit(
+      [&](const auto& samples) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(samples)>, VoxelLattice<D>>)
+          return latticeOf(context, samples);
+        else
+          return listOf(context, samples);
+      },
+      set);
+}
+
+template <int D>
+SamplesOnCuda<D> ImageTermOnCuda<D>::latticeOf(Context& context, const VoxelLattice<D>& lattice)
+{
+  constexpr std::size_t most = 0xffffffff;
+  SamplesOnCuda<D> samples;
+  samples.count = lattice.positions();
+  if (samples.count > most)
+    throw Error(ExitCode::usage, "CUDA: " + std::to_string(samples.count) + " voxels of a level: more than kernels count. Allowed: at most "
+                                     + std::to_string(most) + ", a coarser level, or (Device \"cpu\").");
+  samples.pointFromIndex = lattice.image->geometry.pointFromIndex();
+  bool whole = true;
+  for (int d = 0; d < D; ++d) {
+    samples.first[d] = static_cast<int>(lattice.first[d]);
+    samples.step[d] = static_cast<int>(lattice.step[d]);
+    samples.positions[d] = static_cast<int>(lattice.count[d]);
+    samples.imageSize[d] = static_cast<int>(lattice.image->geometry.size[d]);
+    whole = whole && lattice.count[d] == lattice.image->geometry.size[d];
+  }
+  if (lattice.image != level_.fixed) {
+    level_.fixed = lattice.image;
+    fixedVoxels_ = voxelsOnCuda<D>(context, lattice.image);
+  }
+  if (lattice.mask && (lattice.mask != level_.fixedMask || !fixedMask_)) {
+    level_.fixedMask = lattice.mask;
+    fixedMask_ = voxelsOnCuda<D>(context, lattice.mask);
+  }
+  samples.image = fixedVoxels_->span().data();
+  if (lattice.mask)
+    samples.mask = MaskOnCuda<D>(*lattice.mask, *fixedMask_);
+  if (whole)
+    samples.fixed = samples.image;
+  return samples;
+}
+
+template <int D>
+SamplesOnCuda<D> ImageTermOnCuda<D>::listOf(Context& context, const PointList<D>& list)
+{
+  if (!list.onCuda) {
+    for (int d = 0; d < D; ++d)
+      uploaded_.mm[d].fromHost(context, list.mm[d]);
+    uploaded_.fixed.fromHost(context, list.fixed);
+  }
+  const PointsOnCuda<D>& points = list.onCuda ? *list.onCuda : uploaded_;
+  SamplesOnCuda<D> samples;
+  samples.count = list.positions();
+  samples.fixed = points.fixed.span().data();
+  for (int d = 0; d < D; ++d)
+    samples.pointMm[d] = points.mm[d].span().data();
+  return samples;
+}
+
+/// Nothing if the lattice has to go point by point.
+template <int D>
+const std::optional<typename ImageTermOnCuda<D>::AlignedLattice>& ImageTermOnCuda<D>::alignedLattice(const VoxelLattice<D>& lattice)
+{
+  if (alignedFor_ && sameLattice(*alignedFor_, lattice))
+    return aligned_;
+  alignedFor_ = lattice;
+  aligned_.reset();
+  const bool joined = level_.chain->initial && level_.chain->combination == Combination::compose;
+  if (joined || !isBox(lattice) || !level_.registry)
+    return aligned_;
+  TransformChain<D> last;
+  last.transform = level_.chain->transform;
+  const std::string name = last.transform->fieldInterpolator();
+  const FieldMethods<D> methods(*level_.registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
+  if (const auto method = methods.choose(DeviceKind::cuda, FieldQuantity::displacements))
+    aligned_ = {method->field, method->interpolator};
+  return aligned_;
+}
+
+template <int D>
+std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
+{
+  std::array<float*, D> arrays;
+  for (int d = 0; d < D; ++d)
+    arrays[d] = gradients_.span().data() + d * samples;
+  return arrays;
+}
+
+template <int D>
+void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+                                const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient, Result* result)
+{
+  GatherTarget<D> target;
+  target.moving = grown(context, movingValues_, samples.count);
+  if (!samples.fixed)
+    target.fixed = grown(context, fixed_, samples.count);
+  if (withGradient || aligned)
+    grown(context, gradients_, D * samples.count);
+  if (withGradient)
+    target.gradientPerMm = gradientArrays(samples.count);
+  if (samples.mask.voxels)
+    target.asked = &result->asked;
+  if (!aligned)
+    return gatherOnCuda<D>(context, samples, chain, moving_, target);
+
+  const std::span<float> coefficients(grown(context, coefficients_, parameters.size()), parameters.size());
+  oncuda::toFloat(context, parameters, coefficients);
+  const std::array<float*, D> field = gradientArrays(samples.count);
+  aligned->interpolator->displacements(context, aligned->field, {nullptr, coefficients.data()},
+                                       {field[0], FieldLayout::planar, nullptr});
+  gatherAlongFieldOnCuda<D>(context, samples, chain_.before(), asConst<D>(field), moving_, target);
+}
+
+template <int D>
+void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+                                  const ChainOnCuda<D>& chain, std::span<double> gradient, Result* result)
+{
+  const std::array<const float*, D> covectors = asConst<D>(gradientArrays(samples.count));
+  if (level_.chain->transform->cudaForm() == CudaForm::linear)
+    return momentsOnCuda<D>(context, samples, chain, covectors, grown(context, scratch_, momentScratch<D>()), &result->moments);
+  fill(context, 0, gradient);
+  if (aligned)
+    return pullBackAlignedField<D>(context, aligned->field, covectors, GradientSummation::fusedMultiplyAdd, gradient.data());
+  const bool fresh = sums_.size() < gradient.size();
+  unsigned long long* sums = grown(context, sums_, gradient.size());
+  if (fresh)
+    context.stream->fill(sums, 0, sums_.span().size_bytes());
+  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, sums, largest_.span().data(), gradient.data());
+}
+
+template class ImageTermOnCuda<2>;
+template class ImageTermOnCuda<3>;
+
+}

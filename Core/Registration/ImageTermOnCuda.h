@@ -1,0 +1,66 @@
+#pragma once
+
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/HeldChainOnCuda.h"
+#include "Core/Registration/Metric.h"
+#include "Core/Registration/SampleKernels.h"
+
+#include <memory>
+#include <optional>
+
+namespace tessera {
+
+/// ImageTerm on a CUDA device: samples -> moving intensities and gradients -> metric -> covectors -> gradient, each over all samples
+/// at once. Where the samples are all voxels of a box, and the last transform is a B-spline along the box's axes that is added to
+/// what comes before, its field and the field's adjoint are evaluated by tiles; everything else goes point by point.
+///
+/// Bytes a sample: 8 + 4 D, and 8 more of a lattice.
+template <int D>
+class ImageTermOnCuda {
+public:
+  /// Throws Error(device) if some part has no CUDA form.
+  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix);
+
+  /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of valid samples.
+  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+
+private:
+  struct Result {
+    MetricResult metric;
+    unsigned long long asked = 0;
+    CovectorMoments<D> moments;
+  };
+  struct AlignedLattice {
+    AlignedField<D> field;
+    std::shared_ptr<const FieldInterpolator<D>> interpolator;
+  };
+
+  SamplesOnCuda<D> samplesOf(Context&, const SampleSet<D>&);
+  SamplesOnCuda<D> latticeOf(Context&, const VoxelLattice<D>&);
+  SamplesOnCuda<D> listOf(Context&, const PointList<D>&);
+  const std::optional<AlignedLattice>& alignedLattice(const VoxelLattice<D>&);
+  void gather(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<const double> parameters,
+              bool withGradient, Result* result);
+  void pullBack(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<double> gradient,
+                Result* result);
+  std::array<float*, D> gradientArrays(std::size_t samples);
+
+  TermLevel<D> level_;
+  std::unique_ptr<MetricOnCuda> metric_;
+  HeldChainOnCuda<D> chain_;
+  MovingOnCuda<D> moving_;
+  std::shared_ptr<const Buffer<float>> fixedVoxels_;
+  std::shared_ptr<const Buffer<std::uint8_t>> fixedMask_, movingMask_;
+
+  // Reused over evaluations.
+  Buffer<Result> result_;
+  Buffer<float> fixed_, movingValues_, gradients_, coefficients_;
+  Buffer<double> scratch_;
+  Buffer<unsigned long long> sums_;
+  Buffer<unsigned> largest_;
+  PointsOnCuda<D> uploaded_;
+  std::optional<VoxelLattice<D>> alignedFor_; // what aligned_ was found for
+  std::optional<AlignedLattice> aligned_;
+};
+
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Core/Image/VoxelsOnCuda.h"
+#include "Core/Registration/InterpolatorOnCuda.h"
+#include "Core/Registration/TransformOnCuda.h"
+
+#include <array>
+#include <cstddef>
+
+// Kernels over the samples of a cost term. All arrays lie on the context's CUDA device.
+namespace tessera {
+
+/// Samples: a list of points, or positions of a lattice of which a mask may leave some out.
+template <int D>
+struct SamplesOnCuda {
+  std::size_t count = 0;
+  const float* fixed = nullptr;           // fixed intensities; null if gathering has to write them
+  std::array<const double*, D> pointMm{}; // of a list; null: a lattice
+
+  AffineMap<D> pointFromIndex;
+  std::array<int, D> first{}, step{}, positions{}; // voxels of the image at regular steps
+  std::array<int, D> imageSize{};
+  const float* image = nullptr;
+  MaskOnCuda<D> mask;
+
+  TESSERA_HOST_DEVICE bool isList() const { return pointMm[0] != nullptr; }
+};
+
+/// Per sample. A sample that does not count has the moving intensity NaN.
+template <int D>
+struct GatherTarget {
+  float* fixed = nullptr; // null: not wanted
+  float* moving = nullptr;
+  std::array<float*, D> gradientPerMm{}; // of the moving image at T(x); null: not wanted
+  unsigned long long* asked = nullptr;   // how many the mask lets through are added; null: there is no mask
+};
+
+template <int D>
+struct MovingOnCuda {
+  InterpolatorOnCuda<D> image;
+  MaskOnCuda<D> mask;
+  bool turnsGradient = false;
+  Matrix<D> gradientMatrix{}; // applied to gradients if so
+};
+
+/// Takes each sample through the chain and the moving image. Bytes a sample: reads 4 (and 24 of a list) and the moving image's
+/// support, writes 8, and 4 D for gradients.
+template <int D>
+void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&);
+
+/// The same for a lattice whose last transform's displacements (mm) are in the planar arrays `field` already; `before` is the rest
+/// of the chain. Gradients may be written over the displacements.
+template <int D>
+void gatherAlongFieldOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>& before, const std::array<const float*, D>& field,
+                            const MovingOnCuda<D>&, const GatherTarget<D>&);
+
+/// Moments of the covectors about the last transform's centre, at the points where it is asked; `scratch` holds
+/// momentScratch<D>() doubles.
+template <int D>
+void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
+                   double* scratch, CovectorMoments<D>* moments);
+
+constexpr int mostMomentBlocks = 264;
+template <int D>
+constexpr std::size_t momentScratch()
+{
+  return static_cast<std::size_t>(mostMomentBlocks) * (D + D * D);
+}
+
+/// gradient += J^T v of the last transform, a B-spline. Sums are 64-bit fixed point, so that they repeat; `sums` holds as many as
+/// the gradient, all zero before and after, and `largest` one word.
+template <int D>
+void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
+                           unsigned long long* sums, unsigned* largest, double* gradient);
+
+}

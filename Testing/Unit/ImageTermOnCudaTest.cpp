@@ -1,0 +1,168 @@
+// needs: GPU
+#include "Core/Registration/ImageTermOnCuda.h"
+
+#include "Components/Metrics/AdvancedMattesMutualInformation.h"
+#include "Components/Metrics/AdvancedMeanSquares.h"
+#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Components/RegisterComponents.h"
+#include "Components/Transforms/EulerTransform.h"
+#include "Core/Compute/Error.h"
+#include "Core/Registration/ImageTerm.h"
+#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/TermChecks.h"
+
+#include <functional>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+struct Evaluation {
+  TermValue term;
+  std::vector<double> gradient;
+};
+
+template <int D, class Formula>
+Evaluation evaluateOn(Context context, TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient)
+{
+  const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0");
+  ImageTerm<D> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
+  scene.interpolator->prepareForLevel(context, scene.moving, 0);
+  term.prepareForLevel(context, scene.level);
+  const Context vectors = vectorContext<D>(context, *scene.chain->transform);
+  Buffer<double> position, gradient(vectors, withGradient ? scene.chain->parameters.size() : 0);
+  position.fromHost(vectors, scene.chain->parameters);
+  const TermValue value = term.evaluate(context, samples, std::as_const(position).span(), gradient.span());
+  return {value, gradient.toHost(vectors)};
+}
+
+double product(const std::vector<double>& a, const std::vector<double>& b)
+{
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// Intensities come in float on both devices, and dense fields too on CUDA: 1e-7 of a displacement of some voxels.
+void expectAgreement(const Evaluation& cpu, const Evaluation& cuda, const std::string& what)
+{
+  EXPECT_EQ(cuda.term.asked, cpu.term.asked) << what;
+  EXPECT_NEAR(static_cast<double>(cuda.term.valid), static_cast<double>(cpu.term.valid), 1e-3 * static_cast<double>(cpu.term.valid))
+      << what << ": samples within rounding of the border may differ";
+  EXPECT_NEAR(cuda.term.value, cpu.term.value, 1e-5 * std::abs(cpu.term.value)) << what;
+  if (cpu.gradient.empty())
+    return;
+  const double cosine = product(cpu.gradient, cuda.gradient)
+                        / std::sqrt(product(cpu.gradient, cpu.gradient) * product(cuda.gradient, cuda.gradient));
+  EXPECT_GT(cosine, 0.99999) << what;
+  EXPECT_NEAR(std::sqrt(product(cuda.gradient, cuda.gradient) / product(cpu.gradient, cpu.gradient)), 1, 1e-3) << what;
+}
+
+template <class Formula>
+class ImageTermOnCudaTest : public ::testing::Test {
+protected:
+  static const Registry& registry()
+  {
+    static const Registry known = [] {
+      Registry r;
+      registerComponents(r);
+      return r;
+    }();
+    return known;
+  }
+
+  /// All kinds of samples through the scene's chain.
+  template <int D>
+  void expectTheCpusResults(TermScene<D>& scene, const std::string& what)
+  {
+    scene.level.registry = &registry();
+    Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+    const std::pair<const char*, SampleSet<D>> sets[] = {
+        {"points", scene.points(2500, 0)}, {"every voxel", scene.lattice(1)}, {"every third voxel", scene.lattice(3)}};
+    for (const auto& [name, samples] : sets) {
+      const std::string of = what + ", " + name;
+      const Evaluation cpu = evaluateOn<D, Formula>(Context{}, scene, samples, true);
+      const Evaluation first = evaluateOn<D, Formula>(cuda, scene, samples, true);
+      expectAgreement(cpu, first, of);
+      const Evaluation again = evaluateOn<D, Formula>(cuda, scene, samples, true);
+      EXPECT_EQ(again.gradient, first.gradient) << of << ": not the same bits again";
+      const Evaluation valueAlone = evaluateOn<D, Formula>(cuda, scene, samples, false);
+      EXPECT_EQ(valueAlone.term.value, first.term.value) << of << ": value alone";
+    }
+  }
+};
+using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
+                                  NormalizedMutualInformation>;
+TYPED_TEST_SUITE(ImageTermOnCudaTest, Formulas);
+
+TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuThroughSingleTransforms)
+{
+  TESSERA_NEEDS_GPU();
+  for (const int order : {1, 3}) {
+    TermScene<3> scene(order, {27, 20, 18});
+    scene.useAffine();
+    this->expectTheCpusResults(scene, "affine, order " + std::to_string(order));
+    scene.useBSpline();
+    this->expectTheCpusResults(scene, "B-spline, order " + std::to_string(order));
+  }
+}
+
+TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuThroughChains)
+{
+  TESSERA_NEEDS_GPU();
+  for (const Combination combination : {Combination::compose, Combination::add}) {
+    const std::string joined = combination == Combination::add ? " added to " : " after ";
+    TermScene<3> scene(1, {27, 20, 18});
+    scene.useAffine();
+    scene.useAsInitial(combination);
+    scene.useBSpline();
+    this->expectTheCpusResults(scene, "B-spline" + joined + "affine");
+    scene.useAsInitial(combination);
+    scene.use(std::make_shared<EulerTransform<3>>(parametersOf("", 3, 1, "Transform0")), 0.02);
+    this->expectTheCpusResults(scene, "Euler" + joined + "B-spline" + joined + "affine");
+
+    TermScene<2> flat(3, {41, 36});
+    flat.useAffine();
+    flat.useAsInitial(combination);
+    flat.useBSpline();
+    this->expectTheCpusResults(flat, "2D B-spline" + joined + "affine");
+  }
+}
+
+TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuInsideMasks)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 20, 18});
+  const auto ball = [&](const Vec<3>& p) { return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0; };
+  scene.level.fixedMask = std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, ball));
+  scene.level.movingMask = std::make_shared<Mask<3>>(drawMask<3>(scene.moving->geometry, ball));
+  scene.useBSpline();
+  this->expectTheCpusResults(scene, "B-spline in masks");
+  scene.useAffine();
+  this->expectTheCpusResults(scene, "affine in masks");
+}
+
+TEST(ImageTermOnCudaErrorsTest, TooFewValidSamplesAreTheSameErrorAsOnTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 20, 18});
+  scene.useAffine();
+  scene.chain->parameters[9] += 1e4; // mm: all leave the image
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  const auto errorOn = [&](const Context& context) -> std::string {
+    try {
+      evaluateOn<3, AdvancedMeanSquares>(context, scene, scene.points(500), true);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "none";
+  };
+
+  const std::string onCpu = errorOn(Context{});
+
+  EXPECT_NE(onCpu.find("0 of 500 samples"), std::string::npos) << onCpu;
+  EXPECT_EQ(errorOn(cuda), onCpu);
+}
+
+}
+}

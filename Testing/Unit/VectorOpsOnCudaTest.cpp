@@ -1,0 +1,82 @@
+// needs: GPU
+#include "Core/Compute/Buffer.h"
+#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
+#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/TransformChecks.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+/// Runs `operation(context, a, b, y)` on both devices; y begins as `b`.
+template <class Operation>
+std::pair<std::vector<double>, std::vector<double>> onBoth(std::size_t count, Operation&& operation)
+{
+  const std::vector<double> a = checks::randomVector(count, 1), b = checks::randomVector(count, 2);
+  const auto on = [&](const Context& context) {
+    Buffer<double> x, z, y;
+    x.fromHost(context, a);
+    z.fromHost(context, b);
+    y.fromHost(context, b);
+    operation(context, std::as_const(x).span(), std::as_const(z).span(), y.span());
+    return y.toHost(context);
+  };
+  return {on(Context{}), on(makeContext({DeviceKind::cuda, 0}, 1))};
+}
+
+constexpr std::size_t counts[] = {1, 31, 1000, 7605, 16385, 2'000'003};
+
+TEST(VectorOpsOnCudaTest, ElementwiseOperationsGiveTheCpusBits)
+{
+  TESSERA_NEEDS_GPU();
+  for (const std::size_t count : counts) {
+    const auto expectSame = [&](const char* name, auto&& operation) {
+      const auto [cpu, cuda] = onBoth(count, operation);
+      EXPECT_EQ(cpu, cuda) << name << ", " << count;
+    };
+    expectSame("axpy", [](const Context& c, auto a, auto, auto y) { axpy(c, -0.3, a, y); });
+    expectSame("scaleInto", [](const Context& c, auto a, auto, auto y) { scaleInto(c, 1.7, a, y); });
+    expectSame("multiplyInto", [](const Context& c, auto a, auto b, auto y) { multiplyInto(c, a, b, y); });
+    expectSame("divideInto", [](const Context& c, auto a, auto b, auto y) { divideInto(c, a, b, y); });
+    expectSame("copyInto", [](const Context& c, auto a, auto, auto y) { copyInto(c, a, y); });
+    expectSame("fill", [](const Context& c, auto, auto, auto y) { fill(c, 4.25, y); });
+  }
+}
+
+TEST(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
+{
+  TESSERA_NEEDS_GPU();
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  for (const std::size_t count : counts) {
+    const std::vector<double> a = checks::randomVector(count, 1), b = checks::randomVector(count, 2);
+    Buffer<double> x, y;
+    x.fromHost(cuda, a);
+    y.fromHost(cuda, b);
+
+    const double found = dot(cuda, std::as_const(x).span(), std::as_const(y).span());
+
+    EXPECT_NEAR(found, dot(Context{}, a, b), 1e-15 * static_cast<double>(count)) << count; // a rounding an element
+    EXPECT_EQ(found, dot(cuda, std::as_const(x).span(), std::as_const(y).span())) << count;
+    EXPECT_NEAR(norm(cuda, std::as_const(x).span()), norm(Context{}, a), 1e-12 * norm(Context{}, a)) << count;
+    EXPECT_EQ(largestMagnitude(cuda, std::as_const(x).span()), largestMagnitude(Context{}, a)) << count;
+  }
+}
+
+TEST(VectorOpsOnCudaTest, ConversionRoundsToTheNearestFloat)
+{
+  TESSERA_NEEDS_GPU();
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  const std::vector<double> values = checks::randomVector(5001, 3);
+  Buffer<double> from;
+  from.fromHost(cuda, values);
+  Buffer<float> to(cuda, values.size());
+
+  oncuda::toFloat(cuda, std::as_const(from).span(), to.span());
+
+  EXPECT_EQ(to.toHost(cuda), std::vector<float>(values.begin(), values.end()));
+}
+
+}
+}
