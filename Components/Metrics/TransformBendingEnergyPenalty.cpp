@@ -1,5 +1,6 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 
+#include "Components/Transforms/BSplineTransform.h"
 #include "Core/Compute/Parallel.h"
 
 #include <algorithm>
@@ -8,6 +9,16 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t samplesAtOnce = 128; // their 27 derivatives stay in cache
+
+const Parameter<std::string>& bendingEnergyIntegration()
+{
+  static const auto parameter =
+      textParameter("BendingEnergyIntegration", "Sampled", Arity::single,
+                    "Sampled: mean over the sampler's points, of the whole chain; Exact: integral over the "
+                    "fixed image in closed form, of the last transform alone, a BSplineTransform",
+                    {"Sampled", "Exact"});
+  return parameter;
+}
 
 /// Entries of the upper triangle, row-wise, stand for two each off the diagonal.
 template <int D>
@@ -60,25 +71,50 @@ double energyAndCovector(std::vector<double>& hessian, std::size_t count)
 }
 
 template <int D>
-TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters) : validSampleRule_(parameters)
+TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters)
+    : parameters_(parameters), validSampleRule_(parameters), isExact_(parameters.get(bendingEnergyIntegration()) == "Exact")
 {
 }
 
 template <int D>
 const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 {
-  static const ComponentDescription description{"Metric",
-                                                "TransformBendingEnergyPenalty",
-                                                {},
-                                                "mean squared second derivatives of the transform (Rueckert et al. 1999)",
-                                                ValidSampleRule::parameters()};
+  static const ComponentDescription description{
+      "Metric", "TransformBendingEnergyPenalty", {}, "mean squared second derivatives of the transform (Rueckert et al. 1999)", [] {
+        std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
+        rows.push_back(bendingEnergyIntegration());
+        return rows;
+      }()};
   return description;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+{
+  level_ = level;
+  exact_.reset();
+  if (!isExact_)
+    return;
+  const TransformChain<D>& chain = *level.chain;
+  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
+  if (!spline)
+    parameters_.fail(bendingEnergyIntegration().name, "\"Exact\" with (Transform \"" + chain.transform->name() + "\")",
+                     "Allowed: \"Sampled\", or (Transform \"BSplineTransform\")");
+  if (chain.initial && chain.combination == Combination::compose)
+    exact_.emplace(spline->grid());
+  else
+    exact_.emplace(spline->grid(), level.fixed->geometry);
 }
 
 template <int D>
 TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                      std::span<const double> parameters, std::span<double> gradient)
 {
+  if (exact_) {
+    TermValue result;
+    result.value = exact_->evaluate(context, parameters, gradient);
+    return result;
+  }
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   if (!chainHasHessian<D>(chain)) {
     std::fill(gradient.begin(), gradient.end(), 0.0);

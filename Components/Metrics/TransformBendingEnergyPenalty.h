@@ -1,16 +1,23 @@
 #pragma once
 
+#include "Components/Transforms/ExactBendingEnergy.h"
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/SampleGather.h"
 #include "Core/Registration/StripePlan.h"
 #include "Core/Registration/ValidSampleRule.h"
 
+#include <optional>
+
 namespace tessera {
 
 /// Bending energy of the whole chain at the sampler's points: mean over samples of sum_k |d^2 T_k / dx dx^T|^2 (Frobenius), in mm.
 /// Rueckert et al., "Nonrigid registration using free-form deformations", 1999, eq. 4. Samples that map outside the moving mask
 /// are left out; the moving image's own extent does not matter.
+///
+/// (BendingEnergyIntegration "Exact"): that of the chain's last transform alone, a B-spline, as its mean over the fixed level's
+/// image between the first and last voxel centres as far as it lies in the grid's valid region; after another transform that it is
+/// composed with, over the whole valid region. No samples, no masks.
 template <int D>
 class TransformBendingEnergyPenalty final : public CostTerm<D> {
 public:
@@ -18,9 +25,9 @@ public:
 
   static const ComponentDescription& description();
 
-  bool needsSampler() const override { return true; }
+  bool needsSampler() const override { return !isExact_; }
   std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
-  void prepareForLevel(Context&, const TermLevel<D>& level) override { level_ = level; }
+  void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
@@ -31,8 +38,11 @@ private:
   StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
                       std::span<double> gradient) const;
 
+  Parameters parameters_;
   ValidSampleRule validSampleRule_;
+  bool isExact_;
   TermLevel<D> level_;
+  std::optional<ExactBendingEnergy<D>> exact_;
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;

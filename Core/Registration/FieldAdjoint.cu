@@ -32,18 +32,17 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
   const std::size_t perLayer = static_cast<std::size_t>(plan.axes[0].field.voxels) * plan.axes[1].field.voxels;
   const bool inside = static_cast<int>(threadIdx.x) < tile.has[0] && static_cast<int>(threadIdx.y) < tile.has[1];
   const int voxels = inside ? tile.has[2] : 0;
-  const float* from[D];
-#pragma unroll
-  for (int c = 0; c < D; ++c)
-    from[c] = covectors.of[c] + tile.voxel[2] * perLayer
-              + static_cast<std::size_t>(tile.voxel[1] + threadIdx.y) * plan.axes[0].field.voxels + tile.voxel[0] + threadIdx.x;
+  // All threads of a block add the same to the arrays' addresses, and each its own place in the first layer.
+  const std::size_t firstOfTile = tile.voxel[2] * perLayer;
+  const unsigned own =
+      (tile.voxel[1] + threadIdx.y) * static_cast<unsigned>(plan.axes[0].field.voxels) + tile.voxel[0] + threadIdx.x;
   float next[batch][D];
   const auto load = [&](int z) {
 #pragma unroll
     for (int u = 0; u < batch; ++u)
 #pragma unroll
       for (int c = 0; c < D; ++c)
-        next[u][c] = z + u < voxels ? __ldcs(from[c] + (z + u) * perLayer) : 0;
+        next[u][c] = z + u < voxels ? __ldcs(covectors.of[c] + (firstOfTile + (z + u) * perLayer) + own) : 0;
   };
 
   load(0);

@@ -9,7 +9,9 @@
 #ifdef __CUDA_ARCH__
 #define TESSERA_UNROLL_ALL _Pragma("unroll")
 #define TESSERA_UNROLL_FOUR _Pragma("unroll 4")
+#define TESSERA_UNROLL_NOT _Pragma("unroll 1")
 #else
+#define TESSERA_UNROLL_NOT
 #define TESSERA_UNROLL_ALL
 #define TESSERA_UNROLL_FOUR
 #endif
@@ -256,6 +258,7 @@ struct Column {
         TESSERA_UNROLL_ALL
       for (int t = 0; t < mostTaps; ++t)
         sums[c][t].add(taps.w[t], values[u][c]);
+      TESSERA_UNROLL_NOT
       for (int done = shared.advance[z + u]; done > 0; --done, ++used)
         TESSERA_UNROLL_ALL
       for (int c = 0; c < D; ++c) {

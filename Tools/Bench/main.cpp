@@ -1,6 +1,7 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
 #include "Tools/Bench/AdjointBench.h"
+#include "Tools/Bench/BendingBench.h"
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Bench/CostBench.h"
 #include "Tools/Bench/MetricBench.h"
@@ -29,8 +30,8 @@ ProgramText benchText()
   bins.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric) or dense costs (cost) "
-          "beside the machine's own limit.",
+          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs (cost) or "
+          "the exact bending energy (bending; its volumes are control points) beside the machine's own limit.",
           {{"What",
             {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
              ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins}},
@@ -92,6 +93,12 @@ AdjointSettings adjointSettings(const Arguments& arguments)
   return {settings.volumes, settings.tiles, settings.repeats};
 }
 
+BendingSettings bendingSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}}, settings.repeats};
+}
+
 CostSettings costSettings(const Arguments& arguments)
 {
   const BsiSettings settings = bsiSettings(arguments);
@@ -128,6 +135,7 @@ const Benchmark benchmarks[] = {
     {"adjoint", [](const Registry&, Context& c, const Arguments& a) { return adjointBench(c, adjointSettings(a)); }},
     {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
     {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
+    {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
 };
 
 /// That of the first word, which is taken away; the first benchmark if the words begin with an option.
