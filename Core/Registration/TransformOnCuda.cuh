@@ -66,8 +66,9 @@ struct SupportOnCuda {
   }
 };
 
+/// Not inlined: kernels that map by linear transforms alone should not pay for its registers.
 template <int D, int Order>
-__device__ Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
+__device__ __noinline__ Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
 {
   Vec<D> u{};
   SupportOnCuda<D, Order> support;
