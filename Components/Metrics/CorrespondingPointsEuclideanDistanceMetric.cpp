@@ -62,7 +62,7 @@ const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::descr
 }
 
 template <int D>
-void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   if (!level.points || level.points->fixedMm.empty() || level.points->fixedMm.size() != level.points->movingMm.size())
     throw Error(ExitCode::usage,
@@ -70,12 +70,15 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context&, co
                     + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
                       "of as many points each.");
   level_ = level;
+  onCuda_ = context.onCuda() ? std::make_unique<CorrespondingPointsOnCuda<D>>(context, level) : nullptr;
 }
 
 template <int D>
 TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>&,
                                                                   std::span<const double> parameters, std::span<double> gradient)
 {
+  if (onCuda_)
+    return onCuda_->evaluate(context, parameters, gradient);
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const PointPairs<D>& pairs = *level_.points;
   std::fill(gradient.begin(), gradient.end(), 0.0);

@@ -1,6 +1,7 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/VectorOps.h"
 
 #include <algorithm>
 
@@ -76,14 +77,27 @@ const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 }
 
 template <int D>
+void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
+{
+  level_ = level;
+  onCuda_ =
+      context.onCuda() && chainHasHessian<D>(*level.chain) ? std::make_unique<BendingEnergyOnCuda<D>>(context, level) : nullptr;
+}
+
+template <int D>
 TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                      std::span<const double> parameters, std::span<double> gradient)
 {
-  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
-  if (!chainHasHessian<D>(chain)) {
-    std::fill(gradient.begin(), gradient.end(), 0.0);
+  if (!chainHasHessian<D>(*level_.chain)) {
+    fill(vectorContext<D>(context, *level_.chain->transform), 0, gradient);
     return {};
   }
+  if (onCuda_) {
+    const TermValue result = onCuda_->evaluate(context, samples, parameters, gradient);
+    validSampleRule_.check(level_.level, result.valid, result.asked);
+    return result;
+  }
+  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const StripePlan plan = planStripes(positionCount<D>(samples), parameters.size());
   sums_.assign(plan.stripes, {});
   stripedGradient_.begin(gradient, plan.stripes);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/BendingEnergyOnCuda.h"
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/SampleGather.h"
@@ -19,8 +20,8 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
-  void prepareForLevel(Context&, const TermLevel<D>& level) override { level_ = level; }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
+  void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
@@ -33,6 +34,7 @@ private:
 
   ValidSampleRule validSampleRule_;
   TermLevel<D> level_;
+  std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;

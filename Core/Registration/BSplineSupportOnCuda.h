@@ -24,9 +24,9 @@ struct SupportOnCuda {
   static constexpr int middleTaps = D == 3 ? taps : 1;
   double distance[D]; // of the point from the first of them, as bsplineWeights takes it
   double weights[D][taps];
-  int first;            // control point, along all axes but the last
-  int layers[taps];     // offsets of the layers along the last axis, wrapped if the grid is cyclic
-  int rowStride;        // of control points along y (3D)
+  int first;        // control point, along all axes but the last
+  int layers[taps]; // offsets of the layers along the last axis, wrapped if the grid is cyclic
+  int rowStride;    // of control points along y (3D)
 
   /// False if the support is not fully inside the grid, or the point is not a number.
   TESSERA_HOST_DEVICE bool find(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
@@ -34,7 +34,7 @@ struct SupportOnCuda {
     Vec<D> x = t.pointToIndex(pointMm);
     int start[D];
     bool inside = true;
-TESSERA_UNROLL
+    TESSERA_UNROLL
     for (int d = 0; d < D; ++d) {
       x[d] -= firstKnotOffset<Order>();
       const bool wraps = t.cyclic && d == D - 1;
@@ -47,7 +47,7 @@ TESSERA_UNROLL
     }
     if (!inside)
       return false;
-TESSERA_UNROLL
+    TESSERA_UNROLL
     for (int d = 0; d < D; ++d) {
       start[d] = static_cast<int>(x[d]);
       distance[d] = x[d] - start[d] + firstKnotOffset<Order>();
@@ -56,7 +56,7 @@ TESSERA_UNROLL
     rowStride = D == 3 ? t.points[0] : 0;
     first = start[0] + (D == 3 ? start[1] * t.points[0] : 0);
     const int layerStride = D == 3 ? t.points[0] * t.points[1] : t.points[0];
-TESSERA_UNROLL
+    TESSERA_UNROLL
     for (int k = 0; k < taps; ++k) {
       const int layer = start[D - 1] + k;
       layers[k] = (layer < t.points[D - 1] ? layer : layer - t.points[D - 1]) * layerStride;
@@ -68,16 +68,16 @@ TESSERA_UNROLL
   template <class Visit>
   TESSERA_HOST_DEVICE void forEach(Visit&& visit) const
   {
-TESSERA_UNROLL
+    TESSERA_UNROLL
     for (int last = 0; last < taps; ++last)
-TESSERA_UNROLL
-      for (int middle = 0; middle < middleTaps; ++middle) {
-        const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
-        const int row = first + layers[last] + middle * rowStride;
-TESSERA_UNROLL
-        for (int k = 0; k < taps; ++k)
-          visit(row + k, weights[0][k] * ofRow);
-      }
+      TESSERA_UNROLL
+    for (int middle = 0; middle < middleTaps; ++middle) {
+      const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
+      const int row = first + layers[last] + middle * rowStride;
+      TESSERA_UNROLL
+      for (int k = 0; k < taps; ++k)
+        visit(row + k, weights[0][k] * ofRow);
+    }
   }
 };
 

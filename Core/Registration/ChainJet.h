@@ -22,8 +22,8 @@ TESSERA_HOST_DEVICE constexpr int upperIndex(int a, int b)
 template <int D>
 struct Jet {
   double pointMm[D];
-  double jacobian[D][D];              // [component][axis]
-  double hessian[D][upperCount(D)];   // [component]
+  double jacobian[D][D];            // [component][axis]
+  double hessian[D][upperCount(D)]; // [component]
 };
 
 /// out = sum over a, b of h_ab m[a][p] m[b][q] for symmetric h.
@@ -34,22 +34,22 @@ TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], do
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a)
     TESSERA_UNROLL
-    for (int q = 0; q < D; ++q) {
-      half[a][q] = 0;
-      TESSERA_UNROLL
-      for (int b = 0; b < D; ++b)
-        half[a][q] = fma(h[upperIndex<D>(a, b)], m[b][q], half[a][q]);
-    }
+  for (int q = 0; q < D; ++q) {
+    half[a][q] = 0;
+    TESSERA_UNROLL
+    for (int b = 0; b < D; ++b)
+      half[a][q] = fma(h[upperIndex<D>(a, b)], m[b][q], half[a][q]);
+  }
   TESSERA_UNROLL
   for (int p = 0; p < D; ++p)
     TESSERA_UNROLL
-    for (int q = p; q < D; ++q) {
-      double sum = 0;
-      TESSERA_UNROLL
-      for (int a = 0; a < D; ++a)
-        sum = fma(m[a][p], half[a][q], sum);
-      out[upperIndex<D>(p, q)] = sum;
-    }
+  for (int q = p; q < D; ++q) {
+    double sum = 0;
+    TESSERA_UNROLL
+    for (int a = 0; a < D; ++a)
+      sum = fma(m[a][p], half[a][q], sum);
+    out[upperIndex<D>(p, q)] = sum;
+  }
 }
 
 /// <g, h> over all D x D entries.
@@ -60,8 +60,8 @@ TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a)
     TESSERA_UNROLL
-    for (int b = a; b < D; ++b)
-      sum = fma((a == b ? 1 : 2) * g[upperIndex<D>(a, b)], h[upperIndex<D>(a, b)], sum);
+  for (int b = a; b < D; ++b)
+    sum = fma((a == b ? 1 : 2) * g[upperIndex<D>(a, b)], h[upperIndex<D>(a, b)], sum);
   return sum;
 }
 
@@ -166,8 +166,8 @@ TESSERA_HOST_DEVICE void gridAxes(const TransformOnCuda<D>& t, double (&axes)[D]
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a)
     TESSERA_UNROLL
-    for (int j = 0; j < D; ++j)
-      axes[a][j] = t.pointToIndex.fromOffset[a][j]; // d index_a / d x_j
+  for (int j = 0; j < D; ++j)
+    axes[a][j] = t.pointToIndex.fromOffset[a][j]; // d index_a / d x_j
 }
 
 /// Adds a B-spline's displacement and its derivatives to the identity's.
@@ -191,8 +191,8 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
     TESSERA_UNROLL
     for (int j = 0; j < D; ++j)
       TESSERA_UNROLL
-      for (int a = 0; a < D; ++a)
-        jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
+    for (int a = 0; a < D; ++a)
+      jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
     congruence<D>(h, axes, jet.hessian[k]);
   }
 }
@@ -242,8 +242,8 @@ TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
     TESSERA_UNROLL
     for (int s = 0; s < upperCount(D); ++s)
       TESSERA_UNROLL
-      for (int l = 0; l < D; ++l)
-        jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
+    for (int l = 0; l < D; ++l)
+      jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
   }
 }
 
@@ -317,11 +317,12 @@ TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k)
     TESSERA_UNROLL
-    for (int l = 0; l < D; ++l)
-      covector[k][l] = 2 * symmetricProduct<D>(jet.hessian[k], before.hessian[l]);
+  for (int l = 0; l < D; ++l)
+    covector[k][l] = 2 * symmetricProduct<D>(jet.hessian[k], before.hessian[l]);
 }
 
-/// d energy / d (g and h of indexDerivatives) of component k of the last transform, a B-spline: the D of g, then the (upper) entries of h.
+/// d energy / d (g and h of indexDerivatives) of component k of the last transform, a B-spline: the D of g, then the (upper)
+/// entries of h.
 template <int D>
 TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>& before, const double (&axes)[D][D],
                                                 const double (&ofJacobian)[D][D], int k, double (&covector)[D + upperCount(D)])
@@ -345,8 +346,8 @@ TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>&
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a)
     TESSERA_UNROLL
-    for (int b = a; b < D; ++b)
-      covector[D + upperIndex<D>(a, b)] *= a == b ? 2 : 4;
+  for (int b = a; b < D; ++b)
+    covector[D + upperIndex<D>(a, b)] *= a == b ? 2 : 4;
 }
 
 }

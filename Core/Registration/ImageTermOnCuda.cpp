@@ -1,24 +1,14 @@
 #include "Core/Registration/ImageTermOnCuda.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/VectorOps.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 #include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/FieldMethods.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tessera {
 namespace {
-
-template <class T>
-T* grown(const Context& context, Buffer<T>& buffer, std::size_t count)
-{
-  if (buffer.size() < count)
-    buffer = Buffer<T>(context, count);
-  return buffer.span().data();
-}
 
 /// Step 1 in all directions.
 template <int D>
@@ -61,14 +51,12 @@ std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
 template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix)
-    : level_(level), metric_(metric.onCuda(context)), chain_(context, *level.chain), result_(context, 1), largest_(context, 1)
+    : level_(level), metric_(metric.onCuda(context)), chain_(context, *level.chain),
+      samples_(context, level.fixed, level.fixedMask), result_(context, 1), largest_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
   moving_.gradientMatrix = gradientMatrix.value_or(identityMatrix<D>());
-  fixedVoxels_ = voxelsOnCuda<D>(context, level.fixed);
-  if (level.fixedMask)
-    fixedMask_ = voxelsOnCuda<D>(context, level.fixedMask);
   if (level.movingMask) {
     movingMask_ = voxelsOnCuda<D>(context, level.movingMask);
     moving_.mask = MaskOnCuda<D>(*level.movingMask, *movingMask_);
@@ -79,7 +67,7 @@ template <int D>
 TermValue ImageTermOnCuda<D>::evaluate(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
                                        std::span<double> gradient)
 {
-  const SamplesOnCuda<D> samples = samplesOf(context, set);
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(parameters);
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   const AlignedLattice* aligned = nullptr;
@@ -106,70 +94,6 @@ TermValue ImageTermOnCuda<D>::evaluate(Context& context, const SampleSet<D>& set
     level_.chain->transform->pullBackMoments(parameters, found.moments, gradient);
   }
   return {found.metric.value, found.metric.valid, samples.mask.voxels ? found.asked : samples.count};
-}
-
-template <int D>
-SamplesOnCuda<D> ImageTermOnCuda<D>::samplesOf(Context& context, const SampleSet<D>& set)
-{
-  return std::visit(
-      [&](const auto& samples) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(samples)>, VoxelLattice<D>>)
-          return latticeOf(context, samples);
-        else
-          return listOf(context, samples);
-      },
-      set);
-}
-
-template <int D>
-SamplesOnCuda<D> ImageTermOnCuda<D>::latticeOf(Context& context, const VoxelLattice<D>& lattice)
-{
-  constexpr std::size_t most = 0xffffffff;
-  SamplesOnCuda<D> samples;
-  samples.count = lattice.positions();
-  if (samples.count > most)
-    throw Error(ExitCode::usage, "CUDA: " + std::to_string(samples.count) + " voxels of a level: more than kernels count. Allowed: at most "
-                                     + std::to_string(most) + ", a coarser level, or (Device \"cpu\").");
-  samples.pointFromIndex = lattice.image->geometry.pointFromIndex();
-  bool whole = true;
-  for (int d = 0; d < D; ++d) {
-    samples.first[d] = static_cast<int>(lattice.first[d]);
-    samples.step[d] = static_cast<int>(lattice.step[d]);
-    samples.positions[d] = static_cast<int>(lattice.count[d]);
-    samples.imageSize[d] = static_cast<int>(lattice.image->geometry.size[d]);
-    whole = whole && lattice.count[d] == lattice.image->geometry.size[d];
-  }
-  if (lattice.image != level_.fixed) {
-    level_.fixed = lattice.image;
-    fixedVoxels_ = voxelsOnCuda<D>(context, lattice.image);
-  }
-  if (lattice.mask && (lattice.mask != level_.fixedMask || !fixedMask_)) {
-    level_.fixedMask = lattice.mask;
-    fixedMask_ = voxelsOnCuda<D>(context, lattice.mask);
-  }
-  samples.image = fixedVoxels_->span().data();
-  if (lattice.mask)
-    samples.mask = MaskOnCuda<D>(*lattice.mask, *fixedMask_);
-  if (whole)
-    samples.fixed = samples.image;
-  return samples;
-}
-
-template <int D>
-SamplesOnCuda<D> ImageTermOnCuda<D>::listOf(Context& context, const PointList<D>& list)
-{
-  if (!list.onCuda) {
-    for (int d = 0; d < D; ++d)
-      uploaded_.mm[d].fromHost(context, list.mm[d]);
-    uploaded_.fixed.fromHost(context, list.fixed);
-  }
-  const PointsOnCuda<D>& points = list.onCuda ? *list.onCuda : uploaded_;
-  SamplesOnCuda<D> samples;
-  samples.count = list.positions();
-  samples.fixed = points.fixed.span().data();
-  for (int d = 0; d < D; ++d)
-    samples.pointMm[d] = points.mm[d].span().data();
-  return samples;
 }
 
 /// Nothing if the lattice has to go point by point.

@@ -4,6 +4,7 @@
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/SampleKernels.h"
+#include "Core/Registration/SamplesForCuda.h"
 
 #include <memory>
 #include <optional>
@@ -35,9 +36,6 @@ private:
     std::shared_ptr<const FieldInterpolator<D>> interpolator;
   };
 
-  SamplesOnCuda<D> samplesOf(Context&, const SampleSet<D>&);
-  SamplesOnCuda<D> latticeOf(Context&, const VoxelLattice<D>&);
-  SamplesOnCuda<D> listOf(Context&, const PointList<D>&);
   const std::optional<AlignedLattice>& alignedLattice(const VoxelLattice<D>&);
   void gather(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<const double> parameters,
               bool withGradient, Result* result);
@@ -49,8 +47,8 @@ private:
   std::unique_ptr<MetricOnCuda> metric_;
   HeldChainOnCuda<D> chain_;
   MovingOnCuda<D> moving_;
-  std::shared_ptr<const Buffer<float>> fixedVoxels_;
-  std::shared_ptr<const Buffer<std::uint8_t>> fixedMask_, movingMask_;
+  std::shared_ptr<const Buffer<std::uint8_t>> movingMask_;
+  SamplesForCuda<D> samples_;
 
   // Reused over evaluations.
   Buffer<Result> result_;
@@ -58,7 +56,6 @@ private:
   Buffer<double> scratch_;
   Buffer<unsigned long long> sums_;
   Buffer<unsigned> largest_;
-  PointsOnCuda<D> uploaded_;
   std::optional<VoxelLattice<D>> alignedFor_; // what aligned_ was found for
   std::optional<AlignedLattice> aligned_;
 };

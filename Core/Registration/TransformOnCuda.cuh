@@ -13,7 +13,7 @@ TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec
     return u;
   const int pointCount = t.pointCount();
   support.forEach([&](int point, double weight) {
-TESSERA_UNROLL
+    TESSERA_UNROLL
     for (int c = 0; c < D; ++c)
       if (c < t.components())
         u[c] = fma(weight, loadConstant(t.coefficients + c * pointCount + point), u[c]);
