@@ -27,6 +27,7 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Optimizers/AdaptiveStochasticGradientDescent.h"
+#include "Components/Optimizers/ConjugateGradient.h"
 #include "Components/Optimizers/QuasiNewtonLBFGS.h"
 #include "Components/Optimizers/RegularStepGradientDescent.h"
 #include "Components/Optimizers/StandardGradientDescent.h"
@@ -136,6 +137,7 @@ void registerComponents(Registry& registry)
   registry.add<Optimizer, StandardGradientDescent>();
   registry.add<Optimizer, RegularStepGradientDescent>();
   registry.add<Optimizer, QuasiNewtonLBFGS>();
+  registry.add<Optimizer, ConjugateGradient>();
 
   addBoth<Resampler, DefaultResampler>(registry);
 }

@@ -1,6 +1,5 @@
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 
-#include "Components/ImageSamplers/RandomDraws.h"
 #include "Components/Interpolators/SplineBatch.h"
 #include "Core/Image/BSplinePrefilter.h"
 
@@ -36,66 +35,6 @@ const Parameter<double>& sampleRegionSize()
   static const auto p = realParameter("SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension,
                                       "mm", "size of that box; a third of the image's longest side, or the side itself, if absent");
   return p;
-}
-
-/// Linear interpolation in double at a continuous index in [0, size - 1].
-template <int D>
-class LinearLookUp {
-public:
-  LinearLookUp() = default;
-  /// Asks for the memory that value() reads.
-  LinearLookUp(const Image<D>& image, const Vec<D>& index)
-  {
-    std::size_t offset = 0, stride = 1;
-    for (int d = 0; d < D; ++d) {
-      const double base = std::floor(index[d]);
-      const std::size_t voxel = static_cast<std::size_t>(base);
-      fraction_[d] = index[d] - base;
-      step_[d] = voxel + 1 < image.geometry.size[d] ? stride : 0;
-      offset += stride * voxel;
-      stride *= image.geometry.size[d];
-    }
-    corner_ = image.voxels.data() + offset;
-    for (std::size_t row = 0; row < (std::size_t(1) << (D - 1)); ++row)
-      __builtin_prefetch(rowStart(row));
-  }
-
-  float value() const
-  {
-    std::array<double, 1 << (D - 1)> rows;
-    for (std::size_t row = 0; row < rows.size(); ++row) {
-      const float* start = rowStart(row);
-      rows[row] = start[0] + fraction_[0] * (static_cast<double>(start[step_[0]]) - start[0]);
-    }
-    for (int d = 1; d < D; ++d)
-      for (std::size_t pair = 0; pair < rows.size() >> d; ++pair)
-        rows[pair] = rows[2 * pair] + fraction_[d] * (rows[2 * pair + 1] - rows[2 * pair]);
-    return static_cast<float>(rows[0]);
-  }
-
-private:
-  const float* rowStart(std::size_t row) const
-  {
-    const float* start = corner_;
-    for (int d = 1; d < D; ++d)
-      start += (row >> (d - 1) & 1) * step_[d];
-    return start;
-  }
-
-  const float* corner_ = nullptr;
-  std::array<std::size_t, D> step_{};
-  Vec<D> fraction_{};
-};
-
-template <int D>
-float nearestVoxel(const Image<D>& image, const Vec<D>& index)
-{
-  std::size_t offset = 0, stride = 1;
-  for (int d = 0; d < D; ++d) {
-    offset += stride * static_cast<std::size_t>(std::floor(index[d] + 0.5));
-    stride *= image.geometry.size[d];
-  }
-  return image.voxels[offset];
 }
 
 }
@@ -139,7 +78,22 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
   coefficients_.clear();
   if (order_ > 1)
     coefficients_ = bsplineCoefficients<D>(context, *fixed, order_);
-  this->samples_ = emptySamples<D>(static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level)));
+  const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
+  onCuda_.reset();
+  if (context.onCuda())
+    prepareOnCuda(context, samples);
+  this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(samples);
+}
+
+template <int D>
+void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t samples)
+{
+  onCuda_.emplace(context, fixed_, mask_, samples, description().name);
+  coefficientsOnCuda_ = {};
+  if (order_ > 1)
+    coefficientsOnCuda_.fromHost(context, coefficients_);
+  coefficients_ = {};
+  fixedOnCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : onCuda_->fixedVoxels(), fixed_->geometry, order_};
 }
 
 /// SampleRegionSize, or elastix's default: the longest side / 3, at most the side itself.
@@ -173,12 +127,12 @@ bool RandomCoordinateSampler<D>::setRandomRegion(bool on)
 }
 
 template <int D>
-typename RandomCoordinateSampler<D>::IndexBox RandomCoordinateSampler<D>::regionOf(const Draw& draw) const
+IndexBox<D> RandomCoordinateSampler<D>::regionOf(const Draw& draw) const
 {
   if (!regionIsOn_)
     return box_;
   const auto words = randomWords(draw, regionCounter, 0);
-  IndexBox region;
+  IndexBox<D> region;
   for (int d = 0; d < D; ++d) {
     const double size = (*regionSizeInVoxels_)[d];
     const double room = std::max(0.0, box_.highest[d] - size - box_.lowest[d]);
@@ -191,16 +145,17 @@ typename RandomCoordinateSampler<D>::IndexBox RandomCoordinateSampler<D>::region
 template <int D>
 void RandomCoordinateSampler<D>::draw(Context& context, const Draw& draw)
 {
+  if (onCuda_)
+    return onCuda_->drawPoints(context, draw, regionOf(draw), fixedOnCuda_);
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
-  const IndexBox region = regionOf(draw);
+  const IndexBox<D> region = regionOf(draw);
   AttemptLimit attempts(samples.positions(), description().name);
   forEachRange(context, samples.positions(), samplesAChunk, [&](std::size_t first, std::size_t last) {
     Indices indices;
     attempts.placeAll(draw, first, last, [&](std::size_t sample, const std::array<std::uint32_t, 4>& words) {
       Vec<D>& index = indices[sample - first];
-      for (int d = 0; d < D; ++d)
-        index[d] = region.lowest[d] + unitUniform(words[d]) * (region.highest[d] - region.lowest[d]);
+      index = indexIn<D>(region, words);
       const Vec<D> pointMm = pointFromIndex(index);
       setPoint<D>(samples, sample, pointMm);
       return !mask_ || mask_->contains(pointMm);
@@ -217,11 +172,13 @@ void RandomCoordinateSampler<D>::lookUp(const Indices& indices, std::size_t firs
   float* values = samples.fixed.data() + first;
   if (order_ == 0) {
     for (std::size_t i = 0; i < count; ++i)
-      values[i] = nearestVoxel<D>(*fixed_, indices[i]);
+      values[i] = nearestVoxel<D>(fixed_->voxels.data(), fixed_->geometry.size, indices[i]);
   } else if (order_ == 1) {
     std::array<LinearLookUp<D>, samplesAChunk> lookUps;
-    for (std::size_t i = 0; i < count; ++i)
-      lookUps[i] = LinearLookUp<D>(*fixed_, indices[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      lookUps[i] = LinearLookUp<D>(fixed_->voxels.data(), fixed_->geometry.size, indices[i]);
+      lookUps[i].prefetch();
+    }
     for (std::size_t i = 0; i < count; ++i)
       values[i] = lookUps[i].value();
   } else {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/ImageSamplers/RandomDraws.h"
+#include "Components/ImageSamplers/DrawsOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
 
 #include <optional>
@@ -22,11 +22,8 @@ public:
   bool isRandom() const override { return true; }
 
 private:
-  /// Continuous indices.
-  struct IndexBox {
-    Vec<D> lowest{}, highest{};
-  };
-  IndexBox regionOf(const Draw&) const;
+  IndexBox<D> regionOf(const Draw&) const;
+  void prepareOnCuda(Context&, std::size_t samples);
   Vec<D> regionSizeMm(std::size_t level, const ImageGeometry<D>&) const;
   using Indices = std::array<Vec<D>, samplesAChunk>;
   /// Fixed intensities of the samples [first, last).
@@ -35,11 +32,14 @@ private:
   Parameters parameters_;
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
-  IndexBox box_;
+  IndexBox<D> box_;
   std::optional<Vec<D>> regionSizeInVoxels_; // nothing: no random region at this level
   bool regionIsOn_ = false;
   int order_ = 1;
-  std::vector<float> coefficients_; // of orders above 1
+  std::vector<float> coefficients_;      // of orders above 1
+  std::optional<DrawsOnCuda<D>> onCuda_; // if the level was prepared there
+  Buffer<float> coefficientsOnCuda_;
+  InterpolatorOnCuda<D> fixedOnCuda_;
 };
 
 }

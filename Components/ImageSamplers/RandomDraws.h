@@ -56,7 +56,14 @@ public:
         if (place(sample, randomWords(draw, static_cast<std::uint32_t>(sample), attempt)))
           break;
       }
-    if (tried_.fetch_add(tries) + tries > limit_)
+    check(tried_.fetch_add(tries) + tries);
+  }
+
+  std::size_t limit() const { return limit_; }
+  /// Throws if so many tries are too many.
+  void check(std::size_t tries) const
+  {
+    if (tries > limit_)
       giveUp();
   }
 

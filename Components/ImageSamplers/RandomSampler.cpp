@@ -20,37 +20,35 @@ const ComponentDescription& RandomSampler<D>::description()
 }
 
 template <int D>
-void RandomSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level)
+void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                                       std::size_t level)
 {
   fixed_ = fixed;
   mask_ = mask;
   box_ = this->boxIn(fixed->geometry, mask);
-  this->samples_ = emptySamples<D>(counts_[level]);
+  onCuda_.reset();
+  if (context.onCuda())
+    onCuda_.emplace(context, fixed, mask, counts_[level], description().name);
+  this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
 }
 
 template <int D>
 void RandomSampler<D>::draw(Context& context, const Draw& draw)
 {
+  if (onCuda_)
+    return onCuda_->drawVoxels(context, draw, box_);
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
   AttemptLimit attempts(samples.positions(), description().name);
   forEachRange(context, samples.positions(), samplesAChunk, [&](std::size_t first, std::size_t last) {
     std::array<const float*, samplesAChunk> voxels;
     attempts.placeAll(draw, first, last, [&](std::size_t sample, const std::array<std::uint32_t, 4>& words) {
-      std::size_t offset = 0, stride = 1;
-      Vec<D> index;
-      for (int d = 0; d < D; ++d) {
-        const std::size_t voxel =
-            box_.first[d] + static_cast<std::size_t>(unitUniform(words[d]) * static_cast<double>(box_.size[d]));
-        index[d] = static_cast<double>(voxel);
-        offset += stride * voxel;
-        stride *= fixed_->geometry.size[d];
-      }
-      const Vec<D> pointMm = pointFromIndex(index);
+      const PlacedVoxel<D> placed = voxelIn<D>(box_.first, box_.size, fixed_->geometry.size, words);
+      const Vec<D> pointMm = pointFromIndex(placed.index);
       if (mask_ && !mask_->contains(pointMm))
         return false;
       setPoint<D>(samples, sample, pointMm);
-      voxels[sample - first] = fixed_->voxels.data() + offset;
+      voxels[sample - first] = fixed_->voxels.data() + placed.offset;
       __builtin_prefetch(voxels[sample - first]);
       return true;
     });

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "Components/ImageSamplers/DrawsOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
+
+#include <optional>
 
 namespace tessera {
 
@@ -21,6 +24,7 @@ private:
   ImagePointer<D> fixed_;
   MaskPointer<D> mask_;
   VoxelBox<D> box_;
+  std::optional<DrawsOnCuda<D>> onCuda_; // if the level was prepared there
 };
 
 }

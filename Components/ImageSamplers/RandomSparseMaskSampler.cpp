@@ -5,17 +5,6 @@
 namespace tessera {
 namespace {
 
-template <int D>
-Vec<D> indexOf(const Size<D>& size, std::size_t offset)
-{
-  Vec<D> index;
-  for (int d = 0; d < D; ++d) {
-    index[d] = static_cast<double>(offset % size[d]);
-    offset /= size[d];
-  }
-  return index;
-}
-
 /// Offsets of the voxels whose centre lies in the mask, in order; rows are scanned on all threads.
 template <int D>
 std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>& geometry, const Mask<D>& mask)
@@ -28,20 +17,13 @@ std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>
   forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     auto& chunk = found[first / rowsPerChunk];
     for (std::size_t voxel = first * length; voxel < last * length; ++voxel)
-      if (sameGrid ? mask.voxels[voxel] != 0 : mask.contains(pointFromIndex(indexOf<D>(geometry.size, voxel))))
+      if (sameGrid ? mask.voxels[voxel] != 0 : mask.contains(pointFromIndex(indexOfVoxel<D>(geometry.size, voxel))))
         chunk.push_back(voxel);
   });
   std::vector<std::size_t> all;
   for (const auto& chunk : found)
     all.insert(all.end(), chunk.begin(), chunk.end());
   return all;
-}
-
-/// floor(u * count), u in [0, 1) of 64 random bits.
-std::size_t choose(std::uint32_t high, std::uint32_t low, std::size_t count)
-{
-  __extension__ using Wide = unsigned __int128;
-  return static_cast<std::size_t>((Wide(static_cast<std::uint64_t>(high) << 32 | low) * count) >> 64);
 }
 
 }
@@ -76,12 +58,22 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
     if (voxelsInMask_.empty())
       throw Error(ExitCode::unreadableInput, "mask: no voxel of the fixed image has its centre in it. Allowed: a larger mask.");
   }
-  this->samples_ = emptySamples<D>(counts_[level]);
+  onCuda_.reset();
+  listOnCuda_ = {};
+  if (context.onCuda()) {
+    onCuda_.emplace(context, fixed, nullptr, counts_[level], description().name);
+    if (mask)
+      listOnCuda_.fromHost(context, voxelsInMask_);
+    voxelsInMask_ = {};
+  }
+  this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
 }
 
 template <int D>
 void RandomSparseMaskSampler<D>::draw(Context& context, const Draw& draw)
 {
+  if (onCuda_)
+    return onCuda_->drawVoxels(context, draw, std::as_const(listOnCuda_).span());
   PointList<D>& samples = std::get<PointList<D>>(this->samples_);
   const AffineMap<D> pointFromIndex = fixed_->geometry.pointFromIndex();
   const std::size_t choices = voxelsInMask_.empty() ? fixed_->voxels.size() : voxelsInMask_.size();
@@ -95,7 +87,7 @@ void RandomSparseMaskSampler<D>::draw(Context& context, const Draw& draw)
     }
     for (std::size_t sample = first; sample < last; ++sample) {
       const std::size_t voxel = voxels[sample - first];
-      setPoint<D>(samples, sample, pointFromIndex(indexOf<D>(fixed_->geometry.size, voxel)));
+      setPoint<D>(samples, sample, pointFromIndex(indexOfVoxel<D>(fixed_->geometry.size, voxel)));
       samples.fixed[sample] = fixed_->voxels[voxel];
     }
   });

@@ -1,6 +1,9 @@
 #pragma once
 
+#include "Components/ImageSamplers/DrawsOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
+
+#include <optional>
 
 namespace tessera {
 
@@ -21,6 +24,8 @@ private:
   std::vector<std::size_t> counts_; // one a level
   ImagePointer<D> fixed_;
   std::vector<std::size_t> voxelsInMask_; // offsets; empty without a mask: every voxel
+  std::optional<DrawsOnCuda<D>> onCuda_;  // if the level was prepared there
+  Buffer<std::size_t> listOnCuda_;        // voxelsInMask_ then
 };
 
 }

@@ -1,5 +1,7 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 
+#include "Components/Metrics/EntropyTerms.h"
+#include "Components/Metrics/HistogramOnCuda.h"
 #include "Core/Registration/ImageTerm.h"
 
 namespace tessera {
@@ -61,25 +63,12 @@ const ComponentDescription& AdvancedMattesMutualInformation::description()
 
 AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(const Sums& sums, std::size_t valid) const
 {
-  constexpr double nothing = 1e-16;
-  const ParzenHistogram::Densities p = histogram_.densities(sums, valid);
-  Table table = histogram_.emptyTable(valid);
-  const std::size_t columns = p.moving.size();
-  for (std::size_t row = 0; row < p.fixed.size(); ++row)
-    for (std::size_t column = 0; column < columns; ++column) {
-      const double joint = p.joint[row * columns + column], product = p.fixed[row] * p.moving[column];
-      if (joint > nothing && product > nothing) {
-        const double logRatio = std::log(joint / product);
-        table.value -= joint * logRatio;
-        table.weights[row * columns + column] = -logRatio; // but for constants that the windows' derivatives cancel
-      }
-    }
-  return table;
+  return histogram_.finish<MutualInformationTerms>(sums, valid);
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedMattesMutualInformation::onCuda(const Context&) const
+std::unique_ptr<MetricOnCuda> AdvancedMattesMutualInformation::onCuda(const Context& context) const
 {
-  return nullptr;
+  return histogramOnCuda(context, histogram_.windows(), EntropyKind::mutualInformation);
 }
 
 }

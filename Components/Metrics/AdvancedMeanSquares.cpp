@@ -1,5 +1,6 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 
+#include "Components/Metrics/SumsOnCuda.h"
 #include "Core/Registration/ImageTerm.h"
 
 #include <algorithm>
@@ -37,9 +38,9 @@ const ComponentDescription& AdvancedMeanSquares::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context&) const
+std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context& context) const
 {
-  return nullptr;
+  return sumsOnCuda(context, *this);
 }
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/HostDevice.h"
 #include "Core/Registration/Metric.h"
 
 namespace tessera {
@@ -11,7 +12,7 @@ public:
   struct Sums {
     double squares = 0;
 
-    void add(const Sums& other) { squares += other.squares; }
+    TESSERA_HOST_DEVICE void add(const Sums& other) { squares += other.squares; }
   };
 
   struct Table {
@@ -24,18 +25,18 @@ public:
   std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
   Sums zeroSums() const { return {}; }
-  void accumulate(Sums& sums, float fixed, float moving) const
+  TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const
   {
     const double difference = static_cast<double>(moving) - fixed;
     sums.squares += difference * difference;
   }
-  Table finish(const Sums& sums, std::size_t valid) const
+  TESSERA_HOST_DEVICE Table finish(const Sums& sums, std::size_t valid) const
   {
     const double factor = valid == 0 ? 0 : normalization_ / static_cast<double>(valid);
     return {factor * sums.squares, 2 * factor};
   }
-  double value(const Table& table) const { return table.value; }
-  float slope(const Table& table, float fixed, float moving) const
+  TESSERA_HOST_DEVICE double value(const Table& table) const { return table.value; }
+  TESSERA_HOST_DEVICE float slope(const Table& table, float fixed, float moving) const
   {
     return static_cast<float>(table.weight * (static_cast<double>(moving) - fixed));
   }

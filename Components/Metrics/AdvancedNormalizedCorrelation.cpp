@@ -1,8 +1,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 
+#include "Components/Metrics/SumsOnCuda.h"
 #include "Core/Registration/ImageTerm.h"
-
-#include <cmath>
 
 namespace tessera {
 namespace {
@@ -32,29 +31,9 @@ const ComponentDescription& AdvancedNormalizedCorrelation::description()
   return description;
 }
 
-AdvancedNormalizedCorrelation::Table AdvancedNormalizedCorrelation::finish(const Sums& sums, std::size_t valid) const
+std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context& context) const
 {
-  Table table;
-  double ff = sums.ff, mm = sums.mm, fm = sums.fm;
-  if (subtractMean_ && valid > 0) {
-    table.fixedMean = sums.f / static_cast<double>(valid);
-    table.movingMean = sums.m / static_cast<double>(valid);
-    ff -= sums.f * table.fixedMean;
-    mm -= sums.m * table.movingMean;
-    fm -= sums.f * table.movingMean;
-  }
-  const double denominator = std::sqrt(ff * mm);
-  if (!(denominator > 1e-14)) // an image without contrast: no value, no slope
-    return table;
-  table.value = -fm / denominator;
-  table.ratio = fm / mm;
-  table.factor = -1 / denominator;
-  return table;
-}
-
-std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context&) const
-{
-  return nullptr;
+  return sumsOnCuda(context, *this);
 }
 
 }

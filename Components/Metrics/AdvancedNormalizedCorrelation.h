@@ -1,6 +1,9 @@
 #pragma once
 
+#include "Core/Compute/HostDevice.h"
 #include "Core/Registration/Metric.h"
+
+#include <cmath>
 
 namespace tessera {
 
@@ -11,7 +14,7 @@ public:
   struct Sums {
     double f = 0, m = 0, ff = 0, mm = 0, fm = 0;
 
-    void add(const Sums& other)
+    TESSERA_HOST_DEVICE void add(const Sums& other)
     {
       f += other.f;
       m += other.m;
@@ -32,7 +35,7 @@ public:
   std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
 
   Sums zeroSums() const { return {}; }
-  void accumulate(Sums& sums, float fixed, float moving) const
+  TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const
   {
     const double f = fixed, m = moving;
     sums.f += f;
@@ -41,9 +44,27 @@ public:
     sums.mm += m * m;
     sums.fm += f * m;
   }
-  Table finish(const Sums&, std::size_t valid) const;
-  double value(const Table& table) const { return table.value; }
-  float slope(const Table& t, float fixed, float moving) const
+  TESSERA_HOST_DEVICE Table finish(const Sums& sums, std::size_t valid) const
+  {
+    Table table;
+    double ff = sums.ff, mm = sums.mm, fm = sums.fm;
+    if (subtractMean_ && valid > 0) {
+      table.fixedMean = sums.f / static_cast<double>(valid);
+      table.movingMean = sums.m / static_cast<double>(valid);
+      ff -= sums.f * table.fixedMean;
+      mm -= sums.m * table.movingMean;
+      fm -= sums.f * table.movingMean;
+    }
+    const double denominator = std::sqrt(ff * mm);
+    if (!(denominator > 1e-14)) // an image without contrast: no value, no slope
+      return table;
+    table.value = -fm / denominator;
+    table.ratio = fm / mm;
+    table.factor = -1 / denominator;
+    return table;
+  }
+  TESSERA_HOST_DEVICE double value(const Table& table) const { return table.value; }
+  TESSERA_HOST_DEVICE float slope(const Table& t, float fixed, float moving) const
   {
     return static_cast<float>((fixed - t.fixedMean - t.ratio * (moving - t.movingMean)) * t.factor);
   }

@@ -12,7 +12,7 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 240 MiB of covect
 template <int D>
 BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLevel<D>& level)
     : level_(level), chain_(context, *level.chain), samples_(context, level.fixed, level.fixedMask), result_(context, 1),
-      scratch_(context, bendingScratch<D>())
+      found_(context, 1), scratch_(context, bendingScratch<D>())
 {
   if (level.movingMask) {
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
@@ -32,13 +32,12 @@ unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, 
 }
 
 template <int D>
-TermValue BendingEnergyOnCuda<D>::evaluate(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
-                                           std::span<double> gradient)
+void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+                                  std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(parameters);
-  const Transform<D>& last = *level_.chain->transform;
-  const bool linear = last.cudaForm() == CudaForm::linear;
+  const bool linear = level_.chain->transform->cudaForm() == CudaForm::linear;
   const BendingGradient wanted = gradient.empty() ? BendingGradient::none
                                  : linear         ? BendingGradient::ofLinear
                                                   : BendingGradient::ofBSpline;
@@ -60,11 +59,17 @@ TermValue BendingEnergyOnCuda<D>::evaluate(Context& context, const SampleSet<D>&
       pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums, gradient.data());
     chunk.first += chunk.count;
   } while (chunk.first < samples.count);
+  found_.copyLater(result);
+}
 
-  const BendingSums<D> found = result_.toHost(context).front();
+template <int D>
+TermValue BendingEnergyOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient) const
+{
+  const BendingSums<D>& found = found_[0];
+  const Transform<D>& last = *level_.chain->transform;
   const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
-  if (wanted == BendingGradient::ofLinear) {
-    CovectorMoments<D> moments; // no covector of points, those of the matrix
+  if (!gradient.empty() && last.cudaForm() == CudaForm::linear) {
+    CovectorMoments<D> moments; // none of points, those of the matrix
     for (int row = 0; row < D; ++row)
       for (int column = 0; column < D; ++column)
         moments.outer[row][column] = perSample * found.ofMatrix(row, column);

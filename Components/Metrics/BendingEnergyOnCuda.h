@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/BendingEnergyKernels.h"
+#include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/SamplesForCuda.h"
@@ -14,8 +15,9 @@ public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
   BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
 
-  /// As CostTerm::evaluate. Does not judge the number of valid samples.
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  /// As in CostTerm. Does not judge the number of valid samples.
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) const;
 
 private:
   unsigned long long* clearedSums(const Context&, std::size_t parameters);
@@ -28,6 +30,7 @@ private:
 
   // Reused over evaluations.
   Buffer<BendingSums<D>> result_;
+  PinnedValues<BendingSums<D>> found_;
   Buffer<double> scratch_, covectors_;
   Buffer<unsigned long long> sums_;
 };

@@ -74,11 +74,14 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& con
 }
 
 template <int D>
-TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>&,
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                                   std::span<const double> parameters, std::span<double> gradient)
 {
-  if (onCuda_)
-    return onCuda_->evaluate(context, parameters, gradient);
+  if (onCuda_) {
+    give(context, samples, parameters, gradient);
+    context.stream->wait();
+    return take(parameters, gradient);
+  }
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const PointPairs<D>& pairs = *level_.points;
   std::fill(gradient.begin(), gradient.end(), 0.0);
@@ -97,6 +100,22 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& conte
   for (double& value : gradient)
     value *= perPair;
   return {perPair * batch.distances, batch.valid, pairs.fixedMm.size()};
+}
+
+template <int D>
+void CorrespondingPointsEuclideanDistanceMetric<D>::give(Context& context, const SampleSet<D>& samples,
+                                                         std::span<const double> parameters, std::span<double> gradient)
+{
+  if (onCuda_)
+    onCuda_->give(context, parameters, gradient);
+  else
+    CostTerm<D>::give(context, samples, parameters, gradient);
+}
+
+template <int D>
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  return onCuda_ ? onCuda_->take(parameters, gradient) : CostTerm<D>::take(parameters, gradient);
 }
 
 template class CorrespondingPointsEuclideanDistanceMetric<2>;

@@ -21,6 +21,8 @@ public:
   /// Throws Error(usage) if the level has no points.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
   Parameters parameters_;

@@ -13,7 +13,7 @@ struct DistanceSums {
   CovectorMoments<D> moments; // of linear transforms
 
   double distances() const { return sums[0]; }
-  double valid() const { return sums[1]; }
+  const double* valid() const { return sums + 1; }
 };
 
 constexpr std::size_t mostDistanceWarps = 4224;

@@ -1,7 +1,5 @@
 #include "Components/Metrics/CorrespondingPointsOnCuda.h"
 
-#include "Core/Compute/VectorOpsOnCuda.h"
-
 #include <algorithm>
 
 namespace tessera {
@@ -22,7 +20,7 @@ std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm, int axis)
 
 template <int D>
 CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, const TermLevel<D>& level)
-    : level_(level), chain_(context, *level.chain), result_(context, 1),
+    : level_(level), chain_(context, *level.chain), result_(context, 1), found_(context, 1),
       scratch_(context, std::max(distanceScratch, momentScratch<D>())), covectors_(context, D * level.points->fixedMm.size()),
       largest_(context, 1)
 {
@@ -49,49 +47,47 @@ std::array<float*, D> CorrespondingPointsOnCuda<D>::covectorArrays()
 }
 
 template <int D>
-TermValue CorrespondingPointsOnCuda<D>::evaluate(Context& context, std::span<const double> parameters, std::span<double> gradient)
+void CorrespondingPointsOnCuda<D>::give(Context& context, std::span<const double> parameters, std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(parameters);
-  const Transform<D>& last = *level_.chain->transform;
-  const bool linear = last.cudaForm() == CudaForm::linear;
-  const bool wantsGradient = !gradient.empty();
   DistanceSums<D>* result = result_.span().data();
-  double* scratch = scratch_.span().data();
   context.stream->fill(result, 0, sizeof *result);
   pointDistancesOnCuda<D>(context, points_, partnersMm_, chain, movingMask_,
-                          wantsGradient ? covectorArrays() : std::array<float*, D>{}, scratch, result);
-  if (wantsGradient && linear) {
-    std::array<const float*, D> covectors;
-    std::ranges::copy(covectorArrays(), covectors.begin());
-    momentsOnCuda<D>(context, points_, chain, covectors, scratch, &result->moments);
-  }
-
-  const DistanceSums<D> found = result_.toHost(context).front();
-  const double perPair = found.valid() == 0 ? 0 : 1 / found.valid();
-  if (wantsGradient && linear) {
-    std::ranges::fill(gradient, 0.0);
-    last.pullBackMoments(parameters, found.moments, gradient);
-    for (double& value : gradient)
-      value *= perPair;
-  } else if (wantsGradient) {
-    pullBackBSpline(context, chain, perPair, gradient);
-  }
-  return {perPair * found.distances(), static_cast<std::size_t>(found.valid()), points_.count};
+                          gradient.empty() ? std::array<float*, D>{} : covectorArrays(), scratch_.span().data(), result);
+  if (!gradient.empty())
+    pullBack(context, chain, gradient);
+  found_.copyLater(result);
 }
 
 template <int D>
-void CorrespondingPointsOnCuda<D>::pullBackBSpline(Context& context, const ChainOnCuda<D>& chain, double perPair,
-                                                   std::span<double> gradient)
+void CorrespondingPointsOnCuda<D>::pullBack(Context& context, const ChainOnCuda<D>& chain, std::span<double> gradient)
 {
+  DistanceSums<D>* result = result_.span().data();
   std::array<const float*, D> covectors;
   std::ranges::copy(covectorArrays(), covectors.begin());
+  if (level_.chain->transform->cudaForm() == CudaForm::linear)
+    return momentsOnCuda<D>(context, points_, chain, covectors, scratch_.span().data(), &result->moments);
   const bool fresh = sums_.size() < gradient.size(); // the pull-back leaves zeros
   unsigned long long* sums = grown(context, sums_, gradient.size());
   if (fresh)
     context.stream->fill(sums, 0, sums_.span().size_bytes());
-  oncuda::fill(context, 0, gradient);
-  pullBackBSplineOnCuda<D>(context, points_, chain, covectors, sums, largest_.span().data(), gradient.data());
-  oncuda::combine(context, perPair, gradient, 0, gradient);
+  pullBackBSplineOnCuda<D>(context, points_, chain, covectors, sums, largest_.span().data(), gradient.data(),
+                           {true, result->valid()});
+}
+
+template <int D>
+TermValue CorrespondingPointsOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient) const
+{
+  const DistanceSums<D>& found = found_[0];
+  const Transform<D>& last = *level_.chain->transform;
+  const double perPair = *found.valid() == 0 ? 0 : 1 / *found.valid();
+  if (!gradient.empty() && last.cudaForm() == CudaForm::linear) {
+    std::ranges::fill(gradient, 0.0);
+    last.pullBackMoments(parameters, found.moments, gradient);
+    for (double& value : gradient)
+      value *= perPair;
+  }
+  return {perPair * found.distances(), static_cast<std::size_t>(*found.valid()), points_.count};
 }
 
 template class CorrespondingPointsOnCuda<2>;

@@ -97,12 +97,13 @@ ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level
 
   const double fixedRoom = parameters.get(fixedLimitRangeRatio(), level) * (facts.fixedMax - facts.fixedMin);
   const double movingRoom = parameters.get(movingLimitRangeRatio(), level) * (facts.movingMax - facts.movingMin);
-  fixedLowerBound_ = facts.fixedMin - fixedRoom;
-  fixedUpperBound_ = facts.fixedMax + fixedRoom;
-  movingLimiter_ = {facts.movingMin, facts.movingMax, facts.movingMin - movingRoom, facts.movingMax + movingRoom};
+  windows_.fixedLowerBound = facts.fixedMin - fixedRoom;
+  windows_.fixedUpperBound = facts.fixedMax + fixedRoom;
+  windows_.movingLimiter = {facts.movingMin, facts.movingMax, facts.movingMin - movingRoom, facts.movingMax + movingRoom};
 
-  fixed_ = makeAxis(fixedBins, fixedOrder, fixedBins, fixedLowerBound_, fixedUpperBound_);
-  moving_ = makeAxis(movingBins, movingOrder, fixedBins, movingLimiter_.lowerBound, movingLimiter_.upperBound);
+  windows_.fixed = makeAxis(fixedBins, fixedOrder, fixedBins, windows_.fixedLowerBound, windows_.fixedUpperBound);
+  windows_.moving =
+      makeAxis(movingBins, movingOrder, fixedBins, windows_.movingLimiter.lowerBound, windows_.movingLimiter.upperBound);
 }
 
 std::vector<ParameterInfo> ParzenHistogram::parameters()
@@ -113,9 +114,9 @@ std::vector<ParameterInfo> ParzenHistogram::parameters()
 
 ParzenHistogram::Densities ParzenHistogram::densities(const Sums& sums, std::size_t valid) const
 {
-  const std::size_t rows = static_cast<std::size_t>(fixed_.bins), columns = static_cast<std::size_t>(moving_.bins);
+  const std::size_t rows = static_cast<std::size_t>(windows_.fixed.bins), columns = static_cast<std::size_t>(windows_.moving.bins);
   Densities p{std::vector<double>(rows * columns), std::vector<double>(rows), std::vector<double>(columns)};
-  const double perCount = valid == 0 ? 0 : 1 / (countScale * static_cast<double>(valid));
+  const double perCount = valid == 0 ? 0 : 1 / (ParzenWindows::countScale * static_cast<double>(valid));
   for (std::size_t row = 0; row < rows; ++row)
     for (std::size_t column = 0; column < columns; ++column) {
       const double joint = static_cast<double>(sums.counts[row * columns + column]) * perCount;
@@ -129,8 +130,8 @@ ParzenHistogram::Densities ParzenHistogram::densities(const Sums& sums, std::siz
 ParzenHistogram::Table ParzenHistogram::emptyTable(std::size_t valid) const
 {
   Table table;
-  table.weights.resize(static_cast<std::size_t>(fixed_.bins) * moving_.bins);
-  table.perSample = valid == 0 ? 0 : 1 / (static_cast<double>(valid) * moving_.binSize);
+  table.weights.resize(static_cast<std::size_t>(windows_.fixed.bins) * windows_.moving.bins);
+  table.perSample = valid == 0 ? 0 : 1 / (static_cast<double>(valid) * windows_.moving.binSize);
   return table;
 }
 

@@ -93,9 +93,9 @@ TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const Sam
     return {};
   }
   if (onCuda_) {
-    const TermValue result = onCuda_->evaluate(context, samples, parameters, gradient);
-    validSampleRule_.check(level_.level, result.valid, result.asked);
-    return result;
+    give(context, samples, parameters, gradient);
+    context.stream->wait();
+    return take(parameters, gradient);
   }
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const StripePlan plan = planStripes(positionCount<D>(samples), parameters.size());
@@ -116,6 +116,26 @@ TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const Sam
   const double perSample = result.valid == 0 ? 0 : 1 / static_cast<double>(result.valid);
   result.value *= perSample;
   stripedGradient_.sum(context, perSample);
+  return result;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                                            std::span<double> gradient)
+{
+  if (onCuda_)
+    onCuda_->give(context, samples, parameters, gradient);
+  else
+    CostTerm<D>::give(context, samples, parameters, gradient);
+}
+
+template <int D>
+TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  if (!onCuda_)
+    return CostTerm<D>::take(parameters, gradient);
+  const TermValue result = onCuda_->take(parameters, gradient);
+  validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }
 

@@ -1,17 +1,35 @@
+#include "Components/Metrics/AdvancedMeanSquares.h"
+#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/BendingEnergyKernels.h"
 #include "Components/Metrics/CorrespondingPointsKernels.h"
+#include "Components/Metrics/HistogramOnCuda.h"
+#include "Components/Metrics/SumsOnCuda.h"
 #include "Core/Compute/Error.h"
 
-// In place of this folder's .cu files in a build without the CUDA toolkit.
+// In place of the .cu files in a build without the CUDA toolkit.
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail(const char* what)
+[[noreturn]] void fail(const std::string& what = "(Metric) on CUDA")
 {
-  throw Error(ExitCode::device, std::string(what) + ": this build has no CUDA. Allowed: (Device \"cpu\").");
+  throw Error(ExitCode::device, what + ": this build has no CUDA. Allowed: (Device \"cpu\").");
 }
 
 }
+
+std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context&, const ParzenWindows&, EntropyKind)
+{
+  fail();
+}
+
+template <class Formula>
+std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const Formula&)
+{
+  fail();
+}
+
+template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedMeanSquares&);
+template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedNormalizedCorrelation&);
 
 #define TESSERA_WITHOUT_CUDA(D)                                                                                                    \
   template <>                                                                                                                      \

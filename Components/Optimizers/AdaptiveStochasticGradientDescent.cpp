@@ -241,7 +241,8 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
       cost.drawSamples(k, 0);
     std::swap(gradient, previousGradient);
     report.value = evaluateWithAttempts(cost, k, settings.samplingAttempts, position.span(), gradient.span());
-    const double gradientNorm = norm(context, gradient.span());
+    const auto [squaredNorm, alongPrevious] = dots(context, gradient.span(), (k > 0 ? previousGradient : gradient).span());
+    const double gradientNorm = std::sqrt(squaredNorm);
     requireFinite(name, level, k, report.value, gradientNorm);
     const double stepSize = gain.at(settings.constantStep ? 0 : time);
     axpy(context, -stepSize, gradient.span(), position.span());
@@ -251,7 +252,7 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
     if (!adaptive)
       time += (steps.sigmoid.maximum + steps.sigmoid.minimum) / 2;
     else if (k > 0)
-      time = std::max(0.0, time + steps.sigmoid(-dot(context, gradient.span(), previousGradient.span())));
+      time = std::max(0.0, time + steps.sigmoid(-alongPrevious));
   }
   report.stopCondition = maximumIterationsReached;
   return report;

@@ -6,6 +6,23 @@
 namespace tessera {
 namespace {
 
+class CudaRecording final : public Recording {
+public:
+  CudaRecording(cudaGraph_t graph, cudaStream_t stream) : stream_(stream)
+  {
+    const cudaError_t made = cudaGraphInstantiate(&work_, graph, 0);
+    cudaGraphDestroy(graph);
+    checkCuda(made, "making a graph of recorded work");
+  }
+  ~CudaRecording() override { cudaGraphExecDestroy(work_); }
+
+  void replay() override { checkCuda(cudaGraphLaunch(work_, stream_), "giving recorded work"); }
+
+private:
+  cudaStream_t stream_;
+  cudaGraphExec_t work_ = nullptr;
+};
+
 class CudaStream final : public Stream {
 public:
   explicit CudaStream(int ordinal) : ordinal_(ordinal)
@@ -87,6 +104,30 @@ public:
   void fill(void* device, int byte, std::size_t bytes) override
   {
     checkCuda(cudaMemsetAsync(device, byte, bytes, native()), "filling device memory");
+  }
+
+  void* allocatePinned(std::size_t bytes) override
+  {
+    void* memory = nullptr;
+    makeCurrent();
+    checkCuda(cudaMallocHost(&memory, bytes), "taking pinned memory");
+    return memory;
+  }
+  void releasePinned(void* memory) noexcept override { cudaFreeHost(memory); }
+  void copyLater(void* pinned, const void* device, std::size_t bytes) override
+  {
+    checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
+  }
+
+  void beginRecording() override
+  {
+    checkCuda(cudaStreamBeginCapture(native(), cudaStreamCaptureModeThreadLocal), "recording work");
+  }
+  std::unique_ptr<Recording> endRecording() override
+  {
+    cudaGraph_t graph = nullptr;
+    checkCuda(cudaStreamEndCapture(native(), &graph), "recording work");
+    return std::make_unique<CudaRecording>(graph, stream_);
   }
 
   void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }

@@ -30,6 +30,18 @@ double dot(const Context&, std::span<const double>, std::span<const double>)
 {
   fail("a dot product");
 }
+std::array<double, 2> dots(const Context&, std::span<const double>, std::span<const double>)
+{
+  fail("dot products");
+}
+void dotInto(const Context&, std::span<const double>, std::span<const double>, double*)
+{
+  fail("a dot product");
+}
+double largestMagnitude(const Context&, std::span<const double>)
+{
+  fail("a vector's largest magnitude");
+}
 void combine(const Context&, double, std::span<const double>, double, std::span<double>)
 {
   fail("a sum of vectors");

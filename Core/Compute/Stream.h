@@ -27,6 +27,13 @@ struct CudaDevices {
 };
 CudaDevices findCudaDevices();
 
+/// Work that is given again in one piece, with the same pointers and numbers (a CUDA graph): many small kernels cost one launch.
+class Recording {
+public:
+  virtual ~Recording() = default;
+  virtual void replay() = 0;
+};
+
 /// An order of work on one CUDA device, and what its memory is taken and given back in. Without the CUDA toolkit there is none.
 /// Every call throws Error(device) with CUDA's own words if something failed before.
 class Stream {
@@ -44,6 +51,15 @@ public:
   virtual void copyToHost(void* host, const void* device, std::size_t bytes) = 0;
   virtual void copyOnDevice(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* device, int byte, std::size_t bytes) = 0;
+
+  /// Pinned memory of the host, into which copies run beside other work: what copyLater brings may be read after the next wait.
+  virtual void* allocatePinned(std::size_t bytes) = 0;
+  virtual void releasePinned(void*) noexcept = 0;
+  virtual void copyLater(void* pinned, const void* device, std::size_t bytes) = 0;
+
+  /// Work given between the two is not done but recorded. No memory may be taken or given back meanwhile, and nothing may wait.
+  virtual void beginRecording() = 0;
+  virtual std::unique_ptr<Recording> endRecording() = 0;
 
   /// Waits for all work given so far.
   virtual void wait() = 0;

@@ -46,6 +46,23 @@ double norm(const Context& context, std::span<const double> a)
   return std::sqrt(dot(context, a, a));
 }
 
+std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  if (context.onCuda())
+    return oncuda::dots(context, a, b);
+  return {dot(context, a, a), dot(context, a, b)};
+}
+
+double largestMagnitude(const Context& context, std::span<const double> a)
+{
+  if (context.onCuda())
+    return oncuda::largestMagnitude(context, a);
+  double largest = 0;
+  for (double value : a)
+    largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
 void axpy(const Context& context, double factor, std::span<const double> x, std::span<double> y)
 {
   if (context.onCuda())

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Context.h"
 
+#include <array>
 #include <span>
 
 namespace tessera {
@@ -10,6 +11,10 @@ namespace tessera {
 
 double dot(const Context&, std::span<const double> a, std::span<const double> b);
 double norm(const Context&, std::span<const double> a);
+/// {a . a, a . b}; on a CUDA device it waits once for both.
+std::array<double, 2> dots(const Context&, std::span<const double> a, std::span<const double> b);
+/// max |a_i|, 0 of nothing
+double largestMagnitude(const Context&, std::span<const double> a);
 /// y += factor * x
 void axpy(const Context&, double factor, std::span<const double> x, std::span<double> y);
 /// y = factor * x

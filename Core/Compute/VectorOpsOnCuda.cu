@@ -48,11 +48,24 @@ __global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, con
     partials[blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(mostDotBlocks) sumPartials(int count, double* partials)
+__global__ void __launch_bounds__(mostDotBlocks) sumPartials(int count, const double* partials, double* result)
 {
   const double sum = blockSum<mostDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
   if (threadIdx.x == 0)
-    partials[0] = sum;
+    *result = sum;
+}
+
+/// Of numbers that are not negative the bits are in order.
+__global__ void findLargest(std::size_t count, const double* a, unsigned long long* largest)
+{
+  double most = 0;
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    most = fmax(most, fabs(a[i]));
+  for (int offset = 16; offset > 0; offset /= 2)
+    most = fmax(most, __shfl_down_sync(~0u, most, offset));
+  if (threadIdx.x % 32 == 0 && most > 0)
+    atomicMax(largest, static_cast<unsigned long long>(__double_as_longlong(most)));
 }
 
 __global__ void convert(std::size_t count, const double* x, float* y)
@@ -64,22 +77,47 @@ __global__ void convert(std::size_t count, const double* x, float* y)
 
 }
 
+void dotInto(const Context& context, std::span<const double> a, std::span<const double> b, double* result)
+{
+  constexpr std::size_t perBlock = 16 * dotThreads;
+  const int blocks = static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), perBlock), 1, mostDotBlocks));
+  const cudaStream_t stream = cudaStreamOf(context);
+  if (blocks == 1) {
+    dotPartials<<<1, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), result);
+  } else {
+    Buffer<double> partials(context, static_cast<std::size_t>(blocks));
+    dotPartials<<<blocks, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), partials.span().data());
+    sumPartials<<<1, mostDotBlocks, 0, stream>>>(blocks, partials.span().data(), result);
+  }
+  checkLaunch("dot product");
+}
+
 double dot(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  Buffer<double> result(context, 1);
+  dotInto(context, a, b, result.span().data());
+  return result.toHost(context).front();
+}
+
+std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
+{
+  Buffer<double> results(context, 2);
+  dotInto(context, a, a, results.span().data());
+  dotInto(context, a, b, results.span().data() + 1);
+  const std::vector<double> found = results.toHost(context);
+  return {found[0], found[1]};
+}
+
+double largestMagnitude(const Context& context, std::span<const double> a)
 {
   if (a.empty())
     return 0;
-  constexpr std::size_t perBlock = 16 * dotThreads;
-  const int blocks = static_cast<int>(std::min<std::size_t>(ceilDiv(a.size(), perBlock), mostDotBlocks));
-  Buffer<double> partials(context, static_cast<std::size_t>(blocks));
-  dotPartials<<<blocks, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(), partials.span().data());
-  checkLaunch("dot product");
-  if (blocks > 1) {
-    sumPartials<<<1, mostDotBlocks, 0, cudaStreamOf(context)>>>(blocks, partials.span().data());
-    checkLaunch("dot product");
-  }
-  double sum = 0;
-  context.stream->copyToHost(&sum, partials.span().data(), sizeof sum);
-  return sum;
+  Buffer<double> largest(context, 1);
+  context.stream->fill(largest.span().data(), 0, sizeof(double));
+  findLargest<<<std::min(blocksFor(a.size()), 512), threads, 0, cudaStreamOf(context)>>>(
+      a.size(), a.data(), reinterpret_cast<unsigned long long*>(largest.span().data()));
+  checkLaunch("largest magnitude");
+  return largest.toHost(context).front();
 }
 
 void combine(const Context& context, double a, std::span<const double> x, double b, std::span<double> y)

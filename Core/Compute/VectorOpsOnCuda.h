@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Context.h"
 
+#include <array>
 #include <span>
 
 // What VectorOps.h offers, for contexts on a CUDA device: spans lie there.
@@ -9,6 +10,10 @@ namespace tessera::oncuda {
 
 /// Waits for the device.
 double dot(const Context&, std::span<const double> a, std::span<const double> b);
+std::array<double, 2> dots(const Context&, std::span<const double> a, std::span<const double> b);
+/// Writes a . b to the device's memory without waiting.
+void dotInto(const Context&, std::span<const double> a, std::span<const double> b, double* result);
+double largestMagnitude(const Context&, std::span<const double> a);
 
 /// y_i = a x_i + b y_i; y is not read if b is 0.
 void combine(const Context&, double a, std::span<const double> x, double b, std::span<double> y);

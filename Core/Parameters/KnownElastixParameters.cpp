@@ -37,7 +37,7 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"", "of registrations with several metrics", "Metric#Weight Metric#RelativeWeight Metric#Use"},
 
     {"Optimizer", otherComponents,
-     "FullSearchSpace# WriteOptimizationSurfaceEachResolution ConjugateGradientType ValueTolerance LineSearchStepTolerance "
+     "FullSearchSpace# WriteOptimizationSurfaceEachResolution ValueTolerance LineSearchStepTolerance "
      "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma UseCovarianceMatrixAdaptation "
      "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation MinimumDeviation "
      "NumberOfPerturbations ShowMetricValues StepTolerance SP_c SP_gamma RegularizationKappa ConditionNumber StepSizeStrategy"},

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Parallel.h"
 #include "Core/Compute/VectorOps.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
 
 #include <algorithm>
 #include <chrono>
@@ -37,6 +38,10 @@ Cost<D>::Cost(const Context& context, Level level)
   for (std::size_t i = 0; i < level_.scales.size(); ++i)
     inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
   inverseRootScales_.fromHost(vectors_, inverseRoots);
+  if (vectors_.onCuda()) {
+    squaredNorms_ = Buffer<double>(vectors_, level_.parts.size());
+    squaredNormsFound_ = PinnedValues<double>(vectors_, level_.parts.size());
+  }
 }
 
 template <int D>
@@ -72,28 +77,57 @@ std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) cons
 template <int D>
 double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position, std::span<double> gradient)
 {
+  const auto start = std::chrono::steady_clock::now();
   const std::span<const double> parameters = moveTo(position);
   const bool wantsGradient = !gradient.empty();
-  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
-    const auto start = std::chrono::steady_clock::now();
+  const std::size_t terms = level_.parts.size();
+  for (std::size_t t = 0; t < terms; ++t) {
     if (wantsGradient && gradients_[t].size() != position.size())
       gradients_[t] = Buffer<double>(vectors_, position.size());
-    const std::span<double> ownGradient = wantsGradient ? gradients_[t].span() : std::span<double>();
-    const TermValue found = level_.parts[t].term->evaluate(context_, samplesOf(level_.parts[t]), parameters, ownGradient);
-    reports_[t] = {found.value, wantsGradient ? norm(vectors_, ownGradient) : 0, millisecondsSince(start)};
+    level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters, ownGradient(t, wantsGradient));
+    reports_[t].milliseconds = millisecondsSince(start);
   }
-
-  if (wantsGradient)
-    fill(vectors_, 0, gradient);
+  waitForTerms(wantsGradient);
   double value = 0;
-  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+  for (std::size_t t = 0; t < terms; ++t) {
+    reports_[t].value = level_.parts[t].term->take(parameters, ownGradient(t, wantsGradient)).value;
+    reports_[t].gradientNorm = wantsGradient ? gradientNorm(t) : 0;
     weights_[t] = weightOf(t, wantsGradient);
     value += weights_[t] * reports_[t].value;
-    if (wantsGradient)
-      axpy(vectors_, weights_[t], std::as_const(gradients_[t]).span(), gradient);
   }
-  multiplyInto(vectors_, gradient, inverseRootScales().first(gradient.size()), gradient);
+  if (!wantsGradient)
+    return value;
+  scaleInto(vectors_, weights_[0], ownGradient(0, true), gradient);
+  for (std::size_t t = 1; t < terms; ++t)
+    axpy(vectors_, weights_[t], ownGradient(t, true), gradient);
+  multiplyInto(vectors_, gradient, inverseRootScales(), gradient);
   return value;
+}
+
+template <int D>
+std::span<double> Cost<D>::ownGradient(std::size_t term, bool wanted)
+{
+  return wanted ? gradients_[term].span() : std::span<double>();
+}
+
+/// For the work that was given to a CUDA device, and for the norms of gradients that lie there.
+template <int D>
+void Cost<D>::waitForTerms(bool withGradients)
+{
+  if (!context_.onCuda())
+    return;
+  if (withGradients && vectors_.onCuda()) {
+    for (std::size_t t = 0; t < gradients_.size(); ++t)
+      oncuda::dotInto(vectors_, ownGradient(t, true), ownGradient(t, true), squaredNorms_.span().data() + t);
+    squaredNormsFound_.copyLater(squaredNorms_.span().data());
+  }
+  context_.stream->wait();
+}
+
+template <int D>
+double Cost<D>::gradientNorm(std::size_t term)
+{
+  return vectors_.onCuda() ? std::sqrt(squaredNormsFound_[term]) : norm(vectors_, gradients_[term].span());
 }
 
 /// A relative weight scales a term to the norm of the first one's gradient or, if gradients are not asked, to its magnitude.

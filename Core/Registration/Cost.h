@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
@@ -76,6 +77,9 @@ public:
 private:
   using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;
   double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
+  std::span<double> ownGradient(std::size_t term, bool wanted);
+  void waitForTerms(bool withGradients);
+  double gradientNorm(std::size_t term);
   double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
   /// x at a position, where terms want it.
@@ -85,6 +89,8 @@ private:
   Level level_;
   Buffer<double> inverseRootScales_, parameters_; // parameters_ on CUDA only
   std::vector<Buffer<double>> gradients_;         // one a term
+  Buffer<double> squaredNorms_;                   // of them, if they lie on a CUDA device
+  PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
   std::vector<double> weights_;   // one a term, as the last evaluate used them
 };

@@ -50,6 +50,17 @@ public:
   /// Throws Error(registrationFailed) if too few samples are valid.
   virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters,
                              std::span<double> gradient) = 0;
+
+  /// evaluate in two halves, so that several terms wait for a CUDA device once: the first gives the work, and after the stream's
+  /// wait the second has the value, and the gradient if it is on the host.
+  virtual void give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient)
+  {
+    given_ = evaluate(context, samples, parameters, gradient);
+  }
+  virtual TermValue take(std::span<const double> /*parameters*/, std::span<double> /*gradient*/) { return given_; }
+
+private:
+  TermValue given_;
 };
 
 }

@@ -1,7 +1,35 @@
 #pragma once
+
 #include "Core/Registration/FieldInterpolator.h"
+
+#include <array>
+
 namespace tessera {
-enum class GradientSummation { fusedMultiplyAdd, kahan, pichat, doublePrecision };
+
+/// How the many terms of a control point are added up on CUDA.
+enum class GradientSummation {
+  fusedMultiplyAdd, // single precision, each product and sum rounded once
+  kahan,            // single precision, the rounding of a sum goes into the next term (Kahan, "Further remarks on reducing
+                    // truncation errors", 1965)
+  pichat,           // single precision, all roundings are summed on their own and added at the end (Pichat, "Correction d'une
+                    // somme en arithmetique a virgule flottante", 1972)
+  doublePrecision,
+};
+
+/// The adjoint of FieldInterpolator::displacements: for each control point k and component c
+///   gradient[c * pointCount() + k] += sum over voxels v of prod_d beta(index_d(v) - k_d) * covectors[c][v],
+/// where voxels outside of the valid region weigh nothing. Slabs of a field add up to it.
+///
+/// covectors: D arrays of voxelCount() finite values, x fastest; they and the gradient (D * pointCount() values) are on the
+/// context's device. Equal bits for any thread count. On the CPU sums are in double precision whatever the summation.
+/// On CUDA a grid spacing of less than one voxel throws Error(usage).
 template <int D>
-void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<const float*, D>&, GradientSummation, double*) { throw 1; }
+void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors, GradientSummation,
+                          double* gradient);
+
+/// What it does on CUDA.
+template <int D>
+void pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors, GradientSummation,
+                                double* gradient);
+
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Registration/SampleKernels.h"
 
 #include <algorithm>
 
@@ -14,12 +15,6 @@ __device__ inline int fixedPointExponent(double most)
   return most > 0 ? min(61 - ilogb(most), 1000) : 0;
 }
 
-/// How addFixedPointSums changes a gradient: (gradient, or 0, + sums) / divisor.
-struct GradientUpdate {
-  bool overwrites = false;
-  const double* divisor = nullptr; // on the device; null: 1
-};
-
 /// `Bound` is on the device: bound.most() is what fixedPointExponent was given. Moves the sums into the gradient and leaves zeros;
 /// 32 bytes a parameter. A bound that is not finite makes all NaN.
 template <class Bound>
@@ -28,7 +23,7 @@ __global__ void moveFixedPointSums(std::size_t parameters, Bound bound, Gradient
 {
   const double most = bound.most();
   const double unit = isfinite(most) ? scalbn(1.0, -fixedPointExponent(most)) : NAN;
-  const double factor = update.divisor == nullptr ? 1 : 1 / *update.divisor;
+  const double factor = update.divisor == nullptr ? 1 : *update.divisor == 0 ? 0 : 1 / *update.divisor;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < parameters;
        i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
     const double before = update.overwrites ? 0 : gradient[i];

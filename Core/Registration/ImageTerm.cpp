@@ -98,9 +98,9 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
                                      + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
                                        "Allowed: BSplineInterpolationOrder 1 to 5.");
   if (onCuda_) {
-    const TermValue result = onCuda_->evaluate(context, samples, parameters, gradient);
-    validSampleRule_.check(level_.level, result.valid, result.asked);
-    return result;
+    give(context, samples, parameters, gradient);
+    context.stream->wait();
+    return take(parameters, gradient);
   }
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
@@ -126,6 +126,25 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
     forEachChunk(context, stripes, [&](std::size_t stripe) { pullBackStripe(work, stripe); });
     stripedGradient_.sum(context, 1);
   }
+  return result;
+}
+
+template <int D>
+void ImageTerm<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient)
+{
+  if (onCuda_)
+    onCuda_->give(context, samples, parameters, gradient);
+  else
+    CostTerm<D>::give(context, samples, parameters, gradient);
+}
+
+template <int D>
+TermValue ImageTerm<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  if (!onCuda_)
+    return CostTerm<D>::take(parameters, gradient);
+  const TermValue result = onCuda_->take(parameters, gradient);
+  validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }
 

@@ -26,6 +26,8 @@ public:
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
   struct Work;

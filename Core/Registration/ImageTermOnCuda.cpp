@@ -52,7 +52,7 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix)
     : level_(level), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed, level.fixedMask), result_(context, 1), largest_(context, 1)
+      samples_(context, level.fixed, level.fixedMask), result_(context, 1), found_(context, 1), largest_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -64,8 +64,8 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
 }
 
 template <int D>
-TermValue ImageTermOnCuda<D>::evaluate(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
-                                       std::span<double> gradient)
+void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+                              std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(parameters);
@@ -88,12 +88,20 @@ TermValue ImageTermOnCuda<D>::evaluate(Context& context, const SampleSet<D>& set
     pullBack(context, samples, aligned, chain, gradient, result);
   }
 
-  const Result found = result_.toHost(context).front();
+  found_.copyLater(result);
+  positions_ = samples.count;
+  masked_ = samples.mask.voxels != nullptr;
+}
+
+template <int D>
+TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  const Result& found = found_[0];
   if (!gradient.empty() && level_.chain->transform->cudaForm() == CudaForm::linear) {
     std::ranges::fill(gradient, 0.0);
     level_.chain->transform->pullBackMoments(parameters, found.moments, gradient);
   }
-  return {found.metric.value, found.metric.valid, samples.mask.voxels ? found.asked : samples.count};
+  return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
 }
 
 /// Nothing if the lattice has to go point by point.

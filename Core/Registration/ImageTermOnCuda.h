@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Metric.h"
@@ -23,7 +24,8 @@ public:
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix);
 
   /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of valid samples.
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue take(std::span<const double> parameters, std::span<double> gradient);
 
 private:
   struct Result {
@@ -52,6 +54,9 @@ private:
 
   // Reused over evaluations.
   Buffer<Result> result_;
+  PinnedValues<Result> found_;
+  std::size_t positions_ = 0; // of the samples given last
+  bool masked_ = false;
   Buffer<float> fixed_, movingValues_, gradients_, coefficients_;
   Buffer<double> scratch_;
   Buffer<unsigned long long> sums_;

@@ -151,7 +151,7 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
 template <int D>
 void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
                            const std::array<const float*, D>& covectors, unsigned long long* sums, unsigned* largest,
-                           double* gradient)
+                           double* gradient, const GradientUpdate& update)
 {
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
   const std::size_t parameters = static_cast<std::size_t>(D) * transform.pointCount();
@@ -168,14 +168,15 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
   const CovectorBound bound{largest, samples.count};
   kernel<<<blocks, threads, 0, stream>>>(samples, chain, covectors, bound, sums);
   checkLaunch("pull-back of a B-spline");
-  addFixedPointSums(stream, parameters, bound, {}, sums, gradient);
+  addFixedPointSums(stream, parameters, bound, update, sums, gradient);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,     \
                                  double*, CovectorMoments<D>*);                                                                    \
   template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                                 \
-                                         const std::array<const float*, D>&, unsigned long long*, unsigned*, double*);
+                                         const std::array<const float*, D>&, unsigned long long*, unsigned*, double*,              \
+                                         const GradientUpdate&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

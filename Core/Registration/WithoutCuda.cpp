@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/InterpolatePointsOnCuda.h"
 #include "Core/Registration/SampleKernels.h"
 
@@ -39,9 +40,15 @@ namespace {
   }                                                                                                                                \
   template <>                                                                                                                      \
   void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,      \
-                                unsigned long long*, unsigned*, double*)                                                           \
+                                unsigned long long*, unsigned*, double*, const GradientUpdate&)                                    \
   {                                                                                                                                \
     fail("pull-back of a B-spline");                                                                                               \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void pullBackAlignedFieldOnCuda<D>(Context&, const AlignedField<D>&, const std::array<const float*, D>&, GradientSummation,      \
+                                     double*)                                                                                      \
+  {                                                                                                                                \
+    fail("adjoint of a field");                                                                                                    \
   }
 TESSERA_WITHOUT_CUDA(2)
 TESSERA_WITHOUT_CUDA(3)

@@ -1,6 +1,9 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
+#include "Tools/Bench/AdjointBench.h"
 #include "Tools/Bench/BsiBench.h"
+#include "Tools/Bench/CostBench.h"
+#include "Tools/Bench/MetricBench.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -18,12 +21,19 @@ ProgramText benchText()
   tile.repeatable = true;
   Option method = ownOption("method", "NAME", "a FieldInterpolator; may be repeated");
   method.repeatable = true;
+  Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
+  metric.repeatable = true;
+  Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
+  samples.repeatable = true;
+  Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
+  bins.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi) beside the machine's own limit.",
+          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric) or dense costs (cost) "
+          "beside the machine's own limit.",
           {{"What",
             {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too")}},
+             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins}},
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
              ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
@@ -47,11 +57,11 @@ std::array<int, 3> volumeOf(const std::string& text)
   return voxels;
 }
 
-double positiveNumber(const std::string& option, const std::string& text, double atLeast)
+double positiveNumber(const std::string& option, const std::string& text, double atLeast, double atMost = 1e6)
 {
   double value = 0;
   const auto [next, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > 1e6)
+  if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > atMost)
     throw Error(ExitCode::usage, option + ": \"" + text + "\": not a number that can be used. Allowed: numbers from "
                                      + std::to_string(static_cast<int>(atLeast)) + ".");
   return value;
@@ -76,14 +86,70 @@ BsiSettings bsiSettings(const Arguments& arguments)
   return settings;
 }
 
+AdjointSettings adjointSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  return {settings.volumes, settings.tiles, settings.repeats};
+}
+
+CostSettings costSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  CostSettings cost{settings.volumes, settings.tiles, arguments.all("metric"), 64, settings.repeats};
+  if (cost.metrics.empty())
+    cost.metrics = {"NormalizedMutualInformation"};
+  if (!arguments.all("bins").empty())
+    cost.bins = static_cast<int>(positiveNumber("--bins", arguments.all("bins").front(), 4));
+  return cost;
+}
+
+MetricSettings metricSettings(const Arguments& arguments)
+{
+  MetricSettings settings;
+  for (const std::string& text : arguments.all("samples"))
+    settings.samples.push_back(static_cast<std::size_t>(positiveNumber("--samples", text, 1, 1e9)));
+  if (settings.samples.empty())
+    settings.samples = {44943360, 7950800, 2048};
+  for (const std::string& text : arguments.all("bins"))
+    settings.bins.push_back(static_cast<int>(positiveNumber("--bins", text, 4, 4096)));
+  if (settings.bins.empty())
+    settings.bins = {32, 64, 256};
+  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  return settings;
+}
+
+struct Benchmark {
+  std::string name;
+  std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
+};
+
+const Benchmark benchmarks[] = {
+    {"bsi", [](const Registry& r, Context& c, const Arguments& a) { return bsiBench(r, c, bsiSettings(a)); }},
+    {"adjoint", [](const Registry&, Context& c, const Arguments& a) { return adjointBench(c, adjointSettings(a)); }},
+    {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
+    {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
+};
+
+/// That of the first word, which is taken away; the first benchmark if the words begin with an option.
+const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
+{
+  if (tokens.empty() || tokens.front().starts_with("-"))
+    return benchmarks[0];
+  std::string known;
+  for (const Benchmark& benchmark : benchmarks) {
+    if (benchmark.name == tokens.front()) {
+      tokens.erase(tokens.begin());
+      return benchmark;
+    }
+    known += (known.empty() ? "" : ", ") + benchmark.name;
+  }
+  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: " + known + ".");
+}
+
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
-  if (!tokens.empty() && !tokens.front().starts_with("-")) {
-    if (tokens.front() != "bsi")
-      throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: bsi.");
-    tokens.erase(tokens.begin());
-  }
+  const Benchmark& benchmark = benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return std::fputs(helpText(benchText()).c_str(), stdout), 0;
@@ -97,7 +163,7 @@ int run(int count, char** words, RunLog& log)
   std::string threadSource;
   const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
-  const std::vector<BenchResult> results = bsiBench(registry, context, bsiSettings(arguments));
+  const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());
   std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
   return 0;

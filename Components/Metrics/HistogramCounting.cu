@@ -1,0 +1,36 @@
+#include "Components/Metrics/HistogramLaunch.cuh"
+#include "Components/Metrics/HistogramOnCuda.h"
+
+namespace tessera {
+
+void HistogramOnCuda::begin(Context& context)
+{
+  context.stream->fill(counts_.span().data(), 0, counts_.size() * sizeof(unsigned long long));
+}
+
+void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)
+{
+  if (pairs.count == 0)
+    return;
+  constexpr int threadsForGlobal = 128, blocksAMultiprocessor = 16;
+  const int rows = lookup_.windows.fixed.bins, columns = lookup_.windows.moving.bins;
+  const CountingPlan plan = planCounting(pairs.count, rows, columns, multiprocessors_, sharedBytes_);
+  const CountsOnCuda to{counts_.span().data(), counts_.span().data() + bins()};
+  const cudaStream_t stream = cudaStreamOf(context);
+  parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
+    if (plan.ranges == 0) {
+      const unsigned blocks = blocksFor(pairs.count, threadsForGlobal, blocksAMultiprocessor * multiprocessors_);
+      parzen::countInGlobal<Fixed, Moving><<<blocks, threadsForGlobal, 0, stream>>>(lookup_, pairs, to);
+    } else {
+      const std::size_t bytes = plan.sharedBytes(columns);
+      const auto kernel = plan.gather            ? parzen::countInShared<Fixed, Moving, -1>
+                          : plan.log2Copies == 5 ? parzen::countInShared<Fixed, Moving, 5>
+                                                 : parzen::countInShared<Fixed, Moving, 3>;
+      parzen::allowShared(kernel, bytes);
+      kernel<<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, FourPairs(pairs), plan, to);
+    }
+    checkLaunch("counting pairs of intensities");
+  });
+}
+
+}

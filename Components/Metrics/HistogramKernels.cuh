@@ -1,0 +1,320 @@
+#pragma once
+
+#include "Components/Metrics/CountingPlan.h"
+#include "Components/Metrics/PairKernels.cuh"
+#include "Components/Metrics/ParzenLookup.h"
+
+namespace tessera {
+
+/// The joint histogram in global memory: fixed bin * moving bins + moving bin, as ParzenHistogram::Sums, and the number of samples.
+struct CountsOnCuda {
+  unsigned long long* bins = nullptr;
+  unsigned long long* valid = nullptr;
+};
+
+namespace parzen {
+
+constexpr unsigned wholeWarp = 0xffffffff;
+
+/// Out of line: inlined several times it would take registers from the way that nearly all samples take.
+static __device__ __noinline__ void exactPlace(const ParzenLookup& lookup, float fixed, float moving, ParzenPlace& place)
+{
+  place = lookup.exact(fixed, moving);
+}
+
+template <int FixedOrder, int MovingOrder>
+__device__ __forceinline__ ParzenPlace placeOf(const ParzenLookup& lookup, float fixed, float moving)
+{
+  ParzenPlace place;
+  if (!lookup.quick(fixed, moving, FixedOrder, MovingOrder, place)) {
+    ParzenPlace exact;
+    exactPlace(lookup, fixed, moving, exact);
+    place = exact;
+  }
+  return place;
+}
+
+__device__ __forceinline__ unsigned warpSum(unsigned value)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(wholeWarp, value);
+#else
+  for (int distance = 16; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(wholeWarp, value, distance);
+  return value;
+#endif
+}
+
+__device__ __forceinline__ unsigned long long warpSum(unsigned long long value)
+{
+  for (int distance = 16; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(wholeWarp, value, distance);
+  return value;
+}
+
+/// Whether all 32 lanes have this same place.
+__device__ __forceinline__ bool warpAgrees(bool valid, int row, int column)
+{
+  const int key = valid ? row << 16 | column : -1; // at most 4096 bins an axis
+  const int first = __shfl_sync(wholeWarp, key, 0);
+  return __all_sync(wholeWarp, key == first && first >= 0) != 0;
+}
+
+/// Adds `share(f, m)` of every lane to the bins of a window, `add(f, m, sum)` once a bin: by the lane of that number.
+template <int FixedOrder, int MovingOrder, class Count, class Share, class Add>
+__device__ __forceinline__ void addOnceAWarp(const Share& share, const Add& add)
+{
+  const int lane = threadIdx.x % 32;
+  Count mine = 0;
+#pragma unroll
+  for (int f = 0; f <= FixedOrder; ++f)
+#pragma unroll
+    for (int m = 0; m <= MovingOrder; ++m) {
+      const Count sum = warpSum(static_cast<Count>(share(f, m)));
+      if (lane == f * (MovingOrder + 1) + m)
+        mine = sum;
+    }
+  if (lane < (FixedOrder + 1) * (MovingOrder + 1))
+    add(lane / (MovingOrder + 1), lane % (MovingOrder + 1), mine);
+}
+
+/// Bins of a range of rows in shared memory.
+struct SharedBins {
+  unsigned* bins;
+  int firstRow, rows, columns, log2Copies;
+
+  __device__ unsigned size() const { return static_cast<unsigned>(rows) * columns; }
+
+  __device__ void zero() const
+  {
+    for (unsigned word = threadIdx.x; word < size() << log2Copies; word += blockDim.x)
+      bins[word] = 0;
+  }
+
+  /// Adds the copies to global memory, where a sample counts 2^32, and zeroes them. Lanes begin at different copies, so that they
+  /// are on different banks.
+  __device__ void flush(unsigned long long* counts, int bits) const
+  {
+    const unsigned copies = 1u << log2Copies, rotation = (threadIdx.x % 32) >> (5 - log2Copies);
+    for (unsigned bin = threadIdx.x; bin < size(); bin += blockDim.x) {
+      unsigned long long sum = 0;
+      for (unsigned c = 0; c < copies; ++c) {
+        unsigned& word = bins[(bin << log2Copies) + ((c + rotation) & (copies - 1))];
+        sum += word;
+        word = 0;
+      }
+      if (sum != 0)
+        atomicAdd(counts + static_cast<std::size_t>(firstRow) * columns + bin, sum << (32 - bits));
+    }
+  }
+};
+
+/// What a sample adds to a bin.
+template <int FixedOrder, int MovingOrder>
+struct Shares {
+  static constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
+  float fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1];
+
+  __device__ __forceinline__ Shares(const ParzenPlace& place, float scale)
+  {
+    bsplineWeights<FixedOrder, float>(place.fixedT, fixedWeights);
+    bsplineWeights<MovingOrder, float>(place.movingT, movingWeights);
+    for (float& weight : fixedWeights)
+      weight *= scale;
+  }
+  __device__ __forceinline__ unsigned operator()(int f, int m) const
+  {
+    return __float_as_uint(fmaf(fixedWeights[f], movingWeights[m], magic)) - __float_as_uint(magic);
+  }
+};
+
+/// Adds a sample to its window of bins that lie 2^log2Copies apart, rows of them `columns` bins apart.
+template <int FixedOrder, int MovingOrder>
+__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned* bins, int columns, int log2Copies, float scale)
+{
+  const Shares<FixedOrder, MovingOrder> share(place, scale);
+#pragma unroll
+  for (int f = 0; f <= FixedOrder; ++f) {
+    unsigned* const row = bins + (((place.row + f) * columns + place.column) << log2Copies);
+#pragma unroll
+    for (int m = 0; m <= MovingOrder; ++m)
+      atomicAdd(row + (m << log2Copies), share(f, m));
+  }
+}
+
+/// The few samples that the quick lookup is not sure of, out of the way of all others.
+template <int FixedOrder, int MovingOrder>
+__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned* bins, int log2Copies, float scale, float fixed,
+                                       float moving)
+{
+  addShares<FixedOrder, MovingOrder>(lookup.exact(fixed, moving), bins, lookup.windows.moving.bins, log2Copies, scale);
+}
+
+/// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its lane's counted.
+template <int FixedOrder, int MovingOrder>
+__device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale, float fixed, float moving)
+{
+  const bool valid = counts(fixed, moving);
+  ParzenPlace place;
+  if (valid)
+    place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
+  const Shares<FixedOrder, MovingOrder> share(place, scale);
+  const int row = place.row - to.firstRow, copies = 1 << to.log2Copies;
+  unsigned* const window = to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & (copies - 1));
+  const auto add = [&](int f, int m, unsigned sum) {
+    if (static_cast<unsigned>(row + f) < static_cast<unsigned>(to.rows))
+      atomicAdd(window + f * (to.columns << to.log2Copies) + m * copies, sum);
+  };
+  if (warpAgrees(valid, place.row, place.column)) {
+    addOnceAWarp<FixedOrder, MovingOrder, unsigned>(share, add);
+  } else if (valid) {
+#pragma unroll
+    for (int f = 0; f <= FixedOrder; ++f)
+#pragma unroll
+      for (int m = 0; m <= MovingOrder; ++m)
+        add(f, m, share(f, m));
+  }
+  return valid;
+}
+
+/// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block has all rows; -1: the
+/// plan's, and warps gather. Reads 8 bytes a sample once for each range of rows; writes 8 bytes a bin and block.
+template <int FixedOrder, int MovingOrder, int KnownLog2Copies>
+__global__ void __launch_bounds__(1024, 1)
+    countInShared(const __grid_constant__ ParzenLookup lookup, FourPairs pairs, CountingPlan plan, CountsOnCuda to)
+{
+  constexpr int perThread = CountingPlan::samplesAThread;
+  extern __shared__ unsigned bins[];
+  const int range = static_cast<int>(blockIdx.x) % plan.ranges, firstRow = range * plan.rows;
+  const SharedBins own{bins, firstRow, min(plan.rows, lookup.windows.fixed.bins - firstRow), lookup.windows.moving.bins,
+                       KnownLog2Copies < 0 ? plan.log2Copies : KnownLog2Copies};
+  own.zero();
+  __syncthreads();
+
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x / plan.ranges) * blockDim.x;
+  std::size_t four = static_cast<std::size_t>(blockIdx.x / plan.ranges) * blockDim.x + threadIdx.x;
+  const auto scale = static_cast<float>(1 << plan.bits);
+  unsigned* const ofLane = bins + (threadIdx.x & ((1u << own.log2Copies) - 1));
+  unsigned valid = 0, roundsToFlush = plan.roundsBetweenFlushes;
+  for (unsigned round = 0; round < plan.rounds; ++round, four += stride) {
+    float fixed[perThread], moving[perThread];
+    pairs.load(four, fixed, moving);
+    if constexpr (KnownLog2Copies < 0) {
+#pragma unroll
+      for (int s = 0; s < perThread; ++s)
+        valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, fixed[s], moving[s]);
+    } else {
+      unsigned unsure = 0;
+#pragma unroll
+      for (int s = 0; s < perThread; ++s) {
+        ParzenPlace place;
+        if (lookup.quick(fixed[s], moving[s], FixedOrder, MovingOrder, place))
+          addShares<FixedOrder, MovingOrder>(place, ofLane, own.columns, KnownLog2Copies, scale);
+        else
+          unsure |= 1u << s;
+      }
+      valid += perThread - __popc(unsure);
+      if (unsure != 0) {
+#pragma unroll
+        for (int s = 0; s < perThread; ++s)
+          if ((unsure >> s & 1) != 0 && counts(fixed[s], moving[s])) {
+            addUnsure<FixedOrder, MovingOrder>(lookup, ofLane, KnownLog2Copies, scale, fixed[s], moving[s]);
+            ++valid;
+          }
+      }
+    }
+    if (--roundsToFlush == 0 && round + 1 < plan.rounds) {
+      __syncthreads();
+      own.flush(to.bins, plan.bits);
+      __syncthreads();
+      roundsToFlush = plan.roundsBetweenFlushes;
+    }
+  }
+  __syncthreads();
+  own.flush(to.bins, plan.bits);
+  const unsigned ofWarp = warpSum(valid);
+  if (range == 0 && threadIdx.x % 32 == 0 && ofWarp != 0)
+    atomicAdd(to.valid, static_cast<unsigned long long>(ofWarp));
+}
+
+/// Reads 8 bytes a sample, adds 8 bytes a bin of its windows, and the very numbers that ParzenHistogram adds.
+template <int FixedOrder, int MovingOrder>
+__global__ void __launch_bounds__(256)
+    countInGlobal(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs, CountsOnCuda to)
+{
+  const ParzenWindows& windows = lookup.windows;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  const std::size_t rounds = ceilDiv(pairs.count, stride);
+  std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  unsigned samples = 0;
+  for (std::size_t round = 0; round < rounds; ++round, i += stride) {
+    float fixed, moving;
+    loadPair(pairs, i, fixed, moving);
+    const bool valid = counts(fixed, moving);
+    int row = 0, column = 0;
+    double fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1], fixedT = 0, movingT = 0, unused;
+    if (valid) {
+      row = windows.fixedStart(fixed, fixedT);
+      column = windows.movingStart(moving, movingT, unused);
+    }
+    bsplineWeights<FixedOrder, double>(fixedT, fixedWeights);
+    bsplineWeights<MovingOrder, double>(movingT, movingWeights);
+    const auto share = [&](int f, int m) {
+      return static_cast<unsigned long long>(ParzenWindows::fixedPoint(fixedWeights[f], movingWeights[m]));
+    };
+    unsigned long long* const window = to.bins + static_cast<std::size_t>(row) * windows.moving.bins + column;
+    const auto add = [&](int f, int m, unsigned long long sum) {
+      atomicAdd(window + static_cast<std::size_t>(f) * windows.moving.bins + m, sum);
+    };
+    if (warpAgrees(valid, row, column)) {
+      addOnceAWarp<FixedOrder, MovingOrder, unsigned long long>(share, add);
+    } else if (valid) {
+#pragma unroll
+      for (int f = 0; f <= FixedOrder; ++f)
+#pragma unroll
+        for (int m = 0; m <= MovingOrder; ++m)
+          add(f, m, share(f, m));
+    }
+    samples += valid;
+  }
+  const unsigned ofWarp = warpSum(samples);
+  if (threadIdx.x % 32 == 0 && ofWarp != 0)
+    atomicAdd(to.valid, static_cast<unsigned long long>(ofWarp));
+}
+
+/// A pair's slope from the table of weights' differences.
+template <int FixedOrder, int MovingOrder>
+struct TableSlope {
+  const ParzenLookup& lookup;
+  const float* table;
+
+  __device__ __forceinline__ float operator()(float fixed, float moving) const
+  {
+    ParzenPlace place;
+    if constexpr (MovingOrder == 0) // its slope has the sign of an exact distance
+      exactPlace(lookup, fixed, moving, place);
+    else
+      place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
+    const int columns = lookup.windows.moving.bins;
+    return parzenSlope<FixedOrder, MovingOrder>(
+        place, [&](int row, int column) { return table[static_cast<std::size_t>(row) * columns + column]; });
+  }
+};
+
+/// Reads 8 bytes a sample, reads and writes 4 a gradient component; the table of 4 bytes a bin lies in shared memory or the L1.
+template <int FixedOrder, int MovingOrder, bool Shared>
+__global__ void __launch_bounds__(512, 2) multiplyByTableSlopes(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs,
+                                                                GradientArrays gradients, const float* table)
+{
+  extern __shared__ float copied[];
+  if constexpr (Shared) {
+    const unsigned bins = static_cast<unsigned>(lookup.windows.fixed.bins) * lookup.windows.moving.bins;
+    for (unsigned bin = threadIdx.x; bin < bins; bin += blockDim.x)
+      copied[bin] = table[bin];
+    __syncthreads();
+  }
+  multiplyBy(TableSlope<FixedOrder, MovingOrder>{lookup, Shared ? copied : table}, pairs, gradients);
+}
+
+}
+}

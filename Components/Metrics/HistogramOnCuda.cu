@@ -1,0 +1,97 @@
+#include "Components/Metrics/HistogramOnCuda.h"
+
+#include "Components/Metrics/EntropyKernels.cuh"
+#include "Components/Metrics/EntropyTerms.h"
+#include "Components/Metrics/HistogramLaunch.cuh"
+
+namespace tessera {
+namespace {
+
+int attributeOf(const Context& context, cudaDeviceAttr attribute)
+{
+  int value = 0;
+  checkCuda(cudaDeviceGetAttribute(&value, attribute, context.device.ordinal), "asking for a device's attribute");
+  return value;
+}
+
+constexpr std::size_t mostDoublesOfTerms = 2;
+static_assert(sizeof(NormalizedTerms) <= mostDoublesOfTerms * sizeof(double));
+
+}
+
+HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& windows, EntropyKind kind)
+    : lookup_(windows), kind_(kind), multiprocessors_(attributeOf(context, cudaDevAttrMultiProcessorCount)),
+      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin)), counts_(context, bins() + 1),
+      scratch_(context, bins() + windows.fixed.bins + windows.moving.bins + mostDoublesOfTerms * parzen::finishBlocks),
+      table_(context, bins())
+{
+}
+
+template <class Terms>
+void HistogramOnCuda::finishAs(Context& context, MetricResult* result)
+{
+  const ParzenAxis& fixed = lookup_.windows.fixed;
+  const ParzenAxis& moving = lookup_.windows.moving;
+  double* const scratch = scratch_.span().data();
+  double* const marginalsOfMoving = scratch + bins() + fixed.bins;
+  const parzen::EntropyArrays<Terms> arrays{counts_.span().data(),
+                                            counts_.span().data() + bins(),
+                                            fixed.bins,
+                                            moving.bins,
+                                            moving.binSize,
+                                            moving.order > 0,
+                                            scratch + bins(),
+                                            marginalsOfMoving,
+                                            scratch,
+                                            reinterpret_cast<Terms*>(marginalsOfMoving + moving.bins),
+                                            table_.span().data(),
+                                            result};
+  const cudaStream_t stream = cudaStreamOf(context);
+  if (bins() <= parzen::mostBinsOfOneBlock) {
+    parzen::allOfFinish<<<1, parzen::finishThreads, 0, stream>>>(arrays);
+  } else {
+    parzen::marginals<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
+    parzen::weights<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
+    parzen::table<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
+  }
+  checkLaunch("entropies of a histogram");
+}
+
+void HistogramOnCuda::finish(Context& context, MetricResult* result)
+{
+  if (kind_ == EntropyKind::normalized)
+    finishAs<NormalizedTerms>(context, result);
+  else
+    finishAs<MutualInformationTerms>(context, result);
+}
+
+void HistogramOnCuda::multiplyBySlopes(Context& context, const IntensityPairs& pairs, const std::array<float*, 3>& gradients) const
+{
+  if (pairs.count == 0)
+    return;
+  constexpr int threads = 512, blocksAMultiprocessor = 2;
+  constexpr std::size_t mostSharedBytes = 48 << 10, fewestSamplesForShared = 262144;
+  const std::size_t tableBytes = bins() * sizeof(float);
+  const bool shared = tableBytes <= mostSharedBytes && pairs.count >= fewestSamplesForShared;
+  const int threadsOfBlock = pairs.count >= fewestSamplesForShared ? threads : 128;
+  const unsigned blocks =
+      blocksFor(pairs.count, threadsOfBlock, multiprocessors_ * blocksAMultiprocessor * (threads / threadsOfBlock));
+  const GradientArrays arrays{{gradients[0], gradients[1], gradients[2]}};
+  const cudaStream_t stream = cudaStreamOf(context);
+  parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
+    if (shared)
+      parzen::multiplyByTableSlopes<Fixed, Moving, true>
+          <<<blocks, threadsOfBlock, tableBytes, stream>>>(lookup_, pairs, arrays, table_.span().data());
+    else
+      parzen::multiplyByTableSlopes<Fixed, Moving, false>
+          <<<blocks, threadsOfBlock, 0, stream>>>(lookup_, pairs, arrays, table_.span().data());
+    checkLaunch("slopes of a histogram");
+  });
+}
+
+std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context& context, const ParzenWindows& windows, EntropyKind kind)
+{
+  return std::make_unique<HistogramOnCuda>(context, windows, kind);
+}
+
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "Components/Metrics/ParzenLookup.h"
+#include "Core/Compute/Buffer.h"
+#include "Core/Registration/MetricOnCuda.h"
+
+#include <memory>
+
+namespace tessera {
+
+enum class EntropyKind { mutualInformation, normalized };
+
+/// Metrics on entropies of a joint histogram, in kernels. The bins are those of ParzenHistogram; what a sample adds to them is
+/// rounded to 2^-22 to 2^-16 if there are very many samples, and to 2^-32 otherwise.
+class HistogramOnCuda final : public MetricOnCuda {
+public:
+  HistogramOnCuda(const Context&, const ParzenWindows&, EntropyKind);
+
+  void begin(Context&) override;
+  void accumulate(Context&, const IntensityPairs&) override;
+  void finish(Context&, MetricResult* result) override;
+  void multiplyBySlopes(Context&, const IntensityPairs&, const std::array<float*, 3>& gradients) const override;
+
+  /// As ParzenHistogram::Sums, and behind them the number of samples.
+  const Buffer<unsigned long long>& counts() const { return counts_; }
+
+private:
+  template <class Terms>
+  void finishAs(Context&, MetricResult*);
+  std::size_t bins() const { return static_cast<std::size_t>(lookup_.windows.fixed.bins) * lookup_.windows.moving.bins; }
+
+  ParzenLookup lookup_;
+  EntropyKind kind_;
+  int multiprocessors_ = 0;
+  std::size_t sharedBytes_ = 0; // that a block may have
+  Buffer<unsigned long long> counts_;
+  Buffer<double> scratch_; // marginals, weights, sums of blocks
+  Buffer<float> table_;
+};
+
+std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context&, const ParzenWindows&, EntropyKind);
+
+}

@@ -1,0 +1,135 @@
+#include "Components/Metrics/SumsOnCuda.h"
+
+#include "Components/Metrics/AdvancedMeanSquares.h"
+#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/BlockSum.cuh"
+#include "Components/Metrics/PairKernels.cuh"
+#include "Core/Compute/Buffer.h"
+
+namespace tessera {
+namespace {
+
+constexpr int threads = 256;
+constexpr unsigned mostBlocks = 1056; // whatever the device, so that sums have one order
+
+template <class Formula>
+struct PartialSums {
+  typename Formula::Sums sums;
+  double valid = 0;
+
+  __device__ void add(const PartialSums& others)
+  {
+    sums.add(others.sums);
+    valid += others.valid;
+  }
+};
+
+/// One partial a block, added to that of earlier calls if there is one. Reads 8 bytes a sample.
+template <class Formula>
+__global__ void __launch_bounds__(threads)
+    sumPairs(Formula formula, IntensityPairs pairs, PartialSums<Formula>* partials, unsigned alreadyThere)
+{
+  constexpr int perThread = 4;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  PartialSums<Formula> own;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs.count; i += perThread * stride) {
+    float fixed[perThread], moving[perThread];
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      loadPair(pairs, i + s * stride, fixed[s], moving[s]);
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      if (counts(fixed[s], moving[s])) {
+        formula.accumulate(own.sums, fixed[s], moving[s]);
+        ++own.valid;
+      }
+  }
+  own = sumOfBlock(own);
+  if (threadIdx.x != 0)
+    return;
+  if (blockIdx.x < alreadyThere) {
+    PartialSums<Formula> sum = partials[blockIdx.x];
+    sum.add(own);
+    own = sum;
+  }
+  partials[blockIdx.x] = own;
+}
+
+/// One block adds all partials: at most 1056 of 16 to 48 bytes.
+template <class Formula>
+__global__ void __launch_bounds__(threads) finishSums(Formula formula, const PartialSums<Formula>* partials, unsigned count,
+                                                      typename Formula::Table* table, MetricResult* result)
+{
+  PartialSums<Formula> own;
+  for (unsigned p = threadIdx.x; p < count; p += blockDim.x)
+    own.add(partials[p]);
+  own = sumOfBlock(own);
+  if (threadIdx.x != 0)
+    return;
+  *table = formula.finish(own.sums, static_cast<std::size_t>(own.valid));
+  *result = {formula.value(*table), static_cast<unsigned long long>(own.valid)};
+}
+
+/// Reads 8 bytes a sample, reads and writes 4 a gradient component.
+template <class Formula>
+__global__ void __launch_bounds__(threads)
+    multiplyByFormulaSlopes(Formula formula, const typename Formula::Table* table, IntensityPairs pairs, GradientArrays gradients)
+{
+  const typename Formula::Table known = *table;
+  multiplyBy([&](float fixed, float moving) { return formula.slope(known, fixed, moving); }, pairs, gradients);
+}
+
+template <class Formula>
+class SumsOnCuda final : public MetricOnCuda {
+public:
+  SumsOnCuda(const Context& context, const Formula& formula) : formula_(formula), partials_(context, mostBlocks), table_(context, 1)
+  {
+  }
+
+  void begin(Context&) override { partialCount_ = 0; }
+
+  void accumulate(Context& context, const IntensityPairs& pairs) override
+  {
+    if (pairs.count == 0)
+      return;
+    const unsigned blocks = blocksFor(pairs.count, threads, mostBlocks);
+    sumPairs<<<blocks, threads, 0, cudaStreamOf(context)>>>(formula_, pairs, partials_.span().data(), partialCount_);
+    checkLaunch("sums over pairs of intensities");
+    partialCount_ = std::max(partialCount_, blocks);
+  }
+
+  void finish(Context& context, MetricResult* result) override
+  {
+    finishSums<<<1, threads, 0, cudaStreamOf(context)>>>(formula_, partials_.span().data(), partialCount_, table_.span().data(),
+                                                         result);
+    checkLaunch("sum of partial sums");
+  }
+
+  void multiplyBySlopes(Context& context, const IntensityPairs& pairs, const std::array<float*, 3>& gradients) const override
+  {
+    if (pairs.count == 0)
+      return;
+    multiplyByFormulaSlopes<<<blocksFor(pairs.count, threads, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
+        formula_, table_.span().data(), pairs, {{gradients[0], gradients[1], gradients[2]}});
+    checkLaunch("slopes of pairs of intensities");
+  }
+
+private:
+  Formula formula_;
+  unsigned partialCount_ = 0; // blocks that wrote one since begin
+  Buffer<PartialSums<Formula>> partials_;
+  Buffer<typename Formula::Table> table_;
+};
+
+}
+
+template <class Formula>
+std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context& context, const Formula& formula)
+{
+  return std::make_unique<SumsOnCuda<Formula>>(context, formula);
+}
+
+template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedMeanSquares&);
+template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedNormalizedCorrelation&);
+
+}

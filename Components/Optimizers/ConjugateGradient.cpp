@@ -1,0 +1,326 @@
+#include "Components/Optimizers/ConjugateGradient.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/VectorOps.h"
+#include "Core/Registration/StageComponents.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr const char* name = "ConjugateGradient";
+constexpr const char* betaNames[] = {"SteepestDescent", "FletcherReeves",  "PolakRibiere",
+                                     "DaiYuan",         "HestenesStiefel", "DaiYuanHestenesStiefel"};
+
+Parameter<double> realRow(const char* parameter, double defaultValue, const char* meaning)
+{
+  Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, "", meaning);
+  row.minimum = 0;
+  return row;
+}
+
+struct Rows {
+  Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
+  Parameter<std::string> type = textParameter("ConjugateGradientType", "DaiYuanHestenesStiefel", Arity::perLevel,
+                                              "how much of the last direction is kept: SteepestDescent (nothing), FletcherReeves, "
+                                              "PolakRibiere, DaiYuan, HestenesStiefel or DaiYuanHestenesStiefel");
+  Parameter<std::string> lineSearch = textParameter("LineSearch", "MoreThuente", Arity::perLevel,
+                                                    "MoreThuente (Wolfe conditions), or BoundedStep (values alone, steps that are "
+                                                    "never longer than MaximumStepLength)");
+  Parameter<std::int64_t> lineIterations =
+      integerParameter("MaximumNumberOfLineSearchIterations", 20, 1, Arity::perLevel, "", "evaluations of one line search");
+  Parameter<double> stepLength = realRow("StepLength", 1, "first step of a line search, in lengths of the search direction");
+  Parameter<double> maximumStep = [] {
+    auto row = realParameter("MaximumStepLength", 1, Arity::perLevel, "mm",
+                             "BoundedStep: largest change of a parameter in one step; if absent, the images' mean spacing");
+    row.minimum = 0;
+    return row;
+  }();
+  Parameter<double> lineValueTolerance =
+      realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
+  Parameter<double> lineGradientTolerance =
+      realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
+  Parameter<double> valueTolerance = realRow("ValueTolerance", 1e-5, "stop when the value changes by less than this share of itself");
+  Parameter<double> gradientMagnitude =
+      realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
+  Parameter<bool> stopIfWolfe =
+      booleanParameter("StopIfWolfeNotSatisfied", true, Arity::perLevel, "stop when a line search fails the Wolfe conditions");
+  Parameter<bool> lineRows = booleanParameter("GenerateLineSearchIterations", false, Arity::single,
+                                              "a row of the iteration table for each line search step");
+};
+
+const Rows& rows()
+{
+  static const Rows rows;
+  return rows;
+}
+
+}
+
+const ComponentDescription& ConjugateGradient::description()
+{
+  const Rows& r = rows();
+  static const ComponentDescription description{
+      Optimizer::roleName,
+      name,
+      {},
+      "nonlinear conjugate gradients, with More and Thuente's line search or with steps of bounded length",
+      {r.iterations, r.type, r.lineSearch, r.lineIterations, r.stepLength, r.maximumStep, r.lineValueTolerance,
+       r.lineGradientTolerance, r.valueTolerance, r.gradientMagnitude, r.stopIfWolfe, r.lineRows}};
+  return description;
+}
+
+ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& parameters, std::size_t level)
+{
+  const Rows& r = rows();
+  Level settings;
+  settings.iterations = parameters.get(r.iterations, level);
+  const std::string type = parameters.get(r.type, level), lineSearch = parameters.get(r.lineSearch, level);
+  const auto found = std::ranges::find(betaNames, type);
+  if (found == std::end(betaNames))
+    parameters.fail(r.type.name, "no such type: \"" + type + "\"",
+                    "Allowed: SteepestDescent, FletcherReeves, PolakRibiere, DaiYuan, HestenesStiefel, DaiYuanHestenesStiefel");
+  settings.beta = static_cast<Beta>(found - std::begin(betaNames));
+  settings.boundedStep = lineSearch == "BoundedStep";
+  if (!settings.boundedStep && lineSearch != "MoreThuente")
+    parameters.fail(r.lineSearch.name, "no such line search: \"" + lineSearch + "\"", "Allowed: \"MoreThuente\", \"BoundedStep\"");
+  if (parameters.has(r.maximumStep.name))
+    settings.maximumStep = parameters.get(r.maximumStep, level);
+  settings.valueTolerance = parameters.get(r.valueTolerance, level);
+  settings.gradientMagnitudeTolerance = parameters.get(r.gradientMagnitude, level);
+  settings.stopIfWolfeNotSatisfied = parameters.get(r.stopIfWolfe, level);
+  settings.rowsOfLineSearch = parameters.get(r.lineRows);
+  settings.line = {parameters.get(r.stepLength, level), parameters.get(r.lineValueTolerance, level),
+                   parameters.get(r.lineGradientTolerance, level),
+                   static_cast<std::size_t>(parameters.get(r.lineIterations, level))};
+  if (settings.line.gradientTolerance < settings.line.valueTolerance)
+    parameters.fail(r.lineGradientTolerance.name, "no step could satisfy both Wolfe conditions",
+                    "Allowed: at least LineSearchValueTolerance, here " + std::to_string(settings.line.valueTolerance));
+  return settings;
+}
+
+ConjugateGradient::ConjugateGradient(const Parameters& parameters)
+{
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    levels_.push_back(readLevel(parameters, level));
+}
+
+std::vector<std::string> ConjugateGradient::columns() const
+{
+  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient", // numbers
+          "1a:SrchDirNr", "1b:LineItNr",     "5:Phase",          "6a:Wolfe1",      "6b:Wolfe2", "7:LinSrchStopCondition"};
+}
+
+/// One level's work.
+class ConjugateGradient::Run {
+public:
+  Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position, const IterationSink& sink)
+      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position), sink_(sink),
+        gradient_(context_, position.size()), direction_(context_, position.size()), trial_(context_, position.size()),
+        trialGradient_(context_, position.size())
+  {
+  }
+
+  OptimizerReport minimize()
+  {
+    report_.value = cost_.evaluate(position_.span(), gradient_.span());
+    gradientNorm_ = norm(context_, gradient_.span());
+    requireFinite(name, level_, 0, report_.value, gradientNorm_);
+    scaleInto(context_, -1, gradient_.span(), direction_.span());
+    if (gradientHasVanished())
+      report_.stopCondition = gradientVanished;
+    while (report_.stopCondition.empty()) {
+      double slope = dot(context_, gradient_.span(), direction_.span());
+      if (!(slope < 0)) { // no descent: begin anew
+        scaleInto(context_, -1, gradient_.span(), direction_.span());
+        slope = -gradientNorm_ * gradientNorm_;
+      }
+      directionNorm_ = norm(context_, direction_.span());
+      const double before = report_.value;
+      if (!search({0, before, slope}))
+        break;
+      const double newNorm = norm(context_, trialGradient_.span());
+      requireFinite(name, level_, report_.iterations, line_.point.value, newNorm);
+      turnDirection(newNorm);
+      std::swap(position_, trial_);
+      std::swap(gradient_, trialGradient_);
+      gradientNorm_ = newNorm;
+      report_.value = line_.point.value;
+      row("Main", stopText_, std::to_string(line_.iteration));
+      ++report_.iterations;
+      report_.stopCondition = stopAfter(before);
+    }
+    return report_;
+  }
+
+private:
+  static constexpr const char* gradientVanished = "The gradient magnitude has (nearly) vanished.";
+
+  bool gradientHasVanished() const
+  {
+    return gradientNorm_ <= settings_.gradientMagnitudeTolerance * std::max(1.0, norm(context_, std::as_const(position_).span()));
+  }
+
+  std::string stopAfter(double before) const
+  {
+    const double after = report_.value;
+    if (line_.point.step < std::numeric_limits<double>::epsilon())
+      return "The last step size was (nearly) zero.";
+    if (report_.iterations >= static_cast<std::size_t>(settings_.iterations))
+      return maximumIterationsReached;
+    if (2 * std::abs(after - before) <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20))
+      return "The value changes by less than ValueTolerance.";
+    if (gradientHasVanished())
+      return gradientVanished;
+    if (!settings_.boundedStep && settings_.stopIfWolfeNotSatisfied && !(line_.sufficientDecrease && line_.curvature))
+      return "Wolfe conditions are not satisfied.";
+    return {};
+  }
+
+  double evaluateAt(double step, std::span<double> gradient)
+  {
+    copyInto(context_, position_.span(), trial_.span());
+    axpy(context_, step, direction_.span(), trial_.span());
+    return cost_.evaluate(trial_.span(), gradient);
+  }
+
+  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where it stands.
+  bool search(const LinePoint& start)
+  {
+    try {
+      return settings_.boundedStep ? searchBounded(start) : searchWolfe(start);
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::registrationFailed)
+        throw;
+      cost_.log(std::string(error.what()) + "\nThe error is ignored and convergence is assumed.");
+      report_.stopCondition = "Error in LineSearch.";
+      return false;
+    }
+  }
+
+  bool searchWolfe(const LinePoint& start)
+  {
+    copyInto(context_, position_.span(), trial_.span());
+    copyInto(context_, gradient_.span(), trialGradient_.span());
+    LineSearchSettings line = settings_.line;
+    if (report_.iterations == 0)
+      line.firstStep /= directionNorm_;
+    else
+      line.firstStep = lastStep_ * lastSlope_ / start.slope;
+    line_ = searchLine(
+        line, start,
+        [&](double step) {
+          const double value = evaluateAt(step, trialGradient_.span());
+          return LinePoint{step, value, dot(context_, trialGradient_.span(), direction_.span())};
+        },
+        [&](const LineSearchState& state) {
+          line_ = state;
+          lineRow();
+        });
+    stopText_ = nameOf(line_.stop);
+    lastStep_ = line_.point.step;
+    lastSlope_ = start.slope;
+    return true;
+  }
+
+  bool searchBounded(const LinePoint& start)
+  {
+    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01;
+    const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm());
+    const double perStep = largestMagnitude(context_, direction_.span()); // change of a parameter at step 1
+    double step = bound / perStep, taken = 0;
+    line_ = {};
+    line_.point = start;
+    for (; line_.iteration < settings_.line.maximumIterations && step * perStep > smallest * bound; ++line_.iteration) {
+      const double value = evaluateAt(taken + step, {});
+      if (value < line_.point.value) {
+        taken += step;
+        line_.point = {taken, value, start.slope};
+        step = std::min(step * longer, bound / perStep);
+      } else {
+        step *= shorter;
+      }
+      lineRow();
+    }
+    stopText_ = taken > 0 ? "StepTooSmall" : "NoImprovement";
+    line_.sufficientDecrease = taken > 0;
+    line_.point.value = evaluateAt(taken, trialGradient_.span());
+    line_.point.slope = dot(context_, trialGradient_.span(), direction_.span());
+    return true;
+  }
+
+  /// direction = -g' + beta direction, g' the gradient at the new point.
+  void turnDirection(double newNorm)
+  {
+    const double gg = gradientNorm_ * gradientNorm_, newGg = newNorm * newNorm;
+    const double across = dot(context_, trialGradient_.span(), gradient_.span());
+    const double along = dot(context_, direction_.span(), trialGradient_.span()) - dot(context_, direction_.span(), gradient_.span());
+    const double daiYuan = newGg / along, hestenesStiefel = (newGg - across) / along;
+    double beta = 0;
+    switch (settings_.beta) {
+    case Beta::steepestDescent:
+      break;
+    case Beta::fletcherReeves:
+      beta = newGg / gg;
+      break;
+    case Beta::polakRibiere:
+      beta = std::max(0.0, (newGg - across) / gg);
+      break;
+    case Beta::daiYuan:
+      beta = daiYuan;
+      break;
+    case Beta::hestenesStiefel:
+      beta = hestenesStiefel;
+      break;
+    case Beta::daiYuanHestenesStiefel:
+      beta = std::max(0.0, std::min(daiYuan, hestenesStiefel));
+      break;
+    }
+    if (!std::isfinite(beta))
+      beta = 0;
+    scaleInto(context_, beta, direction_.span(), direction_.span());
+    axpy(context_, -1, trialGradient_.span(), direction_.span());
+  }
+
+  void lineRow()
+  {
+    if (settings_.rowsOfLineSearch)
+      row("LineOptimizing", "---", std::to_string(line_.iteration));
+  }
+
+  void row(const char* phase, const std::string& stop, const std::string& lineIteration)
+  {
+    const auto text = [](bool value) { return std::string(value ? "true" : "false"); };
+    sink_({rowCount_++,
+           line_.point.value,
+           {line_.point.step, gradientNorm_, directionNorm_, line_.point.slope},
+           {std::to_string(report_.iterations), lineIteration, phase, text(line_.sufficientDecrease), text(line_.curvature), stop}},
+          std::as_const(position_).span());
+  }
+
+  CostFunction& cost_;
+  const Context& context_;
+  const Level& settings_;
+  std::size_t level_;
+  Buffer<double>& position_;
+  const IterationSink& sink_;
+  Buffer<double> gradient_, direction_, trial_, trialGradient_;
+  LineSearchState line_;
+  std::string stopText_;
+  double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
+  std::size_t rowCount_ = 0;
+  OptimizerReport report_;
+};
+
+OptimizerReport ConjugateGradient::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,
+                                            const IterationSink& sink)
+{
+  const Level& settings = levels_.at(level);
+  if (settings.iterations == 0)
+    return reportOfNoIteration(cost, position.span());
+  return Run(cost, settings, level, position, sink).minimize();
+}
+
+}

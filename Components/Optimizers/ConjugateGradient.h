@@ -1,0 +1,43 @@
+#pragma once
+
+#include "Components/Optimizers/DescentSupport.h"
+#include "Components/Optimizers/MoreThuenteLineSearch.h"
+
+namespace tessera {
+
+/// Nonlinear conjugate gradients (Hager and Zhang, "A survey of nonlinear conjugate gradient methods", 2006), meant for costs
+/// without noise: samples that do not change, or many.
+///
+/// (LineSearch "MoreThuente") is elastix's. (LineSearch "BoundedStep") tries a step that changes no parameter by more than
+/// MaximumStepLength, takes it if the value falls, lengthens it by a tenth after a success and halves it after a failure, until it
+/// is a hundredth of that: it asks for values alone and never leaps over a voxel (Modat et al., "Fast free-form deformation using
+/// graphics processing units", 2010).
+///
+/// (Optimizer "ConjugateGradient")
+class ConjugateGradient final : public Optimizer {
+public:
+  explicit ConjugateGradient(const Parameters&);
+
+  static const ComponentDescription& description();
+
+  std::vector<std::string> columns() const override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+
+private:
+  enum class Beta { steepestDescent, fletcherReeves, polakRibiere, daiYuan, hestenesStiefel, daiYuanHestenesStiefel };
+  struct Level {
+    std::int64_t iterations = 0;
+    Beta beta = Beta::daiYuanHestenesStiefel;
+    bool boundedStep = false;
+    std::optional<double> maximumStep; // nothing: the mean spacing of the images
+    double valueTolerance = 0, gradientMagnitudeTolerance = 0;
+    bool stopIfWolfeNotSatisfied = true, rowsOfLineSearch = false;
+    LineSearchSettings line;
+  };
+  static Level readLevel(const Parameters&, std::size_t level);
+
+  class Run;
+  std::vector<Level> levels_;
+};
+
+}

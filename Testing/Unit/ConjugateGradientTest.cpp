@@ -1,0 +1,140 @@
+#include "Components/Optimizers/ConjugateGradient.h"
+
+#include "Testing/Support/AnalyticCosts.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+/// A bowl about (1, .., 1).
+AnalyticCost::Formula bowl(const std::vector<double>& curvatures)
+{
+  return quadratic(curvatures, std::vector<double>(curvatures.size(), 1));
+}
+
+struct Minimum {
+  std::vector<double> position;
+  OptimizerReport report;
+  std::vector<IterationRow> rows;
+};
+
+Minimum minimize(AnalyticCost& cost, const std::string& text, const std::vector<double>& start)
+{
+  ConjugateGradient optimizer(parametersOf(text));
+  Buffer<double> position;
+  position.fromHost(cost.context(), start);
+  Minimum found;
+  found.report =
+      optimizer.minimize(cost, 0, position, [&](const IterationRow& row, std::span<const double>) { found.rows.push_back(row); });
+  found.position = position.toHost(cost.context());
+  return found;
+}
+
+const char* const types[] = {"FletcherReeves", "PolakRibiere", "DaiYuan", "HestenesStiefel", "DaiYuanHestenesStiefel"};
+
+TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatures)
+{
+  for (const std::string type : types) { // with (nearly) exact line searches, by the theory of conjugate directions
+    AnalyticCost cost(6, bowl({1, 4, 4, 9, 1, 9}));
+
+    const Minimum found = minimize(cost,
+                                   "(ConjugateGradientType \"" + type + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
+                                       "(LineSearchGradientTolerance 1e-8)\n(LineSearchValueTolerance 1e-9)",
+                                   {5, -3, 2, 0, -7, 4});
+
+    EXPECT_EQ(found.report.iterations, 3u) << type;
+    for (const double x : found.position)
+      EXPECT_NEAR(x, 1, 1e-5) << type; // what the line search leaves
+  }
+}
+
+TEST(ConjugateGradientTest, SteepestDescentNeedsMoreSteps)
+{
+  AnalyticCost cost(2, bowl({1, 25}));
+  const Minimum found = minimize(cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)",
+                                 {9, 2});
+  EXPECT_GT(std::abs(found.position[0] - 1), 1e-2);
+}
+
+TEST(ConjugateGradientTest, FollowsACurvedValley)
+{
+  AnalyticCost cost(2, rosenbrock);
+  const Minimum found = minimize(cost, "(MaximumNumberOfIterations 300)\n(ValueTolerance 1e-14)", {-1.2, 1});
+  EXPECT_NEAR(found.position[0], 1, 1e-3);
+  EXPECT_NEAR(found.position[1], 1, 2e-3);
+}
+
+TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
+{
+  AnalyticCost cost(3, bowl({1, 2, 3}));
+  const Minimum found = minimize(cost, "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
+                                       "(MaximumNumberOfLineSearchIterations 50)",
+                                 {3, -2, 8});
+
+  const auto far = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double most = 0;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      most = std::max(most, std::abs(a[i] - b[i]));
+    return most;
+  };
+  double best = INFINITY;
+  std::vector<double> at = cost.evaluated.front();
+  for (const auto& position : cost.evaluated) {
+    EXPECT_LE(far(position, at), 0.25 * (1 + 1e-12));
+    const double value = bowl({1, 2, 3})(position, {});
+    if (value < best) {
+      best = value;
+      at = position;
+    }
+  }
+  for (std::size_t i = 1; i < found.rows.size(); ++i)
+    EXPECT_LE(found.rows[i].value, found.rows[i - 1].value);
+  for (const double x : found.position)
+    EXPECT_NEAR(x, 1, 0.05); // a few hundredths of the longest step
+}
+
+TEST(ConjugateGradientTest, BoundedStepsAreAsLongAsTheImagesSpacingUnlessTold)
+{
+  AnalyticCost cost(1, bowl({1}));
+  cost.spacingMm = 0.5;
+  minimize(cost, "(LineSearch \"BoundedStep\")\n(MaximumNumberOfIterations 1)", {10});
+  EXPECT_DOUBLE_EQ(cost.evaluated[1][0], 9.5);
+}
+
+TEST(ConjugateGradientTest, StopsWhereTheGradientVanishesAndWhereTheValueStays)
+{
+  AnalyticCost there(2, bowl({1, 2}));
+  EXPECT_EQ(minimize(there, "", {1, 1}).report.stopCondition, "The gradient magnitude has (nearly) vanished.");
+  AnalyticCost slow(2, rosenbrock);
+  EXPECT_EQ(minimize(slow, "(ValueTolerance 0.9)", {-1.2, 1}).report.stopCondition,
+            "The value changes by less than ValueTolerance.");
+}
+
+TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
+{
+  AnalyticCost cost(2, rosenbrock);
+  const Minimum found = minimize(cost, "(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 2)", {-1.2, 1});
+  const std::size_t columns = ConjugateGradient(parametersOf("")).columns().size();
+  ASSERT_FALSE(found.rows.empty());
+  for (const IterationRow& row : found.rows)
+    EXPECT_EQ(row.columns.size() + row.textColumns.size(), columns);
+  EXPECT_GT(found.rows.size(), 2u); // those of the line searches too
+}
+
+TEST(ConjugateGradientTest, UnknownTypesAndLineSearchesAreErrorsThatListTheKnown)
+{
+  EXPECT_NE(errorText([] { ConjugateGradient(parametersOf("(ConjugateGradientType \"Newton\")")); }).find("PolakRibiere"),
+            std::string::npos);
+  EXPECT_NE(errorText([] { ConjugateGradient(parametersOf("(LineSearch \"Golden\")")); }).find("BoundedStep"), std::string::npos);
+}
+
+}
+}

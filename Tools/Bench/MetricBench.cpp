@@ -1,0 +1,250 @@
+#include "Tools/Bench/MetricBench.h"
+
+#include "Components/Metrics/AdvancedMattesMutualInformation.h"
+#include "Components/Metrics/AdvancedMeanSquares.h"
+#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Random.h"
+#include "Core/Registration/Samples.h"
+#include "Tools/Bench/BenchClock.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace tessera {
+namespace {
+
+constexpr int components = 3;
+constexpr LevelFacts facts{0, 100, 0, 100};
+
+/// The three passes of a metric over arrays on the context's device.
+class Passes {
+public:
+  virtual ~Passes() = default;
+  virtual void begin() = 0;
+  virtual void accumulate() = 0;
+  virtual void finish() = 0;
+  virtual void multiplyBySlopes() = 0;
+};
+
+/// Arrays on the context's device.
+struct Arrays {
+  Buffer<float> fixed, moving;
+  std::array<Buffer<float>, components> gradients;
+  std::size_t count = 0;
+};
+
+class PassesOnCuda final : public Passes {
+public:
+  PassesOnCuda(Context& context, const Metric& metric, Arrays& arrays)
+      : context_(context), metric_(metric.onCuda(context)),
+        result_(context, 1), pairs_{arrays.fixed.span().data(), arrays.moving.span().data(), arrays.count}
+  {
+    for (int d = 0; d < components; ++d)
+      gradients_[d] = arrays.gradients[d].span().data();
+  }
+  void begin() override { metric_->begin(context_); }
+  void accumulate() override { metric_->accumulate(context_, pairs_); }
+  void finish() override { metric_->finish(context_, result_.span().data()); }
+  void multiplyBySlopes() override { metric_->multiplyBySlopes(context_, pairs_, gradients_); }
+
+private:
+  Context& context_;
+  std::unique_ptr<MetricOnCuda> metric_;
+  Buffer<MetricResult> result_;
+  IntensityPairs pairs_;
+  std::array<float*, components> gradients_{};
+};
+
+/// In batches and stripes, as image metrics are driven on the CPU; there slopes are written, not multiplied in place.
+class PassesOnCpu final : public Passes {
+public:
+  PassesOnCpu(Context& context, Metric& metric, Arrays& arrays)
+      : context_(context), metric_(metric), arrays_(arrays), stripes_(std::min<std::size_t>(64, arrays.count))
+  {
+  }
+  void begin() override { metric_.begin(stripes_); }
+  void accumulate() override
+  {
+    forEachBatch([&](std::size_t stripe, std::size_t first, std::size_t count) {
+      metric_.accumulate(stripe, arrays_.fixed.span().data() + first, arrays_.moving.span().data() + first, count);
+    });
+  }
+  void finish() override { metric_.finish(arrays_.count); }
+  void multiplyBySlopes() override
+  {
+    forEachBatch([&](std::size_t, std::size_t first, std::size_t count) {
+      float slopes[batchCapacity];
+      metric_.slopes(arrays_.fixed.span().data() + first, arrays_.moving.span().data() + first, count, slopes);
+      for (auto& gradient : arrays_.gradients)
+        std::copy(slopes, slopes + count, gradient.span().data() + first);
+    });
+  }
+
+private:
+  template <class Body>
+  void forEachBatch(const Body& body)
+  {
+    forEachChunk(context_, stripes_, [&](std::size_t stripe) {
+      const std::size_t end = arrays_.count * (stripe + 1) / stripes_;
+      for (std::size_t first = arrays_.count * stripe / stripes_; first < end; first += batchCapacity)
+        body(stripe, first, std::min(batchCapacity, end - first));
+    });
+  }
+
+  Context& context_;
+  Metric& metric_;
+  Arrays& arrays_;
+  std::size_t stripes_;
+};
+
+template <class Formula>
+std::unique_ptr<Metric> metricOf(const std::string& parameterText)
+{
+  std::vector<std::string> notes;
+  const auto map = std::make_shared<ParameterMap>(parseParameterText(parameterText, "benchmark", notes));
+  auto metric = std::make_unique<MetricOf<Formula>>(Parameters(map, "Metric0", 3, 1));
+  metric->prepareForLevel(0, facts);
+  return metric;
+}
+
+/// Intensities from 0 to 100, the moving ones near the fixed ones; with `background` seven of ten are 0, in runs of hundreds.
+void fillPairs(Context& context, Arrays& arrays, bool background)
+{
+  std::vector<float> fixed(arrays.count), moving(arrays.count);
+  forEachRange(context, arrays.count, 1 << 16, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      const auto words = randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0);
+      const bool outside = background && i % 512 >= 154;
+      fixed[i] = outside ? 0 : static_cast<float>(100 * unitUniform(words[0]));
+      moving[i] = outside ? 0 : 0.6f * fixed[i] + static_cast<float>(40 * unitUniform(words[1]));
+    }
+  });
+  arrays.fixed.fromHost(context, fixed);
+  arrays.moving.fromHost(context, moving);
+}
+
+class Run {
+public:
+  Run(Context& context, const MetricSettings& settings)
+      : context_(context), settings_(settings), clock_(context, settings.repeats),
+        device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads")
+  {
+  }
+
+  std::vector<BenchResult> all()
+  {
+    for (const std::size_t count : settings_.samples) {
+      arrays_.count = count;
+      arrays_.fixed = Buffer<float>(context_, count);
+      arrays_.moving = Buffer<float>(context_, count);
+      for (auto& gradient : arrays_.gradients)
+        gradient.fromHost(context_, std::vector<float>(count, 1.0f));
+      measureLimits();
+      for (const bool background : {false, true}) {
+        fillPairs(context_, arrays_, background);
+        caseName_ = std::to_string(count) + (background ? " background" : " noise");
+        measureMetric("MeanSquares", *metricOf<AdvancedMeanSquares>(""));
+        measureMetric("Correlation", *metricOf<AdvancedNormalizedCorrelation>(""));
+        for (const int bins : settings_.bins) {
+          const std::string text = "(NumberOfHistogramBins " + std::to_string(bins) + ")";
+          measureMetric("Mattes " + std::to_string(bins), *metricOf<AdvancedMattesMutualInformation>(text));
+          measureMetric("NMI " + std::to_string(bins), *metricOf<NormalizedMutualInformation>(text));
+        }
+      }
+    }
+    return results_;
+  }
+
+private:
+  /// Short work several times in a row, so that launching it is not what is timed.
+  BenchTimes time(const std::function<void()>& work)
+  {
+    const int calls = context_.onCuda() && arrays_.count < 1000000 ? 20 : 1;
+    BenchTimes times = clock_.time([&] {
+      for (int call = 0; call < calls; ++call)
+        work();
+    });
+    return {times.ms / calls, times.msWarm / calls};
+  }
+
+  void add(const std::string& method, const BenchTimes& times, double bytesASample)
+  {
+    const auto samples = static_cast<double>(arrays_.count);
+    BenchResult result{caseName_, method, device_, times.ms, times.msWarm, samples, bytesASample * samples, {}, {}, {}, {}, {}};
+    if (copyBytesAMs_ > 0 && bytesASample > 0) {
+      result.share = result.bytes / copyBytesAMs_ / times.ms;
+      result.shareOf = "copy";
+    }
+    results_.push_back(result);
+  }
+
+  void measureLimits()
+  {
+    caseName_ = std::to_string(arrays_.count);
+    copyBytesAMs_ = 0;
+    const std::size_t bytes = arrays_.count * sizeof(float);
+    float* const to = arrays_.fixed.span().data();
+    float* const from = arrays_.moving.span().data();
+    Context& context = context_;
+    add("fill of 4 bytes", time([&] {
+          if (context.onCuda())
+            context.stream->fill(to, 0, bytes);
+          else
+            forEachRange(context, arrays_.count, 1 << 18,
+                         [&](std::size_t first, std::size_t last) { std::fill(to + first, to + last, 0.0f); });
+        }),
+        sizeof(float));
+    const BenchTimes copy = time([&] {
+      if (context.onCuda())
+        context.stream->copyOnDevice(to, from, bytes);
+      else
+        forEachRange(context, arrays_.count, 1 << 18,
+                     [&](std::size_t first, std::size_t last) { std::copy(from + first, from + last, to + first); });
+    });
+    add("copy of 4 bytes", copy, 2 * sizeof(float));
+    copyBytesAMs_ = 2 * static_cast<double>(bytes) / copy.ms;
+  }
+
+  void measureMetric(const std::string& name, Metric& metric)
+  {
+    std::unique_ptr<Passes> passes;
+    if (context_.onCuda())
+      passes = std::make_unique<PassesOnCuda>(context_, metric, arrays_);
+    else
+      passes = std::make_unique<PassesOnCpu>(context_, metric, arrays_);
+    constexpr double read = 2 * sizeof(float), gradients = components * sizeof(float);
+    passes->begin();
+    add(name + " accumulate", time([&] { passes->accumulate(); }), read);
+    passes->begin();
+    passes->accumulate();
+    add(name + " finish", time([&] { passes->finish(); }), 0);
+    add(name + " slopes", time([&] { passes->multiplyBySlopes(); }), read + (context_.onCuda() ? 2 : 1) * gradients);
+    add(name + " all", time([&] {
+          passes->begin();
+          passes->accumulate();
+          passes->finish();
+          passes->multiplyBySlopes();
+        }),
+        2 * read + (context_.onCuda() ? 2 : 1) * gradients);
+  }
+
+  Context& context_;
+  const MetricSettings& settings_;
+  BenchClock clock_;
+  std::string device_, caseName_;
+  Arrays arrays_;
+  double copyBytesAMs_ = 0;
+  std::vector<BenchResult> results_;
+};
+
+}
+
+std::vector<BenchResult> metricBench(Context& context, const MetricSettings& settings)
+{
+  return Run(context, settings).all();
+}
+
+}
