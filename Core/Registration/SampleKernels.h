@@ -79,10 +79,16 @@ constexpr std::size_t momentScratch()
   return static_cast<std::size_t>(mostMomentBlocks) * (D + D * D);
 }
 
+/// What becomes of a gradient that something is added to: (gradient, or 0, + what is added) / divisor.
+struct GradientUpdate {
+  bool overwrites = false;
+  const double* divisor = nullptr; // on the device; null: 1; by 0: zeros
+};
+
 /// gradient += J^T v of the last transform, a B-spline. Sums are 64-bit fixed point, so that they repeat; `sums` holds as many as
 /// the gradient, all zero before and after, and `largest` one word.
 template <int D>
 void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
-                           unsigned long long* sums, unsigned* largest, double* gradient);
+                           unsigned long long* sums, unsigned* largest, double* gradient, const GradientUpdate& = {});
 
 }

@@ -158,7 +158,7 @@ void warpLatticeOnCuda(Context& context, const SamplesOnCuda<D>& samples, const 
 {
   if (samples.count == 0)
     return;
-  const LatticeWarp<D> w = warpOf(samples, before, field, moving, target);
+  const LatticeWarp<D> w = warpOf<D>(samples, before, field, moving, target);
   if (field[0] != nullptr)
     launch<D, true>(context, w);
   else
