@@ -187,7 +187,7 @@ struct LaneSums {
 /// A warp takes `run` samples in turn, its lanes share the control points. Those of a lattice have their support in common with the
 /// next ones: sums go out when it changes. Reads 240 bytes a sample (3D), adds (order + 1)^D D integers for each support.
 template <int D, int Order>
-__global__ void __launch_bounds__(256)
+__global__ void __launch_bounds__(threadsOfMany)
     scatter(const __grid_constant__ TransformOnCuda<D> transform, const std::size_t count, const int run,
             const bool throughJacobian, const double* covectors, const BendingBound<D> bound, unsigned long long* sums)
 {
@@ -261,7 +261,7 @@ void pullBackBendingOnCuda(Context& context, const SampleChunk& chunk, const Cha
   const BendingBound<D> bound{result, chunk.count};
   const cudaStream_t stream = cudaStreamOf(context);
   if (chunk.count > 0) {
-    constexpr int threads = 256;
+    constexpr int threads = threadsOfMany;
     const int run = static_cast<int>(std::clamp<std::size_t>(chunk.count / 16384, 1, 32)); // enough warps come first
     const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(ceilDiv<std::size_t>(chunk.count, run), threads / 32));
     const auto kernel = transform.order == 3 ? scatter<D, 3> : transform.order == 2 ? scatter<D, 2> : scatter<D, 1>;
