@@ -27,10 +27,20 @@ namespace {
     fail("gathering samples");                                                                                                     \
   }                                                                                                                                \
   template <>                                                                                                                      \
-  void gatherAlongFieldOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,     \
-                                 const MovingOnCuda<D>&, const GatherTarget<D>&)                                                   \
+  void addDisplacementsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<float*, D>&)           \
   {                                                                                                                                \
     fail("gathering samples");                                                                                                     \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&, const std::array<const float*, D>&,            \
+                            const MovingOnCuda<D>&, const GatherTarget<D>&)                                                        \
+  {                                                                                                                                \
+    fail("warping a lattice");                                                                                                     \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  std::optional<AffineMap<D>> foldedLinear<D>(const ChainOnCuda<D>&)                                                               \
+  {                                                                                                                                \
+    fail("folding a chain");                                                                                                       \
   }                                                                                                                                \
   template <>                                                                                                                      \
   void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&, double*,     \
