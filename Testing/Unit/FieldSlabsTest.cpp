@@ -39,6 +39,11 @@ public:
   void copyToHost(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
   void fill(void* device, int byte, std::size_t bytes) override { std::memset(device, byte, bytes); }
+  void* allocatePinned(std::size_t bytes) override { return std::malloc(bytes); }
+  void releasePinned(void* memory) noexcept override { std::free(memory); }
+  void copyLater(void* pinned, const void* device, std::size_t bytes) override { std::memcpy(pinned, device, bytes); }
+  void beginRecording() override {}
+  std::unique_ptr<Recording> endRecording() override { return nullptr; }
   void wait() override {}
   void startTimer() override {}
   double stopTimerMilliseconds() override { return 0; }
