@@ -62,7 +62,7 @@ const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::descr
 }
 
 template <int D>
-void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   if (!level.points || level.points->fixedMm.empty() || level.points->fixedMm.size() != level.points->movingMm.size())
     throw Error(ExitCode::usage,
@@ -70,12 +70,18 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context&, co
                     + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
                       "of as many points each.");
   level_ = level;
+  onCuda_ = context.onCuda() ? std::make_unique<CorrespondingPointsOnCuda<D>>(context, level) : nullptr;
 }
 
 template <int D>
-TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>&,
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                                   std::span<const double> parameters, std::span<double> gradient)
 {
+  if (onCuda_) {
+    give(context, samples, parameters, gradient);
+    context.stream->wait();
+    return take(parameters, gradient);
+  }
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const PointPairs<D>& pairs = *level_.points;
   std::fill(gradient.begin(), gradient.end(), 0.0);
@@ -94,6 +100,22 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& conte
   for (double& value : gradient)
     value *= perPair;
   return {perPair * batch.distances, batch.valid, pairs.fixedMm.size()};
+}
+
+template <int D>
+void CorrespondingPointsEuclideanDistanceMetric<D>::give(Context& context, const SampleSet<D>& samples,
+                                                         std::span<const double> parameters, std::span<double> gradient)
+{
+  if (onCuda_)
+    onCuda_->give(context, parameters, gradient);
+  else
+    CostTerm<D>::give(context, samples, parameters, gradient);
+}
+
+template <int D>
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  return onCuda_ ? onCuda_->take(parameters, gradient) : CostTerm<D>::take(parameters, gradient);
 }
 
 template class CorrespondingPointsEuclideanDistanceMetric<2>;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Metrics/CorrespondingPointsOnCuda.h"
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 
@@ -16,15 +17,18 @@ public:
 
   bool needsPoints() const override { return true; }
   bool needsSampler() const override { return false; }
-  std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   /// Throws Error(usage) if the level has no points.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
   Parameters parameters_;
   TermLevel<D> level_;
   ChainAtParameters<D> chain_;
+  std::unique_ptr<CorrespondingPointsOnCuda<D>> onCuda_; // null: on the CPU
 };
 
 }

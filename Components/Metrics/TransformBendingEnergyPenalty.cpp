@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/BSplineTransform.h"
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/VectorOps.h"
 
 #include <algorithm>
 
@@ -89,13 +90,22 @@ const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 }
 
 template <int D>
-void TransformBendingEnergyPenalty<D>::prepareForLevel(Context&, const TermLevel<D>& level)
+void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;
   exact_.reset();
-  if (!isExact_)
-    return;
-  const TransformChain<D>& chain = *level.chain;
+  exactValueFound_ = {};
+  onCuda_.reset();
+  if (isExact_)
+    prepareExact(context);
+  else if (context.onCuda() && chainHasHessian<D>(*level.chain))
+    onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::prepareExact(Context& context)
+{
+  const TransformChain<D>& chain = *level_.chain;
   const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
   if (!spline)
     parameters_.fail(bendingEnergyIntegration().name, "\"Exact\" with (Transform \"" + chain.transform->name() + "\")",
@@ -103,23 +113,32 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context&, const TermLevel
   if (chain.initial && chain.combination == Combination::compose)
     exact_.emplace(spline->grid());
   else
-    exact_.emplace(spline->grid(), level.fixed->geometry);
+    exact_.emplace(spline->grid(), level_.fixed->geometry);
+  if (context.onCuda()) {
+    exactValue_ = Buffer<double>(context, 1);
+    exactValueFound_ = PinnedValues<double>(context, 1);
+  }
 }
 
 template <int D>
 TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
-                                                     std::span<const double> parameters, std::span<double> gradient)
+                                                       std::span<const double> parameters, std::span<double> gradient)
 {
+  if (context.onCuda() && (exact_ || onCuda_)) {
+    give(context, samples, parameters, gradient);
+    context.stream->wait();
+    return take(parameters, gradient);
+  }
   if (exact_) {
     TermValue result;
     result.value = exact_->evaluate(context, parameters, gradient);
     return result;
   }
-  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
-  if (!chainHasHessian<D>(chain)) {
-    std::fill(gradient.begin(), gradient.end(), 0.0);
+  if (!chainHasHessian<D>(*level_.chain)) {
+    fill(vectorContext<D>(context, *level_.chain->transform), 0, gradient);
     return {};
   }
+  const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const StripePlan plan = planStripes(positionCount<D>(samples), parameters.size());
   sums_.assign(plan.stripes, {});
   stripedGradient_.begin(gradient, plan.stripes);
@@ -138,6 +157,32 @@ TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const Sam
   const double perSample = result.valid == 0 ? 0 : 1 / static_cast<double>(result.valid);
   result.value *= perSample;
   stripedGradient_.sum(context, perSample);
+  return result;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                                            std::span<double> gradient)
+{
+  if (exact_ && context.onCuda()) {
+    exact_->evaluateOnCuda(context, parameters, gradient, exactValue_.span().data());
+    exactValueFound_.copyLater(exactValue_.span().data());
+  } else if (onCuda_) {
+    onCuda_->give(context, samples, parameters, gradient);
+  } else {
+    CostTerm<D>::give(context, samples, parameters, gradient);
+  }
+}
+
+template <int D>
+TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  if (exactValueFound_.size() > 0)
+    return {exactValueFound_[0], 0, 0};
+  if (!onCuda_)
+    return CostTerm<D>::take(parameters, gradient);
+  const TermValue result = onCuda_->take(parameters, gradient);
+  validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }
 

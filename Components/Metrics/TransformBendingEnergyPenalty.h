@@ -1,6 +1,8 @@
 #pragma once
 
+#include "Components/Metrics/BendingEnergyOnCuda.h"
 #include "Components/Transforms/ExactBendingEnergy.h"
+#include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/SampleGather.h"
@@ -26,15 +28,18 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return !isExact_; }
-  std::string whyNotOnCuda(const TransformChain<D>&) const override { return "the metric \"" + description().name + "\""; }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
   struct StripeSum {
     double energy = 0;
     SampleCount count;
   };
+  void prepareExact(Context&);
   StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
                       std::span<double> gradient) const;
 
@@ -43,6 +48,9 @@ private:
   bool isExact_;
   TermLevel<D> level_;
   std::optional<ExactBendingEnergy<D>> exact_;
+  Buffer<double> exactValue_; // on a CUDA device
+  PinnedValues<double> exactValueFound_;
+  std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;

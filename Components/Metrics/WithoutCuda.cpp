@@ -1,5 +1,7 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/BendingEnergyKernels.h"
+#include "Components/Metrics/CorrespondingPointsKernels.h"
 #include "Components/Metrics/HistogramOnCuda.h"
 #include "Components/Metrics/SumsOnCuda.h"
 #include "Core/Compute/Error.h"
@@ -8,9 +10,9 @@
 namespace tessera {
 namespace {
 
-[[noreturn]] void fail()
+[[noreturn]] void fail(const std::string& what = "(Metric) on CUDA")
 {
-  throw Error(ExitCode::device, "(Metric) on CUDA: this build has no CUDA. Allowed: (Device \"cpu\").");
+  throw Error(ExitCode::device, what + ": this build has no CUDA. Allowed: (Device \"cpu\").");
 }
 
 }
@@ -28,5 +30,28 @@ std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const Formula&)
 
 template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedMeanSquares&);
 template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedNormalizedCorrelation&);
+
+#define TESSERA_WITHOUT_CUDA(D)                                                                                                    \
+  template <>                                                                                                                      \
+  void bendingEnergyOnCuda<D>(Context&, const SamplesOnCuda<D>&, const SampleChunk&, const ChainOnCuda<D>&, const MaskOnCuda<D>&,  \
+                              BendingGradient, double*, double*, BendingSums<D>*)                                                  \
+  {                                                                                                                                \
+    fail("bending energy");                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void pullBackBendingOnCuda<D>(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double*, const BendingSums<D>*, bool,   \
+                                bool, unsigned long long*, double*)                                                                \
+  {                                                                                                                                \
+    fail("bending energy");                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void pointDistancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&, const ChainOnCuda<D>&,      \
+                               const MaskOnCuda<D>&, const std::array<float*, D>&, double*, DistanceSums<D>*)                      \
+  {                                                                                                                                \
+    fail("distances of corresponding points");                                                                                     \
+  }
+TESSERA_WITHOUT_CUDA(2)
+TESSERA_WITHOUT_CUDA(3)
+#undef TESSERA_WITHOUT_CUDA
 
 }

@@ -227,23 +227,25 @@ private:
 
   bool searchBounded(const LinePoint& start)
   {
-    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01;
-    const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm());
+    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01, negligible = 0.1; // of the bound; of what is taken already
     const double perStep = largestMagnitude(context_, direction_.span()); // change of a parameter at step 1
-    double step = bound / perStep, taken = 0;
+    const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm()) / perStep;
+    double step = lastTaken_ > 0 ? std::min(bound, lastTaken_ / perStep) : bound, taken = 0;
     line_ = {};
     line_.point = start;
-    for (; line_.iteration < settings_.line.maximumIterations && step * perStep > smallest * bound; ++line_.iteration) {
+    for (; line_.iteration < settings_.line.maximumIterations && step > std::max(smallest * bound, negligible * taken);
+         ++line_.iteration) {
       const double value = evaluateAt(taken + step, {});
       if (value < line_.point.value) {
         taken += step;
         line_.point = {taken, value, start.slope};
-        step = std::min(step * longer, bound / perStep);
+        step = std::min(step * longer, bound);
       } else {
         step *= shorter;
       }
       lineRow();
     }
+    lastTaken_ = taken * perStep;
     stopText_ = taken > 0 ? "StepTooSmall" : "NoImprovement";
     line_.sufficientDecrease = taken > 0;
     line_.point.value = evaluateAt(taken, trialGradient_.span());
@@ -310,6 +312,7 @@ private:
   LineSearchState line_;
   std::string stopText_;
   double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
+  double lastTaken_ = 0; // by a bounded search, as change of a parameter
   std::size_t rowCount_ = 0;
   OptimizerReport report_;
 };

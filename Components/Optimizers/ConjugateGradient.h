@@ -9,8 +9,9 @@ namespace tessera {
 /// without noise: samples that do not change, or many.
 ///
 /// (LineSearch "MoreThuente") is elastix's. (LineSearch "BoundedStep") tries a step that changes no parameter by more than
-/// MaximumStepLength, takes it if the value falls, lengthens it by a tenth after a success and halves it after a failure, until it
-/// is a hundredth of that: it asks for values alone and never leaps over a voxel (Modat et al., "Fast free-form deformation using
+/// MaximumStepLength, nor by more than the search before, takes it if the value falls, lengthens it by a tenth after a success and
+/// halves it after a failure, until it is a hundredth of that length or a tenth of what is taken: it asks for values alone and never
+/// leaps over a voxel (Modat et al., "Fast free-form deformation using
 /// graphics processing units", 2010).
 ///
 /// (Optimizer "ConjugateGradient")

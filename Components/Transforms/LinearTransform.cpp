@@ -230,11 +230,7 @@ void LinearTransform<D>::pullBackMoments(std::span<const double> parameters, con
 template <int D>
 TransformOnCuda<D> LinearTransform<D>::onCuda(std::span<const double> parameters) const
 {
-  TransformOnCuda<D> kernelForm;
-  kernelForm.form = CudaForm::linear;
-  kernelForm.map = pointMap(parameters);
-  kernelForm.centerMm = centerMm_;
-  return kernelForm;
+  return {.form = CudaForm::linear, .map = pointMap(parameters), .centerMm = centerMm_};
 }
 
 template <int D>

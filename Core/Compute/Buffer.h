@@ -87,4 +87,13 @@ private:
   T* device_ = nullptr;
 };
 
+/// The buffer's array, of at least `count` elements; what it held is lost if it has to grow.
+template <class T>
+T* grown(const Context& context, Buffer<T>& buffer, std::size_t count)
+{
+  if (buffer.size() < count)
+    buffer = Buffer<T>(context, count);
+  return buffer.span().data();
+}
+
 }

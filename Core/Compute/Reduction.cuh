@@ -30,4 +30,39 @@ __device__ double blockSum(double value)
   return value;
 }
 
+/// totals[n] += sum of values[n] over all threads of the grid, in a fixed order: warps leave partial sums, which the block that
+/// comes last adds up. Every thread must call it, once. Blocks are of whole warps; `partials` holds N doubles a warp of the grid,
+/// and `blocksDone` is zero before and after.
+template <int N>
+__device__ void addGridSums(const double (&values)[N], double* partials, unsigned* blocksDone, double* totals)
+{
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warpsPerBlock = blockDim.x / 32;
+  const int warps = gridDim.x * warpsPerBlock, own = blockIdx.x * warpsPerBlock + warp;
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    const double sum = warpSum(values[n]);
+    if (lane == 0)
+      partials[n * warps + own] = sum;
+  }
+  __shared__ bool isLast;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0)
+    isLast = atomicAdd(blocksDone, 1u) == gridDim.x - 1;
+  __syncthreads();
+  if (!isLast)
+    return;
+  __threadfence();
+  for (int n = warp; n < N; n += warpsPerBlock) {
+    double sum = 0;
+    for (int w = lane; w < warps; w += 32)
+      sum += __ldcg(partials + n * warps + w);
+    sum = warpSum(sum);
+    if (lane == 0)
+      totals[n] += sum;
+  }
+  if (threadIdx.x == 0)
+    *blocksDone = 0;
+}
+
 }

@@ -6,32 +6,8 @@
 namespace tessera {
 namespace {
 
-/// T(x) by the chain.
-template <int D>
-struct ByChain {
-  ChainOnCuda<D> chain;
-
-  __device__ Vec<D> operator()(const Vec<D>& pointMm, std::size_t) const { return mapChain<D>(chain, pointMm); }
-};
-
-/// T(x) = T0(x) + u, u from arrays.
-template <int D>
-struct AlongField {
-  ChainOnCuda<D> before;
-  std::array<const float*, D> field;
-
-  __device__ Vec<D> operator()(const Vec<D>& pointMm, std::size_t i) const
-  {
-    Vec<D> mapped = mapChain<D>(before, pointMm);
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      mapped[d] += field[d][i];
-    return mapped;
-  }
-};
-
-template <int D, int Order, bool WithGradient, class Map>
-__global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ Map map,
+template <int D, int Order, bool WithGradient>
+__global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
                        const __grid_constant__ MovingOnCuda<D> moving, const __grid_constant__ GatherTarget<D> target)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -42,7 +18,7 @@ __global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const _
     float value = 0, gradient[D] = {};
     bool counts = false;
     if (asked) {
-      const Vec<D> mappedMm = map(sample.pointMm, i);
+      const Vec<D> mappedMm = mapChain<D>(chain, sample.pointMm);
       counts = moving.mask.contains(mappedMm) && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
     }
     target.moving[i] = counts ? value : NAN;
@@ -71,26 +47,30 @@ __global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const _
   }
 }
 
-template <int D, int Order, class Map>
-void launch(Context& context, const SamplesOnCuda<D>& samples, const Map& map, const MovingOnCuda<D>& moving,
+template <int D, int Order>
+void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain, const MovingOnCuda<D>& moving,
             const GatherTarget<D>& target)
 {
   const int threads = samples.count <= 16384 ? 32 : 256; // few samples: as many multiprocessors as there are
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads));
   if (target.gradientPerMm[0] != nullptr)
-    gather<D, Order, true><<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, map, moving, target);
+    gather<D, Order, true><<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
   else
-    gather<D, Order, false><<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, map, moving, target);
+    gather<D, Order, false><<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
   checkLaunch("gathering samples");
 }
 
-template <int D, class Map>
-void chooseOrder(Context& context, const SamplesOnCuda<D>& samples, const Map& map, const MovingOnCuda<D>& moving,
-                 const GatherTarget<D>& target)
+template <int D>
+__global__ void addDisplacements(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> before,
+                                 const std::array<float*, D> field)
 {
-  if (samples.count == 0)
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i >= samples.count)
     return;
-  withOrder(moving.image.order, [&]<int Order>() { launch<D, Order>(context, samples, map, moving, target); });
+  const Vec<D> pointMm = sampleAt(samples, i).pointMm, mappedMm = mapChain<D>(before, pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    field[d][i] += static_cast<float>(mappedMm[d] - pointMm[d]);
 }
 
 }
@@ -99,21 +79,26 @@ template <int D>
 void gatherOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain, const MovingOnCuda<D>& moving,
                   const GatherTarget<D>& target)
 {
-  chooseOrder(context, samples, ByChain<D>{chain}, moving, target);
+  if (samples.count > 0)
+    withOrder(moving.image.order, [&]<int Order>() { launch<D, Order>(context, samples, chain, moving, target); });
 }
 
 template <int D>
-void gatherAlongFieldOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& before,
-                            const std::array<const float*, D>& field, const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+void addDisplacementsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& before,
+                            const std::array<float*, D>& field)
 {
-  chooseOrder(context, samples, AlongField<D>{before, field}, moving, target);
+  constexpr int threads = 256;
+  if (samples.count == 0)
+    return;
+  addDisplacements<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads)), threads, 0, cudaStreamOf(context)>>>(
+      samples, before, field);
+  checkLaunch("displacements of a chain");
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void gatherOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const MovingOnCuda<D>&,                  \
                                 const GatherTarget<D>&);                                                                           \
-  template void gatherAlongFieldOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                                \
-                                          const std::array<const float*, D>&, const MovingOnCuda<D>&, const GatherTarget<D>&);
+  template void addDisplacementsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<float*, D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -32,6 +32,26 @@ const Parameter<bool>& useMultiThreadingForMetrics()
   return parameter;
 }
 
+const Parameter<std::string>& gradientSummation()
+{
+  static const auto parameter =
+      textParameter("GradientSummation", "FusedMultiplyAdd", Arity::perLevel,
+                    "how CUDA adds up the gradient of a dense B-spline: FusedMultiplyAdd, Kahan, Pichat (single precision) or "
+                    "Double; the CPU adds in double precision");
+  return parameter;
+}
+
+GradientSummation readGradientSummation(const Parameters& parameters, std::size_t level)
+{
+  constexpr const char* names[] = {"FusedMultiplyAdd", "Kahan", "Pichat", "Double"}; // in the enumeration's order
+  const std::string name = parameters.get(gradientSummation(), level);
+  const auto found = std::ranges::find(names, name);
+  if (found == std::end(names))
+    parameters.fail(gradientSummation().name, "no such summation: \"" + name + "\"",
+                    "Allowed: \"FusedMultiplyAdd\", \"Kahan\", \"Pichat\", \"Double\"");
+  return static_cast<GradientSummation>(found - std::begin(names));
+}
+
 /// g -> R diag(scales) R^T g, R the moving image's direction or the identity; nothing if no scales are given.
 template <int D>
 std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const ImageGeometry<D>& moving)
@@ -74,6 +94,8 @@ template <int D>
 ImageTerm<D>::ImageTerm(const Parameters& parameters, std::unique_ptr<Metric> metric)
     : parameters_(parameters), metric_(std::move(metric)), validSampleRule_(parameters)
 {
+  for (std::size_t level = 0; level < parameters.levelCount(); ++level)
+    readGradientSummation(parameters, level);
 }
 
 template <int D>
@@ -85,7 +107,10 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   const IntensityRange fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
   const IntensityRange moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
-  onCuda_ = context.onCuda() ? std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned) : nullptr;
+  onCuda_.reset();
+  if (context.onCuda())
+    onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
+                                                   readGradientSummation(parameters_, level.level));
 }
 
 template <int D>
@@ -211,6 +236,7 @@ std::vector<ParameterInfo> imageTermParameters()
   parameters.push_back(movingImageDerivativeScales());
   parameters.push_back(scaleGradientWithRespectToMovingImageOrientation());
   parameters.push_back(useMultiThreadingForMetrics());
+  parameters.push_back(gradientSummation());
   return parameters;
 }
 

@@ -1,24 +1,14 @@
 #include "Core/Registration/ImageTermOnCuda.h"
 
-#include "Core/Compute/Error.h"
 #include "Core/Compute/VectorOps.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 #include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/FieldMethods.h"
 
 #include <algorithm>
-#include <type_traits>
 
 namespace tessera {
 namespace {
-
-template <class T>
-T* grown(const Context& context, Buffer<T>& buffer, std::size_t count)
-{
-  if (buffer.size() < count)
-    buffer = Buffer<T>(context, count);
-  return buffer.span().data();
-}
 
 /// Step 1 in all directions.
 template <int D>
@@ -60,16 +50,13 @@ std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
 
 template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
-                                    const std::optional<Matrix<D>>& gradientMatrix)
-    : level_(level), metric_(metric.onCuda(context)), chain_(context, *level.chain), result_(context, 1), found_(context, 1),
-      largest_(context, 1)
+                                    const std::optional<Matrix<D>>& gradientMatrix, GradientSummation summation)
+    : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
+      samples_(context, level.fixed, level.fixedMask), result_(context, 1), found_(context, 1), largest_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
   moving_.gradientMatrix = gradientMatrix.value_or(identityMatrix<D>());
-  fixedVoxels_ = voxelsOnCuda<D>(context, level.fixed);
-  if (level.fixedMask)
-    fixedMask_ = voxelsOnCuda<D>(context, level.fixedMask);
   if (level.movingMask) {
     movingMask_ = voxelsOnCuda<D>(context, level.movingMask);
     moving_.mask = MaskOnCuda<D>(*level.movingMask, *movingMask_);
@@ -80,13 +67,33 @@ template <int D>
 void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
                               std::span<double> gradient)
 {
-  const SamplesOnCuda<D> samples = samplesOf(context, set);
-  const ChainOnCuda<D> chain = chain_.at(parameters);
+  constexpr std::size_t mostRecorded = std::size_t(1) << 18; // samples; of more, launches take no time beside the work
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
-  const AlignedLattice* aligned = nullptr;
-  if (lattice && alignedLattice(*lattice))
-    aligned = &*aligned_;
+  const AlignedLattice* aligned = lattice && alignedLattice(*lattice) ? &*aligned_ : nullptr;
+  positions_ = samples.count;
+  masked_ = samples.mask.voxels != nullptr;
 
+  const Plan plan{samples.count,    samples.fixed, samples.pointMm[0],  samples.image,    samples.first,
+                  samples.step,     samples.positions, parameters.data(), gradient.data()};
+  if (recording_ && plan == recorded_)
+    return recording_->replay();
+  const bool again = plan == last_;
+  last_ = plan;
+  if (!again || aligned || samples.count > mostRecorded || level_.chain->transform->cudaForm() == CudaForm::linear)
+    return giveWork(context, samples, aligned, parameters, gradient);
+  context.stream->beginRecording(); // of what has run once: it takes no more memory
+  giveWork(context, samples, aligned, parameters, gradient);
+  recording_ = context.stream->endRecording();
+  recorded_ = plan;
+  recording_->replay();
+}
+
+template <int D>
+void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+                                  std::span<const double> parameters, std::span<double> gradient)
+{
+  const ChainOnCuda<D> chain = chain_.at(parameters);
   Result* result = result_.span().data();
   context.stream->fill(result, 0, sizeof(Result));
   gather(context, samples, aligned, chain, parameters, !gradient.empty(), result);
@@ -100,10 +107,7 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
     metric_->multiplyBySlopes(context, pairs, covectors);
     pullBack(context, samples, aligned, chain, gradient, result);
   }
-
   found_.copyLater(result);
-  positions_ = samples.count;
-  masked_ = samples.mask.voxels != nullptr;
 }
 
 template <int D>
@@ -115,70 +119,6 @@ TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span
     level_.chain->transform->pullBackMoments(parameters, found.moments, gradient);
   }
   return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
-}
-
-template <int D>
-SamplesOnCuda<D> ImageTermOnCuda<D>::samplesOf(Context& context, const SampleSet<D>& set)
-{
-  return std::visit(
-      [&](const auto& samples) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(samples)>, VoxelLattice<D>>)
-          return latticeOf(context, samples);
-        else
-          return listOf(context, samples);
-      },
-      set);
-}
-
-template <int D>
-SamplesOnCuda<D> ImageTermOnCuda<D>::latticeOf(Context& context, const VoxelLattice<D>& lattice)
-{
-  constexpr std::size_t most = 0xffffffff;
-  SamplesOnCuda<D> samples;
-  samples.count = lattice.positions();
-  if (samples.count > most)
-    throw Error(ExitCode::usage, "CUDA: " + std::to_string(samples.count) + " voxels of a level: more than kernels count. Allowed: at most "
-                                     + std::to_string(most) + ", a coarser level, or (Device \"cpu\").");
-  samples.pointFromIndex = lattice.image->geometry.pointFromIndex();
-  bool whole = true;
-  for (int d = 0; d < D; ++d) {
-    samples.first[d] = static_cast<int>(lattice.first[d]);
-    samples.step[d] = static_cast<int>(lattice.step[d]);
-    samples.positions[d] = static_cast<int>(lattice.count[d]);
-    samples.imageSize[d] = static_cast<int>(lattice.image->geometry.size[d]);
-    whole = whole && lattice.count[d] == lattice.image->geometry.size[d];
-  }
-  if (lattice.image != level_.fixed) {
-    level_.fixed = lattice.image;
-    fixedVoxels_ = voxelsOnCuda<D>(context, lattice.image);
-  }
-  if (lattice.mask && (lattice.mask != level_.fixedMask || !fixedMask_)) {
-    level_.fixedMask = lattice.mask;
-    fixedMask_ = voxelsOnCuda<D>(context, lattice.mask);
-  }
-  samples.image = fixedVoxels_->span().data();
-  if (lattice.mask)
-    samples.mask = MaskOnCuda<D>(*lattice.mask, *fixedMask_);
-  if (whole)
-    samples.fixed = samples.image;
-  return samples;
-}
-
-template <int D>
-SamplesOnCuda<D> ImageTermOnCuda<D>::listOf(Context& context, const PointList<D>& list)
-{
-  if (!list.onCuda) {
-    for (int d = 0; d < D; ++d)
-      uploaded_.mm[d].fromHost(context, list.mm[d]);
-    uploaded_.fixed.fromHost(context, list.fixed);
-  }
-  const PointsOnCuda<D>& points = list.onCuda ? *list.onCuda : uploaded_;
-  SamplesOnCuda<D> samples;
-  samples.count = list.positions();
-  samples.fixed = points.fixed.span().data();
-  for (int d = 0; d < D; ++d)
-    samples.pointMm[d] = points.mm[d].span().data();
-  return samples;
 }
 
 /// Nothing if the lattice has to go point by point.
@@ -224,15 +164,22 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
     target.gradientPerMm = gradientArrays(samples.count);
   if (samples.mask.voxels)
     target.asked = &result->asked;
-  if (!aligned)
+  const bool warps = !samples.isList() && moving_.image.order == 1;
+  if (!aligned || !warps) {
+    const auto linear = warps ? foldedLinear(chain) : std::nullopt;
+    if (linear)
+      return warpLatticeOnCuda<D>(context, samples, *linear, {}, moving_, target);
     return gatherOnCuda<D>(context, samples, chain, moving_, target);
-
+  }
   const std::span<float> coefficients(grown(context, coefficients_, parameters.size()), parameters.size());
   oncuda::toFloat(context, parameters, coefficients);
   const std::array<float*, D> field = gradientArrays(samples.count);
   aligned->interpolator->displacements(context, aligned->field, {nullptr, coefficients.data()},
                                        {field[0], FieldLayout::planar, nullptr});
-  gatherAlongFieldOnCuda<D>(context, samples, chain_.before(), asConst<D>(field), moving_, target);
+  const auto before = foldedLinear(chain_.before());
+  if (!before)
+    addDisplacementsOnCuda<D>(context, samples, chain_.before(), field);
+  warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target);
 }
 
 template <int D>
@@ -244,7 +191,7 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samp
     return momentsOnCuda<D>(context, samples, chain, covectors, grown(context, scratch_, momentScratch<D>()), &result->moments);
   fill(context, 0, gradient);
   if (aligned)
-    return pullBackAlignedField<D>(context, aligned->field, covectors, GradientSummation::fusedMultiplyAdd, gradient.data());
+    return pullBackAlignedField<D>(context, aligned->field, covectors, summation_, gradient.data());
   const bool fresh = sums_.size() < gradient.size();
   unsigned long long* sums = grown(context, sums_, gradient.size());
   if (fresh)

@@ -2,9 +2,11 @@
 
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/SampleKernels.h"
+#include "Core/Registration/SamplesForCuda.h"
 
 #include <memory>
 #include <optional>
@@ -20,7 +22,8 @@ template <int D>
 class ImageTermOnCuda {
 public:
   /// Throws Error(device) if some part has no CUDA form.
-  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix);
+  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix,
+                  GradientSummation);
 
   /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of valid samples.
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
@@ -37,9 +40,6 @@ private:
     std::shared_ptr<const FieldInterpolator<D>> interpolator;
   };
 
-  SamplesOnCuda<D> samplesOf(Context&, const SampleSet<D>&);
-  SamplesOnCuda<D> latticeOf(Context&, const VoxelLattice<D>&);
-  SamplesOnCuda<D> listOf(Context&, const PointList<D>&);
   const std::optional<AlignedLattice>& alignedLattice(const VoxelLattice<D>&);
   void gather(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<const double> parameters,
               bool withGradient, Result* result);
@@ -47,12 +47,28 @@ private:
                 Result* result);
   std::array<float*, D> gradientArrays(std::size_t samples);
 
+  /// What decides which work is given; all else stays over a level.
+  struct Plan {
+    std::size_t count = 0;
+    const float* fixed = nullptr;
+    const double* points = nullptr;
+    const float* image = nullptr;
+    std::array<int, D> first{}, step{}, positions{};
+    const double* parameters = nullptr;
+    const double* gradient = nullptr;
+
+    bool operator==(const Plan&) const = default;
+  };
+  void giveWork(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, std::span<const double> parameters,
+                std::span<double> gradient);
+
   TermLevel<D> level_;
+  GradientSummation summation_;
   std::unique_ptr<MetricOnCuda> metric_;
   HeldChainOnCuda<D> chain_;
   MovingOnCuda<D> moving_;
-  std::shared_ptr<const Buffer<float>> fixedVoxels_;
-  std::shared_ptr<const Buffer<std::uint8_t>> fixedMask_, movingMask_;
+  std::shared_ptr<const Buffer<std::uint8_t>> movingMask_;
+  SamplesForCuda<D> samples_;
 
   // Reused over evaluations.
   Buffer<Result> result_;
@@ -63,9 +79,10 @@ private:
   Buffer<double> scratch_;
   Buffer<unsigned long long> sums_;
   Buffer<unsigned> largest_;
-  PointsOnCuda<D> uploaded_;
   std::optional<VoxelLattice<D>> alignedFor_; // what aligned_ was found for
   std::optional<AlignedLattice> aligned_;
+  Plan last_, recorded_;
+  std::unique_ptr<Recording> recording_;
 };
 
 }

@@ -1,4 +1,5 @@
 #include "Core/Compute/Reduction.cuh"
+#include "Core/Registration/FixedPointSums.cuh"
 #include "Core/Registration/SampleKernels.cuh"
 
 #include <algorithm>
@@ -76,17 +77,18 @@ __global__ void largestMagnitude(std::size_t count, const std::array<const float
     atomicMax(largest, __float_as_uint(most)); // of numbers that are not negative the bits are in order
 }
 
-/// Such that the sum of all samples fits in 62 bits: every weight is at most 1.
-__device__ int fixedPointExponent(const unsigned* largest, std::size_t count)
-{
-  const double most = static_cast<double>(__uint_as_float(*largest)) * static_cast<double>(count);
-  return most > 0 ? 61 - ilogb(most) : 0;
-}
+/// Of the sum of all samples: every weight is at most 1.
+struct CovectorBound {
+  const unsigned* largest;
+  std::size_t count;
+
+  __device__ double most() const { return static_cast<double>(__uint_as_float(*largest)) * static_cast<double>(count); }
+};
 
 /// A warp a sample: its lanes share the control points. Reads 4 D bytes, adds (order + 1)^D D integers.
 template <int D, int Order>
 __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
-                        const std::array<const float*, D> covectors, const unsigned* largest, unsigned long long* sums)
+                        const std::array<const float*, D> covectors, const CovectorBound bound, unsigned long long* sums)
 {
   constexpr int taps = Order + 1, points = D == 3 ? taps * taps * taps : taps * taps;
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
@@ -106,7 +108,7 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
   SupportOnCuda<D, Order> support;
   if (!support.find(transform, mapToLast<D>(chain, sampleAt(samples, i).pointMm)))
     return;
-  const double scale = scalbn(1.0, fixedPointExponent(largest, samples.count));
+  const double scale = scalbn(1.0, fixedPointExponent(bound.most()));
   for (int p = lane; p < points; p += 32) {
     const int k = p % taps, middle = D == 3 ? p / taps % taps : 0, last = p / (D == 3 ? taps * taps : taps);
     double weight = 0;
@@ -127,18 +129,8 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
     at += support.first + middle * support.rowStride + k;
 #pragma unroll
     for (int c = 0; c < D; ++c)
-      if (v[c] != 0)
+      if (v[c] != 0 && c < transform.components())
         atomicAdd(sums + c * pointCount + at, static_cast<unsigned long long>(__double2ll_rn(weight * v[c])));
-  }
-}
-
-__global__ void addSums(std::size_t parameters, std::size_t count, const unsigned* largest, unsigned long long* sums, double* gradient)
-{
-  const double unit = scalbn(1.0, -fixedPointExponent(largest, count));
-  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < parameters;
-       i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
-    gradient[i] += static_cast<double>(static_cast<long long>(sums[i])) * unit;
-    sums[i] = 0;
   }
 }
 
@@ -159,7 +151,7 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
 template <int D>
 void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
                            const std::array<const float*, D>& covectors, unsigned long long* sums, unsigned* largest,
-                           double* gradient)
+                           double* gradient, const GradientUpdate& update)
 {
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
   const std::size_t parameters = static_cast<std::size_t>(D) * transform.pointCount();
@@ -168,21 +160,23 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
   const cudaStream_t stream = cudaStreamOf(context);
   constexpr int threads = 256;
   checkCuda(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "filling device memory");
-  largestMagnitude<D><<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples.count, threads), 1024)), threads, 0,
-                        stream>>>(samples.count, covectors, largest);
+  largestMagnitude<D>
+      <<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples.count, threads), 1024)), threads, 0, stream>>>(
+          samples.count, covectors, largest);
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads / 32));
   const auto kernel = transform.order == 3 ? scatter<D, 3> : transform.order == 2 ? scatter<D, 2> : scatter<D, 1>;
-  kernel<<<blocks, threads, 0, stream>>>(samples, chain, covectors, largest, sums);
-  addSums<<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(parameters, threads), 4096)), threads, 0, stream>>>(
-      parameters, samples.count, largest, sums, gradient);
+  const CovectorBound bound{largest, samples.count};
+  kernel<<<blocks, threads, 0, stream>>>(samples, chain, covectors, bound, sums);
   checkLaunch("pull-back of a B-spline");
+  addFixedPointSums(stream, parameters, bound, update, sums, gradient);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,     \
                                  double*, CovectorMoments<D>*);                                                                    \
   template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                                 \
-                                         const std::array<const float*, D>&, unsigned long long*, unsigned*, double*);
+                                         const std::array<const float*, D>&, unsigned long long*, unsigned*, double*,              \
+                                         const GradientUpdate&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,73 +1,11 @@
 #pragma once
 
-#include "Core/Compute/BSplineKernel.h"
-#include "Core/Registration/TransformOnCuda.h"
+#include "Core/Registration/BSplineSupportOnCuda.h"
 
 namespace tessera {
 
-/// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both agree on which.
 template <int D, int Order>
-struct SupportOnCuda {
-  static constexpr int taps = Order + 1;
-  double weights[D][taps];
-  int first;            // control point, along all axes but the last
-  int layers[taps];     // offsets of the layers along the last axis, wrapped if the grid is cyclic
-  int rowStride;        // of control points along y (3D)
-
-  /// False if the support is not fully inside the grid, or the point is not a number.
-  __device__ bool find(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
-  {
-    Vec<D> x = t.pointToIndex(pointMm);
-    int start[D];
-    bool inside = true;
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      x[d] -= firstKnotOffset<Order>();
-      const bool wraps = t.cyclic && d == D - 1;
-      if (wraps) {
-        const double period = t.points[d];
-        x[d] -= period * floor(x[d] / period);
-        x[d] = x[d] >= period ? 0 : x[d];
-      }
-      inside = inside && x[d] >= 0 && (x[d] < t.points[d] - Order || wraps);
-    }
-    if (!inside)
-      return false;
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      start[d] = static_cast<int>(x[d]);
-      bsplineWeights<Order, double>(x[d] - start[d] + firstKnotOffset<Order>(), weights[d]);
-    }
-    rowStride = D == 3 ? t.points[0] : 0;
-    first = start[0] + (D == 3 ? start[1] * t.points[0] : 0);
-    const int layerStride = D == 3 ? t.points[0] * t.points[1] : t.points[0];
-#pragma unroll
-    for (int k = 0; k < taps; ++k) {
-      const int layer = start[D - 1] + k;
-      layers[k] = (layer < t.points[D - 1] ? layer : layer - t.points[D - 1]) * layerStride;
-    }
-    return true;
-  }
-
-  /// Calls visit(control point, weight) for all of them.
-  template <class Visit>
-  __device__ void forEach(Visit&& visit) const
-  {
-#pragma unroll
-    for (int last = 0; last < taps; ++last)
-#pragma unroll
-      for (int middle = 0; middle < (D == 3 ? taps : 1); ++middle) {
-        const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
-        const int row = first + layers[last] + middle * rowStride;
-#pragma unroll
-        for (int k = 0; k < taps; ++k)
-          visit(row + k, weights[0][k] * ofRow);
-      }
-  }
-};
-
-template <int D, int Order>
-__device__ Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
+TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
 {
   Vec<D> u{};
   SupportOnCuda<D, Order> support;
@@ -75,9 +13,10 @@ __device__ Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec<D>& poin
     return u;
   const int pointCount = t.pointCount();
   support.forEach([&](int point, double weight) {
-#pragma unroll
+    TESSERA_UNROLL
     for (int c = 0; c < D; ++c)
-      u[c] = fma(weight, __ldg(t.coefficients + c * pointCount + point), u[c]);
+      if (c < t.components())
+        u[c] = fma(weight, loadConstant(t.coefficients + c * pointCount + point), u[c]);
   });
   return u;
 }

@@ -40,6 +40,8 @@ struct TransformOnCuda {
       count *= points[d];
     return count;
   }
+  /// Those that a B-spline displaces.
+  TESSERA_HOST_DEVICE int components() const { return cyclic ? D - 1 : D; }
 };
 
 /// A chain of them, first to last.

@@ -1,6 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/InterpolatePointsOnCuda.h"
+#include "Core/Registration/SampleKernels.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {
@@ -19,6 +20,39 @@ namespace {
                             const std::array<float*, D>&, std::uint8_t*)                                                           \
   {                                                                                                                                \
     fail("interpolation");                                                                                                         \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void gatherOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&)   \
+  {                                                                                                                                \
+    fail("gathering samples");                                                                                                     \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void addDisplacementsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<float*, D>&)           \
+  {                                                                                                                                \
+    fail("gathering samples");                                                                                                     \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&, const std::array<const float*, D>&,            \
+                            const MovingOnCuda<D>&, const GatherTarget<D>&)                                                        \
+  {                                                                                                                                \
+    fail("warping a lattice");                                                                                                     \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  std::optional<AffineMap<D>> foldedLinear<D>(const ChainOnCuda<D>&)                                                               \
+  {                                                                                                                                \
+    fail("folding a chain");                                                                                                       \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&, double*,     \
+                        CovectorMoments<D>*)                                                                                       \
+  {                                                                                                                                \
+    fail("moments of covectors");                                                                                                  \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,      \
+                                unsigned long long*, unsigned*, double*, const GradientUpdate&)                                    \
+  {                                                                                                                                \
+    fail("pull-back of a B-spline");                                                                                               \
   }                                                                                                                                \
   template <>                                                                                                                      \
   void pullBackAlignedFieldOnCuda<D>(Context&, const AlignedField<D>&, const std::array<const float*, D>&, GradientSummation,      \

@@ -1,0 +1,85 @@
+#include "Components/Metrics/BendingEnergyOnCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 240 MiB of covectors in 3D
+
+}
+
+template <int D>
+BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLevel<D>& level)
+    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed, level.fixedMask), result_(context, 1),
+      found_(context, 1), scratch_(context, bendingScratch<D>())
+{
+  if (level.movingMask) {
+    movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
+    movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
+  }
+}
+
+/// Kernels leave zeros.
+template <int D>
+unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, std::size_t parameters)
+{
+  const bool fresh = sums_.size() < parameters;
+  unsigned long long* sums = grown(context, sums_, parameters);
+  if (fresh)
+    context.stream->fill(sums, 0, sums_.span().size_bytes());
+  return sums;
+}
+
+template <int D>
+void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+                                  std::span<double> gradient)
+{
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
+  const ChainOnCuda<D> chain = chain_.at(parameters);
+  const bool linear = level_.chain->transform->cudaForm() == CudaForm::linear;
+  const BendingGradient wanted = gradient.empty() ? BendingGradient::none
+                                 : linear         ? BendingGradient::ofLinear
+                                                  : BendingGradient::ofBSpline;
+  double* covectors = nullptr;
+  unsigned long long* sums = nullptr;
+  if (wanted == BendingGradient::ofBSpline) {
+    covectors = grown(context, covectors_, bendingCovectors<D>() * std::min(samplesAtOnce, samples.count));
+    sums = clearedSums(context, parameters.size());
+  }
+
+  BendingSums<D>* result = result_.span().data();
+  context.stream->fill(result, 0, sizeof *result);
+  SampleChunk chunk;
+  do {
+    chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
+    const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
+    bendingEnergyOnCuda<D>(context, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(), covectors, result);
+    if (covectors)
+      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums, gradient.data());
+    chunk.first += chunk.count;
+  } while (chunk.first < samples.count);
+  found_.copyLater(result);
+}
+
+template <int D>
+TermValue BendingEnergyOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient) const
+{
+  const BendingSums<D>& found = found_[0];
+  const Transform<D>& last = *level_.chain->transform;
+  const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
+  if (!gradient.empty() && last.cudaForm() == CudaForm::linear) {
+    CovectorMoments<D> moments; // none of points, those of the matrix
+    for (int row = 0; row < D; ++row)
+      for (int column = 0; column < D; ++column)
+        moments.outer[row][column] = perSample * found.ofMatrix(row, column);
+    std::ranges::fill(gradient, 0.0);
+    last.pullBackMoments(parameters, moments, gradient);
+  }
+  return {perSample * found.energy(), static_cast<std::size_t>(*found.valid()), static_cast<std::size_t>(found.asked())};
+}
+
+template class BendingEnergyOnCuda<2>;
+template class BendingEnergyOnCuda<3>;
+
+}

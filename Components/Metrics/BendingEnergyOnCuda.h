@@ -1,0 +1,38 @@
+#pragma once
+
+#include "Components/Metrics/BendingEnergyKernels.h"
+#include "Core/Compute/PinnedValues.h"
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/HeldChainOnCuda.h"
+#include "Core/Registration/SamplesForCuda.h"
+
+namespace tessera {
+
+/// TransformBendingEnergyPenalty on a CUDA device. Many samples go in chunks, 240 bytes each (3D).
+template <int D>
+class BendingEnergyOnCuda {
+public:
+  /// Throws Error(device) if a transform of the chain has no CUDA form.
+  BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
+
+  /// As in CostTerm. Does not judge the number of valid samples.
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) const;
+
+private:
+  unsigned long long* clearedSums(const Context&, std::size_t parameters);
+
+  TermLevel<D> level_;
+  HeldChainOnCuda<D> chain_;
+  SamplesForCuda<D> samples_;
+  std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
+  MaskOnCuda<D> movingMask_;
+
+  // Reused over evaluations.
+  Buffer<BendingSums<D>> result_;
+  PinnedValues<BendingSums<D>> found_;
+  Buffer<double> scratch_, covectors_;
+  Buffer<unsigned long long> sums_;
+};
+
+}

@@ -1,0 +1,85 @@
+#include "Core/Registration/SamplesForCuda.h"
+
+#include "Core/Compute/Error.h"
+
+#include <type_traits>
+
+namespace tessera {
+
+template <int D>
+SamplesForCuda<D>::SamplesForCuda(const Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask)
+    : fixed_(fixed), mask_(mask), fixedVoxels_(voxelsOnCuda<D>(context, fixed))
+{
+  if (mask)
+    maskVoxels_ = voxelsOnCuda<D>(context, mask);
+}
+
+template <int D>
+SamplesOnCuda<D> SamplesForCuda<D>::of(const Context& context, const SampleSet<D>& set)
+{
+  return std::visit(
+      [&](const auto& samples) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(samples)>, VoxelLattice<D>>)
+          return ofLattice(context, samples);
+        else
+          return ofList(context, samples);
+      },
+      set);
+}
+
+template <int D>
+SamplesOnCuda<D> SamplesForCuda<D>::ofLattice(const Context& context, const VoxelLattice<D>& lattice)
+{
+  constexpr std::size_t most = 0xffffffff;
+  SamplesOnCuda<D> samples;
+  samples.count = lattice.positions();
+  if (samples.count > most)
+    throw Error(ExitCode::usage, "CUDA: " + std::to_string(samples.count)
+                                     + " voxels of a level: more than kernels count. Allowed: at most " + std::to_string(most)
+                                     + ", a coarser level, or (Device \"cpu\").");
+  samples.pointFromIndex = lattice.image->geometry.pointFromIndex();
+  bool whole = true;
+  for (int d = 0; d < D; ++d) {
+    samples.first[d] = static_cast<int>(lattice.first[d]);
+    samples.step[d] = static_cast<int>(lattice.step[d]);
+    samples.positions[d] = static_cast<int>(lattice.count[d]);
+    samples.imageSize[d] = static_cast<int>(lattice.image->geometry.size[d]);
+    whole = whole && lattice.count[d] == lattice.image->geometry.size[d];
+  }
+  if (lattice.image != fixed_) {
+    fixed_ = lattice.image;
+    fixedVoxels_ = voxelsOnCuda<D>(context, lattice.image);
+  }
+  if (lattice.mask && (lattice.mask != mask_ || !maskVoxels_)) {
+    mask_ = lattice.mask;
+    maskVoxels_ = voxelsOnCuda<D>(context, lattice.mask);
+  }
+  samples.image = fixedVoxels_->span().data();
+  if (lattice.mask)
+    samples.mask = MaskOnCuda<D>(*lattice.mask, *maskVoxels_);
+  if (whole)
+    samples.fixed = samples.image;
+  return samples;
+}
+
+template <int D>
+SamplesOnCuda<D> SamplesForCuda<D>::ofList(const Context& context, const PointList<D>& list)
+{
+  if (!list.onCuda) {
+    for (int d = 0; d < D; ++d)
+      uploaded_.mm[d].fromHost(context, list.mm[d]);
+    uploaded_.fixed.fromHost(context, list.fixed);
+  }
+  const PointsOnCuda<D>& points = list.onCuda ? *list.onCuda : uploaded_;
+  SamplesOnCuda<D> samples;
+  samples.count = list.positions();
+  samples.fixed = points.fixed.span().data();
+  for (int d = 0; d < D; ++d)
+    samples.pointMm[d] = points.mm[d].span().data();
+  return samples;
+}
+
+template class SamplesForCuda<2>;
+template class SamplesForCuda<3>;
+
+}

@@ -1,0 +1,225 @@
+#include "Core/Registration/InterpolatorOnCuda.cuh"
+#include "Core/Registration/SampleKernels.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+// A block warps 64 x 32 positions of a plane: threads go along y, so that the moving image's rows are found in the first cache.
+constexpr int blockWidth = 64, blockHeight = 4, rowsAThread = 8;
+
+/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are turned by. Indices are in
+/// fixed point, 32 bits behind the point: steps add up exactly, and conversions, which a GPU does slowly, are few.
+template <int D>
+struct LatticeWarp {
+  SamplesOnCuda<D> samples;
+  MovingOnCuda<D> moving;
+  GatherTarget<D> target;
+  AffineMap<D> before;
+  std::array<const float*, D> field;
+  long long start[D], step[D][D]; // of index d; along position axis e
+  float indexFromMm[D][D];
+  float gradientFromIndex[D][D];
+};
+
+/// The cell of index + shift, and the fraction in it.
+template <int D>
+struct WarpedCell : SplineCell<D> {
+  bool inside = true;
+
+  __device__ WarpedCell(const InterpolatorOnCuda<D>& image, const long long (&index)[D], const float (&shift)[D])
+  {
+    constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
+    this->interior = true;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const int whole = static_cast<int>(index[d] >> 32), last = image.size[d] - 1;
+      const float rest = fmaf(static_cast<float>(static_cast<unsigned>(index[d])), 0x1p-32f, shift[d]);
+      inside = inside && rest >= -0.5f - whole && rest < last + 0.5f - whole;
+      const float rounded = rest + wholeNumbers;
+      float cell = rounded - wholeNumbers;
+      int first = whole + __float_as_int(rounded) - __float_as_int(wholeNumbers);
+      const bool before = cell > rest || (image.lastVoxelClosesCell && cell == rest && first == last);
+      cell -= before ? 1.0f : 0.0f;
+      first -= before ? 1 : 0;
+      this->first[d] = first;
+      this->fraction[d] = rest - cell;
+      this->interior = this->interior && first >= 0 && first < last;
+    }
+  }
+};
+
+template <int D, bool WithField, bool WithGradient, bool Masked>
+__global__ void __launch_bounds__(blockWidth* blockHeight, 4) warpLattice(const __grid_constant__ LatticeWarp<D> w)
+{
+  const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
+  const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
+  const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
+  const int width = w.samples.positions[0];
+  std::size_t i = (static_cast<std::size_t>(z) * w.samples.positions[1] + firstRow) * width + x;
+  long long index[D];
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    index[d] = w.start[d] + w.step[d][0] * x + w.step[d][1] * firstRow + (D == 3 ? w.step[d][D - 1] * z : 0);
+
+  float next[D] = {};
+  const auto readDisplacement = [&](std::size_t at) {
+    if constexpr (WithField) {
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        next[d] = w.field[d][at];
+    }
+  };
+  if (rows > 0)
+    readDisplacement(i);
+  int askedRows = 0;
+#pragma unroll 1
+  for (int row = 0; row < rows; ++row, i += width) {
+    float u[D], shift[D] = {};
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      u[d] = next[d];
+    if (row + 1 < rows)
+      readDisplacement(i + width);
+    if constexpr (WithField) {
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+#pragma unroll
+        for (int e = 0; e < D; ++e)
+          shift[d] = fmaf(w.indexFromMm[d][e], u[e], shift[d]);
+    }
+    const WarpedCell<D> cell(w.moving.image, index, shift);
+    bool counts = cell.inside;
+    if constexpr (Masked) {
+      const SampleOnCuda<D> sample = sampleAt(w.samples, i);
+      askedRows += sample.asked;
+      Vec<D> mappedMm = w.before(sample.pointMm);
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        mappedMm[d] += u[d];
+      counts = counts && sample.asked && w.moving.mask.contains(mappedMm);
+    }
+    float value = NAN, slope[D] = {};
+    if (counts)
+      value = linearInCell<D>(w.moving.image, cell, slope);
+    w.target.moving[i] = value;
+    if (w.target.fixed != nullptr) {
+      const int position[3] = {x, firstRow + row, z};
+      std::size_t voxel = 0;
+#pragma unroll
+      for (int d = D - 1; d >= 0; --d)
+        voxel = voxel * w.samples.imageSize[d] + (w.samples.first[d] + w.samples.step[d] * position[d]);
+      w.target.fixed[i] = __ldg(w.samples.image + voxel);
+    }
+    if constexpr (WithGradient) {
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+        float gradient = 0;
+#pragma unroll
+        for (int e = 0; e < D; ++e)
+          gradient = fmaf(w.gradientFromIndex[d][e], slope[e], gradient);
+        w.target.gradientPerMm[d][i] = gradient;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      index[d] += w.step[d][1];
+  }
+  if constexpr (Masked)
+    if (w.target.asked != nullptr) {
+      for (int offset = 16; offset > 0; offset /= 2)
+        askedRows += __shfl_down_sync(~0u, askedRows, offset);
+      if (threadIdx.x % 32 == 0 && askedRows > 0)
+        atomicAdd(w.target.asked, static_cast<unsigned long long>(askedRows));
+    }
+}
+
+template <int D>
+LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& before, const std::array<const float*, D>& field,
+                      const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+{
+  LatticeWarp<D> w{samples, moving, target, before, field, {}, {}, {}, {}};
+  AffineMap<D> steps{Matrix<D>{}, {}};
+  for (int d = 0; d < D; ++d) {
+    steps.matrix[d][d] = samples.step[d];
+    steps.offset[d] = samples.first[d];
+  }
+  AffineMap<D> toIndex{moving.image.pointToIndex.fromOffset, {}};
+  for (int d = 0; d < D; ++d)
+    for (int e = 0; e < D; ++e)
+      toIndex.offset[d] -= toIndex.matrix[d][e] * moving.image.pointToIndex.originMm[e];
+  const AffineMap<D> map = compose(toIndex, compose(before, compose(samples.pointFromIndex, steps)));
+  const Matrix<D> turned = multiply<D>(moving.gradientMatrix, transpose<D>(toIndex.matrix));
+  const auto fixedPoint = [](double value) { return std::llrint(std::clamp(value, -2e9, 2e9) * 4294967296.0); };
+  for (int d = 0; d < D; ++d) {
+    w.start[d] = fixedPoint(map.offset[d]);
+    for (int e = 0; e < D; ++e) {
+      w.step[d][e] = fixedPoint(map.matrix[d][e]);
+      w.indexFromMm[d][e] = static_cast<float>(toIndex.matrix[d][e]);
+      w.gradientFromIndex[d][e] = static_cast<float>(turned[d][e]);
+    }
+  }
+  return w;
+}
+
+template <int D, bool WithField>
+void launch(Context& context, const LatticeWarp<D>& w)
+{
+  const bool withGradient = w.target.gradientPerMm[0] != nullptr;
+  const bool masked = w.samples.mask.voxels != nullptr || w.moving.mask.voxels != nullptr;
+  const auto kernel = masked ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
+                      : withGradient ? warpLattice<D, WithField, true, false>
+                                     : warpLattice<D, WithField, false, false>;
+  const dim3 blocks(ceilDiv(w.samples.positions[0], blockWidth), ceilDiv(w.samples.positions[1], blockHeight * rowsAThread),
+                    D == 3 ? w.samples.positions[D - 1] : 1);
+  kernel<<<blocks, dim3(blockWidth, blockHeight), 0, cudaStreamOf(context)>>>(w);
+  checkLaunch("warping a lattice");
+}
+
+}
+
+template <int D>
+void warpLatticeOnCuda(Context& context, const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
+                       const std::array<const float*, D>& field, const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+{
+  if (samples.count == 0)
+    return;
+  const LatticeWarp<D> w = warpOf<D>(samples, before, field, moving, target);
+  if (field[0] != nullptr)
+    launch<D, true>(context, w);
+  else
+    launch<D, false>(context, w);
+}
+
+template <int D>
+std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>& chain)
+{
+  AffineMap<D> folded;
+  for (int link = 0; link < chain.count; ++link) {
+    const TransformOnCuda<D>& t = chain.links[link];
+    if (t.form != CudaForm::linear)
+      return std::nullopt;
+    if (t.combination == Combination::compose) {
+      folded = compose(t.map, folded);
+      continue;
+    }
+    for (int d = 0; d < D; ++d) {
+      folded.offset[d] += t.map.offset[d];
+      for (int e = 0; e < D; ++e)
+        folded.matrix[d][e] += t.map.matrix[d][e] - (d == e ? 1 : 0);
+    }
+  }
+  return folded;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&, const std::array<const float*, D>&,   \
+                                     const MovingOnCuda<D>&, const GatherTarget<D>&);                                              \
+  template std::optional<AffineMap<D>> foldedLinear<D>(const ChainOnCuda<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}
