@@ -20,45 +20,22 @@
 // the march into shared memory, then along the first axis into shared memory, then along the second. Each axis turns the sums of 0,
 // 1 and 2 derivatives into those with its own (see ExactBendingEnergy::evaluate). Rows of control points far from the box's faces
 // are all equal and symmetric: neighbours are added before they are weighed, and the weights are arguments of the kernel.
+//
+// Measured on an H200: the contractions in double precision along the first two axes cost most. Smaller and larger blocks, groups
+// of 2 and 7, and the march as the last step are slower; a pipeline of layers gains a tenth for 100 KB of shared memory a block,
+// which older devices have not (dox/Decisions/0013).
 namespace tessera::bending {
 
-#ifndef BEND_ROWS
-#define BEND_ROWS 26
-#endif
-#ifndef BEND_WARPS
-#define BEND_WARPS 8
-#endif
-#ifndef BEND_GROUPX
-#define BEND_GROUPX 4
-#endif
-#ifndef BEND_GROUPY
-#define BEND_GROUPY 4
-#endif
-#ifndef BEND_BLOCKS
-#define BEND_BLOCKS 2
-#endif
-#ifndef BEND_WAVE
-#define BEND_WAVE 264
-#endif
-#ifndef BEND_PIPE
-#define BEND_PIPE 0
-#endif
-#ifndef BEND_ZLAST
-#define BEND_ZLAST 0
-#endif
 constexpr int reach = 3, neighbours = 7, perPoint = 3 * neighbours;
-constexpr int outputs = 26, outputRows = BEND_ROWS;                              // control points of a tile
-constexpr int extent = outputs + 2 * reach, extentRows = outputRows + 2 * reach; // and those they depend on
-constexpr int lanes = 32, warps = BEND_WARPS, threads = lanes * warps;
-constexpr int columnsAThread = extentRows / warps;
-constexpr int groupX = BEND_GROUPX, groupsX = (outputs + groupX - 1) / groupX; // outputs that one thread makes at once
-constexpr int groupY = BEND_GROUPY, groupsY = (outputRows + groupY - 1) / groupY;
-constexpr int tasksX = groupsX * extentRows, tasksY = groupsY * outputs;
-constexpr int rowPitch = (groupsX * groupX + 2 * reach) | 1, layerPitch = outputs + 1; // odd: no two rows in one memory bank
-constexpr int layerRows = groupsY * groupY + 2 * reach;
-constexpr int stages = BEND_PIPE ? 2 : 1;
-constexpr int firstThreadY = BEND_PIPE && threads >= 2 * 224 ? threads / 2 : 0;
-static_assert(extent == lanes && columnsAThread * warps == extentRows);
+constexpr int outputs = 26;                 // control points of a tile, along the first two axes
+constexpr int extent = outputs + 2 * reach; // and those they depend on
+constexpr int lanes = 32, warps = 8, threads = lanes * warps;
+constexpr int blocksAMultiprocessor = 2;
+constexpr int columnsAThread = extent / warps;
+constexpr int group = 4, groups = (outputs + group - 1) / group;                     // outputs that one thread makes at once
+constexpr int rowPitch = (groups * group + 2 * reach) | 1, layerPitch = outputs + 1; // odd: no two rows in one memory bank
+constexpr int layerRows = groups * group + 2 * reach;
+static_assert(extent == lanes && columnsAThread * warps == extent);
 
 struct Axis {
   int points, firstWhole, lastWhole;
@@ -84,14 +61,10 @@ struct alignas(16) TileRow {
   double of[3][neighbours + 1];
 };
 
-struct alignas(16) Stage {
-  double rows[3][extentRows][rowPitch];    // contracted along the march
-  double layer[3][layerRows][layerPitch]; // and along the first axis
-};
-
 struct Shared {
-  Stage stage[stages];
-  TileRow x[groupsX * groupX], y[groupsY * groupY];
+  double rows[3][extent][rowPitch];       // contracted along the march
+  double layer[3][layerRows][layerPitch]; // and along the first axis
+  TileRow x[groups * group], y[groups * group];
 };
 
 struct Tile {
@@ -101,7 +74,7 @@ struct Tile {
   {
     x = block % plan.tiles[0] * outputs;
     block /= plan.tiles[0];
-    y = block % plan.tiles[1] * outputRows;
+    y = block % plan.tiles[1] * outputs;
     block /= plan.tiles[1];
     z = block % plan.chunks * plan.chunk;
     component = block / plan.chunks;
@@ -172,14 +145,14 @@ struct Columns {
       around[j][neighbours - 1] = next[j];
     }
   }
-  TESSERA_HOST_DEVICE void contract(const Axis& axis, int layer, int thread, Stage& stage) const
+  TESSERA_HOST_DEVICE void contract(const Axis& axis, int layer, int thread, Shared& shared) const
   {
     if (whole(axis, layer, layer)) {
       TESSERA_UNROLL_ALL
       for (int j = 0; j < columnsAThread; ++j)
         TESSERA_UNROLL_ALL
       for (int p = 0; p < 3; ++p)
-        stage.rows[p][thread / lanes + j * warps][thread % lanes] = wholeBand(axis, p, around[j]);
+        shared.rows[p][thread / lanes + j * warps][thread % lanes] = wholeBand(axis, p, around[j]);
       return;
     }
     const double* row = rowOf(axis, layer);
@@ -187,7 +160,7 @@ struct Columns {
     for (int p = 0; p < 3; ++p)
       TESSERA_UNROLL_ALL
     for (int j = 0; j < columnsAThread; ++j)
-      stage.rows[p][thread / lanes + j * warps][thread % lanes] = band(row + p * neighbours, around[j]);
+      shared.rows[p][thread / lanes + j * warps][thread % lanes] = band(row + p * neighbours, around[j]);
   }
 };
 
@@ -231,53 +204,53 @@ TESSERA_HOST_DEVICE inline void contractGroup(const Axis& axis, bool whole, cons
   }
 }
 
-/// Whether the bands of a group are all equal; `count` of the tile's.
-TESSERA_HOST_DEVICE inline bool wholeGroup(const Axis& axis, int firstOfTile, int first, int group, int count)
+/// Whether the bands of a group are all equal.
+TESSERA_HOST_DEVICE inline bool wholeGroup(const Axis& axis, int firstOfTile, int first)
 {
-  const int end = first + group < count ? first + group : count;
+  const int end = first + group < outputs ? first + group : outputs;
   return whole(axis, firstOfTile + first, firstOfTile + end - 1);
 }
 
 /// Neighbouring threads have neighbouring rows.
-TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile, Stage& stage, const Shared& shared, int thread)
+TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile, Shared& shared, int thread)
 {
-  for (int task = thread; task < tasksX; task += threads) {
-    const int row = task % extentRows, first = task / extentRows * groupX;
+  for (int task = thread; task < groups * extent; task += threads) {
+    const int row = task % extent, first = task / extent * group;
     if (tile.x + first >= plan.axes[0].points)
       break;
-    double sums[3][groupX];
-    contractGroup<0>(plan.axes[0], wholeGroup(plan.axes[0], tile.x, first, groupX, outputs), shared.x + first,
-                     &stage.rows[0][row][first], extentRows * rowPitch, 1, sums);
+    double sums[3][group];
+    contractGroup<0>(plan.axes[0], wholeGroup(plan.axes[0], tile.x, first), shared.x + first, &shared.rows[0][row][first],
+                     extent * rowPitch, 1, sums);
     TESSERA_UNROLL_ALL
     for (int p = 0; p < 3; ++p)
       TESSERA_UNROLL_ALL
-    for (int o = 0; o < groupX; ++o)
+    for (int o = 0; o < group; ++o)
       if (first + o < outputs)
-        stage.layer[p][row][first + o] = sums[p][o];
+        shared.layer[p][row][first + o] = sums[p][o];
   }
 }
 
 /// Neighbouring threads have neighbouring columns. Writes the gradient unless null and returns the thread's part of the value.
-TESSERA_HOST_DEVICE inline double contractAlongY(const Plan& plan, const Tile& tile, const Stage& stage, const Shared& shared,
-                                                 int layer, int thread, const double* coefficients, double* gradient)
+TESSERA_HOST_DEVICE inline double contractAlongY(const Plan& plan, const Tile& tile, const Shared& shared, int layer, int thread,
+                                                 const double* coefficients, double* gradient)
 {
   const int nx = plan.axes[0].points, ny = plan.axes[1].points;
   double value = 0;
-  for (int task = thread; task < tasksY; task += threads) {
-    const int column = task % outputs, first = task / outputs * groupY, x = tile.x + column;
+  for (int task = thread; task < groups * outputs; task += threads) {
+    const int column = task % outputs, first = task / outputs * group, x = tile.x + column;
     if (x >= nx || tile.y + first >= ny)
       continue;
-    const int rest = outputRows - first < ny - tile.y - first ? outputRows - first : ny - tile.y - first;
+    const int rest = outputs - first < ny - tile.y - first ? outputs - first : ny - tile.y - first;
     const std::size_t at = tile.component * plan.pointCount() + (static_cast<std::size_t>(layer) * ny + tile.y + first) * nx + x;
-    double own[groupY];
+    double own[group];
     TESSERA_UNROLL_ALL
-    for (int o = 0; o < groupY; ++o)
+    for (int o = 0; o < group; ++o)
       own[o] = o < rest ? coefficients[at + static_cast<std::size_t>(o) * nx] : 0;
-    double sums[3][groupY];
-    contractGroup<2>(plan.axes[1], wholeGroup(plan.axes[1], tile.y, first, groupY, outputRows), shared.y + first,
-                     &stage.layer[0][first][column], layerRows * layerPitch, layerPitch, sums);
+    double sums[3][group];
+    contractGroup<2>(plan.axes[1], wholeGroup(plan.axes[1], tile.y, first), shared.y + first, &shared.layer[0][first][column],
+                     layerRows * layerPitch, layerPitch, sums);
     TESSERA_UNROLL_ALL
-    for (int o = 0; o < groupY; ++o)
+    for (int o = 0; o < group; ++o)
       if (o < rest) {
         value = fma(sums[2][o], own[o], value);
         if (gradient != nullptr)
@@ -286,100 +259,5 @@ TESSERA_HOST_DEVICE inline double contractAlongY(const Plan& plan, const Tile& t
   }
   return value;
 }
-
-#if BEND_ZLAST
-/// The march comes last: sums of the 7 layers around the one that the block is at.
-struct Ring {
-  double sums[groupY][neighbours];
-};
-
-/// c (in rows[0]) contracted along the first axis.
-TESSERA_HOST_DEVICE inline void spreadAlongX(const Plan& plan, const Tile& tile, Stage& stage, const Shared& shared, int thread)
-{
-  for (int task = thread; task < tasksX; task += threads) {
-    const int row = task % extentRows, first = task / extentRows * groupX;
-    if (tile.x + first >= plan.axes[0].points)
-      break;
-    double v[groupX + 2 * reach];
-    TESSERA_UNROLL_ALL
-    for (int i = 0; i < groupX + 2 * reach; ++i)
-      v[i] = stage.rows[0][row][first + i];
-    if (wholeGroup(plan.axes[0], tile.x, first, groupX, outputs)) {
-      TESSERA_UNROLL_ALL
-      for (int o = 0; o < groupX; ++o)
-        TESSERA_UNROLL_ALL
-      for (int p = 0; p < 3; ++p)
-        if (first + o < outputs)
-          stage.layer[p][row][first + o] = wholeBand(plan.axes[0], p, v + o);
-    } else {
-      TESSERA_UNROLL_ALL
-      for (int o = 0; o < groupX; ++o)
-        TESSERA_UNROLL_ALL
-      for (int p = 0; p < 3; ++p)
-        if (first + o < outputs)
-          stage.layer[p][row][first + o] = band(shared.x[first + o].of[p], v + o);
-    }
-  }
-}
-
-/// Adds layer `layer` to those around it (if it is one of the grid's), and ends layer - reach.
-TESSERA_HOST_DEVICE inline double spreadAlongYAndMarch(const Plan& plan, const Tile& tile, const Stage& stage, const Shared& shared,
-                                                       int layer, int thread, Ring& ring, const double* coefficients,
-                                                       double* gradient)
-{
-  static_assert(tasksY <= threads);
-  const int nx = plan.axes[0].points, ny = plan.axes[1].points;
-  const int column = thread % outputs, first = thread / outputs * groupY, x = tile.x + column, done = layer - reach;
-  if (thread >= tasksY || x >= nx || tile.y + first >= ny)
-    return 0;
-  const int rest = outputRows - first < ny - tile.y - first ? outputRows - first : ny - tile.y - first;
-  const bool ends = done >= tile.z;
-  const std::size_t at = tile.component * plan.pointCount() + (static_cast<std::size_t>(ends ? done : 0) * ny + tile.y + first) * nx + x;
-  double own[groupY];
-  TESSERA_UNROLL_ALL
-  for (int o = 0; o < groupY; ++o)
-    own[o] = ends && o < rest ? coefficients[at + static_cast<std::size_t>(o) * nx] : 0;
-  if (layer < plan.axes[2].points) {
-    double sums[3][groupY];
-    contractGroup<0>(plan.axes[1], wholeGroup(plan.axes[1], tile.y, first, groupY, outputRows), shared.y + first,
-                     &stage.layer[0][first][column], layerRows * layerPitch, layerPitch, sums);
-    if (whole(plan.axes[2], layer, layer)) {
-      const auto& w = plan.axes[2].whole;
-      TESSERA_UNROLL_ALL
-      for (int o = 0; o < groupY; ++o)
-        TESSERA_UNROLL_ALL
-      for (int m = 0; m <= reach; ++m) {
-        const double term = fma(2 * w[1][m], sums[1][o], fma(w[0][m], sums[2][o], w[2][m] * sums[0][o]));
-        ring.sums[o][reach + m] += term;
-        if (m > 0)
-          ring.sums[o][reach - m] += term;
-      }
-    } else {
-      const double* row = rowOf(plan.axes[2], layer);
-      TESSERA_UNROLL_ALL
-      for (int k = 0; k < neighbours; ++k) {
-        const double w0 = row[k], w1 = 2 * row[neighbours + k], w2 = row[2 * neighbours + k];
-        TESSERA_UNROLL_ALL
-        for (int o = 0; o < groupY; ++o)
-          ring.sums[o][k] += fma(w1, sums[1][o], fma(w0, sums[2][o], w2 * sums[0][o]));
-      }
-    }
-  }
-  double value = 0;
-  TESSERA_UNROLL_ALL
-  for (int o = 0; o < groupY; ++o) {
-    if (ends && o < rest) {
-      value = fma(ring.sums[o][0], own[o], value);
-      if (gradient != nullptr)
-        gradient[at + static_cast<std::size_t>(o) * nx] = 2 * ring.sums[o][0];
-    }
-    TESSERA_UNROLL_ALL
-    for (int k = 0; k + 1 < neighbours; ++k)
-      ring.sums[o][k] = ring.sums[o][k + 1];
-    ring.sums[o][neighbours - 1] = 0;
-  }
-  return value;
-}
-#endif
 
 }

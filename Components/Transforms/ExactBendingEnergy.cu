@@ -3,10 +3,6 @@
 #include "Components/Transforms/BendingEnergyPlan.h"
 #include "Core/Compute/Cuda.cuh"
 
-#ifndef BEND_SKIP
-#define BEND_SKIP 0
-#endif
-
 namespace tessera {
 namespace {
 
@@ -30,7 +26,7 @@ __device__ double blockSum(double value, double (&ofWarps)[warps])
 
 /// Reads the coefficients of a component (8 bytes a control point) with a border of 3, about 3 times in all, and writes 8 bytes of
 /// gradient a control point. The block that ends last adds the blocks' values in their order.
-__global__ void __launch_bounds__(threads, BEND_BLOCKS)
+__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, double* blockValues,
                   unsigned* blocksDone, double* value)
 {
@@ -47,64 +43,21 @@ __global__ void __launch_bounds__(threads, BEND_BLOCKS)
       next[j] = Columns::coefficient(plan, tile, coefficients, thread, j, layer);
   };
   double own = 0;
-#if BEND_ZLAST
-  const int begin = max(tile.z - reach, 0), end = tile.z + tile.layers + reach;
-  load(begin);
-  fillRows(plan.axes[0], tile.x, shared.x, groupsX * groupX, thread);
-  fillRows(plan.axes[1], tile.y, shared.y, groupsY * groupY, thread);
-  Ring ring{};
-  for (int layer = begin; layer < end; ++layer) {
-#pragma unroll
-    for (int j = 0; j < columnsAThread; ++j)
-      shared.stage[0].rows[0][thread / lanes + j * warps][thread % lanes] = next[j];
-    load(layer + 1);
-    __syncthreads();
-    spreadAlongX(plan, tile, shared.stage[0], shared, thread);
-    __syncthreads();
-    own += spreadAlongYAndMarch(plan, tile, shared.stage[0], shared, layer, thread, ring, coefficients, gradient);
-  }
-#elif BEND_PIPE
   Columns columns;
   columns.begin(plan, tile, coefficients, thread, tile.z);
   load(tile.z + reach);
-  fillRows(plan.axes[0], tile.x, shared.x, groupsX * groupX, thread);
-  fillRows(plan.axes[1], tile.y, shared.y, groupsY * groupY, thread);
-  __syncthreads();
-  const int threadY = thread < firstThreadY ? thread + threads - firstThreadY : thread - firstThreadY;
-  for (int n = 0; n < tile.layers + 2; ++n) {
-    if (n < tile.layers) {
-      columns.advance(next);
-      if (n + 1 < tile.layers)
-        load(tile.z + n + 1 + reach);
-      columns.contract(plan.axes[2], tile.z + n, thread, shared.stage[n % 2]);
-    }
-    if (n >= 1 && n <= tile.layers)
-      contractAlongX(plan, tile, shared.stage[(n + 1) % 2], shared, thread);
-    if (n >= 2)
-      own += contractAlongY(plan, tile, shared.stage[n % 2], shared, tile.z + n - 2, threadY, coefficients, gradient);
-    __syncthreads();
-  }
-#else
-  Columns columns;
-  columns.begin(plan, tile, coefficients, thread, tile.z);
-  load(tile.z + reach);
-  fillRows(plan.axes[0], tile.x, shared.x, groupsX * groupX, thread);
-  fillRows(plan.axes[1], tile.y, shared.y, groupsY * groupY, thread);
+  fillRows(plan.axes[0], tile.x, shared.x, groups * group, thread);
+  fillRows(plan.axes[1], tile.y, shared.y, groups * group, thread);
   for (int layer = tile.z; layer < tile.z + tile.layers; ++layer) {
     columns.advance(next);
     if (layer + 1 < tile.z + tile.layers)
       load(layer + 1 + reach);
-    columns.contract(plan.axes[2], layer, thread, shared.stage[0]);
+    columns.contract(plan.axes[2], layer, thread, shared);
     __syncthreads();
-#if !(BEND_SKIP & 1)
-    contractAlongX(plan, tile, shared.stage[0], shared, thread);
-#endif
+    contractAlongX(plan, tile, shared, thread);
     __syncthreads();
-#if !(BEND_SKIP & 2)
-    own += contractAlongY(plan, tile, shared.stage[0], shared, layer, thread, coefficients, gradient);
-#endif
+    own += contractAlongY(plan, tile, shared, layer, thread, coefficients, gradient);
   }
-#endif
 
   const double ofBlock = blockSum(own, ofWarps);
   if (thread == 0) {
@@ -143,8 +96,9 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
   if (sizeof(Shared) > (48 << 10) - 1024)
     checkCuda(cudaFuncSetAttribute(bendingEnergy, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Shared))),
               "shared memory of the bending energy");
-  bendingEnergy<<<plan.blocks(), threads, sizeof(Shared), stream>>>(plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(),
-                                                       sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice);
+  bendingEnergy<<<plan.blocks(), threads, sizeof(Shared), stream>>>(
+      plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(), sumsOnCuda_.span().data(), blocksDone_.span().data(),
+      valueOnDevice);
   checkLaunch("exact bending energy");
 }
 

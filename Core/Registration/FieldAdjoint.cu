@@ -5,21 +5,12 @@
 #include "Core/Registration/FieldAdjointPlan.h"
 
 #include <algorithm>
-#include <cuda_pipeline.h>
-
-#ifndef ADJ_SKIP
-#define ADJ_SKIP 0
-#endif
-#ifndef ADJ_PDL
-#define ADJ_PDL 0
-#endif
 
 namespace tessera {
 namespace {
 
 using namespace adjoint;
 
-constexpr int mostThreads = columns * mostRows / per, blocksAMultiprocessor = ADJ_BLOCKS;
 constexpr std::size_t mostVoxels = std::size_t{1} << 32; // a thread counts in 32 bits
 
 template <int D>
@@ -29,7 +20,7 @@ struct Covectors {
 
 /// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, each once; writes a tile's control points.
 template <int D, class Sum>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
+__global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultiprocessor)
     sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors,
                      typename Sum::Value* partial)
 {
@@ -40,6 +31,7 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
   const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
 
   const unsigned perRow = plan.axes[0].field.voxels, perLayer = perRow * plan.axes[1].field.voxels;
+  constexpr int per = Sum::shape.columnsAThread;
   unsigned at[per];
   int voxels[per];
 #pragma unroll
@@ -54,26 +46,6 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
   const int slotStride = plan.axes[1].length * pitch, columnStride = blockDim.y * pitch;
   Columns<D, Sum> sums;
 
-#if ADJ_STAGES > 0
-  const int perVoxel = per * D * threads;
-  const auto load = [&](int z, int stage) {
-#pragma unroll
-    for (int u = 0; u < batch; ++u)
-#pragma unroll
-      for (int i = 0; i < per; ++i) {
-        const bool is = z + u < voxels[i];
-#pragma unroll
-        for (int c = 0; c < D; ++c)
-          __pipeline_memcpy_async(shared.coming + (stage * batch + u) * perVoxel + (i * D + c) * threads + thread,
-                                  covectors.of[c] + at[i], 4, is ? 0 : 4);
-        at[i] += is ? perLayer : 0;
-      }
-    __pipeline_commit();
-  };
-#pragma unroll
-  for (int stage = 0; stage + 1 < stages; ++stage)
-    load(stage * batch, stage);
-#else
   float next[batch][per][D];
   const auto load = [&](int z) {
 #pragma unroll
@@ -87,26 +59,10 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
       }
   };
   load(0);
-#endif
   fillTables(plan, tile, shared, thread, threads);
-#if ADJ_PDL && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
-#endif
   __syncthreads();
-  for (int z = 0, used = 0, layer = 0, stage = 0; z < steps;) {
+  for (int z = 0, used = 0, layer = 0; z < steps;) {
     float values[batch][per][D];
-#if ADJ_STAGES > 0
-    load(z + (stages - 1) * batch, stage == 0 ? stages - 1 : stage - 1);
-    __pipeline_wait_prior(stages - 1);
-#pragma unroll
-    for (int u = 0; u < batch; ++u)
-#pragma unroll
-      for (int i = 0; i < per; ++i)
-#pragma unroll
-        for (int c = 0; c < D; ++c)
-          values[u][i][c] = shared.coming[(stage * batch + u) * perVoxel + (i * D + c) * threads + thread];
-    stage = stage + 1 < stages ? stage + 1 : 0;
-#else
 #pragma unroll
     for (int u = 0; u < batch; ++u)
 #pragma unroll
@@ -115,19 +71,14 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
         for (int c = 0; c < D; ++c)
           values[u][i][c] = next[u][i][c];
     load(z + batch);
-#endif
     used = sums.take(values, z, shared.axes[2], used, to, slotStride, columnStride);
     z += batch;
     if (z < steps && !mustContract(plan, tile, z, used))
       continue;
     __syncthreads();
-#if !(ADJ_SKIP & 1)
     contractAlongX<D, Sum>(plan, tile, shared, used, thread, threads);
-#endif
     __syncthreads();
-#if !(ADJ_SKIP & 2)
     contractAlongY<D, Sum>(plan, tile, shared, layer, used, partial, thread, threads);
-#endif
     layer += used;
     used = 0;
   }
@@ -147,9 +98,6 @@ __global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial
 #pragma unroll
   for (int d = 0; d < 3; ++d)
     spans[d] = tilesOf(plan.axes[d], point[d]);
-#if ADJ_PDL && __CUDA_ARCH__ >= 900
-  cudaGridDependencySynchronize();
-#endif
   double sum[D];
   sumTiles<D>(plan, spans, partial, point, lane, Lanes, sum);
 #pragma unroll
@@ -170,7 +118,7 @@ void launch(const Context& context, const AlignedField<D>& field, const std::arr
   int mostShared = 0;
   checkCuda(cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
             "shared memory of a block");
-  const Plan plan = planOf<D, Value>(field, static_cast<std::size_t>(mostShared));
+  const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(mostShared));
   const std::size_t bytes = Shared<D, Value>::bytes(plan);
   const auto kernel = sumTilesOfVoxels<D, Sum>;
   if (bytes > (48 << 10))
@@ -180,30 +128,14 @@ void launch(const Context& context, const AlignedField<D>& field, const std::arr
   Buffer<Value> partial(context, D * plan.componentStride() * plan.tileCount());
   Covectors<D> from;
   std::copy(covectors.begin(), covectors.end(), from.of);
-  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows()), bytes, stream>>>(plan, from, partial.span().data());
+  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, from, partial.span().data());
   checkLaunch("tiles of the adjoint of a field");
 
-#if ADJ_SKIP & 4
-  return;
-#endif
   constexpr unsigned threads = 128;
   const unsigned points = static_cast<unsigned>(field.pointCount());
   const bool manyTiles = tilesAPoint(plan) > 32;
   const auto add = manyTiles ? addTiles<D, 32, Value> : addTiles<D, 1, Value>;
-#if ADJ_PDL
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = ceilDiv(points, threads / (manyTiles ? 32 : 1));
-  config.blockDim = threads;
-  config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
-  checkCuda(cudaLaunchKernelEx(&config, add, plan, static_cast<const Value*>(partial.span().data()), gradient), "sum of the adjoint");
-#else
   add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(plan, partial.span().data(), gradient);
-#endif
   checkLaunch("sum of the adjoint of a field");
 }
 

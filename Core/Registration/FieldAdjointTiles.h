@@ -24,41 +24,32 @@
 // control points. A second kernel adds the partial ones of the tiles that share a control point, in their order.
 namespace tessera::adjoint {
 
-#ifndef ADJ_ROWS
-#define ADJ_ROWS 16
-#endif
-#ifndef ADJ_PER
-#define ADJ_PER 1
-#endif
-#ifndef ADJ_BATCH
-#define ADJ_BATCH 3
-#endif
-#ifndef ADJ_SLOTS
-#define ADJ_SLOTS 4
-#endif
-#ifndef ADJ_STAGES
-#define ADJ_STAGES 0
-#endif
-#ifndef ADJ_BLOCKS
-#define ADJ_BLOCKS 2
-#endif
-#ifndef ADJ_COST
-#define ADJ_COST 12
-#endif
-constexpr int columns = 32;        // of a tile, along the first axis
-constexpr int mostRows = ADJ_ROWS; // along the second
-constexpr int per = ADJ_PER;       // columns of a thread
-constexpr int batch = ADJ_BATCH;   // voxels of a column under way at once
-constexpr int slots = ADJ_SLOTS;   // staged layers
-constexpr int stages = ADJ_STAGES; // batches on their way into shared memory; 0: the next one is in registers
+constexpr int columns = 32; // of a tile, along the first axis
+constexpr int batch = 3;    // voxels of a column under way at once, in registers
+constexpr int slots = 4;    // staged layers
 constexpr int mostTaps = 4;
 constexpr int mostChunk = 512;     // voxels of a chunk
 constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
 static_assert(batch <= slots);
 
+/// Of a tile and the block that sums it.
+struct Shape {
+  int rows; // of the tile, along the second axis, at most
+  int columnsAThread;
+  int blocksAMultiprocessor;
+
+  constexpr int threads() const { return columns * rows / columnsAThread; }
+};
+
+// Measured on an H200: two columns a thread load a weight once for both, but registers suffice only where a sum is one float. The
+// other sums are faster in smaller blocks. Copying ahead into shared memory (cp.async), larger tiles and
+// starting the second kernel early (programmatic dependent launch) did not help (dox/Decisions/0013).
+constexpr Shape shapeOfPlainSums{16, 2, 3}, shapeOfOtherSums{8, 1, 4};
+
 /// A sum of products. `Value` is what it adds, and what is kept of it between the axes.
 struct FusedSum {
   using Value = float;
+  static constexpr Shape shape = shapeOfPlainSums;
   float sum = 0;
   TESSERA_HOST_DEVICE void add(float weight, float value) { sum = fmaf(weight, value, sum); }
   TESSERA_HOST_DEVICE float total() const { return sum; }
@@ -66,6 +57,7 @@ struct FusedSum {
 
 struct KahanSum {
   using Value = float;
+  static constexpr Shape shape = shapeOfOtherSums;
   float sum = 0, excess = 0;
   TESSERA_HOST_DEVICE void add(float weight, float value)
   {
@@ -79,6 +71,7 @@ struct KahanSum {
 
 struct PichatSum {
   using Value = float;
+  static constexpr Shape shape = shapeOfOtherSums;
   float sum = 0, missing = 0;
   TESSERA_HOST_DEVICE void add(float weight, float value)
   {
@@ -91,6 +84,7 @@ struct PichatSum {
 
 struct DoubleSum {
   using Value = double;
+  static constexpr Shape shape = shapeOfOtherSums;
   double sum = 0;
   TESSERA_HOST_DEVICE void add(double weight, double value) { sum = fma(weight, value, sum); }
   TESSERA_HOST_DEVICE double total() const { return sum; }
@@ -130,11 +124,11 @@ TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support,
 /// How the work is cut: axes[2] is the one to march along.
 struct Plan {
   Axis axes[3];
-  int most;     // sums that get done in a batch, at most
-  int rowPitch; // of a layer that is contracted along the first axis
-  int table;    // voxels of a chunk with those that stand for its end, in whole batches
+  int threadRows; // of a block
+  int most;       // sums that get done in a batch, at most
+  int rowPitch;   // of a layer that is contracted along the first axis
+  int table;      // voxels of a chunk with those that stand for its end, in whole batches
 
-  TESSERA_HOST_DEVICE int threadRows() const { return axes[1].length / per; }
   TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
   TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].mostPoints * axes[1].mostPoints; }
   TESSERA_HOST_DEVICE std::size_t componentStride() const { return static_cast<std::size_t>(layerPoints()) * axes[2].mostPoints; }
@@ -158,14 +152,12 @@ struct Shared {
   Table<Value> axes[3];
   Value* staged; // [component][slot][row][pitch]
   Value* layers; // [component][slot][row][plan.rowPitch]
-  float* coming; // [stage][voxel][column of a thread][component][thread]
 
   static TESSERA_HOST_DEVICE int tableLength(const Plan& plan) { return columns + plan.axes[1].length + plan.table; }
   static TESSERA_HOST_DEVICE std::size_t bytes(const Plan& plan)
   {
     const int rows = plan.axes[1].length;
-    return tableLength(plan) * (sizeof(Taps<Value>) + sizeof(int)) + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value)
-           + static_cast<std::size_t>(stages) * batch * D * columns * rows * sizeof(float);
+    return tableLength(plan) * (sizeof(Taps<Value>) + sizeof(int)) + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value);
   }
 
   /// `memory` of that many bytes, a multiple of 32 its address.
@@ -176,7 +168,6 @@ struct Shared {
     staged = reinterpret_cast<Value*>(taps + tableLength(plan));
     layers = staged + D * slots * rows * pitch;
     int* advance = reinterpret_cast<int*>(layers + D * slots * rows * plan.rowPitch);
-    coming = reinterpret_cast<float*>(advance + tableLength(plan));
     const int lengths[3] = {columns, rows, plan.table};
     for (int d = 0; d < 3; ++d) {
       axes[d] = {taps, advance};
@@ -235,13 +226,15 @@ TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, c
                                            int threads)
 {
   fillTable(plan.axes[0], tile.voxel[0], tile.has[0], columns, shared.axes[0], thread, threads);
-  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], plan.axes[1].length, shared.axes[1], (thread + threads / 2) % threads, threads);
+  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], plan.axes[1].length, shared.axes[1], (thread + threads / 2) % threads,
+            threads);
   fillTable(plan.axes[2], tile.voxel[2], tile.has[2], plan.table, shared.axes[2], threads - 1 - thread, threads);
 }
 
 /// Sums of a thread's columns of voxels.
 template <int D, class Sum>
 struct Columns {
+  static constexpr int per = Sum::shape.columnsAThread;
   Sum sums[per][D][mostTaps];
 
   /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots * slotStride further
@@ -339,7 +332,7 @@ TESSERA_HOST_DEVICE inline void contractAlongY(const Plan& plan, const Tile& til
     contractLine<Sum>(shared.axes[1], plan.axes[1].order, tile.has[1],
                       shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
                       partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
-                        + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
+                          + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
                       plan.axes[0].mostPoints);
   }
 }

@@ -22,22 +22,9 @@ double bendingByTiles(const ExactBendingEnergy<D>& energy, const std::vector<dou
     const Tile tile(plan, block);
     std::fill_n(reinterpret_cast<double*>(shared.get()), sizeof(Shared) / sizeof(double), NAN);
     for (int t = 0; t < threads; ++t) {
-      fillRows(plan.axes[0], tile.x, shared->x, groupsX * groupX, t);
-      fillRows(plan.axes[1], tile.y, shared->y, groupsY * groupY, t);
+      fillRows(plan.axes[0], tile.x, shared->x, groups * group, t);
+      fillRows(plan.axes[1], tile.y, shared->y, groups * group, t);
     }
-    Stage& stage = shared->stage[0];
-#if BEND_ZLAST
-    std::vector<Ring> rings(threads, Ring{});
-    for (int layer = std::max(tile.z - reach, 0); layer < tile.z + tile.layers + reach; ++layer) {
-      for (int t = 0; t < threads; ++t)
-        for (int j = 0; j < columnsAThread; ++j)
-          stage.rows[0][t / lanes + j * warps][t % lanes] = Columns::coefficient(plan, tile, coefficients.data(), t, j, layer);
-      for (int t = 0; t < threads; ++t)
-        spreadAlongX(plan, tile, stage, *shared, t);
-      for (int t = 0; t < threads; ++t)
-        value += spreadAlongYAndMarch(plan, tile, stage, *shared, layer, t, rings[t], coefficients.data(), gradient);
-    }
-#else
     std::vector<Columns> columns(threads);
     for (int t = 0; t < threads; ++t)
       columns[t].begin(plan, tile, coefficients.data(), t, tile.z);
@@ -47,14 +34,13 @@ double bendingByTiles(const ExactBendingEnergy<D>& energy, const std::vector<dou
         for (int j = 0; j < columnsAThread; ++j)
           next[j] = Columns::coefficient(plan, tile, coefficients.data(), t, j, layer + reach);
         columns[t].advance(next);
-        columns[t].contract(plan.axes[2], layer, t, stage);
+        columns[t].contract(plan.axes[2], layer, t, *shared);
       }
       for (int t = 0; t < threads; ++t)
-        contractAlongX(plan, tile, stage, *shared, t);
+        contractAlongX(plan, tile, *shared, t);
       for (int t = 0; t < threads; ++t)
-        value += contractAlongY(plan, tile, stage, *shared, layer, t, coefficients.data(), gradient);
+        value += contractAlongY(plan, tile, *shared, layer, t, coefficients.data(), gradient);
     }
-#endif
   }
   return value;
 }
