@@ -25,7 +25,7 @@ std::vector<double> rowsOf(const std::array<BendingBands, D>& bands)
 template <int D>
 Plan planOf(const std::array<BendingBands, D>& bands, const double* rows)
 {
-  constexpr int blocksAWave = 264; // a constant: the sum of a value depends on it
+  constexpr int blocksAWave = 132 * blocksAMultiprocessor; // of an H200, on every device: the sum of a value depends on it
   Plan plan{};
   plan.components = D;
   for (int d = 0; d < 3; ++d) {
@@ -42,8 +42,8 @@ Plan planOf(const std::array<BendingBands, D>& bands, const double* rows)
       for (int m = 0; m <= reach; ++m)
         axis.whole[p][m] = bands[d].values[axis.firstWhole * perPoint + p * neighbours + reach + m];
   }
-  for (int d = 0; d < 2; ++d)
-    plan.tiles[d] = (plan.axes[d].points + outputs - 1) / outputs;
+  plan.tiles[0] = (plan.axes[0].points + outputs - 1) / outputs;
+  plan.tiles[1] = (plan.axes[1].points + outputs - 1) / outputs;
   const int columns = plan.tiles[0] * plan.tiles[1] * D, layers = plan.axes[2].points;
   const int chunks = std::clamp(blocksAWave / columns, 1, layers);
   plan.chunk = (layers + chunks - 1) / chunks;

@@ -20,15 +20,22 @@
 // the march into shared memory, then along the first axis into shared memory, then along the second. Each axis turns the sums of 0,
 // 1 and 2 derivatives into those with its own (see ExactBendingEnergy::evaluate). Rows of control points far from the box's faces
 // are all equal and symmetric: neighbours are added before they are weighed, and the weights are arguments of the kernel.
+//
+// Measured on an H200: the contractions in double precision along the first two axes cost most. Smaller and larger blocks, groups
+// of 2 and 7, and the march as the last step are slower; a pipeline of layers gains a tenth for 100 KB of shared memory a block,
+// which older devices have not (dox/Decisions/0013).
 namespace tessera::bending {
 
 constexpr int reach = 3, neighbours = 7, perPoint = 3 * neighbours;
-constexpr int outputs = 26, extent = outputs + 2 * reach; // control points along the first two axes
+constexpr int outputs = 26;                 // control points of a tile, along the first two axes
+constexpr int extent = outputs + 2 * reach; // and those they depend on
 constexpr int lanes = 32, warps = 8, threads = lanes * warps;
+constexpr int blocksAMultiprocessor = 2;
 constexpr int columnsAThread = extent / warps;
-constexpr int group = 4, groups = (outputs + group - 1) / group; // outputs that one thread makes at once
-constexpr int rowPitch = extent + 1, layerPitch = outputs + 1;   // odd: no two rows in one memory bank
-static_assert(extent == lanes && groups <= warps);
+constexpr int group = 4, groups = (outputs + group - 1) / group;                     // outputs that one thread makes at once
+constexpr int rowPitch = (groups * group + 2 * reach) | 1, layerPitch = outputs + 1; // odd: no two rows in one memory bank
+constexpr int layerRows = groups * group + 2 * reach;
+static_assert(extent == lanes && columnsAThread * warps == extent);
 
 struct Axis {
   int points, firstWhole, lastWhole;
@@ -49,9 +56,15 @@ struct Plan {
   TESSERA_HOST_DEVICE int blocks() const { return tiles[0] * tiles[1] * chunks * components; }
 };
 
+/// Bands of a control point of the tile: [derivative][neighbour], and one to fill.
+struct alignas(16) TileRow {
+  double of[3][neighbours + 1];
+};
+
 struct Shared {
-  double rows[3][extent][rowPitch];    // contracted along the march
-  double layer[3][extent][layerPitch]; // and along the first axis
+  double rows[3][extent][rowPitch];       // contracted along the march
+  double layer[3][layerRows][layerPitch]; // and along the first axis
+  TileRow x[groups * group], y[groups * group];
 };
 
 struct Tile {
@@ -68,17 +81,6 @@ struct Tile {
     layers = plan.axes[2].points - z < plan.chunk ? plan.axes[2].points - z : plan.chunk;
   }
 };
-
-/// Band p of a control point, its row anywhere, times its neighbours, `stride` apart; only the first `available` are there.
-TESSERA_HOST_DEVICE inline double band(const double* row, int p, const double* v, int stride, int available)
-{
-  double sum = 0;
-  TESSERA_UNROLL_ALL
-  for (int m = 0; m < neighbours; ++m)
-    if (m < available)
-      sum = fma(row[p * neighbours + m], v[m * stride], sum);
-  return sum;
-}
 
 /// Band p of a control point whose row is symmetric and in the plan.
 TESSERA_HOST_DEVICE inline double wholeBand(const Axis& axis, int p, const double* v)
@@ -99,6 +101,15 @@ TESSERA_HOST_DEVICE inline const double* rowOf(const Axis& axis, int point)
 TESSERA_HOST_DEVICE inline bool whole(const Axis& axis, int first, int last)
 {
   return first >= axis.firstWhole && last <= axis.lastWhole;
+}
+
+TESSERA_HOST_DEVICE inline double band(const double* row, const double* v)
+{
+  double sum = row[0] * v[0];
+  TESSERA_UNROLL_ALL
+  for (int m = 1; m < neighbours; ++m)
+    sum = fma(row[m], v[m], sum);
+  return sum;
 }
 
 /// The columns of a thread: coefficients of the layers around the one that the block is at.
@@ -145,89 +156,107 @@ struct Columns {
       return;
     }
     const double* row = rowOf(axis, layer);
-    TESSERA_UNROLL_NOT
+    TESSERA_UNROLL_ALL
     for (int p = 0; p < 3; ++p)
       TESSERA_UNROLL_ALL
     for (int j = 0; j < columnsAThread; ++j)
-      shared.rows[p][thread / lanes + j * warps][thread % lanes] = band(row, p, around[j], 1, neighbours);
+      shared.rows[p][thread / lanes + j * warps][thread % lanes] = band(row + p * neighbours, around[j]);
   }
 };
 
-/// Calls store(o, s0, s1, s2) for o = 0 .. group - 1: the sums of 0 to 2 derivatives at control point first + o from those at its
-/// neighbours, `stride` apart from first - reach on, of which there are `available`. Those of fewer than First are not made.
-template <int First, class Store>
-TESSERA_HOST_DEVICE inline void contractGroup(const Axis& axis, int first, const double* from, int perOrder, int stride,
-                                              int available, Store&& store)
+/// Part of a thread in the tile's bands.
+TESSERA_HOST_DEVICE inline void fillRows(const Axis& axis, int first, TileRow* to, int count, int thread)
 {
-  if (!whole(axis, first, first + group - 1)) {
-    TESSERA_UNROLL_NOT
-    for (int o = 0; o < group; ++o) {
-      const double* row = rowOf(axis, first + o);
-      const double *v0 = from + o * stride, *v1 = v0 + perOrder, *v2 = v1 + perOrder;
-      const int count = available - o;
-      const double s0 = First > 0 ? 0 : band(row, 0, v0, stride, count);
-      const double s1 = First > 1 ? 0 : band(row, 1, v0, stride, count) + band(row, 0, v1, stride, count);
-      const double s2 =
-          fma(2.0, band(row, 1, v1, stride, count), band(row, 2, v0, stride, count)) + band(row, 0, v2, stride, count);
-      store(o, s0, s1, s2);
-    }
-    return;
+  for (int i = thread; i < count * 3 * (neighbours + 1); i += threads) {
+    const int m = i % (neighbours + 1), p = i / (neighbours + 1) % 3, o = i / (neighbours + 1) / 3;
+    to[o].of[p][m] = m < neighbours ? rowOf(axis, first + o)[p * neighbours + m] : 0;
   }
-  double sums[3][group];
+}
+
+/// sums[p][o]: the sums of p = First .. 2 derivatives at control point o of a group, from those at its neighbours, `stride` apart.
+template <int First, int Group>
+TESSERA_HOST_DEVICE inline void contractGroup(const Axis& axis, bool whole, const TileRow* rows, const double* from, int perOrder,
+                                              int stride, double (&sums)[3][Group])
+{
   TESSERA_UNROLL_ALL
   for (int q = 0; q < 3; ++q) {
-    double v[group + 2 * reach];
+    double v[Group + 2 * reach];
     TESSERA_UNROLL_ALL
-    for (int i = 0; i < group + 2 * reach; ++i)
-      v[i] = i < available ? from[q * perOrder + i * stride] : 0;
-    TESSERA_UNROLL_ALL
-    for (int o = 0; o < group; ++o)
+    for (int i = 0; i < Group + 2 * reach; ++i)
+      v[i] = from[q * perOrder + i * stride];
+    if (whole) {
       TESSERA_UNROLL_ALL
-    for (int p = First > q ? First : q; p < 3; ++p) {
-      const double sum = wholeBand(axis, p - q, v + o);
-      sums[p][o] = q == 0 ? sum : fma(p == 2 && q == 1 ? 2.0 : 1.0, sum, sums[p][o]);
+      for (int o = 0; o < Group; ++o)
+        TESSERA_UNROLL_ALL
+      for (int p = First > q ? First : q; p < 3; ++p) {
+        const double sum = wholeBand(axis, p - q, v + o);
+        sums[p][o] = q == 0 ? sum : fma(p == 2 && q == 1 ? 2.0 : 1.0, sum, sums[p][o]);
+      }
+    } else {
+      TESSERA_UNROLL_ALL
+      for (int o = 0; o < Group; ++o)
+        TESSERA_UNROLL_ALL
+      for (int p = First > q ? First : q; p < 3; ++p) {
+        const double sum = band(rows[o].of[p - q], v + o);
+        sums[p][o] = q == 0 ? sum : fma(p == 2 && q == 1 ? 2.0 : 1.0, sum, sums[p][o]);
+      }
     }
   }
-  TESSERA_UNROLL_ALL
-  for (int o = 0; o < group; ++o)
-    store(o, First > 0 ? 0 : sums[0][o], First > 1 ? 0 : sums[1][o], sums[2][o]);
 }
 
-/// A warp has a group of columns, its lanes rows.
+/// Whether the bands of a group are all equal.
+TESSERA_HOST_DEVICE inline bool wholeGroup(const Axis& axis, int firstOfTile, int first)
+{
+  const int end = first + group < outputs ? first + group : outputs;
+  return whole(axis, firstOfTile + first, firstOfTile + end - 1);
+}
+
+/// Neighbouring threads have neighbouring rows.
 TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile, Shared& shared, int thread)
 {
-  const int row = thread % lanes, first = thread / lanes * group;
-  if (first >= outputs)
-    return;
-  contractGroup<0>(plan.axes[0], tile.x + first, &shared.rows[0][row][first], extent * rowPitch, 1, extent - first,
-                   [&](int o, double s0, double s1, double s2) {
-                     if (first + o >= outputs)
-                       return;
-                     shared.layer[0][row][first + o] = s0;
-                     shared.layer[1][row][first + o] = s1;
-                     shared.layer[2][row][first + o] = s2;
-                   });
+  for (int task = thread; task < groups * extent; task += threads) {
+    const int row = task % extent, first = task / extent * group;
+    if (tile.x + first >= plan.axes[0].points)
+      break;
+    double sums[3][group];
+    contractGroup<0>(plan.axes[0], wholeGroup(plan.axes[0], tile.x, first), shared.x + first, &shared.rows[0][row][first],
+                     extent * rowPitch, 1, sums);
+    TESSERA_UNROLL_ALL
+    for (int p = 0; p < 3; ++p)
+      TESSERA_UNROLL_ALL
+    for (int o = 0; o < group; ++o)
+      if (first + o < outputs)
+        shared.layer[p][row][first + o] = sums[p][o];
+  }
 }
 
-/// A warp has a group of rows, its lanes columns. Writes the gradient unless null and returns the thread's part of the value.
+/// Neighbouring threads have neighbouring columns. Writes the gradient unless null and returns the thread's part of the value.
 TESSERA_HOST_DEVICE inline double contractAlongY(const Plan& plan, const Tile& tile, const Shared& shared, int layer, int thread,
                                                  const double* coefficients, double* gradient)
 {
-  const int column = thread % lanes, first = thread / lanes * group, x = tile.x + column;
-  if (first >= outputs || column >= outputs || x >= plan.axes[0].points)
-    return 0;
+  const int nx = plan.axes[0].points, ny = plan.axes[1].points;
   double value = 0;
-  contractGroup<2>(plan.axes[1], tile.y + first, &shared.layer[0][first][column], extent * layerPitch, layerPitch, extent - first,
-                   [&](int o, double, double, double sum) {
-                     const int y = tile.y + first + o, nx = plan.axes[0].points, ny = plan.axes[1].points;
-                     if (first + o >= outputs || y >= ny)
-                       return;
-                     const std::size_t at =
-                         tile.component * plan.pointCount() + (static_cast<std::size_t>(layer) * ny + y) * nx + x;
-                     value = fma(sum, coefficients[at], value);
-                     if (gradient != nullptr)
-                       gradient[at] = 2 * sum;
-                   });
+  for (int task = thread; task < groups * outputs; task += threads) {
+    const int column = task % outputs, first = task / outputs * group, x = tile.x + column;
+    if (x >= nx || tile.y + first >= ny)
+      continue;
+    const int rest = outputs - first < ny - tile.y - first ? outputs - first : ny - tile.y - first;
+    const std::size_t at = tile.component * plan.pointCount() + (static_cast<std::size_t>(layer) * ny + tile.y + first) * nx + x;
+    double own[group];
+    TESSERA_UNROLL_ALL
+    for (int o = 0; o < group; ++o)
+      own[o] = o < rest ? coefficients[at + static_cast<std::size_t>(o) * nx] : 0;
+    double sums[3][group];
+    contractGroup<2>(plan.axes[1], wholeGroup(plan.axes[1], tile.y, first), shared.y + first, &shared.layer[0][first][column],
+                     layerRows * layerPitch, layerPitch, sums);
+    TESSERA_UNROLL_ALL
+    for (int o = 0; o < group; ++o)
+      if (o < rest) {
+        value = fma(sums[2][o], own[o], value);
+        if (gradient != nullptr)
+          gradient[at + static_cast<std::size_t>(o) * nx] = 2 * sums[2][o];
+      }
+  }
   return value;
 }
 

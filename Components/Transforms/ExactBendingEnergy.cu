@@ -26,29 +26,32 @@ __device__ double blockSum(double value, double (&ofWarps)[warps])
 
 /// Reads the coefficients of a component (8 bytes a control point) with a border of 3, about 3 times in all, and writes 8 bytes of
 /// gradient a control point. The block that ends last adds the blocks' values in their order.
-__global__ void __launch_bounds__(threads, 2)
+__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, double* blockValues,
                   unsigned* blocksDone, double* value)
 {
-  __shared__ Shared shared;
+  extern __shared__ __align__(16) unsigned char memory[];
+  Shared& shared = *reinterpret_cast<Shared*>(memory);
   __shared__ double ofWarps[warps];
   __shared__ bool last;
   const Tile tile(plan, blockIdx.x);
   const int thread = threadIdx.x;
-  Columns columns;
-  columns.begin(plan, tile, coefficients, thread, tile.z);
   double next[columnsAThread];
   const auto load = [&](int layer) {
 #pragma unroll
     for (int j = 0; j < columnsAThread; ++j)
-      next[j] = Columns::coefficient(plan, tile, coefficients, thread, j, layer + reach);
+      next[j] = Columns::coefficient(plan, tile, coefficients, thread, j, layer);
   };
-  load(tile.z);
   double own = 0;
+  Columns columns;
+  columns.begin(plan, tile, coefficients, thread, tile.z);
+  load(tile.z + reach);
+  fillRows(plan.axes[0], tile.x, shared.x, groups * group, thread);
+  fillRows(plan.axes[1], tile.y, shared.y, groups * group, thread);
   for (int layer = tile.z; layer < tile.z + tile.layers; ++layer) {
     columns.advance(next);
     if (layer + 1 < tile.z + tile.layers)
-      load(layer + 1);
+      load(layer + 1 + reach);
     columns.contract(plan.axes[2], layer, thread, shared);
     __syncthreads();
     contractAlongX(plan, tile, shared, thread);
@@ -90,8 +93,12 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
   if (sumsOnCuda_.size() == 0)
     sumsOnCuda_ = Buffer<double>(context, plan.blocks());
-  bendingEnergy<<<plan.blocks(), threads, 0, stream>>>(plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(),
-                                                       sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice);
+  if (sizeof(Shared) > (48 << 10) - 1024)
+    checkCuda(cudaFuncSetAttribute(bendingEnergy, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Shared))),
+              "shared memory of the bending energy");
+  bendingEnergy<<<plan.blocks(), threads, sizeof(Shared), stream>>>(
+      plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(), sumsOnCuda_.span().data(), blocksDone_.span().data(),
+      valueOnDevice);
   checkLaunch("exact bending energy");
 }
 

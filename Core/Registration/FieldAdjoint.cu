@@ -4,12 +4,14 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Registration/FieldAdjointPlan.h"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
 using namespace adjoint;
 
-constexpr int mostThreads = columns * mostRows, blocksAMultiprocessor = 2;
+constexpr std::size_t mostVoxels = std::size_t{1} << 32; // a thread counts in 32 bits
 
 template <int D>
 struct Covectors {
@@ -18,8 +20,8 @@ struct Covectors {
 
 /// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, each once; writes a tile's control points.
 template <int D, class Sum>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
-    sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors, Ranges ranges,
+__global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultiprocessor)
+    sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors,
                      typename Sum::Value* partial)
 {
   using Value = typename Sum::Value;
@@ -27,38 +29,49 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
   const Shared<D, Value> shared(plan, memory);
   const Tile tile(plan, blockIdx.x);
   const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
-  fillTables(plan, tile, shared, ranges, thread, threads);
 
-  const std::size_t perLayer = static_cast<std::size_t>(plan.axes[0].field.voxels) * plan.axes[1].field.voxels;
-  const bool inside = static_cast<int>(threadIdx.x) < tile.has[0] && static_cast<int>(threadIdx.y) < tile.has[1];
-  const int voxels = inside ? tile.has[2] : 0;
-  // All threads of a block add the same to the arrays' addresses, and each its own place in the first layer.
-  const std::size_t firstOfTile = tile.voxel[2] * perLayer;
-  const unsigned own =
-      (tile.voxel[1] + threadIdx.y) * static_cast<unsigned>(plan.axes[0].field.voxels) + tile.voxel[0] + threadIdx.x;
-  float next[batch][D];
+  const unsigned perRow = plan.axes[0].field.voxels, perLayer = perRow * plan.axes[1].field.voxels;
+  constexpr int per = Sum::shape.columnsAThread;
+  unsigned at[per];
+  int voxels[per];
+#pragma unroll
+  for (int i = 0; i < per; ++i) {
+    const int row = threadIdx.y + i * blockDim.y;
+    const bool inside = static_cast<int>(threadIdx.x) < tile.has[0] && row < tile.has[1];
+    voxels[i] = inside ? tile.has[2] : 0;
+    at[i] = inside ? tile.voxel[2] * perLayer + (tile.voxel[1] + row) * perRow + tile.voxel[0] + threadIdx.x : 0;
+  }
+  const int steps = tile.steps(plan);
+  Value* const to = shared.staged + threadIdx.y * pitch + threadIdx.x;
+  const int slotStride = plan.axes[1].length * pitch, columnStride = blockDim.y * pitch;
+  Columns<D, Sum> sums;
+
+  float next[batch][per][D];
   const auto load = [&](int z) {
 #pragma unroll
     for (int u = 0; u < batch; ++u)
 #pragma unroll
-      for (int c = 0; c < D; ++c)
-        next[u][c] = z + u < voxels ? __ldcs(covectors.of[c] + (firstOfTile + (z + u) * perLayer) + own) : 0;
+      for (int i = 0; i < per; ++i) {
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+          next[u][i][c] = z + u < voxels[i] ? __ldcs(covectors.of[c] + at[i]) : 0;
+        at[i] += perLayer;
+      }
   };
-
   load(0);
-  Column<D, Sum> column;
-  Value* const to = shared.staged + threadIdx.y * pitch + threadIdx.x;
-  const int slotStride = plan.axes[1].length * pitch, steps = tile.steps(plan);
+  fillTables(plan, tile, shared, thread, threads);
   __syncthreads();
   for (int z = 0, used = 0, layer = 0; z < steps;) {
-    float values[batch][D];
+    float values[batch][per][D];
 #pragma unroll
     for (int u = 0; u < batch; ++u)
 #pragma unroll
-      for (int c = 0; c < D; ++c)
-        values[u][c] = next[u][c];
+      for (int i = 0; i < per; ++i)
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+          values[u][i][c] = next[u][i][c];
     load(z + batch);
-    used = column.take(values, z, shared, used, to, slotStride);
+    used = sums.take(values, z, shared.axes[2], used, to, slotStride, columnStride);
     z += batch;
     if (z < steps && !mustContract(plan, tile, z, used))
       continue;
@@ -74,15 +87,19 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
 /// gradient[c * pointCount + k] += the tiles' sums. `Lanes` threads a control point. Reads what the first kernel wrote, reads and
 /// writes D * 8 bytes a control point.
 template <int D, int Lanes, class Value>
-__global__ void addTiles(const __grid_constant__ Plan plan, Ranges ranges, const Value* partial, double* gradient)
+__global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, double* gradient)
 {
   const unsigned nx = plan.axes[0].field.points, ny = plan.axes[1].field.points, nz = plan.axes[2].field.points;
   const unsigned count = nx * ny * nz, k = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
   const int lane = threadIdx.x % Lanes;
   const unsigned held = min(k, count - 1);
   const int point[3] = {static_cast<int>(held % nx), static_cast<int>(held / nx % ny), static_cast<int>(held / nx / ny)};
+  TileSpan spans[3];
+#pragma unroll
+  for (int d = 0; d < 3; ++d)
+    spans[d] = tilesOf(plan.axes[d], point[d]);
   double sum[D];
-  sumTiles<D>(plan, ranges, partial, point, lane, Lanes, sum);
+  sumTiles<D>(plan, spans, partial, point, lane, Lanes, sum);
 #pragma unroll
   for (int c = 0; c < D; ++c) {
 #pragma unroll
@@ -101,27 +118,24 @@ void launch(const Context& context, const AlignedField<D>& field, const std::arr
   int mostShared = 0;
   checkCuda(cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
             "shared memory of a block");
-  const Plan plan = planOf<D, Value>(field, static_cast<std::size_t>(mostShared));
+  const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(mostShared));
   const std::size_t bytes = Shared<D, Value>::bytes(plan);
   const auto kernel = sumTilesOfVoxels<D, Sum>;
   if (bytes > (48 << 10))
     checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
               "shared memory of the adjoint of a field");
 
-  const int axisTiles = plan.axes[0].tiles + plan.axes[1].tiles + plan.axes[2].tiles;
-  Buffer<int> tileRanges(context, 2 * static_cast<std::size_t>(axisTiles));
   Buffer<Value> partial(context, D * plan.componentStride() * plan.tileCount());
-  const Ranges ranges{tileRanges.span().data(), tileRanges.span().data() + axisTiles};
   Covectors<D> from;
   std::copy(covectors.begin(), covectors.end(), from.of);
-  kernel<<<plan.tileCount(), dim3(columns, plan.axes[1].length), bytes, stream>>>(plan, from, ranges, partial.span().data());
+  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, from, partial.span().data());
   checkLaunch("tiles of the adjoint of a field");
 
   constexpr unsigned threads = 128;
   const unsigned points = static_cast<unsigned>(field.pointCount());
   const bool manyTiles = tilesAPoint(plan) > 32;
   const auto add = manyTiles ? addTiles<D, 32, Value> : addTiles<D, 1, Value>;
-  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(plan, ranges, partial.span().data(), gradient);
+  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(plan, partial.span().data(), gradient);
   checkLaunch("sum of the adjoint of a field");
 }
 
@@ -134,15 +148,28 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, 
   if (!hasSupport(field))
     return;
   refuseDenseGrid(field);
-  switch (summation) {
-  case GradientSummation::fusedMultiplyAdd:
-    return launch<D, FusedSum>(context, field, covectors, gradient);
-  case GradientSummation::kahan:
-    return launch<D, KahanSum>(context, field, covectors, gradient);
-  case GradientSummation::pichat:
-    return launch<D, PichatSum>(context, field, covectors, gradient);
-  case GradientSummation::doublePrecision:
-    return launch<D, DoubleSum>(context, field, covectors, gradient);
+  const int layers = field.axes[D - 1].voxels;
+  const std::size_t perLayer = field.voxelCount() / layers;
+  const int slab = static_cast<int>(std::clamp<std::size_t>(mostVoxels / perLayer, 1, layers));
+  for (int first = 0; first < layers; first += slab) {
+    const AlignedField<D> part = field.slab(first, std::min(slab, layers - first));
+    std::array<const float*, D> from = covectors;
+    for (const float*& values : from)
+      values += first * perLayer;
+    switch (summation) {
+    case GradientSummation::fusedMultiplyAdd:
+      launch<D, FusedSum>(context, part, from, gradient);
+      break;
+    case GradientSummation::kahan:
+      launch<D, KahanSum>(context, part, from, gradient);
+      break;
+    case GradientSummation::pichat:
+      launch<D, PichatSum>(context, part, from, gradient);
+      break;
+    case GradientSummation::doublePrecision:
+      launch<D, DoubleSum>(context, part, from, gradient);
+      break;
+    }
   }
 }
 

@@ -37,16 +37,17 @@ inline int ceilQuotient(int a, int b)
 
 inline Axis axisInTiles(const FieldAxis& field, int order, int length)
 {
-  Axis axis{field, order, length, ceilQuotient(field.voxels, length), 0};
+  Axis axis{field, order, length, ceilQuotient(field.voxels, length)};
   axis.mostPoints = std::min(static_cast<int>((length - 1) * field.step) + 2 + order, field.points);
+  axis.tilesAPoint = 1 / (field.step * length);
   return axis;
 }
 
 /// Voxels of a chunk such that blocks of `columnTiles` fill whole waves of a large GPU, and few control points are shared.
-inline int chunkLength(const FieldAxis& march, int columnTiles)
+inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTiles)
 {
-  constexpr int blocksAWave = 264; // a constant: the sums of a field depend on it
-  constexpr int costOfChunk = 12;  // of its begin and end, in voxels
+  const int blocksAWave = 132 * shape.blocksAMultiprocessor; // of an H200, on every device: the sums of a field depend on it
+  constexpr int costOfChunk = 12;                            // of its begin and end, in voxels
   long best = 0, bestLength = 0;
   for (int chunks = ceilQuotient(march.voxels, mostChunk); chunks <= ceilQuotient(march.voxels, 4); ++chunks) {
     const int length = ceilQuotient(march.voxels, chunks);
@@ -62,24 +63,26 @@ inline int chunkLength(const FieldAxis& march, int columnTiles)
   return static_cast<int>(bestLength);
 }
 
-template <int D, class Value>
+template <int D, class Sum>
 Plan planOf(const AlignedField<D>& field, std::size_t mostSharedBytes)
 {
   Plan plan{};
   const FieldAxis one{0, 1, 1, 1};
   const FieldAxis& march = field.axes[D - 1];
   const FieldAxis& second = D == 3 ? field.axes[1] : one;
-  int rows = mostRows;
-  while (rows > 1 && rows / 2 >= second.voxels)
+  constexpr Shape shape = Sum::shape;
+  int rows = shape.rows;
+  while (rows > shape.columnsAThread && rows / 2 >= second.voxels)
     rows /= 2;
   for (;; rows /= 2) {
     plan.axes[0] = axisInTiles(field.axes[0], field.order, columns);
     plan.axes[1] = axisInTiles(second, D == 3 ? field.order : 0, rows);
-    plan.axes[2] = axisInTiles(march, field.order, chunkLength(march, plan.axes[0].tiles * plan.axes[1].tiles));
+    plan.axes[2] = axisInTiles(march, field.order, chunkLength(march, shape, plan.axes[0].tiles * plan.axes[1].tiles));
+    plan.threadRows = rows / shape.columnsAThread;
     plan.most = std::min(static_cast<int>(batch * march.step + 1e-6) + 1, slots);
     plan.rowPitch = plan.axes[0].mostPoints | 1;
     plan.table = ceilQuotient(plan.axes[2].length + field.order + 1, batch) * batch;
-    if (rows == 1 || Shared<D, Value>::bytes(plan) <= mostSharedBytes)
+    if (rows == shape.columnsAThread || Shared<D, typename Sum::Value>::bytes(plan) <= mostSharedBytes)
       return plan;
   }
 }

@@ -24,17 +24,32 @@
 // control points. A second kernel adds the partial ones of the tiles that share a control point, in their order.
 namespace tessera::adjoint {
 
-constexpr int columns = 32;  // of a tile, along the first axis
-constexpr int mostRows = 16; // along the second
-constexpr int batch = 3;     // voxels of a column under way at once
-constexpr int slots = 4;     // staged layers
+constexpr int columns = 32; // of a tile, along the first axis
+constexpr int batch = 3;    // voxels of a column under way at once, in registers
+constexpr int slots = 4;    // staged layers
 constexpr int mostTaps = 4;
 constexpr int mostChunk = 512;     // voxels of a chunk
 constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
+static_assert(batch <= slots);
+
+/// Of a tile and the block that sums it.
+struct Shape {
+  int rows; // of the tile, along the second axis, at most
+  int columnsAThread;
+  int blocksAMultiprocessor;
+
+  constexpr int threads() const { return columns * rows / columnsAThread; }
+};
+
+// Measured on an H200: two columns a thread load a weight once for both, but registers suffice only where a sum is one float. The
+// other sums are faster in smaller blocks. Copying ahead into shared memory (cp.async), larger tiles and
+// starting the second kernel early (programmatic dependent launch) did not help (dox/Decisions/0013).
+constexpr Shape shapeOfPlainSums{16, 2, 3}, shapeOfOtherSums{8, 1, 4};
 
 /// A sum of products. `Value` is what it adds, and what is kept of it between the axes.
 struct FusedSum {
   using Value = float;
+  static constexpr Shape shape = shapeOfPlainSums;
   float sum = 0;
   TESSERA_HOST_DEVICE void add(float weight, float value) { sum = fmaf(weight, value, sum); }
   TESSERA_HOST_DEVICE float total() const { return sum; }
@@ -42,6 +57,7 @@ struct FusedSum {
 
 struct KahanSum {
   using Value = float;
+  static constexpr Shape shape = shapeOfOtherSums;
   float sum = 0, excess = 0;
   TESSERA_HOST_DEVICE void add(float weight, float value)
   {
@@ -55,6 +71,7 @@ struct KahanSum {
 
 struct PichatSum {
   using Value = float;
+  static constexpr Shape shape = shapeOfOtherSums;
   float sum = 0, missing = 0;
   TESSERA_HOST_DEVICE void add(float weight, float value)
   {
@@ -67,6 +84,7 @@ struct PichatSum {
 
 struct DoubleSum {
   using Value = double;
+  static constexpr Shape shape = shapeOfOtherSums;
   double sum = 0;
   TESSERA_HOST_DEVICE void add(double weight, double value) { sum = fma(weight, value, sum); }
   TESSERA_HOST_DEVICE double total() const { return sum; }
@@ -78,6 +96,7 @@ struct Axis {
   int order = 0;
   int length = 1, tiles = 1;
   int mostPoints = 1; // control points that carry the voxels of a tile, at most
+  double tilesAPoint = 1;
 
   TESSERA_HOST_DEVICE int voxelsOf(int tile) const
   {
@@ -105,19 +124,14 @@ TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support,
 /// How the work is cut: axes[2] is the one to march along.
 struct Plan {
   Axis axes[3];
-  int most;     // sums that get done in a batch, at most
-  int rowPitch; // of a layer that is contracted along the first axis
-  int table;    // voxels of a chunk with those that stand for its end, in whole batches
+  int threadRows; // of a block
+  int most;       // sums that get done in a batch, at most
+  int rowPitch;   // of a layer that is contracted along the first axis
+  int table;      // voxels of a chunk with those that stand for its end, in whole batches
 
   TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
   TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].mostPoints * axes[1].mostPoints; }
   TESSERA_HOST_DEVICE std::size_t componentStride() const { return static_cast<std::size_t>(layerPoints()) * axes[2].mostPoints; }
-};
-
-/// Which control points a tile carries along each axis: first[i], last[i]; the tiles of the three axes one after the other.
-struct Ranges {
-  int* first;
-  int* last;
 };
 
 template <class Value>
@@ -125,43 +139,41 @@ struct alignas(mostTaps * sizeof(Value)) Taps {
   Value w[mostTaps];
 };
 
-/// Weights of a tile by control point, and where the voxels of a cell (which share their control points) begin.
+/// Weights of the voxels of a tile along an axis, and how many control points are done after each.
 template <class Value>
 struct Table {
-  Value* weights; // [control point][voxel]
-  int* begins;    // [cell], and the end of the last
-  int pitch;      // of a control point
+  Taps<Value>* taps;
+  int* advance;
 };
 
 /// The memory that a block shares.
 template <int D, class Value>
 struct Shared {
-  Taps<Value>* taps; // [plan.table], along the march
-  Value* staged;     // [component][slot][row][pitch]
-  Value* layers;     // [component][slot][row][plan.rowPitch]
-  Table<Value> x, y;
-  int* advance; // [plan.table]: control points that are done after a voxel
+  Table<Value> axes[3];
+  Value* staged; // [component][slot][row][pitch]
+  Value* layers; // [component][slot][row][plan.rowPitch]
 
+  static TESSERA_HOST_DEVICE int tableLength(const Plan& plan) { return columns + plan.axes[1].length + plan.table; }
   static TESSERA_HOST_DEVICE std::size_t bytes(const Plan& plan)
   {
     const int rows = plan.axes[1].length;
-    const std::size_t values =
-        D * slots * rows * (pitch + plan.rowPitch) + plan.axes[0].mostPoints * columns + plan.axes[1].mostPoints * rows;
-    return plan.table * (sizeof(Taps<Value>) + sizeof(int)) + values * sizeof(Value) + (columns + 2 + rows + 2) * sizeof(int);
+    return tableLength(plan) * (sizeof(Taps<Value>) + sizeof(int)) + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value);
   }
 
   /// `memory` of that many bytes, a multiple of 32 its address.
   TESSERA_HOST_DEVICE Shared(const Plan& plan, void* memory)
   {
     const int rows = plan.axes[1].length;
-    taps = static_cast<Taps<Value>*>(memory);
-    staged = reinterpret_cast<Value*>(taps + plan.table);
+    Taps<Value>* taps = static_cast<Taps<Value>*>(memory);
+    staged = reinterpret_cast<Value*>(taps + tableLength(plan));
     layers = staged + D * slots * rows * pitch;
-    x = {layers + D * slots * rows * plan.rowPitch, nullptr, columns};
-    y = {x.weights + plan.axes[0].mostPoints * columns, nullptr, rows};
-    advance = reinterpret_cast<int*>(y.weights + plan.axes[1].mostPoints * rows);
-    x.begins = advance + plan.table;
-    y.begins = x.begins + columns + 2;
+    int* advance = reinterpret_cast<int*>(layers + D * slots * rows * plan.rowPitch);
+    const int lengths[3] = {columns, rows, plan.table};
+    for (int d = 0; d < 3; ++d) {
+      axes[d] = {taps, advance};
+      taps += lengths[d];
+      advance += lengths[d];
+    }
   }
 };
 
@@ -190,83 +202,67 @@ struct Tile {
   TESSERA_HOST_DEVICE int steps(const Plan& plan) const { return has[2] + plan.axes[2].order + 1; }
 };
 
-/// Part of `thread` among `threads` in the weights of the first or second axis.
+/// Part of a thread in a table of `length` voxels. Behind the tile's voxels follow some that push the last sums out.
 template <class Value>
-TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int voxels, int firstPoint, int cells,
-                                          const Table<Value>& table, int thread, int threads)
+TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int voxels, int length, const Table<Value>& table,
+                                          int thread, int threads)
 {
-  for (int v = thread; v < voxels; v += threads) {
-    const AxisSupport support = supportOf(axis.field, firstVoxel + v, axis.order);
-    Value weights[mostTaps];
-    weightsOf(axis.order, support, weights);
-    const int cell = support.start - firstPoint;
-    for (int t = 0; t <= axis.order; ++t)
-      table.weights[(cell + t) * table.pitch + v] = weights[t];
-    const int cellBefore = v == 0 ? -1 : supportOf(axis.field, firstVoxel + v - 1, axis.order).start - firstPoint;
-    for (int c = cellBefore + 1; c <= cell; ++c)
-      table.begins[c] = v;
-  }
-  if (thread == 0)
-    table.begins[cells] = voxels;
-}
-
-/// Part of a thread in all tables; the tiles on the field's faces also tell their ranges.
-template <int D, class Value>
-TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, const Shared<D, Value>& shared, const Ranges& ranges,
-                                           int thread, int threads)
-{
-  fillTable(plan.axes[0], tile.voxel[0], tile.has[0], tile.point[0], tile.cells[0], shared.x, thread, threads);
-  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], tile.point[1], tile.cells[1], shared.y, thread, threads);
-  const Axis& march = plan.axes[2];
-  for (int z = thread; z < plan.table; z += threads) {
+  for (int v = thread; v < length; v += threads) {
     Taps<Value> taps{};
-    int advance = 0;
-    if (z < tile.has[2]) {
-      const AxisSupport support = supportOf(march.field, tile.voxel[2] + z, march.order);
-      weightsOf(march.order, support, taps.w);
-      if (z + 1 < tile.has[2])
-        advance = supportOf(march.field, tile.voxel[2] + z + 1, march.order).start - support.start;
-    } else if (z < tile.steps(plan)) {
-      advance = 1;
+    int advance = v <= voxels + axis.order ? 1 : 0;
+    if (v < voxels) {
+      const AxisSupport support = supportOf(axis.field, firstVoxel + v, axis.order);
+      weightsOf(axis.order, support, taps.w);
+      advance = v + 1 < voxels ? supportOf(axis.field, firstVoxel + v + 1, axis.order).start - support.start : 0;
     }
-    shared.taps[z] = taps;
-    shared.advance[z] = advance;
+    table.taps[v] = taps;
+    table.advance[v] = advance;
   }
-  if (thread == 0)
-    for (int d = 0, firstOfAxis = 0; d < 3; firstOfAxis += plan.axes[d++].tiles)
-      if (tile.at[(d + 1) % 3] == 0 && tile.at[(d + 2) % 3] == 0) {
-        ranges.first[firstOfAxis + tile.at[d]] = tile.point[d];
-        ranges.last[firstOfAxis + tile.at[d]] = tile.point[d] + tile.points(plan, d) - 1;
-      }
 }
 
-/// Sums of one column of voxels.
-template <int D, class Sum>
-struct Column {
-  Sum sums[D][mostTaps];
+/// Part of a thread in all tables.
+template <int D, class Value>
+TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, const Shared<D, Value>& shared, int thread,
+                                           int threads)
+{
+  fillTable(plan.axes[0], tile.voxel[0], tile.has[0], columns, shared.axes[0], thread, threads);
+  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], plan.axes[1].length, shared.axes[1], (thread + threads / 2) % threads,
+            threads);
+  fillTable(plan.axes[2], tile.voxel[2], tile.has[2], plan.table, shared.axes[2], threads - 1 - thread, threads);
+}
 
-  /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * componentStride further
-  /// for component c) and returns how many slots are then in use.
-  TESSERA_HOST_DEVICE int take(const float (&values)[batch][D], int z, const Shared<D, typename Sum::Value>& shared, int used,
-                               typename Sum::Value* to, int slotStride)
+/// Sums of a thread's columns of voxels.
+template <int D, class Sum>
+struct Columns {
+  static constexpr int per = Sum::shape.columnsAThread;
+  Sum sums[per][D][mostTaps];
+
+  /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots * slotStride further
+  /// for component c, columnStride for the next column) and returns how many slots are then in use.
+  TESSERA_HOST_DEVICE int take(const float (&values)[batch][per][D], int z, const Table<typename Sum::Value>& table, int used,
+                               typename Sum::Value* to, int slotStride, int columnStride)
   {
     TESSERA_UNROLL_ALL
     for (int u = 0; u < batch; ++u) {
-      const Taps<typename Sum::Value> taps = shared.taps[z + u];
+      const Taps<typename Sum::Value> taps = table.taps[z + u];
       TESSERA_UNROLL_ALL
+      for (int i = 0; i < per; ++i)
+        TESSERA_UNROLL_ALL
       for (int c = 0; c < D; ++c)
         TESSERA_UNROLL_ALL
       for (int t = 0; t < mostTaps; ++t)
-        sums[c][t].add(taps.w[t], values[u][c]);
+        sums[i][c][t].add(taps.w[t], values[u][i][c]);
       TESSERA_UNROLL_NOT
-      for (int done = shared.advance[z + u]; done > 0; --done, ++used)
+      for (int done = table.advance[z + u]; done > 0; --done, ++used)
+        TESSERA_UNROLL_ALL
+      for (int i = 0; i < per; ++i)
         TESSERA_UNROLL_ALL
       for (int c = 0; c < D; ++c) {
-        to[(c * slots + used) * slotStride] = sums[c][0].total();
+        to[(c * slots + used) * slotStride + i * columnStride] = sums[i][c][0].total();
         TESSERA_UNROLL_ALL
         for (int t = 0; t + 1 < mostTaps; ++t)
-          sums[c][t] = sums[c][t + 1];
-        sums[c][mostTaps - 1] = Sum();
+          sums[i][c][t] = sums[i][c][t + 1];
+        sums[i][c][mostTaps - 1] = Sum();
       }
     }
     return used;
@@ -280,36 +276,48 @@ TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile,
   return used + (nearEnd ? slots : plan.most) > slots;
 }
 
-/// Sum over the voxels that control point k of a tile carries, `stride` apart.
+/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart.
 template <class Sum>
-TESSERA_HOST_DEVICE inline typename Sum::Value contracted(const Table<typename Sum::Value>& table, int order, int cells, int k,
-                                                          const typename Sum::Value* values, int stride)
+TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& table, int order, int count,
+                                             const typename Sum::Value* values, int stride, typename Sum::Value* to, int toStride)
 {
-  const int first = table.begins[k > order ? k - order : 0], last = table.begins[(k < cells ? k : cells - 1) + 1];
-  const typename Sum::Value* weights = table.weights + k * table.pitch;
-  Sum sum;
+  Sum sums[mostTaps];
+  const auto next = [&] {
+    *to = sums[0].total();
+    to += toStride;
+    TESSERA_UNROLL_ALL
+    for (int t = 0; t + 1 < mostTaps; ++t)
+      sums[t] = sums[t + 1];
+    sums[mostTaps - 1] = Sum();
+  };
   TESSERA_UNROLL_FOUR
-  for (int v = first; v < last; ++v)
-    sum.add(weights[v], values[v * stride]);
-  return sum.total();
+  for (int v = 0; v < count; ++v) {
+    const Taps<typename Sum::Value> taps = table.taps[v];
+    const typename Sum::Value value = values[v * stride];
+    TESSERA_UNROLL_ALL
+    for (int t = 0; t < mostTaps; ++t)
+      sums[t].add(taps.w[t], value);
+    TESSERA_UNROLL_NOT
+    for (int done = table.advance[v]; done > 0; --done)
+      next();
+  }
+  TESSERA_UNROLL_NOT
+  for (int k = 0; k <= order; ++k)
+    next();
 }
 
-/// Contracts `used` staged layers along the first axis. A warp takes a control point, its lanes rows.
+/// Contracts `used` staged layers along the first axis: a thread takes a row, its neighbours the next ones.
 template <int D, class Sum>
 TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared,
                                                int used, int thread, int threads)
 {
-  constexpr int lanes = 32;
-  const int height = plan.axes[1].length, points = tile.points(plan, 0);
-  const int rows = used * height, groups = (rows + lanes - 1) / lanes;
-  const int warps = threads < lanes ? 1 : threads / lanes;
-  for (int task = thread / lanes; task < points * D * groups; task += warps) {
-    const int k = task % points, c = task / points % D, row = task / points / D * lanes + thread % lanes;
-    if (row >= rows)
-      continue;
-    const int at = c * slots * height + row;
-    shared.layers[at * plan.rowPitch + k] =
-        contracted<Sum>(shared.x, plan.axes[0].order, tile.cells[0], k, shared.staged + at * pitch, 1);
+  const int height = plan.axes[1].length;
+  for (int task = thread; task < D * used * height; task += threads) {
+    const int row = task % height, slot = task / height % used, c = task / height / used;
+    const int at = (c * slots + slot) * height + row;
+    if (row < tile.has[1])
+      contractLine<Sum>(shared.axes[0], plan.axes[0].order, tile.has[0], shared.staged + at * pitch, 1,
+                        shared.layers + at * plan.rowPitch, 1);
   }
 }
 
@@ -318,13 +326,14 @@ template <int D, class Sum>
 TESSERA_HOST_DEVICE inline void contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared,
                                                int layer, int used, typename Sum::Value* partial, int thread, int threads)
 {
-  const int height = plan.axes[1].length, width = tile.points(plan, 0), lines = tile.points(plan, 1);
-  for (int task = thread; task < D * used * lines * width; task += threads) {
-    const int i = task % width, rest = task / width, j = rest % lines, slot = rest / lines % used, c = rest / lines / used;
-    const typename Sum::Value* values = shared.layers + (c * slots + slot) * height * plan.rowPitch + i;
-    partial[(tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
-            + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + j * plan.axes[0].mostPoints + i] =
-        contracted<Sum>(shared.y, plan.axes[1].order, tile.cells[1], j, values, plan.rowPitch);
+  const int height = plan.axes[1].length, width = tile.points(plan, 0);
+  for (int task = thread; task < D * used * width; task += threads) {
+    const int i = task % width, slot = task / width % used, c = task / width / used;
+    contractLine<Sum>(shared.axes[1], plan.axes[1].order, tile.has[1],
+                      shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
+                      partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
+                          + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
+                      plan.axes[0].mostPoints);
   }
 }
 
@@ -333,33 +342,34 @@ struct TileSpan {
   int first, count;
 };
 
-TESSERA_HOST_DEVICE inline TileSpan tilesOf(const int* firsts, const int* lasts, int tiles, int k)
+TESSERA_HOST_DEVICE inline int firstPoint(const Axis& axis, int tile)
 {
-  int low = 0, high = tiles; // the first whose last point is at least k
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (lasts[middle] < k)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  int end = low;
-  while (end < tiles && firsts[end] <= k)
+  return supportOf(axis.field, tile * axis.length, axis.order).start;
+}
+TESSERA_HOST_DEVICE inline int lastPoint(const Axis& axis, int tile)
+{
+  return supportOf(axis.field, tile * axis.length + axis.voxelsOf(tile) - 1, axis.order).start + axis.order;
+}
+
+TESSERA_HOST_DEVICE inline TileSpan tilesOf(const Axis& axis, int k)
+{
+  const double guess = (k - axis.order + (axis.order - 1) / 2.0 - axis.field.first) * axis.tilesAPoint;
+  int first = guess < 0 ? 0 : guess < axis.tiles - 1 ? static_cast<int>(guess) : axis.tiles - 1;
+  while (first > 0 && lastPoint(axis, first - 1) >= k)
+    --first;
+  while (first < axis.tiles && lastPoint(axis, first) < k)
+    ++first;
+  int end = first;
+  while (end < axis.tiles && firstPoint(axis, end) <= k)
     ++end;
-  return {low, end - low};
+  return {first, end - first};
 }
 
 /// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles' order.
 template <int D, class Value>
-TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const Ranges& ranges, const Value* partial, const int (&point)[3],
+TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial, const int (&point)[3],
                                          int lane, int lanes, double (&sum)[D])
 {
-  TileSpan spans[3];
-  const int* firsts[3];
-  for (int d = 0, firstOfAxis = 0; d < 3; firstOfAxis += plan.axes[d++].tiles) {
-    firsts[d] = ranges.first + firstOfAxis;
-    spans[d] = tilesOf(firsts[d], ranges.last + firstOfAxis, plan.axes[d].tiles, point[d]);
-  }
   for (double& s : sum)
     s = 0;
   const int count = spans[0].count * spans[1].count * spans[2].count;
@@ -368,8 +378,9 @@ TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const Ranges& ranges,
     const int y = spans[1].first + rest % spans[1].count, z = spans[2].first + rest / spans[1].count;
     const std::size_t tile = (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
     const Value* from = partial + tile * D * plan.componentStride()
-                        + static_cast<std::size_t>(point[2] - firsts[2][z]) * plan.layerPoints()
-                        + (point[1] - firsts[1][y]) * plan.axes[0].mostPoints + (point[0] - firsts[0][x]);
+                        + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
+                        + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
+                        + (point[0] - firstPoint(plan.axes[0], x));
     for (int c = 0; c < D; ++c)
       sum[c] += from[c * plan.componentStride()];
   }

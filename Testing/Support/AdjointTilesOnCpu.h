@@ -16,18 +16,16 @@ namespace tessera::testing {
 template <int D, class Sum>
 class AdjointTilesOnCpu {
   using Value = typename Sum::Value;
+  static constexpr int per = Sum::shape.columnsAThread;
 
 public:
   AdjointTilesOnCpu(const AlignedField<D>& field, const std::array<const float*, D>& covectors, std::size_t sharedBytes)
-      : covectors_(covectors), plan_(adjoint::planOf<D, Value>(field, sharedBytes)),
-        memory_(adjoint::Shared<D, Value>::bytes(plan_) / sizeof(Chunk) + 1), threads_(adjoint::columns * plan_.axes[1].length),
-        tileRanges_(2 * (plan_.axes[0].tiles + plan_.axes[1].tiles + plan_.axes[2].tiles), -1000),
+      : covectors_(covectors), plan_(adjoint::planOf<D, Sum>(field, sharedBytes)),
+        memory_(adjoint::Shared<D, Value>::bytes(plan_) / sizeof(Chunk) + 1), threads_(adjoint::columns * plan_.threadRows),
         partial_(D * plan_.componentStride() * plan_.tileCount(), NAN)
   {
-    const adjoint::Ranges ranges{tileRanges_.data(), tileRanges_.data() + tileRanges_.size() / 2};
     for (int tile = 0; tile < plan_.tileCount(); ++tile)
-      block(tile, ranges);
-    points_ = ranges;
+      block(tile);
   }
 
   std::vector<double> gradient(std::size_t pointCount, int lanes) const
@@ -36,9 +34,12 @@ public:
     const int nx = plan_.axes[0].field.points, ny = plan_.axes[1].field.points;
     for (std::size_t k = 0; k < pointCount; ++k) {
       const int at = static_cast<int>(k), point[3] = {at % nx, at / nx % ny, at / nx / ny};
+      adjoint::TileSpan spans[3];
+      for (int d = 0; d < 3; ++d)
+        spans[d] = adjoint::tilesOf(plan_.axes[d], point[d]);
       for (int lane = 0; lane < lanes; ++lane) {
         double sum[D];
-        adjoint::sumTiles<D>(plan_, points_, partial_.data(), point, lane, lanes, sum);
+        adjoint::sumTiles<D>(plan_, spans, partial_.data(), point, lane, lanes, sum);
         for (int c = 0; c < D; ++c)
           sums[c * pointCount + k] += sum[c];
       }
@@ -51,24 +52,28 @@ private:
     unsigned char bytes[32];
   };
 
-  void block(int index, const adjoint::Ranges& ranges)
+  void block(int index)
   {
     std::memset(static_cast<void*>(memory_.data()), 0xff, memory_.size() * sizeof(Chunk));
     const adjoint::Shared<D, Value> shared(plan_, memory_.data());
     const adjoint::Tile tile(plan_, index);
     for (int t = 0; t < threads_; ++t)
-      adjoint::fillTables(plan_, tile, shared, ranges, t, threads_);
-    std::vector<adjoint::Column<D, Sum>> columns(threads_);
+      adjoint::fillTables(plan_, tile, shared, t, threads_);
+    std::vector<adjoint::Columns<D, Sum>> columns(threads_);
     const int steps = tile.steps(plan_), slotStride = plan_.axes[1].length * adjoint::pitch;
     for (int z = 0, used = 0, layer = 0; z < steps;) {
       int usedNow = used;
       for (int t = 0; t < threads_; ++t) {
         const int x = t % adjoint::columns, y = t / adjoint::columns;
-        float values[adjoint::batch][D];
+        float values[adjoint::batch][per][D];
         for (int u = 0; u < adjoint::batch; ++u)
-          for (int c = 0; c < D; ++c)
-            values[u][c] = x < tile.has[0] && y < tile.has[1] && z + u < tile.has[2] ? value(tile, c, x, y, z + u) : 0;
-        usedNow = columns[t].take(values, z, shared, used, shared.staged + y * adjoint::pitch + x, slotStride);
+          for (int i = 0; i < per; ++i)
+            for (int c = 0; c < D; ++c) {
+              const int row = y + i * plan_.threadRows;
+              values[u][i][c] = x < tile.has[0] && row < tile.has[1] && z + u < tile.has[2] ? value(tile, c, x, row, z + u) : 0;
+            }
+        usedNow = columns[t].take(values, z, shared.axes[2], used, shared.staged + y * adjoint::pitch + x, slotStride,
+                                  plan_.threadRows * adjoint::pitch);
       }
       used = usedNow;
       EXPECT_LE(used, adjoint::slots);
@@ -97,9 +102,7 @@ private:
   adjoint::Plan plan_;
   std::vector<Chunk> memory_;
   int threads_;
-  std::vector<int> tileRanges_;
   std::vector<Value> partial_;
-  adjoint::Ranges points_;
 };
 
 template <int D, class Sum>
@@ -107,8 +110,7 @@ std::vector<double> gradientByTiles(const AlignedField<D>& field, const std::arr
                                     std::size_t sharedBytes = 200 << 10)
 {
   const AdjointTilesOnCpu<D, Sum> tiles(field, covectors, sharedBytes);
-  return tiles.gradient(field.pointCount(),
-                        adjoint::tilesAPoint(adjoint::planOf<D, typename Sum::Value>(field, sharedBytes)) > 32 ? 32 : 1);
+  return tiles.gradient(field.pointCount(), adjoint::tilesAPoint(adjoint::planOf<D, Sum>(field, sharedBytes)) > 32 ? 32 : 1);
 }
 
 }

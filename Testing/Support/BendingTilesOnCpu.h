@@ -20,7 +20,11 @@ double bendingByTiles(const ExactBendingEnergy<D>& energy, const std::vector<dou
   double value = 0;
   for (int block = 0; block < plan.blocks(); ++block) {
     const Tile tile(plan, block);
-    std::fill(&shared->rows[0][0][0], &shared->rows[0][0][0] + sizeof(Shared) / sizeof(double), NAN);
+    std::fill_n(reinterpret_cast<double*>(shared.get()), sizeof(Shared) / sizeof(double), NAN);
+    for (int t = 0; t < threads; ++t) {
+      fillRows(plan.axes[0], tile.x, shared->x, groups * group, t);
+      fillRows(plan.axes[1], tile.y, shared->y, groups * group, t);
+    }
     std::vector<Columns> columns(threads);
     for (int t = 0; t < threads; ++t)
       columns[t].begin(plan, tile, coefficients.data(), t, tile.z);

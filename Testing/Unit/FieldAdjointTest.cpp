@@ -116,7 +116,7 @@ TEST(FieldAdjointTest, BlocksWithLittleSharedMemoryHaveFewerRows)
   const AlignedField<3> field = coveredField<3>({40, 33, 30}, {1, 2, 3}, {0, 0.5, 0.5}, 3);
   const std::vector<float> covectors = randomCovectors<3>(field, 6);
   const std::size_t little = 30 << 10;
-  ASSERT_LE((adjoint::Shared<3, double>::bytes(adjoint::planOf<3, double>(field, little))), little);
+  ASSERT_LE((adjoint::Shared<3, double>::bytes(adjoint::planOf<3, adjoint::DoubleSum>(field, little))), little);
   expectGradient<3>(field, gradientByTiles<3, adjoint::DoubleSum>(field, planes<3>(field, covectors.data()), little),
                     naiveGradient<3>(field, covectors), doubleBound, "few rows");
 }
