@@ -27,7 +27,7 @@ struct LatticeWarp {
 /// The cell of index + shift, and the fraction in it.
 template <int D>
 struct WarpedCell : SplineCell<D> {
-  bool inside = true;
+  bool inside;
 
   __device__ WarpedCell(const InterpolatorOnCuda<D>& image, const long long (&index)[D], const float (&shift)[D])
   {
@@ -35,19 +35,32 @@ struct WarpedCell : SplineCell<D> {
     this->interior = true;
 #pragma unroll
     for (int d = 0; d < D; ++d) {
-      const int whole = static_cast<int>(index[d] >> 32), last = image.size[d] - 1;
       const float rest = fmaf(static_cast<float>(static_cast<unsigned>(index[d])), 0x1p-32f, shift[d]);
-      inside = inside && rest >= -0.5f - whole && rest < last + 0.5f - whole;
-      const float rounded = rest + wholeNumbers;
-      float cell = rounded - wholeNumbers;
-      int first = whole + __float_as_int(rounded) - __float_as_int(wholeNumbers);
-      const bool before = cell > rest || (image.lastVoxelClosesCell && cell == rest && first == last);
-      cell -= before ? 1.0f : 0.0f;
-      first -= before ? 1 : 0;
-      this->first[d] = first;
-      this->fraction[d] = rest - cell;
-      this->interior = this->interior && first >= 0 && first < last;
+      const float rounded = rest + wholeNumbers, nearest = rounded - wholeNumbers;
+      const bool above = nearest > rest;
+      this->first[d] = static_cast<int>(index[d] >> 32) + __float_as_int(rounded) - __float_as_int(wholeNumbers) - (above ? 1 : 0);
+      this->fraction[d] = rest - nearest + (above ? 1.0f : 0.0f);
+      this->interior = this->interior && static_cast<unsigned>(this->first[d]) < static_cast<unsigned>(image.size[d] - 1);
     }
+    inside = this->interior || atBorder(image);
+  }
+
+private:
+  /// Whether a point that is not between voxels is at most half a voxel away from one.
+  __device__ bool atBorder(const InterpolatorOnCuda<D>& image)
+  {
+    bool within = true;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const int last = image.size[d] - 1;
+      within = within && (this->first[d] >= 0 || (this->first[d] == -1 && this->fraction[d] >= 0.5f))
+               && (this->first[d] < last || (this->first[d] == last && this->fraction[d] < 0.5f));
+      if (image.lastVoxelClosesCell && this->first[d] == last && this->fraction[d] == 0) {
+        this->first[d] = last - 1;
+        this->fraction[d] = 1;
+      }
+    }
+    return within;
   }
 };
 
