@@ -36,6 +36,7 @@ void launch(const Context& context, std::span<double> y, F f)
 // 1024 elements a thread block and round; the number of blocks is a function of the count alone.
 constexpr int dotThreads = 512;
 constexpr int mostDotBlocks = 256;
+constexpr std::size_t dotBlockSize = 16 * dotThreads; // elements, before there are so many blocks
 
 __global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, const double* a, const double* b, double* partials)
 {
@@ -46,6 +47,18 @@ __global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, con
   sum = blockSum<dotThreads>(sum);
   if (threadIdx.x == 0)
     partials[blockIdx.x] = sum;
+}
+
+/// a . a by the first block, a . b by the second, each in the order of a single block of dotPartials.
+__global__ void __launch_bounds__(dotThreads) bothDots(std::size_t count, const double* a, const double* b, double* results)
+{
+  const double* other = blockIdx.x == 0 ? a : b;
+  double sum = 0;
+  for (std::size_t i = threadIdx.x; i < count; i += dotThreads)
+    sum = fma(a[i], other[i], sum);
+  sum = blockSum<dotThreads>(sum);
+  if (threadIdx.x == 0)
+    results[blockIdx.x] = sum;
 }
 
 __global__ void __launch_bounds__(mostDotBlocks) sumPartials(int count, const double* partials, double* result)
@@ -79,8 +92,7 @@ __global__ void convert(std::size_t count, const double* x, float* y)
 
 void dotInto(const Context& context, std::span<const double> a, std::span<const double> b, double* result)
 {
-  constexpr std::size_t perBlock = 16 * dotThreads;
-  const int blocks = static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), perBlock), 1, mostDotBlocks));
+  const int blocks = static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), dotBlockSize), 1, mostDotBlocks));
   const cudaStream_t stream = cudaStreamOf(context);
   if (blocks == 1) {
     dotPartials<<<1, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), result);
@@ -102,8 +114,13 @@ double dot(const Context& context, std::span<const double> a, std::span<const do
 std::array<double, 2> dots(const Context& context, std::span<const double> a, std::span<const double> b)
 {
   Buffer<double> results(context, 2);
-  dotInto(context, a, a, results.span().data());
-  dotInto(context, a, b, results.span().data() + 1);
+  if (a.size() <= dotBlockSize) { // as two calls of dotInto, in one launch
+    bothDots<<<2, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(), results.span().data());
+    checkLaunch("dot products");
+  } else {
+    dotInto(context, a, a, results.span().data());
+    dotInto(context, a, b, results.span().data() + 1);
+  }
   const std::vector<double> found = results.toHost(context);
   return {found[0], found[1]};
 }

@@ -97,6 +97,10 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   }
   if (!wantsGradient)
     return value;
+  if (terms == 1 && weights_[0] == 1) {
+    multiplyInto(vectors_, ownGradient(0, true), inverseRootScales(), gradient);
+    return value;
+  }
   scaleInto(vectors_, weights_[0], ownGradient(0, true), gradient);
   for (std::size_t t = 1; t < terms; ++t)
     axpy(vectors_, weights_[t], ownGradient(t, true), gradient);

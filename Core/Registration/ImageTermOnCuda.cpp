@@ -189,14 +189,15 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samp
   const std::array<const float*, D> covectors = asConst<D>(gradientArrays(samples.count));
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
     return momentsOnCuda<D>(context, samples, chain, covectors, grown(context, scratch_, momentScratch<D>()), &result->moments);
-  fill(context, 0, gradient);
-  if (aligned)
+  if (aligned) {
+    fill(context, 0, gradient);
     return pullBackAlignedField<D>(context, aligned->field, covectors, summation_, gradient.data());
+  }
   const bool fresh = sums_.size() < gradient.size();
   unsigned long long* sums = grown(context, sums_, gradient.size());
   if (fresh)
     context.stream->fill(sums, 0, sums_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, sums, largest_.span().data(), gradient.data());
+  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, sums, largest_.span().data(), gradient.data(), {true});
 }
 
 template class ImageTermOnCuda<2>;

@@ -136,8 +136,9 @@ void expectGivesUpAsOnTheCpu(const std::string& parameters)
 
   const std::string expected = errorText([&] { both.onCpu.draw(both.cpu, scene.draw); }, ExitCode::registrationFailed);
   EXPECT_EQ(errorText([&] { both.onCuda.draw(both.cuda, scene.draw); }, ExitCode::registrationFailed), expected);
-  both.onCuda.prepareForLevel(both.cuda, scene.fixed, scene.ball, 0); // and may be asked again
-  EXPECT_NO_THROW(both.onCuda.draw(both.cuda, scene.draw));
+  both.onCpu.prepareForLevel(both.cpu, scene.fixed, scene.ball, 0); // and may be asked again
+  both.onCuda.prepareForLevel(both.cuda, scene.fixed, scene.ball, 0);
+  EXPECT_EQ(messageOf([&] { both.onCuda.draw(both.cuda, scene.draw); }), messageOf([&] { both.onCpu.draw(both.cpu, scene.draw); }));
 }
 
 TEST(SamplersOnCudaTest, AMaskThatIsTooThinForItsBoxGivesUp)
