@@ -91,7 +91,7 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   double value = 0;
   for (std::size_t t = 0; t < terms; ++t) {
     reports_[t].value = level_.parts[t].term->take(parameters, ownGradient(t, wantsGradient)).value;
-    reports_[t].gradientNorm = wantsGradient ? gradientNorm(t) : 0;
+    reports_[t].gradientNorm = wantsGradient && wantsNorms() ? gradientNorm(t) : 0;
     weights_[t] = weightOf(t, wantsGradient);
     value += weights_[t] * reports_[t].value;
   }
@@ -120,7 +120,7 @@ void Cost<D>::waitForTerms(bool withGradients)
 {
   if (!context_.onCuda())
     return;
-  if (withGradients && vectors_.onCuda()) {
+  if (withGradients && wantsNorms() && vectors_.onCuda()) {
     for (std::size_t t = 0; t < gradients_.size(); ++t)
       oncuda::dotInto(vectors_, ownGradient(t, true), ownGradient(t, true), squaredNorms_.span().data() + t);
     squaredNormsFound_.copyLater(squaredNorms_.span().data());
@@ -146,12 +146,34 @@ double Cost<D>::weightOf(std::size_t term, bool byGradients) const
   return size(term) > nothing ? weight * size(0) / size(term) : 1;
 }
 
+namespace {
+
+template <int D>
+const SampleSet<D>& samplesOf(const CostPart<D>& part)
+{
+  static const SampleSet<D> none = PointList<D>{};
+  return part.sampler ? part.sampler->samples() : none;
+}
+
+}
+
 template <int D>
 double Cost<D>::evaluate(std::span<const double> position, std::span<double> gradient)
 {
-  static const SampleSet<D> none = PointList<D>{};
-  return combine([](const CostPart<D>& part) -> const SampleSet<D>& { return part.sampler ? part.sampler->samples() : none; }, position,
-                 gradient);
+  ++evaluations_.all;
+  evaluations_.withGradient += gradient.empty() ? 0 : 1;
+  return combine(samplesOf<D>, position, gradient);
+}
+
+template <int D>
+std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> position)
+{
+  std::vector<std::vector<Phase>> phases;
+  const std::span<const double> parameters = moveTo(position);
+  Buffer<double> gradient(vectors_, position.size());
+  for (const CostPart<D>& part : level_.parts)
+    phases.push_back(part.term->timePhases(context_, samplesOf<D>(part), parameters, gradient.span()));
+  return phases;
 }
 
 template <int D>

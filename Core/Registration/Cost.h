@@ -37,7 +37,7 @@ public:
   };
 
   /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before scaling, as elastix
-  /// prints it.
+  /// prints it for several terms (0 if there is only one).
   struct TermReport {
     double value = 0, gradientNorm = 0, milliseconds = 0;
   };
@@ -61,6 +61,13 @@ public:
   void log(const std::string& line) override { level_.log(line); }
 
   const std::vector<TermReport>& termReports() const { return reports_; }
+  /// How often evaluate was asked, and how often of it with a gradient.
+  struct EvaluationCount {
+    std::size_t all = 0, withGradient = 0;
+  };
+  const EvaluationCount& evaluations() const { return evaluations_; }
+  /// One more evaluation at a position, in parts, for each term; nothing on the CPU.
+  std::vector<std::vector<Phase>> timePhases(std::span<const double> position);
   /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler gives exact values;
   /// 0 for a term without sampler), and their sum by the weights of the last evaluate.
   struct ExactValues {
@@ -80,6 +87,8 @@ private:
   std::span<double> ownGradient(std::size_t term, bool wanted);
   void waitForTerms(bool withGradients);
   double gradientNorm(std::size_t term);
+  /// A single term's is the optimizer's.
+  bool wantsNorms() const { return level_.parts.size() > 1; }
   double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
   /// x at a position, where terms want it.
@@ -93,6 +102,7 @@ private:
   PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
   std::vector<double> weights_;   // one a term, as the last evaluate used them
+  EvaluationCount evaluations_;
 };
 
 }

@@ -5,6 +5,8 @@
 #include "Core/Registry/Registry.h"
 
 #include <span>
+#include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -29,6 +31,12 @@ struct TermLevel {
   const TransformChain<D>* chain = nullptr;      // its last parameters are those of the stage; the argument of evaluate wins
   const PointPairs<D>* points = nullptr;         // -fp, -mp; null: none
   const Registry* registry = nullptr;            // for field interpolators; null: points are mapped one by one
+};
+
+/// What one part of an evaluation took, by the device's clock.
+struct Phase {
+  std::string name; // transform, interpolation, metric, pull-back
+  double milliseconds = 0;
 };
 
 /// One term of the cost: an image metric, or a penalty on the transform. In files it is a (Metric "...").
@@ -58,6 +66,13 @@ public:
     given_ = evaluate(context, samples, parameters, gradient);
   }
   virtual TermValue take(std::span<const double> /*parameters*/, std::span<double> /*gradient*/) { return given_; }
+
+  /// One more evaluation with its gradient, its parts timed one after the other; nothing on the CPU.
+  virtual std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> /*parameters*/,
+                                        std::span<double> /*gradient*/)
+  {
+    return {};
+  }
 
 private:
   TermValue given_;

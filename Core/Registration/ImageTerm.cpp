@@ -173,6 +173,13 @@ TermValue ImageTerm<D>::take(std::span<const double> parameters, std::span<doubl
   return result;
 }
 
+template <int D>
+std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                                            std::span<double> gradient)
+{
+  return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient) : std::vector<Phase>{};
+}
+
 /// Pass 1: what the metric's statistics need.
 template <int D>
 SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)

@@ -90,6 +90,30 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
 }
 
 template <int D>
+std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+                                                  std::span<double> gradient)
+{
+  std::vector<Phase> phases;
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
+  phases_ = &phases;
+  giveWork(context, samples, lattice && alignedLattice(*lattice) ? &*aligned_ : nullptr, parameters, gradient);
+  phases_ = nullptr;
+  return phases;
+}
+
+template <int D>
+template <class Work>
+void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
+{
+  if (!phases_)
+    return work();
+  context.stream->startTimer();
+  work();
+  phases_->push_back({name, context.stream->stopTimerMilliseconds()});
+}
+
+template <int D>
 void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
                                   std::span<const double> parameters, std::span<double> gradient)
 {
@@ -98,15 +122,18 @@ void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samp
   context.stream->fill(result, 0, sizeof(Result));
   gather(context, samples, aligned, chain, parameters, !gradient.empty(), result);
   const IntensityPairs pairs{samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count};
-  metric_->begin(context);
-  metric_->accumulate(context, pairs);
-  metric_->finish(context, &result->metric);
-  if (!gradient.empty()) {
+  phase(context, "metric", [&] {
+    metric_->begin(context);
+    metric_->accumulate(context, pairs);
+    metric_->finish(context, &result->metric);
+    if (gradient.empty())
+      return;
     std::array<float*, 3> covectors{};
     std::ranges::copy(gradientArrays(samples.count), covectors.begin());
     metric_->multiplyBySlopes(context, pairs, covectors);
-    pullBack(context, samples, aligned, chain, gradient, result);
-  }
+  });
+  if (!gradient.empty())
+    phase(context, "pull-back", [&] { pullBack(context, samples, aligned, chain, gradient, result); });
   found_.copyLater(result);
 }
 
@@ -167,19 +194,26 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
   const bool warps = !samples.isList() && moving_.image.order == 1;
   if (!aligned || !warps) {
     const auto linear = warps ? foldedLinear(chain) : std::nullopt;
-    if (linear)
-      return warpLatticeOnCuda<D>(context, samples, *linear, {}, moving_, target);
-    return gatherOnCuda<D>(context, samples, chain, moving_, target);
+    return phase(context, "transform and interpolation", [&] {
+      if (linear)
+        warpLatticeOnCuda<D>(context, samples, *linear, {}, moving_, target);
+      else
+        gatherOnCuda<D>(context, samples, chain, moving_, target);
+    });
   }
   const std::span<float> coefficients(grown(context, coefficients_, parameters.size()), parameters.size());
-  oncuda::toFloat(context, parameters, coefficients);
   const std::array<float*, D> field = gradientArrays(samples.count);
-  aligned->interpolator->displacements(context, aligned->field, {nullptr, coefficients.data()},
-                                       {field[0], FieldLayout::planar, nullptr});
   const auto before = foldedLinear(chain_.before());
-  if (!before)
-    addDisplacementsOnCuda<D>(context, samples, chain_.before(), field);
-  warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target);
+  phase(context, "transform", [&] {
+    oncuda::toFloat(context, parameters, coefficients);
+    aligned->interpolator->displacements(context, aligned->field, {nullptr, coefficients.data()},
+                                         {field[0], FieldLayout::planar, nullptr});
+    if (!before)
+      addDisplacementsOnCuda<D>(context, samples, chain_.before(), field);
+  });
+  phase(context, "interpolation", [&] {
+    warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target);
+  });
 }
 
 template <int D>

@@ -28,6 +28,8 @@ public:
   /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of valid samples.
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue take(std::span<const double> parameters, std::span<double> gradient);
+  /// The same work in parts, each waited for.
+  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
 
 private:
   struct Result {
@@ -62,6 +64,10 @@ private:
   void giveWork(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, std::span<const double> parameters,
                 std::span<double> gradient);
 
+  /// Does a part of an evaluation's work; takes its time if phases_ are asked for.
+  template <class Work>
+  void phase(Context&, const char* name, Work&&);
+
   TermLevel<D> level_;
   GradientSummation summation_;
   std::unique_ptr<MetricOnCuda> metric_;
@@ -81,6 +87,7 @@ private:
   Buffer<unsigned> largest_;
   std::optional<VoxelLattice<D>> alignedFor_; // what aligned_ was found for
   std::optional<AlignedLattice> aligned_;
+  std::vector<Phase>* phases_ = nullptr; // not null while phases are timed
   Plan last_, recorded_;
   std::unique_ptr<Recording> recording_;
 };

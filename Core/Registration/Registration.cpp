@@ -148,6 +148,10 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   summary.value = report.value;
   summary.stopCondition = report.stopCondition;
   summary.settings = report.settings;
+  summary.evaluations = cost.evaluations().all;
+  summary.evaluationsWithGradient = cost.evaluations().withGradient;
+  if (stage.context.onCuda())
+    summary.phases = cost.timePhases(std::as_const(position).span());
   summary.seconds = secondsSince(start);
   reporter.levelFinished(summary, stage.chain);
   return summary;

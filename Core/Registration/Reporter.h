@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/CostTerm.h"
 
 #include <string>
 #include <vector>
@@ -22,6 +22,8 @@ struct LevelSummary {
   double preparationSeconds = 0;
   std::string stopCondition;
   std::vector<FileEntry> settings;   // of the optimizer, as it ran
+  std::size_t evaluations = 0, evaluationsWithGradient = 0;
+  std::vector<std::vector<Phase>> phases;   // of one evaluation with its gradient, for each term; empty on the CPU
 };
 
 /// What a running stage tells the program. It only listens: nothing it does changes what happens next, but for stopAsked.

@@ -34,8 +34,18 @@ Json json(const LevelSummary& level)
   Json settings = Json::object();
   for (const FileEntry& entry : level.settings)
     settings[entry.name] = json(entry);
+  Json phases = Json::array();
+  for (const std::vector<Phase>& term : level.phases) {
+    Json ofTerm = Json::object();
+    for (const Phase& phase : term)
+      ofTerm[phase.name] = phase.milliseconds;
+    phases.push_back(ofTerm);
+  }
   return {{"level", level.level},
           {"iterations", level.iterations},
+          {"evaluations", level.evaluations},
+          {"evaluationsWithGradient", level.evaluationsWithGradient},
+          {"millisecondsOfAnEvaluation", phases},
           {"metric", level.value},
           {"seconds", level.seconds},
           {"preparationSeconds", level.preparationSeconds},
