@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Context.h"
 
-#include <array>
 #include <cstddef>
 
 namespace tessera {
@@ -12,6 +11,7 @@ struct IntensityPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
   std::size_t count = 0;
+  bool fixedStays = false; // the fixed array is the level's image itself: it holds the same values over all evaluations
 };
 
 /// What an evaluation finds, on the device until its caller copies it.
@@ -32,9 +32,8 @@ public:
   virtual void accumulate(Context&, const IntensityPairs&) = 0;
   /// Value and slopes' table over all that was accumulated; `result` is on the device.
   virtual void finish(Context&, MetricResult* result) = 0;
-  /// gradients[d][i] *= d value / d moving[i], or = 0 if sample i does not count; after finish. Pointers that are null are
-  /// skipped (2D).
-  virtual void multiplyBySlopes(Context&, const IntensityPairs&, const std::array<float*, 3>& gradients) const = 0;
+  /// slopes[i] = d value / d moving[i], or 0 if sample i does not count; after finish.
+  virtual void slopes(Context&, const IntensityPairs&, float* slopes) const = 0;
 };
 
 }
