@@ -66,12 +66,12 @@ void CorrespondingPointsOnCuda<D>::pullBack(Context& context, const ChainOnCuda<
   std::array<const float*, D> covectors;
   std::ranges::copy(covectorArrays(), covectors.begin());
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
-    return momentsOnCuda<D>(context, points_, chain, covectors, scratch_.span().data(), &result->moments);
+    return momentsOnCuda<D>(context, points_, chain, covectors, nullptr, scratch_.span().data(), &result->moments);
   const bool fresh = sums_.size() < gradient.size(); // the pull-back leaves zeros
   unsigned long long* sums = grown(context, sums_, gradient.size());
   if (fresh)
     context.stream->fill(sums, 0, sums_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, points_, chain, covectors, sums, largest_.span().data(), gradient.data(),
+  pullBackBSplineOnCuda<D>(context, points_, chain, covectors, nullptr, sums, largest_.span().data(), gradient.data(),
                            {true, result->valid()});
 }
 

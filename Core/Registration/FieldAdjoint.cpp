@@ -144,19 +144,45 @@ std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std
   return chunks;
 }
 
+/// A component's covectors with what they are multiplied by, unless that is null.
+struct Values {
+  const float* covectors;
+  const float* factors;
+};
+
+/// products[r * count + x] = factor * covector of row r at x
+TESSERA_MULTIVERSION void multiplyRows(const Values& values, std::size_t first, std::size_t rowStride, int rows, int count,
+                                       float* products)
+{
+  for (int r = 0; r < rows; ++r, first += rowStride, products += count)
+    for (int x = 0; x < count; ++x)
+      products[x] = values.factors[first + x] * values.covectors[first + x];
+}
+
 /// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, layer after layer.
-void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z, const float* covectors,
+void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z, const Values& values,
                    double* partial)
 {
   thread_local std::vector<double> rows, planes, points;
+  thread_local std::vector<float> products;
   const std::size_t nx = x.starts.size(), ny = y.starts.size(), linesNx = y.points * nx;
   planes.assign(chunk.layers * linesNx, 0.0);
   points.resize(x.points + mostTaps - 1);
+  if (values.factors)
+    products.resize((chunk.end - chunk.first) * nx);
   for (std::size_t v = 0; v < ny; ++v) {
     rows.assign(chunk.layers * nx, 0.0);
     for (int first = chunk.first; first < chunk.end;) {
       const int end = z.cellEnd(first, chunk.end);
-      addCell(covectors + (first * ny + v) * nx, nx * ny, z.weights.data() + first, end - first, static_cast<int>(nx), z.order + 1,
+      const std::size_t at = (first * ny + v) * nx;
+      const float* from = values.covectors + at;
+      std::size_t rowStride = nx * ny;
+      if (values.factors) {
+        multiplyRows(values, at, rowStride, end - first, static_cast<int>(nx), products.data());
+        from = products.data();
+        rowStride = nx;
+      }
+      addCell(from, rowStride, z.weights.data() + first, end - first, static_cast<int>(nx), z.order + 1,
               rows.data() + (z.starts[first] - chunk.layer) * nx, nx);
       first = end;
     }
@@ -171,7 +197,8 @@ void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& 
 }
 
 template <int D>
-void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors, double* gradient)
+void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
+                   const float* factors, double* gradient)
 {
   const AxisWeights x(field.axes[0], field.order), z(field.axes[D - 1], field.order);
   const AxisWeights y = D == 3 ? AxisWeights(field.axes[1], field.order) : AxisWeights({0, 1, 1, 1}, 0);
@@ -182,7 +209,7 @@ void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::ar
   forEachChunk(context, D * chunks.size(), [&](std::size_t task) {
     const std::size_t c = task % D;
     const Chunk& chunk = chunks[task / D];
-    contractChunk(chunk, x, y, z, covectors[c], partial.data() + c * perPartial + chunk.partial);
+    contractChunk(chunk, x, y, z, {covectors[c], factors}, partial.data() + c * perPartial + chunk.partial);
   });
   forEachChunk(context, D * static_cast<std::size_t>(z.points), [&](std::size_t task) {
     const std::size_t c = task % D;
@@ -202,20 +229,20 @@ void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::ar
 
 template <int D>
 void pullBackAlignedField(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                          GradientSummation summation, double* gradient)
+                          const float* factors, GradientSummation summation, double* gradient)
 {
   for (const FieldAxis& axis : field.axes)
     if (axis.points <= field.order || axis.voxels < 1)
       return; // no voxel has a weight
   if (context.onCuda())
-    pullBackAlignedFieldOnCuda<D>(context, field, covectors, summation, gradient);
+    pullBackAlignedFieldOnCuda<D>(context, field, covectors, factors, summation, gradient);
   else
-    pullBackOnCpu<D>(context, field, covectors, gradient);
+    pullBackOnCpu<D>(context, field, covectors, factors, gradient);
 }
 
-template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, GradientSummation,
-                                      double*);
-template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, GradientSummation,
-                                      double*);
+template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, const float*,
+                                      GradientSummation, double*);
+template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, const float*,
+                                      GradientSummation, double*);
 
 }

@@ -16,10 +16,12 @@ constexpr std::size_t mostVoxels = std::size_t{1} << 32; // a thread counts in 3
 template <int D>
 struct Covectors {
   const float* of[D];
+  const float* factors;
 };
 
-/// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, each once; writes a tile's control points.
-template <int D, class Sum>
+/// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, and 4 of its factor if it has one, each once;
+/// writes a tile's control points.
+template <int D, class Sum, bool Factored>
 __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultiprocessor)
     sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors,
                      typename Sum::Value* partial)
@@ -32,6 +34,7 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
 
   const unsigned perRow = plan.axes[0].field.voxels, perLayer = perRow * plan.axes[1].field.voxels;
   constexpr int per = Sum::shape.columnsAThread;
+  constexpr int ahead = Factored ? 2 : 4; // of fused sums all that is under way stays in registers
   unsigned at[per];
   int voxels[per];
 #pragma unroll
@@ -46,7 +49,7 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   const int slotStride = plan.axes[1].length * pitch, columnStride = blockDim.y * pitch;
   Columns<D, Sum> sums;
 
-  float next[batch][per][D];
+  float next[batch][per][D], nextFactors[batch][per];
   const auto load = [&](int z) {
 #pragma unroll
     for (int u = 0; u < batch; ++u)
@@ -55,6 +58,8 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
 #pragma unroll
         for (int c = 0; c < D; ++c)
           next[u][i][c] = z + u < voxels[i] ? __ldcs(covectors.of[c] + at[i]) : 0;
+        if constexpr (Factored)
+          nextFactors[u][i] = z + u < voxels[i] ? __ldcs(covectors.factors + at[i]) : 0;
         at[i] += perLayer;
       }
   };
@@ -69,16 +74,16 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
       for (int i = 0; i < per; ++i)
 #pragma unroll
         for (int c = 0; c < D; ++c)
-          values[u][i][c] = next[u][i][c];
+          values[u][i][c] = Factored ? nextFactors[u][i] * next[u][i][c] : next[u][i][c];
     load(z + batch);
     used = sums.take(values, z, shared.axes[2], used, to, slotStride, columnStride);
     z += batch;
     if (z < steps && !mustContract(plan, tile, z, used))
       continue;
     __syncthreads();
-    contractAlongX<D, Sum>(plan, tile, shared, used, thread, threads);
+    contractAlongX<D, Sum, ahead>(plan, tile, shared, used, thread, threads);
     __syncthreads();
-    contractAlongY<D, Sum>(plan, tile, shared, layer, used, partial, thread, threads);
+    contractAlongY<D, Sum, ahead>(plan, tile, shared, layer, used, partial, thread, threads);
     layer += used;
     used = 0;
   }
@@ -111,7 +116,7 @@ __global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial
 }
 
 template <int D, class Sum>
-void launch(const Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors, double* gradient)
+void launch(const Context& context, const AlignedField<D>& field, const Covectors<D>& covectors, double* gradient)
 {
   using Value = typename Sum::Value;
   const cudaStream_t stream = cudaStreamOf(context);
@@ -120,15 +125,13 @@ void launch(const Context& context, const AlignedField<D>& field, const std::arr
             "shared memory of a block");
   const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(mostShared));
   const std::size_t bytes = Shared<D, Value>::bytes(plan);
-  const auto kernel = sumTilesOfVoxels<D, Sum>;
+  const auto kernel = covectors.factors ? sumTilesOfVoxels<D, Sum, true> : sumTilesOfVoxels<D, Sum, false>;
   if (bytes > (48 << 10))
     checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
               "shared memory of the adjoint of a field");
 
   Buffer<Value> partial(context, D * plan.componentStride() * plan.tileCount());
-  Covectors<D> from;
-  std::copy(covectors.begin(), covectors.end(), from.of);
-  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, from, partial.span().data());
+  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, covectors, partial.span().data());
   checkLaunch("tiles of the adjoint of a field");
 
   constexpr unsigned threads = 128;
@@ -143,7 +146,7 @@ void launch(const Context& context, const AlignedField<D>& field, const std::arr
 
 template <int D>
 void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                                GradientSummation summation, double* gradient)
+                                const float* factors, GradientSummation summation, double* gradient)
 {
   if (!hasSupport(field))
     return;
@@ -153,9 +156,10 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, 
   const int slab = static_cast<int>(std::clamp<std::size_t>(mostVoxels / perLayer, 1, layers));
   for (int first = 0; first < layers; first += slab) {
     const AlignedField<D> part = field.slab(first, std::min(slab, layers - first));
-    std::array<const float*, D> from = covectors;
-    for (const float*& values : from)
-      values += first * perLayer;
+    Covectors<D> from;
+    for (int c = 0; c < D; ++c)
+      from.of[c] = covectors[c] + first * perLayer;
+    from.factors = factors ? factors + first * perLayer : nullptr;
     switch (summation) {
     case GradientSummation::fusedMultiplyAdd:
       launch<D, FusedSum>(context, part, from, gradient);
@@ -173,9 +177,9 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, 
   }
 }
 
-template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, GradientSummation,
-                                            double*);
-template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, GradientSummation,
-                                            double*);
+template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, const float*,
+                                            GradientSummation, double*);
+template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, const float*,
+                                            GradientSummation, double*);
 
 }

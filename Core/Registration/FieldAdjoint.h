@@ -17,19 +17,20 @@ enum class GradientSummation {
 };
 
 /// The adjoint of FieldInterpolator::displacements: for each control point k and component c
-///   gradient[c * pointCount() + k] += sum over voxels v of prod_d beta(index_d(v) - k_d) * covectors[c][v],
+///   gradient[c * pointCount() + k] += sum over voxels v of prod_d beta(index_d(v) - k_d) * factors[v] * covectors[c][v],
 /// where voxels outside of the valid region weigh nothing. Slabs of a field add up to it.
 ///
-/// covectors: D arrays of voxelCount() finite values, x fastest; they and the gradient (D * pointCount() values) are on the
-/// context's device. Equal bits for any thread count. On the CPU sums are in double precision whatever the summation.
-/// On CUDA a grid spacing of less than one voxel throws Error(usage).
+/// covectors: D arrays of voxelCount() finite values, x fastest; factors: one such array for all components, or null: all are 1.
+/// They and the gradient (D * pointCount() values) are on the context's device. Products of both are rounded to float, so the sums
+/// are those of covectors that were multiplied beforehand. Equal bits for any thread count. On the CPU sums are in double precision
+/// whatever the summation. On CUDA a grid spacing of less than one voxel throws Error(usage).
 template <int D>
-void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors, GradientSummation,
-                          double* gradient);
+void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors, const float* factors,
+                          GradientSummation, double* gradient);
 
 /// What it does on CUDA.
 template <int D>
-void pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors, GradientSummation,
-                                double* gradient);
+void pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors,
+                                const float* factors, GradientSummation, double* gradient);
 
 }

@@ -8,12 +8,12 @@
 // Loops over what must stay in registers, and short ones whose loads are to be under way together.
 #ifdef __CUDA_ARCH__
 #define TESSERA_UNROLL_ALL _Pragma("unroll")
-#define TESSERA_UNROLL_FOUR _Pragma("unroll 4")
+#define TESSERA_UNROLL_AHEAD _Pragma("unroll Ahead")
 #define TESSERA_UNROLL_NOT _Pragma("unroll 1")
 #else
 #define TESSERA_UNROLL_NOT
 #define TESSERA_UNROLL_ALL
-#define TESSERA_UNROLL_FOUR
+#define TESSERA_UNROLL_AHEAD
 #endif
 
 // The adjoint of an aligned field, tile by tile, as host-device code: what the threads of a block do between its barriers.
@@ -276,8 +276,8 @@ TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile,
   return used + (nearEnd ? slots : plan.most) > slots;
 }
 
-/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart.
-template <class Sum>
+/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart. `Ahead`: how many are read at once.
+template <class Sum, int Ahead>
 TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& table, int order, int count,
                                              const typename Sum::Value* values, int stride, typename Sum::Value* to, int toStride)
 {
@@ -290,7 +290,7 @@ TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& t
       sums[t] = sums[t + 1];
     sums[mostTaps - 1] = Sum();
   };
-  TESSERA_UNROLL_FOUR
+  TESSERA_UNROLL_AHEAD
   for (int v = 0; v < count; ++v) {
     const Taps<typename Sum::Value> taps = table.taps[v];
     const typename Sum::Value value = values[v * stride];
@@ -307,7 +307,7 @@ TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& t
 }
 
 /// Contracts `used` staged layers along the first axis: a thread takes a row, its neighbours the next ones.
-template <int D, class Sum>
+template <int D, class Sum, int Ahead = 4>
 TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared,
                                                int used, int thread, int threads)
 {
@@ -316,24 +316,24 @@ TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& til
     const int row = task % height, slot = task / height % used, c = task / height / used;
     const int at = (c * slots + slot) * height + row;
     if (row < tile.has[1])
-      contractLine<Sum>(shared.axes[0], plan.axes[0].order, tile.has[0], shared.staged + at * pitch, 1,
-                        shared.layers + at * plan.rowPitch, 1);
+      contractLine<Sum, Ahead>(shared.axes[0], plan.axes[0].order, tile.has[0], shared.staged + at * pitch, 1,
+                               shared.layers + at * plan.rowPitch, 1);
   }
 }
 
 /// And those along the second, into the tile's partial control points from layer `layer` on.
-template <int D, class Sum>
+template <int D, class Sum, int Ahead = 4>
 TESSERA_HOST_DEVICE inline void contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared,
                                                int layer, int used, typename Sum::Value* partial, int thread, int threads)
 {
   const int height = plan.axes[1].length, width = tile.points(plan, 0);
   for (int task = thread; task < D * used * width; task += threads) {
     const int i = task % width, slot = task / width % used, c = task / width / used;
-    contractLine<Sum>(shared.axes[1], plan.axes[1].order, tile.has[1],
-                      shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
-                      partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
-                          + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
-                      plan.axes[0].mostPoints);
+    contractLine<Sum, Ahead>(shared.axes[1], plan.axes[1].order, tile.has[1],
+                             shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
+                             partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
+                                 + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
+                             plan.axes[0].mostPoints);
   }
 }
 

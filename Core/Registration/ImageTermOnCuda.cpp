@@ -74,8 +74,8 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
   positions_ = samples.count;
   masked_ = samples.mask.voxels != nullptr;
 
-  const Plan plan{samples.count,    samples.fixed, samples.pointMm[0],  samples.image,    samples.first,
-                  samples.step,     samples.positions, parameters.data(), gradient.data()};
+  const Plan plan{samples.count, samples.fixed,     samples.pointMm[0], samples.image,  samples.first,
+                  samples.step,  samples.positions, parameters.data(),  gradient.data()};
   if (recording_ && plan == recorded_)
     return recording_->replay();
   const bool again = plan == last_;
@@ -121,16 +121,14 @@ void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samp
   Result* result = result_.span().data();
   context.stream->fill(result, 0, sizeof(Result));
   gather(context, samples, aligned, chain, parameters, !gradient.empty(), result);
-  const IntensityPairs pairs{samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count};
+  const IntensityPairs pairs{samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count,
+                             samples.fixed && samples.fixed == samples.image};
   phase(context, "metric", [&] {
     metric_->begin(context);
     metric_->accumulate(context, pairs);
     metric_->finish(context, &result->metric);
-    if (gradient.empty())
-      return;
-    std::array<float*, 3> covectors{};
-    std::ranges::copy(gradientArrays(samples.count), covectors.begin());
-    metric_->multiplyBySlopes(context, pairs, covectors);
+    if (!gradient.empty())
+      metric_->slopes(context, pairs, grown(context, slopes_, samples.count));
   });
   if (!gradient.empty())
     phase(context, "pull-back", [&] { pullBack(context, samples, aligned, chain, gradient, result); });
@@ -220,18 +218,20 @@ template <int D>
 void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
                                   const ChainOnCuda<D>& chain, std::span<double> gradient, Result* result)
 {
-  const std::array<const float*, D> covectors = asConst<D>(gradientArrays(samples.count));
+  const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
+  const float* slopes = slopes_.span().data();
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
-    return momentsOnCuda<D>(context, samples, chain, covectors, grown(context, scratch_, momentScratch<D>()), &result->moments);
+    return momentsOnCuda<D>(context, samples, chain, gradients, slopes, grown(context, scratch_, momentScratch<D>()),
+                            &result->moments);
   if (aligned) {
     fill(context, 0, gradient);
-    return pullBackAlignedField<D>(context, aligned->field, covectors, summation_, gradient.data());
+    return pullBackAlignedField<D>(context, aligned->field, gradients, slopes, summation_, gradient.data());
   }
   const bool fresh = sums_.size() < gradient.size();
   unsigned long long* sums = grown(context, sums_, gradient.size());
   if (fresh)
     context.stream->fill(sums, 0, sums_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, sums, largest_.span().data(), gradient.data(), {true});
+  pullBackBSplineOnCuda<D>(context, samples, chain, gradients, slopes, sums, largest_.span().data(), gradient.data(), {true});
 }
 
 template class ImageTermOnCuda<2>;

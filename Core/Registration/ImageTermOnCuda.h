@@ -13,19 +13,20 @@
 
 namespace tessera {
 
-/// ImageTerm on a CUDA device: samples -> moving intensities and gradients -> metric -> covectors -> gradient, each over all samples
-/// at once. Where the samples are all voxels of a box, and the last transform is a B-spline along the box's axes that is added to
-/// what comes before, its field and the field's adjoint are evaluated by tiles; everything else goes point by point.
+/// ImageTerm on a CUDA device: samples -> moving intensities and gradients -> metric -> slopes -> gradient, each over all samples
+/// at once. A sample's covector, slope * gradient of the moving image, is never stored. Where the samples are all voxels of a box,
+/// and the last transform is a B-spline along the box's axes that is added to what comes before, its field and the field's adjoint
+/// are evaluated by tiles; everything else goes point by point.
 ///
-/// Bytes a sample: 8 + 4 D, and 8 more of a lattice.
+/// Bytes a sample: 12 + 4 D, and 8 more of a lattice.
 template <int D>
 class ImageTermOnCuda {
 public:
   /// Throws Error(device) if some part has no CUDA form.
-  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix,
-                  GradientSummation);
+  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
 
-  /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of valid samples.
+  /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of
+  /// valid samples.
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue take(std::span<const double> parameters, std::span<double> gradient);
   /// The same work in parts, each waited for.
@@ -81,7 +82,7 @@ private:
   PinnedValues<Result> found_;
   std::size_t positions_ = 0; // of the samples given last
   bool masked_ = false;
-  Buffer<float> fixed_, movingValues_, gradients_, coefficients_;
+  Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;
   Buffer<double> scratch_;
   Buffer<unsigned long long> sums_;
   Buffer<unsigned> largest_;

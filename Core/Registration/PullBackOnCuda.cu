@@ -9,25 +9,39 @@ namespace {
 
 constexpr int momentThreads = 256;
 
-/// Reads 4 D bytes a sample (and its point). One partial sum a block; samples go to threads by their number alone.
+template <int D>
+struct Covectors {
+  std::array<const float*, D> arrays;
+  const float* factors; // null: all are 1
+
+  /// Whether sample i has one other than 0.
+  __device__ bool at(std::size_t i, float (&v)[D]) const
+  {
+    const float factor = factors ? factors[i] : 1;
+    bool any = false;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      v[d] = factor * arrays[d][i];
+      any = any || v[d] != 0;
+    }
+    return any;
+  }
+};
+
+/// Reads 4 D bytes a sample, and 4 of its factor if it has one (and its point). One partial sum a block; samples go to threads by
+/// their number alone.
 template <int D>
 __global__ void __launch_bounds__(momentThreads)
     moments(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
-            const std::array<const float*, D> covectors, double* partials)
+            const __grid_constant__ Covectors<D> covectors, double* partials)
 {
   constexpr int sums = D + D * D;
   const Vec<D> center = chain.links[chain.count - 1].centerMm;
   double sum[sums] = {};
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(momentThreads) + threadIdx.x; i < samples.count;
        i += static_cast<std::size_t>(gridDim.x) * momentThreads) {
-    double v[D];
-    bool any = false;
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      v[d] = covectors[d][i];
-      any = any || v[d] != 0;
-    }
-    if (!any)
+    float v[D];
+    if (!covectors.at(i, v))
       continue;
     const Vec<D> point = mapToLast<D>(chain, sampleAt(samples, i).pointMm);
 #pragma unroll
@@ -35,7 +49,7 @@ __global__ void __launch_bounds__(momentThreads)
       sum[row] += v[row];
 #pragma unroll
       for (int column = 0; column < D; ++column)
-        sum[D + row * D + column] = fma(v[row], point[column] - center[column], sum[D + row * D + column]);
+        sum[D + row * D + column] = fma(static_cast<double>(v[row]), point[column] - center[column], sum[D + row * D + column]);
     }
   }
 #pragma unroll
@@ -63,14 +77,17 @@ __global__ void __launch_bounds__(32 * (D + D * D)) addMoments(int blocks, const
 }
 
 template <int D>
-__global__ void largestMagnitude(std::size_t count, const std::array<const float*, D> covectors, unsigned* largest)
+__global__ void largestMagnitude(std::size_t count, const __grid_constant__ Covectors<D> covectors, unsigned* largest)
 {
   float most = 0;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
-       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x) {
+    float v[D];
+    covectors.at(i, v);
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      most = fmaxf(most, fabsf(covectors[d][i]));
+      most = fmaxf(most, fabsf(v[d]));
+  }
   for (int offset = 16; offset > 0; offset /= 2)
     most = fmaxf(most, __shfl_down_sync(~0u, most, offset));
   if (threadIdx.x % 32 == 0 && most > 0)
@@ -85,10 +102,10 @@ struct CovectorBound {
   __device__ double most() const { return static_cast<double>(__uint_as_float(*largest)) * static_cast<double>(count); }
 };
 
-/// A warp a sample: its lanes share the control points. Reads 4 D bytes, adds (order + 1)^D D integers.
+/// A warp a sample: its lanes share the control points. Reads 4 D bytes and 4 of a factor, adds (order + 1)^D D integers.
 template <int D, int Order>
 __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
-                        const std::array<const float*, D> covectors, const CovectorBound bound, unsigned long long* sums)
+                        const __grid_constant__ Covectors<D> covectors, const CovectorBound bound, unsigned long long* sums)
 {
   constexpr int taps = Order + 1, points = D == 3 ? taps * taps * taps : taps * taps;
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
@@ -96,14 +113,8 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
   const int lane = threadIdx.x % 32, pointCount = transform.pointCount();
   if (i >= samples.count)
     return;
-  double v[D];
-  bool any = false;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    v[d] = covectors[d][i];
-    any = any || v[d] != 0;
-  }
-  if (!any)
+  float v[D];
+  if (!covectors.at(i, v))
     return;
   SupportOnCuda<D, Order> support;
   if (!support.find(transform, mapToLast<D>(chain, sampleAt(samples, i).pointMm)))
@@ -138,11 +149,11 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
 
 template <int D>
 void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                   const std::array<const float*, D>& covectors, double* scratch, CovectorMoments<D>* result)
+                   const std::array<const float*, D>& covectors, const float* factors, double* scratch, CovectorMoments<D>* result)
 {
   const int blocks = static_cast<int>(
       std::clamp<std::size_t>(ceilDiv<std::size_t>(samples.count, momentThreads), 1, static_cast<std::size_t>(mostMomentBlocks)));
-  moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(samples, chain, covectors, scratch);
+  moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(samples, chain, Covectors<D>{covectors, factors}, scratch);
   checkLaunch("moments of covectors");
   addMoments<D><<<1, 32 * (D + D * D), 0, cudaStreamOf(context)>>>(blocks, scratch, result);
   checkLaunch("moments of covectors");
@@ -150,33 +161,34 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
 
 template <int D>
 void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                           const std::array<const float*, D>& covectors, unsigned long long* sums, unsigned* largest,
-                           double* gradient, const GradientUpdate& update)
+                           const std::array<const float*, D>& covectors, const float* factors, unsigned long long* sums,
+                           unsigned* largest, double* gradient, const GradientUpdate& update)
 {
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
   const std::size_t parameters = static_cast<std::size_t>(D) * transform.pointCount();
   if (samples.count == 0)
     return;
   const cudaStream_t stream = cudaStreamOf(context);
+  const Covectors<D> from{covectors, factors};
   constexpr int threads = 256;
   checkCuda(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "filling device memory");
   largestMagnitude<D>
       <<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples.count, threads), 1024)), threads, 0, stream>>>(
-          samples.count, covectors, largest);
+          samples.count, from, largest);
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads / 32));
   const auto kernel = transform.order == 3 ? scatter<D, 3> : transform.order == 2 ? scatter<D, 2> : scatter<D, 1>;
   const CovectorBound bound{largest, samples.count};
-  kernel<<<blocks, threads, 0, stream>>>(samples, chain, covectors, bound, sums);
+  kernel<<<blocks, threads, 0, stream>>>(samples, chain, from, bound, sums);
   checkLaunch("pull-back of a B-spline");
   addFixedPointSums(stream, parameters, bound, update, sums, gradient);
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,     \
-                                 double*, CovectorMoments<D>*);                                                                    \
+                                 const float*, double*, CovectorMoments<D>*);                                                      \
   template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                                 \
-                                         const std::array<const float*, D>&, unsigned long long*, unsigned*, double*,              \
-                                         const GradientUpdate&);
+                                         const std::array<const float*, D>&, const float*, unsigned long long*, unsigned*,         \
+                                         double*, const GradientUpdate&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

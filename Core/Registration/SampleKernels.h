@@ -67,10 +67,10 @@ void warpLatticeOnCuda(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& be
                        const MovingOnCuda<D>&, const GatherTarget<D>&);
 
 /// Moments of the covectors about the last transform's centre, at the points where it is asked; `scratch` holds
-/// momentScratch<D>() doubles.
+/// momentScratch<D>() doubles. factors: one a sample that multiplies its covector, each product rounded to float; null: all are 1.
 template <int D>
 void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
-                   double* scratch, CovectorMoments<D>* moments);
+                   const float* factors, double* scratch, CovectorMoments<D>* moments);
 
 constexpr int mostMomentBlocks = 264;
 template <int D>
@@ -85,10 +85,11 @@ struct GradientUpdate {
   const double* divisor = nullptr; // on the device; null: 1; by 0: zeros
 };
 
-/// gradient += J^T v of the last transform, a B-spline. Sums are 64-bit fixed point, so that they repeat; `sums` holds as many as
-/// the gradient, all zero before and after, and `largest` one word.
+/// gradient += J^T v of the last transform, a B-spline; v as the moments'. Sums are 64-bit fixed point, so that they repeat; `sums`
+/// holds as many as the gradient, all zero before and after, and `largest` one word.
 template <int D>
 void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
-                           unsigned long long* sums, unsigned* largest, double* gradient, const GradientUpdate& = {});
+                           const float* factors, unsigned long long* sums, unsigned* largest, double* gradient,
+                           const GradientUpdate& = {});
 
 }

@@ -43,20 +43,20 @@ namespace {
     fail("folding a chain");                                                                                                       \
   }                                                                                                                                \
   template <>                                                                                                                      \
-  void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&, double*,     \
-                        CovectorMoments<D>*)                                                                                       \
+  void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,              \
+                        const float*, double*, CovectorMoments<D>*)                                                                \
   {                                                                                                                                \
     fail("moments of covectors");                                                                                                  \
   }                                                                                                                                \
   template <>                                                                                                                      \
   void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,      \
-                                unsigned long long*, unsigned*, double*, const GradientUpdate&)                                    \
+                                const float*, unsigned long long*, unsigned*, double*, const GradientUpdate&)                      \
   {                                                                                                                                \
     fail("pull-back of a B-spline");                                                                                               \
   }                                                                                                                                \
   template <>                                                                                                                      \
-  void pullBackAlignedFieldOnCuda<D>(Context&, const AlignedField<D>&, const std::array<const float*, D>&, GradientSummation,      \
-                                     double*)                                                                                      \
+  void pullBackAlignedFieldOnCuda<D>(Context&, const AlignedField<D>&, const std::array<const float*, D>&, const float*,           \
+                                     GradientSummation, double*)                                                                   \
   {                                                                                                                                \
     fail("adjoint of a field");                                                                                                    \
   }

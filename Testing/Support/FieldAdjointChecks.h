@@ -25,6 +25,22 @@ std::array<const float*, D> planes(const AlignedField<D>& field, const float* co
   return of;
 }
 
+/// Covectors and their factors, one a voxel, some of them 0 or -0; and the covectors multiplied by them.
+template <int D>
+struct FactoredCovectors {
+  std::vector<float> covectors, factors, products;
+
+  explicit FactoredCovectors(const AlignedField<D>& field)
+      : covectors(randomCovectors<D>(field, 7)), factors(field.voxelCount()), products(covectors.size())
+  {
+    const std::vector<float> random = randomCovectors<D>(field, 8);
+    for (std::size_t v = 0; v < factors.size(); ++v)
+      factors[v] = v % 7 == 3 ? 0 : v % 7 == 5 ? -0.0f : 3 * random[v];
+    for (std::size_t i = 0; i < products.size(); ++i)
+      products[i] = factors[i % factors.size()] * covectors[i];
+  }
+};
+
 /// The gradient of one voxel after the other, and the sum of absolute terms of each control point: what errors are measured by.
 struct NaiveGradient {
   std::vector<double> sum, magnitude;

@@ -15,7 +15,7 @@ constexpr double before = 0.25; // what the gradient holds already
 /// On the first CUDA device; what lies before and behind the gradient must stay. Without `before`.
 template <int D>
 std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vector<float>& covectors, GradientSummation summation,
-                                  int slabLayers = 0)
+                                  int slabLayers = 0, const std::vector<float>& factors = {})
 {
   constexpr std::size_t guard = 512;
   Context context = makeContext({DeviceKind::cuda, 0}, 1);
@@ -23,12 +23,15 @@ std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vecto
   Buffer<float> from(context, covectors.size());
   Buffer<double> to(context, gradient.size());
   from.fromHost(context, covectors);
+  Buffer<float> ofVoxels(context, factors.size());
+  ofVoxels.fromHost(context, factors);
   to.fromHost(context, gradient);
   const int layers = field.axes[D - 1].voxels;
   const std::size_t perLayer = field.voxelCount() / layers;
   for (int first = 0, count = slabLayers ? slabLayers : layers; first < layers; first += count)
-    pullBackAlignedField<D>(context, field.slab(first, std::min(count, layers - first)),
-                            planes<D>(field, from.span().data() + first * perLayer), summation, to.span().data() + guard);
+    pullBackAlignedField<D>(
+        context, field.slab(first, std::min(count, layers - first)), planes<D>(field, from.span().data() + first * perLayer),
+        factors.empty() ? nullptr : ofVoxels.span().data() + first * perLayer, summation, to.span().data() + guard);
   gradient = to.toHost(context);
   for (std::size_t i = 0; i < guard; ++i) {
     EXPECT_EQ(gradient[i], before) << describe<D>(field);
@@ -57,7 +60,7 @@ void expectTheCpusGradient(const AlignedField<D>& field)
   Context context = threads(2);
   NaiveGradient expected = naiveGradient<D>(field, covectors);
   std::fill(expected.sum.begin(), expected.sum.end(), 0.0);
-  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), GradientSummation::doublePrecision,
+  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), nullptr, GradientSummation::doublePrecision,
                           expected.sum.data());
   for (const GradientSummation summation : summations)
     expectGradient<D>(field, gradientOnGpu<D>(field, covectors, summation), expected, boundOf(field, summation),
@@ -90,6 +93,27 @@ TEST(FieldAdjointOnCudaTest, SlabsAddUp)
   const std::vector<float> covectors = randomCovectors<3>(field, 3);
   const NaiveGradient expected = naiveGradient<3>(field, covectors);
   expectGradient<3>(field, gradientOnGpu<3>(field, covectors, GradientSummation::doublePrecision, 9), expected, 1e-13, "slabs");
+}
+
+template <int D>
+void expectFactorsMultiply(const AlignedField<D>& field, int slabLayers = 0)
+{
+  const FactoredCovectors<D> given(field);
+  for (const GradientSummation summation : summations)
+    EXPECT_EQ(gradientOnGpu<D>(field, given.covectors, summation, slabLayers, given.factors),
+              gradientOnGpu<D>(field, given.products, summation, slabLayers))
+        << describe<D>(field) << ", summation " << static_cast<int>(summation);
+}
+
+TEST(FieldAdjointOnCudaTest, FactorsAreAsIfCovectorsHadBeenMultiplied)
+{
+  TESSERA_NEEDS_GPU();
+  for (const AlignedField<3>& field : adjointVolumes())
+    expectFactorsMultiply<3>(field);
+  for (const AlignedField<2>& field : adjointPlanes())
+    expectFactorsMultiply<2>(field);
+  expectFactorsMultiply<3>(coveredField<3>({131, 97, 103}, {5, 4, 6}, {0.2, 0, 0.6}, 3));
+  expectFactorsMultiply<3>(coveredField<3>({67, 35, 41}, {5.37, 3, 5}, {0.3, 0.7, 0.1}, 3), 9);
 }
 
 TEST(FieldAdjointOnCudaTest, RepeatsBitForBit)

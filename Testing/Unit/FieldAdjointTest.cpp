@@ -11,11 +11,13 @@ namespace {
 using namespace testing;
 
 template <int D>
-std::vector<double> gradientOnCpu(const AlignedField<D>& field, const std::vector<float>& covectors, int threadCount = 2)
+std::vector<double> gradientOnCpu(const AlignedField<D>& field, const std::vector<float>& covectors, int threadCount = 2,
+                                  const float* factors = nullptr)
 {
   Context context = threads(threadCount);
   std::vector<double> gradient(D * field.pointCount());
-  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), GradientSummation::fusedMultiplyAdd, gradient.data());
+  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), factors, GradientSummation::fusedMultiplyAdd,
+                          gradient.data());
   return gradient;
 }
 
@@ -55,6 +57,22 @@ TEST(FieldAdjointTest, IsTheAdjointOfDisplacements)
   EXPECT_NEAR(ofPoints, ofVoxels, 8 * singleRounding(magnitude)); // displacements are in single precision
 }
 
+template <int D>
+void expectFactorsMultiply(const AlignedField<D>& field)
+{
+  const FactoredCovectors<D> given(field);
+  EXPECT_EQ(gradientOnCpu<D>(field, given.covectors, 2, given.factors.data()), gradientOnCpu<D>(field, given.products))
+      << describe<D>(field);
+}
+
+TEST(FieldAdjointTest, FactorsAreAsIfCovectorsHadBeenMultiplied)
+{
+  for (const AlignedField<3>& field : adjointVolumes())
+    expectFactorsMultiply<3>(field);
+  for (const AlignedField<2>& field : adjointPlanes())
+    expectFactorsMultiply<2>(field);
+}
+
 TEST(FieldAdjointTest, SlabsAddUp)
 {
   const AlignedField<3> field = coveredField<3>({19, 17, 23}, {5.37, 3, 5}, {0.3, 0.7, 0.1}, 3);
@@ -64,7 +82,7 @@ TEST(FieldAdjointTest, SlabsAddUp)
   const std::size_t perLayer = 19 * 17;
   for (int first = 0; first < 23; first += 9) {
     const std::array<const float*, 3> whole = planes<3>(field, covectors.data() + first * perLayer);
-    pullBackAlignedField<3>(context, field.slab(first, std::min(9, 23 - first)), whole, GradientSummation::doublePrecision,
+    pullBackAlignedField<3>(context, field.slab(first, std::min(9, 23 - first)), whole, nullptr, GradientSummation::doublePrecision,
                             gradient.data());
   }
   expectGradient<3>(field, gradient, naiveGradient<3>(field, covectors), doubleBound, "slabs");

@@ -17,8 +17,10 @@ constexpr int components = 3;
 struct Summation {
   GradientSummation how;
   const char* name;
+  bool factored = false;
 };
-constexpr std::array<Summation, 4> summations{{{GradientSummation::fusedMultiplyAdd, "fused multiply-add"},
+constexpr std::array<Summation, 5> summations{{{GradientSummation::fusedMultiplyAdd, "fused multiply-add"},
+                                               {GradientSummation::fusedMultiplyAdd, "fused multiply-add, with factors", true},
                                                {GradientSummation::kahan, "Kahan"},
                                                {GradientSummation::pichat, "Pichat"},
                                                {GradientSummation::doublePrecision, "double precision"}}};
@@ -62,6 +64,7 @@ private:
         host_[i] = static_cast<float>(2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1);
     });
     covectors_.fromHost(context_, host_);
+    factors_.fromHost(context_, std::vector<float>(count / components, 1)); // so that they leave the gradient
     Buffer<float> other(context_, count);
     const BenchTimes times = clock_.time([&] { copy(other.span().data(), covectors_.span().data(), bytes); });
     readMs_ = times.ms / 2;
@@ -100,15 +103,18 @@ private:
     std::vector<double> exact(components * field.pointCount());
     Context cpu;
     cpu.threads = context_.threads;
-    pullBackAlignedField<3>(cpu, field, planes(field, host_.data()), GradientSummation::doublePrecision, exact.data());
+    pullBackAlignedField<3>(cpu, field, planes(field, host_.data()), nullptr, GradientSummation::doublePrecision, exact.data());
     const double voxels = static_cast<double>(field.voxelCount());
     for (const Summation& summation : summations) {
       if (!context_.onCuda() && summation.how != GradientSummation::doublePrecision)
         continue;
       Buffer<double> gradient(context_, exact.size());
+      const float* factors = summation.factored ? factors_.span().data() : nullptr;
       const auto work = [&] {
-        pullBackAlignedField<3>(context_, field, planes(field, covectors_.span().data()), summation.how, gradient.span().data());
+        pullBackAlignedField<3>(context_, field, planes(field, covectors_.span().data()), factors, summation.how,
+                                gradient.span().data());
       };
+      const double bytes = (components + (factors ? 1 : 0)) * sizeof(float);
       const BenchTimes times = clock_.time(work);
       gradient.fromHost(context_, std::vector<double>(exact.size()));
       work();
@@ -125,8 +131,8 @@ private:
                           times.ms,
                           times.msWarm,
                           voxels,
-                          voxels * components * sizeof(float),
-                          readMs_ / times.ms,
+                          voxels * bytes,
+                          readMs_ * bytes / (components * sizeof(float)) / times.ms,
                           "copy, one way",
                           mean,
                           largest,
@@ -140,7 +146,7 @@ private:
   std::string device_, caseOfVolume_;
   std::vector<BenchResult> results_;
   std::vector<float> host_;
-  Buffer<float> covectors_;
+  Buffer<float> covectors_, factors_;
   double readMs_ = 0;
 };
 
