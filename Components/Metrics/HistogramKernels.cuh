@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/CountingPlan.h"
+#include "Components/Metrics/KeptPairs.cuh"
 #include "Components/Metrics/PairKernels.cuh"
 #include "Components/Metrics/ParzenLookup.h"
 
@@ -16,20 +17,27 @@ namespace parzen {
 
 constexpr unsigned wholeWarp = 0xffffffff;
 
-/// Out of line: inlined several times it would take registers from the way that nearly all samples take.
-static __device__ __noinline__ void exactPlace(const ParzenLookup& lookup, float fixed, float moving, ParzenPlace& place)
+/// Out of line: inlined several times they would take registers from the way that nearly all samples take.
+template <class Fixed>
+__device__ __noinline__ void exactPlace(const ParzenLookup& lookup, Fixed fixed, float moving, ParzenPlace& place)
 {
   place = lookup.exact(fixed, moving);
 }
 
-template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ ParzenPlace placeOf(const ParzenLookup& lookup, float fixed, float moving)
+template <int FixedOrder, int MovingOrder, class Fixed>
+__device__ __noinline__ void carefulPlace(const ParzenLookup& lookup, Fixed fixed, float moving, ParzenPlace& place)
+{
+  place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
+}
+
+template <int FixedOrder, int MovingOrder, class Fixed>
+__device__ __forceinline__ ParzenPlace placeOf(const ParzenLookup& lookup, Fixed fixed, float moving)
 {
   ParzenPlace place;
   if (!lookup.quick(fixed, moving, FixedOrder, MovingOrder, place)) {
-    ParzenPlace exact;
-    exactPlace(lookup, fixed, moving, exact);
-    place = exact;
+    ParzenPlace careful;
+    carefulPlace<FixedOrder, MovingOrder>(lookup, fixed, moving, careful);
+    place = careful;
   }
   return place;
 }
@@ -109,33 +117,45 @@ struct SharedBins {
   }
 };
 
-/// What a sample adds to a bin.
+/// What a sample adds to a bin: 2^bits times the product of its weights, rounded.
 template <int FixedOrder, int MovingOrder>
 struct Shares {
   static constexpr float magic = 8388608; // 2^23: a float at this size counts in ones
-  float fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1];
+  float scale, fixedWeights[FixedOrder + 1], movingWeights[MovingOrder + 1];
 
-  __device__ __forceinline__ Shares(const ParzenPlace& place, float scale)
+  /// With order 0 the fixed weight is 1, and the scale of another kind.
+  static __device__ __forceinline__ float scaleOf(int bits)
+  {
+    return FixedOrder == 0 ? shareScale(bits) : static_cast<float>(1 << bits);
+  }
+
+  __device__ __forceinline__ Shares(const ParzenPlace& place, float scaleOfBits) : scale(scaleOfBits)
   {
     bsplineWeights<FixedOrder, float>(place.fixedT, fixedWeights);
     bsplineWeights<MovingOrder, float>(place.movingT, movingWeights);
-    for (float& weight : fixedWeights)
-      weight *= scale;
+    if constexpr (FixedOrder > 0)
+      for (float& weight : fixedWeights)
+        weight *= scale;
   }
   __device__ __forceinline__ unsigned operator()(int f, int m) const
   {
-    return __float_as_uint(fmaf(fixedWeights[f], movingWeights[m], magic)) - __float_as_uint(magic);
+    if constexpr (FixedOrder == 0)
+      return wholeShare(movingWeights[m], scale);
+    else
+      return __float_as_uint(fmaf(fixedWeights[f], movingWeights[m], magic)) - __float_as_uint(magic);
   }
 };
 
-/// Adds a sample to its window of bins that lie 2^log2Copies apart, rows of them `columns` bins apart.
+/// Adds a sample to its window of bins, from bin number `first` on, that lie 2^log2Copies apart, rows of them `columns` bins apart.
 template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned* bins, int columns, int log2Copies, float scale)
+__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned* bins, int first, int columns, int log2Copies,
+                                          float scale)
 {
   const Shares<FixedOrder, MovingOrder> share(place, scale);
+  unsigned* const window = bins + (first << log2Copies);
 #pragma unroll
   for (int f = 0; f <= FixedOrder; ++f) {
-    unsigned* const row = bins + (((place.row + f) * columns + place.column) << log2Copies);
+    unsigned* const row = f == 0 ? window : window + ((f * columns) << log2Copies);
 #pragma unroll
     for (int m = 0; m <= MovingOrder; ++m)
       atomicAdd(row + (m << log2Copies), share(f, m));
@@ -143,18 +163,53 @@ __device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned* bi
 }
 
 /// The few samples that the quick lookup is not sure of, out of the way of all others.
-template <int FixedOrder, int MovingOrder>
-__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned* bins, int log2Copies, float scale, float fixed,
+template <int FixedOrder, int MovingOrder, class Fixed>
+__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned* bins, int log2Copies, float scale, Fixed fixed,
                                        float moving)
 {
-  addShares<FixedOrder, MovingOrder>(lookup.exact(fixed, moving), bins, lookup.windows.moving.bins, log2Copies, scale);
+  const ParzenPlace place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
+  const int columns = lookup.windows.moving.bins;
+  addShares<FixedOrder, MovingOrder>(place, bins, place.row * columns + place.column, columns, log2Copies, scale);
+}
+
+/// Counts four samples; those that the quick lookup is not sure of add nothing to bin 0 at first, so that there is no branch among
+/// the others. Returns how many counted.
+template <int FixedOrder, int MovingOrder, int Log2Copies, class Fixed>
+__device__ __forceinline__ unsigned addFour(const ParzenLookup& lookup, unsigned* bins, float scale, const Fixed (&fixed)[4],
+                                            const float (&moving)[4])
+{
+  const int columns = lookup.windows.moving.bins;
+  ParzenPlace places[4];
+  bool sure[4];
+#pragma unroll
+  for (int s = 0; s < 4; ++s)
+    sure[s] = lookup.quick(fixed[s], moving[s], FixedOrder, MovingOrder, places[s]);
+  unsigned valid = 0;
+  if (sure[0] || sure[1] || sure[2] || sure[3]) {
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+      const int first = sure[s] ? places[s].row * columns + places[s].column : 0;
+      addShares<FixedOrder, MovingOrder>(places[s], bins, first, columns, Log2Copies, sure[s] ? scale : 0);
+    }
+    if (sure[0] && sure[1] && sure[2] && sure[3])
+      return 4;
+  }
+#pragma unroll
+  for (int s = 0; s < 4; ++s) {
+    if (!sure[s] && lookup.counts(fixed[s], moving[s])) {
+      addUnsure<FixedOrder, MovingOrder>(lookup, bins, Log2Copies, scale, fixed[s], moving[s]);
+      ++valid;
+    }
+    valid += sure[s];
+  }
+  return valid;
 }
 
 /// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its lane's counted.
-template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale, float fixed, float moving)
+template <int FixedOrder, int MovingOrder, class Fixed>
+__device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale, Fixed fixed, float moving)
 {
-  const bool valid = counts(fixed, moving);
+  const bool valid = lookup.counts(fixed, moving);
   ParzenPlace place;
   if (valid)
     place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
@@ -178,10 +233,11 @@ __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const Sha
 }
 
 /// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block has all rows; -1: the
-/// plan's, and warps gather. Reads 8 bytes a sample once for each range of rows; writes 8 bytes a bin and block.
-template <int FixedOrder, int MovingOrder, int KnownLog2Copies>
+/// plan's, and warps gather. Reads 8 bytes a sample, or with KeptPairs 5 or 6, once for each range of rows; writes 8 bytes a bin
+/// and block. A round's samples are read while those before them are counted.
+template <int FixedOrder, int MovingOrder, int KnownLog2Copies, class Pairs>
 __global__ void __launch_bounds__(1024, 1)
-    countInShared(const __grid_constant__ ParzenLookup lookup, FourPairs pairs, CountingPlan plan, CountsOnCuda to)
+    countInShared(const __grid_constant__ ParzenLookup lookup, Pairs pairs, CountingPlan plan, CountsOnCuda to)
 {
   constexpr int perThread = CountingPlan::samplesAThread;
   extern __shared__ unsigned bins[];
@@ -193,35 +249,28 @@ __global__ void __launch_bounds__(1024, 1)
 
   const std::size_t stride = static_cast<std::size_t>(gridDim.x / plan.ranges) * blockDim.x;
   std::size_t four = static_cast<std::size_t>(blockIdx.x / plan.ranges) * blockDim.x + threadIdx.x;
-  const auto scale = static_cast<float>(1 << plan.bits);
+  const float scale = Shares<FixedOrder, MovingOrder>::scaleOf(plan.bits);
   unsigned* const ofLane = bins + (threadIdx.x & ((1u << own.log2Copies) - 1));
   unsigned valid = 0, roundsToFlush = plan.roundsBetweenFlushes;
-  for (unsigned round = 0; round < plan.rounds; ++round, four += stride) {
-    float fixed[perThread], moving[perThread];
-    pairs.load(four, fixed, moving);
+  typename Pairs::Fixed nextFixed[perThread];
+  float nextMoving[perThread];
+  pairs.load(four, nextFixed, nextMoving);
+  for (unsigned round = 0; round < plan.rounds; ++round) {
+    typename Pairs::Fixed fixed[perThread];
+    float moving[perThread];
+#pragma unroll
+    for (int s = 0; s < perThread; ++s) {
+      fixed[s] = nextFixed[s];
+      moving[s] = nextMoving[s];
+    }
+    four += stride;
+    pairs.load(four, nextFixed, nextMoving);
     if constexpr (KnownLog2Copies < 0) {
 #pragma unroll
       for (int s = 0; s < perThread; ++s)
         valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, fixed[s], moving[s]);
     } else {
-      unsigned unsure = 0;
-#pragma unroll
-      for (int s = 0; s < perThread; ++s) {
-        ParzenPlace place;
-        if (lookup.quick(fixed[s], moving[s], FixedOrder, MovingOrder, place))
-          addShares<FixedOrder, MovingOrder>(place, ofLane, own.columns, KnownLog2Copies, scale);
-        else
-          unsure |= 1u << s;
-      }
-      valid += perThread - __popc(unsure);
-      if (unsure != 0) {
-#pragma unroll
-        for (int s = 0; s < perThread; ++s)
-          if ((unsure >> s & 1) != 0 && counts(fixed[s], moving[s])) {
-            addUnsure<FixedOrder, MovingOrder>(lookup, ofLane, KnownLog2Copies, scale, fixed[s], moving[s]);
-            ++valid;
-          }
-      }
+      valid += addFour<FixedOrder, MovingOrder, KnownLog2Copies>(lookup, ofLane, scale, fixed, moving);
     }
     if (--roundsToFlush == 0 && round + 1 < plan.rounds) {
       __syncthreads();
@@ -288,7 +337,8 @@ struct TableSlope {
   const ParzenLookup& lookup;
   const float* table;
 
-  __device__ __forceinline__ float operator()(float fixed, float moving) const
+  template <class Fixed>
+  __device__ __forceinline__ float operator()(Fixed fixed, float moving) const
   {
     ParzenPlace place;
     if constexpr (MovingOrder == 0) // its slope has the sign of an exact distance
@@ -301,10 +351,10 @@ struct TableSlope {
   }
 };
 
-/// Reads 8 bytes a sample, reads and writes 4 a gradient component; the table of 4 bytes a bin lies in shared memory or the L1.
-template <int FixedOrder, int MovingOrder, bool Shared>
-__global__ void __launch_bounds__(512, 2) multiplyByTableSlopes(const __grid_constant__ ParzenLookup lookup, IntensityPairs pairs,
-                                                                GradientArrays gradients, const float* table)
+/// Reads 8 bytes a sample, or with KeptPairs 5 or 6, and writes 4; the table of 4 bytes a bin lies in shared memory or the L1.
+template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
+__global__ void __launch_bounds__(512, 2)
+    tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes, bool slopesAligned)
 {
   extern __shared__ float copied[];
   if constexpr (Shared) {
@@ -313,7 +363,9 @@ __global__ void __launch_bounds__(512, 2) multiplyByTableSlopes(const __grid_con
       copied[bin] = table[bin];
     __syncthreads();
   }
-  multiplyBy(TableSlope<FixedOrder, MovingOrder>{lookup, Shared ? copied : table}, pairs, gradients);
+  writeSlopes(
+      pairs, [&](auto fixed, float moving) { return lookup.counts(fixed, moving); },
+      TableSlope<FixedOrder, MovingOrder>{lookup, Shared ? copied : table}, slopes, slopesAligned);
 }
 
 }

@@ -65,26 +65,30 @@ void HistogramOnCuda::finish(Context& context, MetricResult* result)
     finishAs<MutualInformationTerms>(context, result);
 }
 
-void HistogramOnCuda::multiplyBySlopes(Context& context, const IntensityPairs& pairs, const std::array<float*, 3>& gradients) const
+void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, float* slopes) const
 {
   if (pairs.count == 0)
     return;
-  constexpr int threads = 512, blocksAMultiprocessor = 2;
+  constexpr int mostThreads = 512, fewThreads = 64, blocksAMultiprocessor = 2;
   constexpr std::size_t mostSharedBytes = 48 << 10, fewestSamplesForShared = 262144;
   const std::size_t tableBytes = bins() * sizeof(float);
-  const bool shared = tableBytes <= mostSharedBytes && pairs.count >= fewestSamplesForShared;
-  const int threadsOfBlock = pairs.count >= fewestSamplesForShared ? threads : 128;
+  const bool large = pairs.count >= fewestSamplesForShared, shared = large && tableBytes <= mostSharedBytes;
+  const int threads = large ? mostThreads : fewThreads;
   const unsigned blocks =
-      blocksFor(pairs.count, threadsOfBlock, multiprocessors_ * blocksAMultiprocessor * (threads / threadsOfBlock));
-  const GradientArrays arrays{{gradients[0], gradients[1], gradients[2]}};
+      blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threads, multiprocessors_ * blocksAMultiprocessor * (mostThreads / threads));
+  const KeptFixedBins kept = keptFor(pairs);
   const cudaStream_t stream = cudaStreamOf(context);
   parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
-    if (shared)
-      parzen::multiplyByTableSlopes<Fixed, Moving, true>
-          <<<blocks, threadsOfBlock, tableBytes, stream>>>(lookup_, pairs, arrays, table_.span().data());
-    else
-      parzen::multiplyByTableSlopes<Fixed, Moving, false>
-          <<<blocks, threadsOfBlock, 0, stream>>>(lookup_, pairs, arrays, table_.span().data());
+    const auto write = [&]<class Pairs>(const Pairs& fours) {
+      const auto kernel =
+          shared ? parzen::tableSlopes<Fixed, Moving, true, Pairs> : parzen::tableSlopes<Fixed, Moving, false, Pairs>;
+      kernel<<<blocks, threads, shared ? tableBytes : 0, stream>>>(lookup_, fours, table_.span().data(), slopes,
+                                                                   multipleOf16(slopes));
+    };
+    if (Fixed > 0 || kept.words == nullptr)
+      write(FourPairs(pairs));
+    else if constexpr (Fixed == 0)
+      write(KeptPairs(pairs, kept));
     checkLaunch("slopes of a histogram");
   });
 }

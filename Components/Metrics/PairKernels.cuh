@@ -7,10 +7,10 @@
 
 namespace tessera {
 
-/// One array a component, null for none.
-struct GradientArrays {
-  float* of[3];
-};
+inline bool multipleOf16(const void* pointer)
+{
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+}
 
 __device__ __forceinline__ bool counts(float fixed, float moving)
 {
@@ -27,10 +27,14 @@ __device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_
 
 /// Pairs by fours.
 struct FourPairs {
+  using Fixed = float;
+
   IntensityPairs pairs;
   bool aligned; // to 16 bytes
 
   explicit FourPairs(const IntensityPairs& p) : pairs(p), aligned(multipleOf16(p.fixed) && multipleOf16(p.moving)) {}
+
+  __device__ __forceinline__ std::size_t count() const { return pairs.count; }
 
   __device__ __forceinline__ void load(std::size_t four, float (&fixed)[4], float (&moving)[4]) const
   {
@@ -46,41 +50,36 @@ struct FourPairs {
       loadPair(pairs, 4 * four + s, fixed[s], moving[s]);
   }
 
-private:
-  static bool multipleOf16(const void* pointer)
+  /// Past the end: NaN.
+  __device__ __forceinline__ void loadFixed(std::size_t four, float (&fixed)[4]) const
   {
-    return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+      fixed[s] = 4 * four + s < pairs.count ? __ldg(pairs.fixed + 4 * four + s) : __int_as_float(0x7fffffff);
   }
 };
 
-/// Gradients times slope(fixed, moving), by a grid of any size: 8 bytes a sample read, and 4 a component read and written.
-template <class Slope>
-__device__ __forceinline__ void multiplyBy(const Slope& slope, const IntensityPairs& pairs, const GradientArrays& gradients)
+/// slopes[i] = slope(fixed, moving), or 0 where counts(fixed, moving) is false, by a grid of any size: 4 bytes a sample written.
+template <class Pairs, class Counts, class Slope>
+__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const Counts& counts, const Slope& slope, float* slopes,
+                                            bool slopesAligned)
 {
-  constexpr int perThread = 2;
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  std::size_t first = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (; first < pairs.count; first += perThread * stride) {
-    float fixed[perThread], moving[perThread], gradient[3][perThread];
+  std::size_t four = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (; 4 * four < pairs.count(); four += stride) {
+    typename Pairs::Fixed fixed[4];
+    float moving[4], found[4];
+    pairs.load(four, fixed, moving);
 #pragma unroll
-    for (int s = 0; s < perThread; ++s) {
-      const std::size_t i = first + s * stride;
-      loadPair(pairs, i, fixed[s], moving[s]);
+    for (int s = 0; s < 4; ++s)
+      found[s] = counts(fixed[s], moving[s]) ? slope(fixed[s], moving[s]) : 0;
+    if (slopesAligned && 4 * four + 3 < pairs.count()) {
+      reinterpret_cast<float4*>(slopes)[four] = make_float4(found[0], found[1], found[2], found[3]);
+    } else {
 #pragma unroll
-      for (int d = 0; d < 3; ++d)
-        gradient[d][s] = gradients.of[d] && i < pairs.count ? gradients.of[d][i] : 0;
-    }
-#pragma unroll
-    for (int s = 0; s < perThread; ++s) {
-      const std::size_t i = first + s * stride;
-      if (i >= pairs.count)
-        continue;
-      const bool valid = counts(fixed[s], moving[s]);
-      const float factor = valid ? slope(fixed[s], moving[s]) : 0;
-#pragma unroll
-      for (int d = 0; d < 3; ++d)
-        if (gradients.of[d])
-          gradients.of[d][i] = valid ? gradient[d][s] * factor : 0;
+      for (int s = 0; s < 4; ++s)
+        if (4 * four + s < pairs.count())
+          slopes[4 * four + s] = found[s];
     }
   }
 }

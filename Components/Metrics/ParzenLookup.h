@@ -32,7 +32,7 @@ public:
     const auto bits = std::bit_cast<std::uint64_t>(fma(static_cast<double>(intensity), scale_, offset_));
     const auto fraction = static_cast<std::uint32_t>(bits); // of a bin, in units
     start = static_cast<int>(static_cast<std::uint32_t>(bits >> 32) - highOfMagic);
-    t = static_cast<float>(fraction) * unit + 0.5f * static_cast<float>(order - 1);
+    t = fmaf(static_cast<float>(fraction), unit, 0.5f * static_cast<float>(order - 1));
     return intensity >= lowest_ && intensity <= highest_ && fraction - doubt_ < surePart_; // at least `doubt_` off the next bins
   }
 
@@ -65,6 +65,11 @@ struct ParzenPlace {
   float limiterDerivative = 1;
 };
 
+/// The bin of a fixed intensity in a window of order 0, found before; past the last bin: the sample does not count.
+struct KnownBin {
+  unsigned row = 0;
+};
+
 /// ParzenWindows in single precision, with the same bins.
 struct ParzenLookup {
   ParzenWindows windows;
@@ -77,7 +82,7 @@ struct ParzenLookup {
   {
   }
 
-  /// False: ask `exact`. The orders are those of the windows, for the compiler to know.
+  /// False: ask `careful`. The orders are those of the windows, for the compiler to know.
   TESSERA_HOST_DEVICE bool quick(float fixedIntensity, float movingIntensity, int fixedOrder, int movingOrder,
                                  ParzenPlace& place) const
   {
@@ -86,19 +91,84 @@ struct ParzenLookup {
     place.limiterDerivative = 1;
     return fixedSure && movingSure;
   }
+  TESSERA_HOST_DEVICE bool quick(KnownBin fixedBin, float movingIntensity, int, int movingOrder, ParzenPlace& place) const
+  {
+    place.row = static_cast<int>(fixedBin.row);
+    place.fixedT = 0;
+    const bool movingSure = moving.window(movingIntensity, movingOrder, place.column, place.movingT);
+    place.limiterDerivative = 1;
+    return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingSure;
+  }
 
-  TESSERA_HOST_DEVICE ParzenPlace exact(float fixedIntensity, float movingIntensity) const
+  /// By `quick` where that is sure, each axis for itself, so that a fixed bin known before changes nothing; otherwise exactly.
+  template <class Fixed>
+  TESSERA_HOST_DEVICE ParzenPlace careful(Fixed fixedSide, float movingIntensity, int fixedOrder, int movingOrder) const
   {
     ParzenPlace place;
-    double t, derivative;
-    place.row = windows.fixedStart(fixedIntensity, t);
-    place.fixedT = static_cast<float>(t);
-    place.column = windows.movingStart(movingIntensity, t, derivative);
-    place.movingT = static_cast<float>(t);
-    place.limiterDerivative = static_cast<float>(derivative);
+    findRow(fixedSide, fixedOrder, false, place);
+    if (!moving.window(movingIntensity, movingOrder, place.column, place.movingT))
+      findColumn(movingIntensity, place);
     return place;
   }
+
+  template <class Fixed>
+  TESSERA_HOST_DEVICE ParzenPlace exact(Fixed fixedSide, float movingIntensity) const
+  {
+    ParzenPlace place;
+    findRow(fixedSide, 0, true, place);
+    findColumn(movingIntensity, place);
+    return place;
+  }
+
+  /// Samples count where neither side is NaN.
+  TESSERA_HOST_DEVICE bool counts(float fixedIntensity, float movingIntensity) const
+  {
+    return fixedIntensity == fixedIntensity && movingIntensity == movingIntensity;
+  }
+  TESSERA_HOST_DEVICE bool counts(KnownBin fixedBin, float movingIntensity) const
+  {
+    return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingIntensity == movingIntensity;
+  }
+
+  /// For windows of order 0; no bin if the intensity is NaN.
+  TESSERA_HOST_DEVICE KnownBin knownBin(float fixedIntensity) const
+  {
+    double t;
+    return {fixedIntensity == fixedIntensity ? static_cast<unsigned>(windows.fixedStart(fixedIntensity, t)) : ~0u};
+  }
+
+private:
+  TESSERA_HOST_DEVICE void findRow(float intensity, int order, bool exactly, ParzenPlace& place) const
+  {
+    if (!exactly && fixed.window(intensity, order, place.row, place.fixedT))
+      return;
+    double t;
+    place.row = windows.fixedStart(intensity, t);
+    place.fixedT = static_cast<float>(t);
+  }
+  TESSERA_HOST_DEVICE void findRow(KnownBin bin, int, bool, ParzenPlace& place) const { place.row = static_cast<int>(bin.row); }
+
+  TESSERA_HOST_DEVICE void findColumn(float intensity, ParzenPlace& place) const
+  {
+    double t, derivative;
+    place.column = windows.movingStart(intensity, t, derivative);
+    place.movingT = static_cast<float>(t);
+    place.limiterDerivative = static_cast<float>(derivative);
+  }
 };
+
+/// weight * 2^bits, rounded to a whole number, in one multiplication by shareScale(bits): the product is a denormal float, whose
+/// bits count in ones of 2^-149. For weights up to 1.
+TESSERA_HOST_DEVICE inline unsigned wholeShare(float weight, float scale)
+{
+  return std::bit_cast<unsigned>(weight * scale);
+}
+
+/// 2^(bits - 149); bits <= 22.
+TESSERA_HOST_DEVICE inline float shareScale(int bits)
+{
+  return std::bit_cast<float>(1u << bits);
+}
 
 /// The slope of one pair from differences of neighbouring columns' weights: the sum of derivatives times weights, as the derivative
 /// of a B-spline is the difference of those one order lower. Order 0 takes the weights themselves.

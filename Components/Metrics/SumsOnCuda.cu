@@ -11,6 +11,8 @@ namespace {
 
 constexpr int threads = 256;
 constexpr unsigned mostBlocks = 1056; // whatever the device, so that sums have one order
+constexpr int threadsOfSlopes = 128;
+constexpr unsigned mostBlocksOfSlopes = 2112;
 
 template <class Formula>
 struct PartialSums {
@@ -70,13 +72,15 @@ __global__ void __launch_bounds__(threads) finishSums(Formula formula, const Par
   *result = {formula.value(*table), static_cast<unsigned long long>(own.valid)};
 }
 
-/// Reads 8 bytes a sample, reads and writes 4 a gradient component.
+/// Reads 8 bytes a sample, writes 4.
 template <class Formula>
-__global__ void __launch_bounds__(threads)
-    multiplyByFormulaSlopes(Formula formula, const typename Formula::Table* table, IntensityPairs pairs, GradientArrays gradients)
+__global__ void __launch_bounds__(threadsOfSlopes)
+    formulaSlopes(Formula formula, const typename Formula::Table* table, FourPairs pairs, float* slopes, bool slopesAligned)
 {
   const typename Formula::Table known = *table;
-  multiplyBy([&](float fixed, float moving) { return formula.slope(known, fixed, moving); }, pairs, gradients);
+  writeSlopes(
+      pairs, [](float fixed, float moving) { return counts(fixed, moving); },
+      [&](float fixed, float moving) { return static_cast<float>(formula.slope(known, fixed, moving)); }, slopes, slopesAligned);
 }
 
 template <class Formula>
@@ -105,12 +109,13 @@ public:
     checkLaunch("sum of partial sums");
   }
 
-  void multiplyBySlopes(Context& context, const IntensityPairs& pairs, const std::array<float*, 3>& gradients) const override
+  void slopes(Context& context, const IntensityPairs& pairs, float* slopes) const override
   {
     if (pairs.count == 0)
       return;
-    multiplyByFormulaSlopes<<<blocksFor(pairs.count, threads, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
-        formula_, table_.span().data(), pairs, {{gradients[0], gradients[1], gradients[2]}});
+    const unsigned blocks = blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threadsOfSlopes, mostBlocksOfSlopes);
+    formulaSlopes<<<blocks, threadsOfSlopes, 0, cudaStreamOf(context)>>>(formula_, table_.span().data(), FourPairs(pairs), slopes,
+                                                                         multipleOf16(slopes));
     checkLaunch("slopes of pairs of intensities");
   }
 

@@ -6,21 +6,27 @@
 namespace tessera {
 namespace {
 
-template <int D, int Order, bool WithGradient>
+/// `Lanes`: threads a sample, 1 or 4. With 4 the first of them looks into the moving image and writes.
+template <int D, int Order, bool WithGradient, int Lanes>
 __global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
                        const __grid_constant__ MovingOnCuda<D> moving, const __grid_constant__ GatherTarget<D> target)
 {
-  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  bool asked = false;
-  if (i < samples.count) {
-    const SampleOnCuda<D> sample = sampleAt(samples, i);
-    asked = sample.asked;
+  const std::size_t i = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / Lanes;
+  const bool exists = i < samples.count;
+  SampleOnCuda<D> sample;
+  sample.asked = false;
+  if (exists)
+    sample = sampleAt(samples, i);
+  Vec<D> mappedMm = sample.pointMm;
+  if constexpr (Lanes == 4)
+    mappedMm = mapChainByFour<D>(chain, sample.pointMm);
+  else if (sample.asked)
+    mappedMm = mapChain<D>(chain, sample.pointMm);
+  const bool writes = exists && threadIdx.x % Lanes == 0;
+  if (writes) {
     float value = 0, gradient[D] = {};
-    bool counts = false;
-    if (asked) {
-      const Vec<D> mappedMm = mapChain<D>(chain, sample.pointMm);
-      counts = moving.mask.contains(mappedMm) && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
-    }
+    const bool counts = sample.asked && moving.mask.contains(mappedMm)
+                        && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
     target.moving[i] = counts ? value : NAN;
     if (target.fixed != nullptr)
       target.fixed[i] = __ldg(samples.image + sample.voxel);
@@ -41,23 +47,35 @@ __global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const _
     }
   }
   if (target.asked != nullptr) {
-    const int ofBlock = __syncthreads_count(asked);
+    const int ofBlock = __syncthreads_count(writes && sample.asked);
     if (threadIdx.x == 0 && ofBlock > 0)
       atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
   }
 }
 
+template <int D, int Order, int Lanes>
+void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain, const MovingOnCuda<D>& moving,
+            const GatherTarget<D>& target, int threads)
+{
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count * Lanes, threads));
+  const auto kernel = target.gradientPerMm[0] != nullptr ? gather<D, Order, true, Lanes> : gather<D, Order, false, Lanes>;
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
+  checkLaunch("gathering samples");
+}
+
+/// Few samples wait for memory, not for arithmetic: they are spread over multiprocessors and, through a cubic B-spline, over lanes.
 template <int D, int Order>
 void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain, const MovingOnCuda<D>& moving,
             const GatherTarget<D>& target)
 {
-  const int threads = samples.count <= 16384 ? 32 : 256; // few samples: as many multiprocessors as there are
-  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads));
-  if (target.gradientPerMm[0] != nullptr)
-    gather<D, Order, true><<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
+  constexpr std::size_t few = 16384;
+  const TransformOnCuda<D>& last = chain.links[chain.count - 1];
+  if (samples.count > few)
+    launch<D, Order, 1>(context, samples, chain, moving, target, 256);
+  else if (last.form == CudaForm::bspline && last.order == 3)
+    launch<D, Order, 4>(context, samples, chain, moving, target, 64);
   else
-    gather<D, Order, false><<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
-  checkLaunch("gathering samples");
+    launch<D, Order, 1>(context, samples, chain, moving, target, 32);
 }
 
 template <int D>

@@ -67,7 +67,6 @@ template <int D>
 void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
                               std::span<double> gradient)
 {
-  constexpr std::size_t mostRecorded = std::size_t(1) << 18; // samples; of more, launches take no time beside the work
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   const AlignedLattice* aligned = lattice && alignedLattice(*lattice) ? &*aligned_ : nullptr;
@@ -80,7 +79,7 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
     return recording_->replay();
   const bool again = plan == last_;
   last_ = plan;
-  if (!again || aligned || samples.count > mostRecorded || level_.chain->transform->cudaForm() == CudaForm::linear)
+  if (!again || aligned || samples.count > IntensityPairs::mostRecorded || level_.chain->transform->cudaForm() == CudaForm::linear)
     return giveWork(context, samples, aligned, parameters, gradient);
   context.stream->beginRecording(); // of what has run once: it takes no more memory
   giveWork(context, samples, aligned, parameters, gradient);

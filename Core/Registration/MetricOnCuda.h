@@ -11,7 +11,11 @@ struct IntensityPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
   std::size_t count = 0;
-  bool fixedStays = false; // the fixed array is the level's image itself: it holds the same values over all evaluations
+  bool fixedStays = false; // all calls that say so with these `fixed` and `count` have the same intensities there
+
+  /// Of more samples than this no call is recorded (Stream::beginRecording), so a metric may keep what it finds of a fixed side
+  /// that stays.
+  static constexpr std::size_t mostRecorded = std::size_t(1) << 18;
 };
 
 /// What an evaluation finds, on the device until its caller copies it.
