@@ -43,7 +43,7 @@ __global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const _
       }
 #pragma unroll
       for (int d = 0; d < D; ++d)
-        target.gradientPerMm[d][i] = gradient[d];
+        target.gradientPerMm[d][i] = counts && value == value ? gradient[d] : 0; // a slope of 0 must not meet NaN
     }
   }
   if (target.asked != nullptr) {

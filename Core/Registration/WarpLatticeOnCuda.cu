@@ -117,6 +117,7 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, 4) warpLattice(const 
     float value = NAN, slope[D] = {};
     if (counts)
       value = linearInCell<D>(w.moving.image, cell, slope);
+    const bool isNumber = value == value; // where it is not, a slope of 0 must not meet a gradient of NaN
     w.target.moving[i] = value;
     if (w.target.fixed != nullptr) {
       const int position[3] = {x, firstRow + row, z};
@@ -133,7 +134,7 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, 4) warpLattice(const 
 #pragma unroll
         for (int e = 0; e < D; ++e)
           gradient = fmaf(w.gradientFromIndex[d][e], slope[e], gradient);
-        w.target.gradientPerMm[d][i] = gradient;
+        w.target.gradientPerMm[d][i] = isNumber ? gradient : 0;
       }
     }
 #pragma unroll
