@@ -59,7 +59,7 @@ void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)
     } else if (Fixed > 0 || kept.words == nullptr) {
       countIn(FourPairs(pairs));
     } else if constexpr (Fixed == 0) {
-      countIn(KeptPairs(pairs, kept));
+      kept.wide ? countIn(KeptPairs<true>(pairs, kept)) : countIn(KeptPairs<false>(pairs, kept));
     }
     checkLaunch("counting pairs of intensities");
   });

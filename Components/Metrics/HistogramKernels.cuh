@@ -132,7 +132,10 @@ struct Shares {
   __device__ __forceinline__ Shares(const ParzenPlace& place, float scaleOfBits) : scale(scaleOfBits)
   {
     bsplineWeights<FixedOrder, float>(place.fixedT, fixedWeights);
-    bsplineWeights<MovingOrder, float>(place.movingT, movingWeights);
+    if constexpr (MovingOrder == 3)
+      fusedCubicWeights(place.movingT, movingWeights);
+    else
+      bsplineWeights<MovingOrder, float>(place.movingT, movingWeights);
     if constexpr (FixedOrder > 0)
       for (float& weight : fixedWeights)
         weight *= scale;
@@ -146,64 +149,95 @@ struct Shares {
   }
 };
 
-/// Adds a sample to its window of bins, from bin number `first` on, that lie 2^log2Copies apart, rows of them `columns` bins apart.
+/// The same value, in a register that the compiler does not fill anew in each round of a loop.
+__device__ __forceinline__ unsigned kept(unsigned value)
+{
+  asm volatile("mov.b32 %0, %0;" : "+r"(value));
+  return value;
+}
+
+__device__ __forceinline__ float kept(float value)
+{
+  return __uint_as_float(kept(__float_as_uint(value)));
+}
+
+/// *address += value, `address` in shared memory: one register instead of a pointer's two.
+__device__ __forceinline__ void addShared(unsigned address, unsigned value)
+{
+  asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+
+/// Adds a sample to its window of bins, from `window` in shared memory on, that lie 2^log2Copies words apart, rows of them
+/// `columns` bins apart.
 template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned* bins, int first, int columns, int log2Copies,
-                                          float scale)
+__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned window, int columns, int log2Copies, float scale)
 {
   const Shares<FixedOrder, MovingOrder> share(place, scale);
-  unsigned* const window = bins + (first << log2Copies);
 #pragma unroll
-  for (int f = 0; f <= FixedOrder; ++f) {
-    unsigned* const row = f == 0 ? window : window + ((f * columns) << log2Copies);
+  for (int f = 0; f <= FixedOrder; ++f)
 #pragma unroll
     for (int m = 0; m <= MovingOrder; ++m)
-      atomicAdd(row + (m << log2Copies), share(f, m));
-  }
+      addShared(window + (f == 0 ? 0 : (f * columns) << (log2Copies + 2)) + (m << (log2Copies + 2)), share(f, m));
 }
 
 /// The few samples that the quick lookup is not sure of, out of the way of all others.
 template <int FixedOrder, int MovingOrder, class Fixed>
-__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned* bins, int log2Copies, float scale, Fixed fixed,
+__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLane, int log2Copies, float scale, Fixed fixed,
                                        float moving)
 {
   const ParzenPlace place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
   const int columns = lookup.windows.moving.bins;
-  addShares<FixedOrder, MovingOrder>(place, bins, place.row * columns + place.column, columns, log2Copies, scale);
+  addShares<FixedOrder, MovingOrder>(place, ofLane + ((place.row * columns + place.column) << (log2Copies + 2)), columns,
+                                     log2Copies, scale);
 }
 
-/// Counts four samples; those that the quick lookup is not sure of add nothing to bin 0 at first, so that there is no branch among
-/// the others. Returns how many counted.
-template <int FixedOrder, int MovingOrder, int Log2Copies, class Fixed>
-__device__ __forceinline__ unsigned addFour(const ParzenLookup& lookup, unsigned* bins, float scale, const Fixed (&fixed)[4],
-                                            const float (&moving)[4])
-{
-  const int columns = lookup.windows.moving.bins;
-  ParzenPlace places[4];
-  bool sure[4];
+/// Four samples of a thread, side by side. Those that the quick lookup is not sure of add nothing to bin 0 at first, so that there
+/// is no branch among the others.
+template <int FixedOrder, int MovingOrder, int Log2Copies, class Pairs>
+struct FourSamples {
+  typename Pairs::Four loaded;
+
+  /// Counts what was loaded of `four` and loads `next` meanwhile. `ofLane`: the lane's copy of bin 0 in shared memory. Returns how
+  /// many counted.
+  __device__ __forceinline__ unsigned count(const ParzenLookup& lookup, const Pairs& pairs, unsigned four, unsigned next,
+                                            unsigned ofLane, float scale)
+  {
+    const int columns = lookup.windows.moving.bins;
+    ParzenPlace places[4];
+    bool sure[4];
 #pragma unroll
-  for (int s = 0; s < 4; ++s)
-    sure[s] = lookup.quick(fixed[s], moving[s], FixedOrder, MovingOrder, places[s]);
-  unsigned valid = 0;
-  if (sure[0] || sure[1] || sure[2] || sure[3]) {
+    for (int s = 0; s < 4; ++s)
+      sure[s] = lookup.quick(loaded.fixed(s), loaded.moving[s], FixedOrder, MovingOrder, places[s]);
+    loaded = pairs.load(next);
+    const bool all = sure[0] && sure[1] && sure[2] && sure[3];
+    if (sure[0] || sure[1] || sure[2] || sure[3])
+#pragma unroll
+      for (int s = 0; s < 4; ++s) {
+        const unsigned window = ofLane + (static_cast<unsigned>(places[s].row * columns + places[s].column) << (Log2Copies + 2));
+        addShares<FixedOrder, MovingOrder>(places[s], sure[s] ? window : ofLane, columns, Log2Copies, sure[s] ? scale : 0);
+      }
+    return all ? 4 : countUnsure(lookup, pairs, four, ofLane, scale);
+  }
+
+private:
+  /// Reads the samples and looks them up again, so that nothing stays in registers for it.
+  static __device__ __forceinline__ unsigned countUnsure(const ParzenLookup& lookup, const Pairs& pairs, unsigned four,
+                                                         unsigned ofLane, float scale)
+  {
+    const typename Pairs::Four again = pairs.load(kept(four));
+    unsigned valid = 0;
 #pragma unroll
     for (int s = 0; s < 4; ++s) {
-      const int first = sure[s] ? places[s].row * columns + places[s].column : 0;
-      addShares<FixedOrder, MovingOrder>(places[s], bins, first, columns, Log2Copies, sure[s] ? scale : 0);
-    }
-    if (sure[0] && sure[1] && sure[2] && sure[3])
-      return 4;
-  }
-#pragma unroll
-  for (int s = 0; s < 4; ++s) {
-    if (!sure[s] && lookup.counts(fixed[s], moving[s])) {
-      addUnsure<FixedOrder, MovingOrder>(lookup, bins, Log2Copies, scale, fixed[s], moving[s]);
+      if (!lookup.counts(again.fixed(s), again.moving[s]))
+        continue;
       ++valid;
+      ParzenPlace place;
+      if (!lookup.quick(again.fixed(s), again.moving[s], FixedOrder, MovingOrder, place))
+        addUnsure<FixedOrder, MovingOrder>(lookup, ofLane, Log2Copies, scale, again.fixed(s), again.moving[s]);
     }
-    valid += sure[s];
+    return valid;
   }
-  return valid;
-}
+};
 
 /// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its lane's counted.
 template <int FixedOrder, int MovingOrder, class Fixed>
@@ -234,12 +268,12 @@ __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const Sha
 
 /// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block has all rows; -1: the
 /// plan's, and warps gather. Reads 8 bytes a sample, or with KeptPairs 5 or 6, once for each range of rows; writes 8 bytes a bin
-/// and block. A round's samples are read while those before them are counted.
+/// and block. A round's samples are read while those before them are counted. At most 2^33 samples.
 template <int FixedOrder, int MovingOrder, int KnownLog2Copies, class Pairs>
 __global__ void __launch_bounds__(1024, 1)
     countInShared(const __grid_constant__ ParzenLookup lookup, Pairs pairs, CountingPlan plan, CountsOnCuda to)
 {
-  constexpr int perThread = CountingPlan::samplesAThread;
+  static_assert(CountingPlan::samplesAThread == 4);
   extern __shared__ unsigned bins[];
   const int range = static_cast<int>(blockIdx.x) % plan.ranges, firstRow = range * plan.rows;
   const SharedBins own{bins, firstRow, min(plan.rows, lookup.windows.fixed.bins - firstRow), lookup.windows.moving.bins,
@@ -247,30 +281,22 @@ __global__ void __launch_bounds__(1024, 1)
   own.zero();
   __syncthreads();
 
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x / plan.ranges) * blockDim.x;
-  std::size_t four = static_cast<std::size_t>(blockIdx.x / plan.ranges) * blockDim.x + threadIdx.x;
-  const float scale = Shares<FixedOrder, MovingOrder>::scaleOf(plan.bits);
-  unsigned* const ofLane = bins + (threadIdx.x & ((1u << own.log2Copies) - 1));
+  const unsigned stride = gridDim.x / plan.ranges * blockDim.x;
+  unsigned four = blockIdx.x / plan.ranges * blockDim.x + threadIdx.x;
+  const float scale = kept(Shares<FixedOrder, MovingOrder>::scaleOf(plan.bits));
+  const unsigned ofLane =
+      kept(static_cast<unsigned>(__cvta_generic_to_shared(bins + (threadIdx.x & ((1u << own.log2Copies) - 1)))));
   unsigned valid = 0, roundsToFlush = plan.roundsBetweenFlushes;
-  typename Pairs::Fixed nextFixed[perThread];
-  float nextMoving[perThread];
-  pairs.load(four, nextFixed, nextMoving);
-  for (unsigned round = 0; round < plan.rounds; ++round) {
-    typename Pairs::Fixed fixed[perThread];
-    float moving[perThread];
-#pragma unroll
-    for (int s = 0; s < perThread; ++s) {
-      fixed[s] = nextFixed[s];
-      moving[s] = nextMoving[s];
-    }
-    four += stride;
-    pairs.load(four, nextFixed, nextMoving);
+  FourSamples<FixedOrder, MovingOrder, KnownLog2Copies, Pairs> samples;
+  samples.loaded = pairs.load(four);
+  for (unsigned round = 0; round < plan.rounds; ++round, four += stride) {
     if constexpr (KnownLog2Copies < 0) {
 #pragma unroll
-      for (int s = 0; s < perThread; ++s)
-        valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, fixed[s], moving[s]);
+      for (int s = 0; s < CountingPlan::samplesAThread; ++s)
+        valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, samples.loaded.fixed(s), samples.loaded.moving[s]);
+      samples.loaded = pairs.load(four + stride);
     } else {
-      valid += addFour<FixedOrder, MovingOrder, KnownLog2Copies>(lookup, ofLane, scale, fixed, moving);
+      valid += samples.count(lookup, pairs, four, four + stride, ofLane, scale);
     }
     if (--roundsToFlush == 0 && round + 1 < plan.rounds) {
       __syncthreads();

@@ -88,7 +88,7 @@ void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, floa
     if (Fixed > 0 || kept.words == nullptr)
       write(FourPairs(pairs));
     else if constexpr (Fixed == 0)
-      write(KeptPairs(pairs, kept));
+      kept.wide ? write(KeptPairs<true>(pairs, kept)) : write(KeptPairs<false>(pairs, kept));
     checkLaunch("slopes of a histogram");
   });
 }

@@ -6,45 +6,62 @@
 namespace tessera {
 
 /// Pairs by fours whose fixed bins are known: a word of four bytes or two words of two numbers for each four, also for the last.
+template <bool Wide>
 struct KeptPairs {
-  using Fixed = KnownBin;
+  struct Four {
+    unsigned words[Wide ? 2 : 1]; // not yet taken apart: that would wait for them
+    float moving[4];
+
+    __device__ __forceinline__ KnownBin fixed(int s) const
+    {
+      if constexpr (Wide)
+        return {s % 2 == 0 ? words[s / 2] & 0xffff : words[s / 2] >> 16};
+      else
+        return {words[0] >> 8 * s & 0xff};
+    }
+  };
 
   IntensityPairs pairs; // `fixed` is not read
-  KeptFixedBins kept;
-  bool aligned; // the moving intensities, to 16 bytes
+  const std::uint32_t* words;
+  unsigned alignedFours; // whose moving intensities begin at multiples of 16 bytes, and that are whole
 
-  KeptPairs(const IntensityPairs& p, const KeptFixedBins& k) : pairs(p), kept(k), aligned(multipleOf16(p.moving)) {}
+  KeptPairs(const IntensityPairs& p, const KeptFixedBins& kept)
+      : pairs(p), words(kept.words), alignedFours(multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
+  {
+  }
 
   __device__ __forceinline__ std::size_t count() const { return pairs.count; }
 
-  __device__ __forceinline__ void load(std::size_t four, KnownBin (&fixed)[4], float (&moving)[4]) const
+  /// Past the end: pairs that do not count.
+  __device__ __forceinline__ Four load(unsigned four) const
   {
-    if (4 * four >= pairs.count) {
-#pragma unroll
-      for (int s = 0; s < 4; ++s) {
-        fixed[s].row = ~0u;
-        moving[s] = 0;
-      }
-      return;
-    }
-    if (kept.wide) {
-      const uint2 words = __ldg(reinterpret_cast<const uint2*>(kept.words) + four);
-      fixed[0].row = words.x & 0xffff, fixed[1].row = words.x >> 16;
-      fixed[2].row = words.y & 0xffff, fixed[3].row = words.y >> 16;
-    } else {
-      const unsigned word = __ldg(kept.words + four);
-#pragma unroll
-      for (int s = 0; s < 4; ++s)
-        fixed[s].row = word >> 8 * s & 0xff;
-    }
-    if (aligned && 4 * four + 3 < pairs.count) {
+    Four loaded;
+    if (four < alignedFours) {
+      loadBins(four, loaded);
       const float4 m = __ldg(reinterpret_cast<const float4*>(pairs.moving) + four);
-      moving[0] = m.x, moving[1] = m.y, moving[2] = m.z, moving[3] = m.w;
-      return;
+      loaded.moving[0] = m.x, loaded.moving[1] = m.y, loaded.moving[2] = m.z, loaded.moving[3] = m.w;
+      return loaded;
     }
+    const std::size_t first = std::size_t(4) * four;
 #pragma unroll
     for (int s = 0; s < 4; ++s)
-      moving[s] = 4 * four + s < pairs.count ? __ldg(pairs.moving + 4 * four + s) : 0;
+      loaded.moving[s] = first + s < pairs.count ? __ldg(pairs.moving + first + s) : 0;
+    for (unsigned& word : loaded.words)
+      word = ~0u;
+    if (first < pairs.count)
+      loadBins(four, loaded);
+    return loaded;
+  }
+
+private:
+  __device__ __forceinline__ void loadBins(unsigned four, Four& loaded) const
+  {
+    if constexpr (Wide) {
+      const uint2 two = __ldg(reinterpret_cast<const uint2*>(words) + four);
+      loaded.words[0] = two.x, loaded.words[1] = two.y;
+    } else {
+      loaded.words[0] = __ldg(words + four);
+    }
   }
 };
 
@@ -54,9 +71,9 @@ namespace parzen {
 static __global__ void __launch_bounds__(256)
     keepFixedBins(const __grid_constant__ ParzenLookup lookup, FourPairs pairs, bool wide, unsigned* words)
 {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  std::size_t four = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (; 4 * four < pairs.count(); four += stride) {
+  const unsigned stride = gridDim.x * blockDim.x;
+  unsigned four = blockIdx.x * blockDim.x + threadIdx.x;
+  for (; std::size_t(4) * four < pairs.count(); four += stride) {
     float fixed[4];
     pairs.loadFixed(four, fixed);
     unsigned rows[4];

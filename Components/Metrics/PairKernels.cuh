@@ -27,35 +27,45 @@ __device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_
 
 /// Pairs by fours.
 struct FourPairs {
-  using Fixed = float;
+  struct Four {
+    float fixedSide[4], moving[4];
+
+    __device__ __forceinline__ float fixed(int s) const { return fixedSide[s]; }
+  };
 
   IntensityPairs pairs;
-  bool aligned; // to 16 bytes
+  unsigned alignedFours; // that begin at multiples of 16 bytes and are whole
 
-  explicit FourPairs(const IntensityPairs& p) : pairs(p), aligned(multipleOf16(p.fixed) && multipleOf16(p.moving)) {}
+  explicit FourPairs(const IntensityPairs& p)
+      : pairs(p), alignedFours(multipleOf16(p.fixed) && multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
+  {
+  }
 
   __device__ __forceinline__ std::size_t count() const { return pairs.count; }
 
-  __device__ __forceinline__ void load(std::size_t four, float (&fixed)[4], float (&moving)[4]) const
+  /// Past the end: pairs that do not count.
+  __device__ __forceinline__ Four load(unsigned four) const
   {
-    if (aligned && 4 * four + 3 < pairs.count) {
+    Four loaded;
+    if (four < alignedFours) {
       const float4 f = __ldg(reinterpret_cast<const float4*>(pairs.fixed) + four);
       const float4 m = __ldg(reinterpret_cast<const float4*>(pairs.moving) + four);
-      fixed[0] = f.x, fixed[1] = f.y, fixed[2] = f.z, fixed[3] = f.w;
-      moving[0] = m.x, moving[1] = m.y, moving[2] = m.z, moving[3] = m.w;
-      return;
+      return {{f.x, f.y, f.z, f.w}, {m.x, m.y, m.z, m.w}};
     }
 #pragma unroll
     for (int s = 0; s < 4; ++s)
-      loadPair(pairs, 4 * four + s, fixed[s], moving[s]);
+      loadPair(pairs, std::size_t(4) * four + s, loaded.fixedSide[s], loaded.moving[s]);
+    return loaded;
   }
 
   /// Past the end: NaN.
-  __device__ __forceinline__ void loadFixed(std::size_t four, float (&fixed)[4]) const
+  __device__ __forceinline__ void loadFixed(unsigned four, float (&fixed)[4]) const
   {
 #pragma unroll
-    for (int s = 0; s < 4; ++s)
-      fixed[s] = 4 * four + s < pairs.count ? __ldg(pairs.fixed + 4 * four + s) : __int_as_float(0x7fffffff);
+    for (int s = 0; s < 4; ++s) {
+      const std::size_t i = std::size_t(4) * four + s;
+      fixed[s] = i < pairs.count ? __ldg(pairs.fixed + i) : __int_as_float(0x7fffffff);
+    }
   }
 };
 
@@ -64,22 +74,22 @@ template <class Pairs, class Counts, class Slope>
 __device__ __forceinline__ void writeSlopes(const Pairs& pairs, const Counts& counts, const Slope& slope, float* slopes,
                                             bool slopesAligned)
 {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  std::size_t four = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-  for (; 4 * four < pairs.count(); four += stride) {
-    typename Pairs::Fixed fixed[4];
-    float moving[4], found[4];
-    pairs.load(four, fixed, moving);
+  const unsigned stride = gridDim.x * blockDim.x;
+  unsigned four = blockIdx.x * blockDim.x + threadIdx.x;
+  for (; std::size_t(4) * four < pairs.count(); four += stride) {
+    const typename Pairs::Four loaded = pairs.load(four);
+    float found[4];
 #pragma unroll
     for (int s = 0; s < 4; ++s)
-      found[s] = counts(fixed[s], moving[s]) ? slope(fixed[s], moving[s]) : 0;
-    if (slopesAligned && 4 * four + 3 < pairs.count()) {
+      found[s] = counts(loaded.fixed(s), loaded.moving[s]) ? slope(loaded.fixed(s), loaded.moving[s]) : 0;
+    const std::size_t first = std::size_t(4) * four;
+    if (slopesAligned && first + 3 < pairs.count()) {
       reinterpret_cast<float4*>(slopes)[four] = make_float4(found[0], found[1], found[2], found[3]);
     } else {
 #pragma unroll
       for (int s = 0; s < 4; ++s)
-        if (4 * four + s < pairs.count())
-          slopes[4 * four + s] = found[s];
+        if (first + s < pairs.count())
+          slopes[first + s] = found[s];
     }
   }
 }
