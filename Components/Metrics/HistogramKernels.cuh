@@ -149,18 +149,6 @@ struct Shares {
   }
 };
 
-/// The same value, in a register that the compiler does not fill anew in each round of a loop.
-__device__ __forceinline__ unsigned kept(unsigned value)
-{
-  asm volatile("mov.b32 %0, %0;" : "+r"(value));
-  return value;
-}
-
-__device__ __forceinline__ float kept(float value)
-{
-  return __uint_as_float(kept(__float_as_uint(value)));
-}
-
 /// *address += value, `address` in shared memory: one register instead of a pointer's two.
 __device__ __forceinline__ void addShared(unsigned address, unsigned value)
 {
@@ -355,43 +343,6 @@ __global__ void __launch_bounds__(256)
   const unsigned ofWarp = warpSum(samples);
   if (threadIdx.x % 32 == 0 && ofWarp != 0)
     atomicAdd(to.valid, static_cast<unsigned long long>(ofWarp));
-}
-
-/// A pair's slope from the table of weights' differences.
-template <int FixedOrder, int MovingOrder>
-struct TableSlope {
-  const ParzenLookup& lookup;
-  const float* table;
-
-  template <class Fixed>
-  __device__ __forceinline__ float operator()(Fixed fixed, float moving) const
-  {
-    ParzenPlace place;
-    if constexpr (MovingOrder == 0) // its slope has the sign of an exact distance
-      exactPlace(lookup, fixed, moving, place);
-    else
-      place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
-    const int columns = lookup.windows.moving.bins;
-    return parzenSlope<FixedOrder, MovingOrder>(
-        place, [&](int row, int column) { return table[static_cast<std::size_t>(row) * columns + column]; });
-  }
-};
-
-/// Reads 8 bytes a sample, or with KeptPairs 5 or 6, and writes 4; the table of 4 bytes a bin lies in shared memory or the L1.
-template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
-__global__ void __launch_bounds__(512, 2)
-    tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes, bool slopesAligned)
-{
-  extern __shared__ float copied[];
-  if constexpr (Shared) {
-    const unsigned bins = static_cast<unsigned>(lookup.windows.fixed.bins) * lookup.windows.moving.bins;
-    for (unsigned bin = threadIdx.x; bin < bins; bin += blockDim.x)
-      copied[bin] = table[bin];
-    __syncthreads();
-  }
-  writeSlopes(
-      pairs, [&](auto fixed, float moving) { return lookup.counts(fixed, moving); },
-      TableSlope<FixedOrder, MovingOrder>{lookup, Shared ? copied : table}, slopes, slopesAligned);
 }
 
 }

@@ -3,6 +3,7 @@
 #include "Components/Metrics/EntropyKernels.cuh"
 #include "Components/Metrics/EntropyTerms.h"
 #include "Components/Metrics/HistogramLaunch.cuh"
+#include "Components/Metrics/HistogramSlopes.cuh"
 
 namespace tessera {
 namespace {

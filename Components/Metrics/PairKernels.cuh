@@ -69,19 +69,27 @@ struct FourPairs {
   }
 };
 
-/// slopes[i] = slope(fixed, moving), or 0 where counts(fixed, moving) is false, by a grid of any size: 4 bytes a sample written.
-template <class Pairs, class Counts, class Slope>
-__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const Counts& counts, const Slope& slope, float* slopes,
-                                            bool slopesAligned)
+/// The same value, in a register that the compiler does not fill anew in each round of a loop.
+__device__ __forceinline__ unsigned kept(unsigned value)
+{
+  asm volatile("mov.b32 %0, %0;" : "+r"(value));
+  return value;
+}
+
+__device__ __forceinline__ float kept(float value)
+{
+  return __uint_as_float(kept(__float_as_uint(value)));
+}
+
+/// slopesOfFour(loaded, found) finds four slopes, 0 where a pair does not count; by a grid of any size. 4 bytes a sample written.
+template <class Pairs, class SlopesOfFour>
+__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFour& slopesOfFour, float* slopes, bool slopesAligned)
 {
   const unsigned stride = gridDim.x * blockDim.x;
   unsigned four = blockIdx.x * blockDim.x + threadIdx.x;
   for (; std::size_t(4) * four < pairs.count(); four += stride) {
-    const typename Pairs::Four loaded = pairs.load(four);
     float found[4];
-#pragma unroll
-    for (int s = 0; s < 4; ++s)
-      found[s] = counts(loaded.fixed(s), loaded.moving[s]) ? slope(loaded.fixed(s), loaded.moving[s]) : 0;
+    slopesOfFour(pairs.load(four), found);
     const std::size_t first = std::size_t(4) * four;
     if (slopesAligned && first + 3 < pairs.count()) {
       reinterpret_cast<float4*>(slopes)[four] = make_float4(found[0], found[1], found[2], found[3]);

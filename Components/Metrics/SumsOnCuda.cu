@@ -78,9 +78,14 @@ __global__ void __launch_bounds__(threadsOfSlopes)
     formulaSlopes(Formula formula, const typename Formula::Table* table, FourPairs pairs, float* slopes, bool slopesAligned)
 {
   const typename Formula::Table known = *table;
-  writeSlopes(
-      pairs, [](float fixed, float moving) { return counts(fixed, moving); },
-      [&](float fixed, float moving) { return static_cast<float>(formula.slope(known, fixed, moving)); }, slopes, slopesAligned);
+  const auto slopesOfFour = [&](const FourPairs::Four& loaded, float(&found)[4]) {
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+      const float fixed = loaded.fixed(s), moving = loaded.moving[s];
+      found[s] = counts(fixed, moving) ? static_cast<float>(formula.slope(known, fixed, moving)) : 0;
+    }
+  };
+  writeSlopes(pairs, slopesOfFour, slopes, slopesAligned);
 }
 
 template <class Formula>
