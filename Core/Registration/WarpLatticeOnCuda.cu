@@ -70,15 +70,15 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, 4) warpLattice(const 
   const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
   const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
   const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
-  const int width = w.samples.positions[0];
-  std::size_t i = (static_cast<std::size_t>(z) * w.samples.positions[1] + firstRow) * width + x;
+  const unsigned width = w.samples.positions[0];
+  unsigned i = (static_cast<unsigned>(z) * w.samples.positions[1] + firstRow) * width + x; // there are fewer than 2^32 positions
   long long index[D];
 #pragma unroll
   for (int d = 0; d < D; ++d)
     index[d] = w.start[d] + w.step[d][0] * x + w.step[d][1] * firstRow + (D == 3 ? w.step[d][D - 1] * z : 0);
 
   float next[D] = {};
-  const auto readDisplacement = [&](std::size_t at) {
+  const auto readDisplacement = [&](unsigned at) {
     if constexpr (WithField) {
 #pragma unroll
       for (int d = 0; d < D; ++d)
