@@ -19,28 +19,35 @@ struct LatticeWarp {
   GatherTarget<D> target;
   AffineMap<D> before;
   std::array<const float*, D> field;
-  long long start[D], step[D][D]; // of index d; along position axis e
+  long long start[D], step[D][D]; // of index d, less bitsOfWholeNumbers; along position axis e
   float indexFromMm[D][D];
   float gradientFromIndex[D][D];
 };
 
-/// The cell of index + shift, and the fraction in it.
+constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
+constexpr int bitsOfWholeNumbers = 0x4b400000;
+
+/// The cell of index + shift, and the fraction in it; `index` is less by bitsOfWholeNumbers.
 template <int D>
 struct WarpedCell : SplineCell<D> {
   bool inside;
 
   __device__ WarpedCell(const InterpolatorOnCuda<D>& image, const long long (&index)[D], const float (&shift)[D])
   {
-    constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
     this->interior = true;
 #pragma unroll
     for (int d = 0; d < D; ++d) {
       const float rest = fmaf(static_cast<float>(static_cast<unsigned>(index[d])), 0x1p-32f, shift[d]);
       const float rounded = rest + wholeNumbers, nearest = rounded - wholeNumbers;
-      const bool above = nearest > rest;
-      this->first[d] = static_cast<int>(index[d] >> 32) + __float_as_int(rounded) - __float_as_int(wholeNumbers) - (above ? 1 : 0);
-      this->fraction[d] = rest - nearest + (above ? 1.0f : 0.0f);
-      this->interior = this->interior && static_cast<unsigned>(this->first[d]) < static_cast<unsigned>(image.size[d] - 1);
+      int first = static_cast<int>(index[d] >> 32) + __float_as_int(rounded);
+      float fraction = rest - nearest;
+      if (nearest > rest) {
+        first -= 1;
+        fraction += 1;
+      }
+      this->first[d] = first;
+      this->fraction[d] = fraction;
+      this->interior = this->interior && static_cast<unsigned>(first) < static_cast<unsigned>(image.size[d] - 1);
     }
     inside = this->interior || atBorder(image);
   }
@@ -168,7 +175,7 @@ LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& befor
   const Matrix<D> turned = multiply<D>(moving.gradientMatrix, transpose<D>(toIndex.matrix));
   const auto fixedPoint = [](double value) { return std::llrint(std::clamp(value, -2e9, 2e9) * 4294967296.0); };
   for (int d = 0; d < D; ++d) {
-    w.start[d] = fixedPoint(map.offset[d]);
+    w.start[d] = fixedPoint(map.offset[d]) - (static_cast<long long>(bitsOfWholeNumbers) << 32);
     for (int e = 0; e < D; ++e) {
       w.step[d][e] = fixedPoint(map.matrix[d][e]);
       w.indexFromMm[d][e] = static_cast<float>(toIndex.matrix[d][e]);
