@@ -42,7 +42,8 @@ struct Rows {
       realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
   Parameter<double> lineGradientTolerance =
       realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
-  Parameter<double> valueTolerance = realRow("ValueTolerance", 1e-5, "stop when the value changes by less than this share of itself");
+  Parameter<double> valueTolerance =
+      realRow("ValueTolerance", 1e-5, "stop when the value changes by less than this share of itself");
   Parameter<double> gradientMagnitude =
       realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
   Parameter<bool> stopIfWolfe =
@@ -228,7 +229,7 @@ private:
   bool searchBounded(const LinePoint& start)
   {
     constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01, negligible = 0.1; // of the bound; of what is taken already
-    const double perStep = largestMagnitude(context_, direction_.span()); // change of a parameter at step 1
+    const double perStep = largestMagnitude(context_, direction_.span());            // change of a parameter at step 1
     const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm()) / perStep;
     double step = lastTaken_ > 0 ? std::min(bound, lastTaken_ / perStep) : bound, taken = 0;
     line_ = {};
@@ -258,7 +259,8 @@ private:
   {
     const double gg = gradientNorm_ * gradientNorm_, newGg = newNorm * newNorm;
     const double across = dot(context_, trialGradient_.span(), gradient_.span());
-    const double along = dot(context_, direction_.span(), trialGradient_.span()) - dot(context_, direction_.span(), gradient_.span());
+    const double along =
+        dot(context_, direction_.span(), trialGradient_.span()) - dot(context_, direction_.span(), gradient_.span());
     const double daiYuan = newGg / along, hestenesStiefel = (newGg - across) / along;
     double beta = 0;
     switch (settings_.beta) {

@@ -181,8 +181,10 @@ double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> posit
 {
   SampleSet<D> grid;
   return combine(
-    [&](const CostPart<D>& part) -> const SampleSet<D>& { return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask); }, position,
-    gradient);
+      [&](const CostPart<D>& part) -> const SampleSet<D>& {
+        return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask);
+      },
+      position, gradient);
 }
 
 template <int D>
@@ -195,8 +197,8 @@ typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> posit
     double value = 0;
     if (part.sampler) {
       const SampleSet<D> samples = part.sampler->givesExactValues()
-                                     ? part.sampler->samples()
-                                     : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
+                                       ? part.sampler->samples()
+                                       : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
       value = part.term->evaluate(context_, samples, parameters, {}).value;
     }
     values.ofTerms.push_back(value);
@@ -215,7 +217,7 @@ void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
       continue;
     Draw draw = level_.draw;
     draw.iteration = iteration;
-    draw.seed += 0x9E3779B97F4A7C15ull * attempt + 0xD1B54A32D192ED03ull * t;   // other numbers for other samplers and attempts
+    draw.seed += 0x9E3779B97F4A7C15ull * attempt + 0xD1B54A32D192ED03ull * t; // other numbers for other samplers and attempts
     sampler->draw(context_, draw);
   }
 }
@@ -223,7 +225,8 @@ void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
 template <int D>
 bool Cost<D>::samplesAreRandom() const
 {
-  return std::any_of(level_.parts.begin(), level_.parts.end(), [](const auto& part) { return part.sampler && part.sampler->isRandom(); });
+  return std::any_of(level_.parts.begin(), level_.parts.end(),
+                     [](const auto& part) { return part.sampler && part.sampler->isRandom(); });
 }
 
 template <int D>

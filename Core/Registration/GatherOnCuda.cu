@@ -25,8 +25,8 @@ __global__ void gather(const __grid_constant__ SamplesOnCuda<D> samples, const _
   const bool writes = exists && threadIdx.x % Lanes == 0;
   if (writes) {
     float value = 0, gradient[D] = {};
-    const bool counts = sample.asked && moving.mask.contains(mappedMm)
-                        && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
+    const bool counts =
+        sample.asked && moving.mask.contains(mappedMm) && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
     target.moving[i] = counts ? value : NAN;
     if (target.fixed != nullptr)
       target.fixed[i] = __ldg(samples.image + sample.voxel);

@@ -208,9 +208,8 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
     if (!before)
       addDisplacementsOnCuda<D>(context, samples, chain_.before(), field);
   });
-  phase(context, "interpolation", [&] {
-    warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target);
-  });
+  phase(context, "interpolation",
+        [&] { warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target); });
 }
 
 template <int D>

@@ -10,8 +10,8 @@ namespace {
 // A block warps 64 x 32 positions of a plane: threads go along y, so that the moving image's rows are found in the first cache.
 constexpr int blockWidth = 64, blockHeight = 4, rowsAThread = 8;
 
-/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are turned by. Indices are in
-/// fixed point, 32 bits behind the point: steps add up exactly, and conversions, which a GPU does slowly, are few.
+/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are turned by. Indices are
+/// in fixed point, 32 bits behind the point: steps add up exactly, and conversions, which a GPU does slowly, are few.
 template <int D>
 struct LatticeWarp {
   SamplesOnCuda<D> samples;
@@ -72,7 +72,8 @@ private:
 };
 
 template <int D, bool WithField, bool WithGradient, bool Masked>
-__global__ void __launch_bounds__(blockWidth* blockHeight, 4) warpLattice(const __grid_constant__ LatticeWarp<D> w)
+__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
+    warpLattice(const __grid_constant__ LatticeWarp<D> w)
 {
   const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
   const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
@@ -190,8 +191,8 @@ void launch(Context& context, const LatticeWarp<D>& w)
 {
   const bool withGradient = w.target.gradientPerMm[0] != nullptr;
   const bool masked = w.samples.mask.voxels != nullptr || w.moving.mask.voxels != nullptr;
-  const auto kernel = masked ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
-                      : withGradient ? warpLattice<D, WithField, true, false>
+  const auto kernel = masked         ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
+                              : withGradient ? warpLattice<D, WithField, true, false>
                                      : warpLattice<D, WithField, false, false>;
   const dim3 blocks(ceilDiv(w.samples.positions[0], blockWidth), ceilDiv(w.samples.positions[1], blockHeight * rowsAThread),
                     D == 3 ? w.samples.positions[D - 1] : 1);

@@ -46,8 +46,9 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
     AnalyticCost cost(6, bowl({1, 4, 4, 9, 1, 9}));
 
     const Minimum found = minimize(cost,
-                                   "(ConjugateGradientType \"" + type + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
-                                       "(LineSearchGradientTolerance 1e-8)\n(LineSearchValueTolerance 1e-9)",
+                                   "(ConjugateGradientType \"" + type
+                                       + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
+                                         "(LineSearchGradientTolerance 1e-8)\n(LineSearchValueTolerance 1e-9)",
                                    {5, -3, 2, 0, -7, 4});
 
     EXPECT_EQ(found.report.iterations, 3u) << type;
@@ -59,8 +60,8 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
 TEST(ConjugateGradientTest, SteepestDescentNeedsMoreSteps)
 {
   AnalyticCost cost(2, bowl({1, 25}));
-  const Minimum found = minimize(cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)",
-                                 {9, 2});
+  const Minimum found =
+      minimize(cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)", {9, 2});
   EXPECT_GT(std::abs(found.position[0] - 1), 1e-2);
 }
 
@@ -75,8 +76,9 @@ TEST(ConjugateGradientTest, FollowsACurvedValley)
 TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
 {
   AnalyticCost cost(3, bowl({1, 2, 3}));
-  const Minimum found = minimize(cost, "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
-                                       "(MaximumNumberOfLineSearchIterations 50)",
+  const Minimum found = minimize(cost,
+                                 "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
+                                 "(MaximumNumberOfLineSearchIterations 50)",
                                  {3, -2, 8});
 
   const auto far = [](const std::vector<double>& a, const std::vector<double>& b) {

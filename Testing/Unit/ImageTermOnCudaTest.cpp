@@ -52,8 +52,8 @@ void expectAgreement(const Evaluation& cpu, const Evaluation& cuda, const std::s
   EXPECT_NEAR(cuda.term.value, cpu.term.value, 1e-5 * std::abs(cpu.term.value)) << what;
   if (cpu.gradient.empty())
     return;
-  const double cosine = product(cpu.gradient, cuda.gradient)
-                        / std::sqrt(product(cpu.gradient, cpu.gradient) * product(cuda.gradient, cuda.gradient));
+  const double cosine =
+      product(cpu.gradient, cuda.gradient) / std::sqrt(product(cpu.gradient, cpu.gradient) * product(cuda.gradient, cuda.gradient));
   EXPECT_GT(cosine, 0.99999) << what;
   EXPECT_NEAR(std::sqrt(product(cuda.gradient, cuda.gradient) / product(cpu.gradient, cpu.gradient)), 1, 1e-3) << what;
 }

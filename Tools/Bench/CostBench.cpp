@@ -63,8 +63,8 @@ public:
     chain_.transform = transform;
     interpolator_ = registry.create<Interpolator<3>>("LinearInterpolator", parametersFrom("", "Interpolator0"), "benchmark");
     interpolator_->prepareForLevel(context, moving, 0);
-    term_ = registry.create<CostTerm<3>>(
-        metric, parametersFrom("(NumberOfHistogramBins " + std::to_string(bins) + ")", "Metric0"), "benchmark");
+    term_ = registry.create<CostTerm<3>>(metric, parametersFrom("(NumberOfHistogramBins " + std::to_string(bins) + ")", "Metric0"),
+                                         "benchmark");
     TermLevel<3> level;
     level.fixed = fixed;
     level.moving = moving;
@@ -115,9 +115,8 @@ std::vector<BenchResult> costBench(const Registry& registry, Context& context, c
     double copyMs = 0; // reads 4 bytes a voxel, as both images are, and writes as much
     if (context.onCuda()) {
       Buffer<float> from(context, static_cast<std::size_t>(voxels)), to(context, from.size());
-      copyMs = add(name, "copy of 4 bytes", voxels, 8 * voxels, 0, [&] {
-        context.stream->copyOnDevice(to.span().data(), from.span().data(), from.span().size_bytes());
-      });
+      copyMs = add(name, "copy of 4 bytes", voxels, 8 * voxels, 0,
+                   [&] { context.stream->copyOnDevice(to.span().data(), from.span().data(), from.span().size_bytes()); });
     }
     for (const Content content : {Content::noise, Content::background}) {
       const std::string caseName = name + (content == Content::noise ? " noise" : " background");

@@ -30,7 +30,8 @@ ProgramText benchText()
   bins.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs (cost) or "
+          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
+          "(cost) or "
           "the exact bending energy (bending; its volumes are control points) beside the machine's own limit.",
           {{"What",
             {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
