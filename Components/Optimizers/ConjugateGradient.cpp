@@ -14,13 +14,6 @@ constexpr const char* name = "ConjugateGradient";
 constexpr const char* betaNames[] = {"SteepestDescent", "FletcherReeves",  "PolakRibiere",
                                      "DaiYuan",         "HestenesStiefel", "DaiYuanHestenesStiefel"};
 
-Parameter<double> realRow(const char* parameter, double defaultValue, const char* meaning)
-{
-  Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, "", meaning);
-  row.minimum = 0;
-  return row;
-}
-
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
   Parameter<std::string> type = textParameter("ConjugateGradientType", "DaiYuanHestenesStiefel", Arity::perLevel,
@@ -29,27 +22,14 @@ struct Rows {
   Parameter<std::string> lineSearch = textParameter("LineSearch", "MoreThuente", Arity::perLevel,
                                                     "MoreThuente (Wolfe conditions), or BoundedStep (values alone, steps that are "
                                                     "never longer than MaximumStepLength)");
-  Parameter<std::int64_t> lineIterations =
-      integerParameter("MaximumNumberOfLineSearchIterations", 20, 1, Arity::perLevel, "", "evaluations of one line search");
-  Parameter<double> stepLength = realRow("StepLength", 1, "first step of a line search, in lengths of the search direction");
   Parameter<double> maximumStep = [] {
     auto row = realParameter("MaximumStepLength", 1, Arity::perLevel, "mm",
                              "BoundedStep: largest change of a parameter in one step; if absent, the images' mean spacing");
     row.minimum = 0;
     return row;
   }();
-  Parameter<double> lineValueTolerance =
-      realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
-  Parameter<double> lineGradientTolerance =
-      realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
   Parameter<double> valueTolerance =
-      realRow("ValueTolerance", 1e-5, "stop when the value changes by less than this share of itself");
-  Parameter<double> gradientMagnitude =
-      realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
-  Parameter<bool> stopIfWolfe =
-      booleanParameter("StopIfWolfeNotSatisfied", true, Arity::perLevel, "stop when a line search fails the Wolfe conditions");
-  Parameter<bool> lineRows = booleanParameter("GenerateLineSearchIterations", false, Arity::single,
-                                              "a row of the iteration table for each line search step");
+      notNegative("ValueTolerance", 1e-5, "stop when the value changes by less than this share of itself");
 };
 
 const Rows& rows()
@@ -63,19 +43,21 @@ const Rows& rows()
 const ComponentDescription& ConjugateGradient::description()
 {
   const Rows& r = rows();
+  const LineSearchParameters& l = lineSearchParameters();
   static const ComponentDescription description{
       Optimizer::roleName,
       name,
       {},
       "nonlinear conjugate gradients, with More and Thuente's line search or with steps of bounded length",
-      {r.iterations, r.type, r.lineSearch, r.lineIterations, r.stepLength, r.maximumStep, r.lineValueTolerance,
-       r.lineGradientTolerance, r.valueTolerance, r.gradientMagnitude, r.stopIfWolfe, r.lineRows}};
+      {r.iterations, r.type, r.lineSearch, l.iterations, l.stepLength, r.maximumStep, l.valueTolerance, l.gradientTolerance,
+       r.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows}};
   return description;
 }
 
 ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
+  const LineSearchParameters& l = lineSearchParameters();
   Level settings;
   settings.iterations = parameters.get(r.iterations, level);
   const std::string type = parameters.get(r.type, level), lineSearch = parameters.get(r.lineSearch, level);
@@ -90,15 +72,10 @@ ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& paramete
   if (parameters.has(r.maximumStep.name))
     settings.maximumStep = parameters.get(r.maximumStep, level);
   settings.valueTolerance = parameters.get(r.valueTolerance, level);
-  settings.gradientMagnitudeTolerance = parameters.get(r.gradientMagnitude, level);
-  settings.stopIfWolfeNotSatisfied = parameters.get(r.stopIfWolfe, level);
-  settings.rowsOfLineSearch = parameters.get(r.lineRows);
-  settings.line = {parameters.get(r.stepLength, level), parameters.get(r.lineValueTolerance, level),
-                   parameters.get(r.lineGradientTolerance, level),
-                   static_cast<std::size_t>(parameters.get(r.lineIterations, level))};
-  if (settings.line.gradientTolerance < settings.line.valueTolerance)
-    parameters.fail(r.lineGradientTolerance.name, "no step could satisfy both Wolfe conditions",
-                    "Allowed: at least LineSearchValueTolerance, here " + std::to_string(settings.line.valueTolerance));
+  settings.gradientMagnitudeTolerance = parameters.get(l.gradientMagnitude, level);
+  settings.stopIfWolfeNotSatisfied = parameters.get(l.stopIfWolfe, level);
+  settings.rowsOfLineSearch = parameters.get(l.rows);
+  settings.line = readLineSearch(parameters, level);
   return settings;
 }
 
@@ -110,8 +87,7 @@ ConjugateGradient::ConjugateGradient(const Parameters& parameters)
 
 std::vector<std::string> ConjugateGradient::columns() const
 {
-  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient", // numbers
-          "1a:SrchDirNr", "1b:LineItNr",     "5:Phase",          "6a:Wolfe1",      "6b:Wolfe2", "7:LinSrchStopCondition"};
+  return lineSearchColumns();
 }
 
 /// One level's work.
@@ -157,8 +133,6 @@ public:
   }
 
 private:
-  static constexpr const char* gradientVanished = "The gradient magnitude has (nearly) vanished.";
-
   bool gradientHasVanished() const
   {
     return gradientNorm_ <= settings_.gradientMagnitudeTolerance * std::max(1.0, norm(context_, std::as_const(position_).span()));
@@ -296,11 +270,7 @@ private:
 
   void row(const char* phase, const std::string& stop, const std::string& lineIteration)
   {
-    const auto text = [](bool value) { return std::string(value ? "true" : "false"); };
-    sink_({rowCount_++,
-           line_.point.value,
-           {line_.point.step, gradientNorm_, directionNorm_, line_.point.slope},
-           {std::to_string(report_.iterations), lineIteration, phase, text(line_.sufficientDecrease), text(line_.curvature), stop}},
+    sink_(lineSearchRow(rowCount_++, line_, gradientNorm_, directionNorm_, report_.iterations, lineIteration, phase, stop),
           std::as_const(position_).span());
   }
 

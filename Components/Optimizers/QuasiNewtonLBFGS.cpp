@@ -12,35 +12,11 @@ namespace tessera {
 namespace {
 
 constexpr const char* name = "QuasiNewtonLBFGS";
-constexpr const char* gradientVanished = "The gradient magnitude has (nearly) vanished.";
-
-Parameter<double> realRow(const char* parameter, double defaultValue, const char* meaning)
-{
-  Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, "", meaning);
-  row.minimum = 0;
-  return row;
-}
-
-Parameter<std::int64_t> countRow(const char* parameter, std::int64_t defaultValue, std::int64_t minimum, const char* meaning)
-{
-  return integerParameter(parameter, defaultValue, minimum, Arity::perLevel, "", meaning);
-}
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
-  Parameter<std::int64_t> lineIterations = countRow("MaximumNumberOfLineSearchIterations", 20, 1, "evaluations of one line search");
-  Parameter<double> stepLength = realRow("StepLength", 1, "first step of a line search, in lengths of the search direction");
-  Parameter<double> valueTolerance =
-      realRow("LineSearchValueTolerance", 1e-4, "first Wolfe condition: share of the expected decrease");
-  Parameter<double> gradientTolerance =
-      realRow("LineSearchGradientTolerance", 0.9, "second Wolfe condition: share of the slope that may remain");
-  Parameter<double> gradientMagnitude =
-      realRow("GradientMagnitudeTolerance", 1e-6, "stop when the gradient's norm is below this times max(1, norm of the position)");
-  Parameter<std::int64_t> memory = countRow("LBFGSUpdateAccuracy", 5, 0, "number of past steps that shape the search direction");
-  Parameter<bool> stopIfWolfe =
-      booleanParameter("StopIfWolfeNotSatisfied", true, Arity::perLevel, "stop when a line search fails the Wolfe conditions");
-  Parameter<bool> lineRows = booleanParameter("GenerateLineSearchIterations", false, Arity::single,
-                                              "a row of the iteration table for each line search step");
+  Parameter<std::int64_t> memory =
+      integerParameter("LBFGSUpdateAccuracy", 5, 0, Arity::perLevel, "", "number of past steps that shape the search direction");
 };
 
 const Rows& rows()
@@ -49,22 +25,18 @@ const Rows& rows()
   return rows;
 }
 
-std::string trueOrFalse(bool value)
-{
-  return value ? "true" : "false";
-}
-
 }
 
 const ComponentDescription& QuasiNewtonLBFGS::description()
 {
   const Rows& r = rows();
+  const LineSearchParameters& l = lineSearchParameters();
   static const ComponentDescription description{Optimizer::roleName,
                                                 name,
                                                 {},
                                                 "limited memory quasi-Newton method with More and Thuente's line search",
-                                                {r.iterations, r.lineIterations, r.stepLength, r.valueTolerance,
-                                                 r.gradientTolerance, r.gradientMagnitude, r.memory, r.stopIfWolfe, r.lineRows,
+                                                {r.iterations, l.iterations, l.stepLength, l.valueTolerance, l.gradientTolerance,
+                                                 l.gradientMagnitude, r.memory, l.stopIfWolfe, l.rows,
                                                  stageparameters::newSamplesEveryIteration()}};
   return description;
 }
@@ -72,17 +44,14 @@ const ComponentDescription& QuasiNewtonLBFGS::description()
 QuasiNewtonLBFGS::Level QuasiNewtonLBFGS::readLevel(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
+  const LineSearchParameters& l = lineSearchParameters();
   Level settings;
   settings.iterations = parameters.get(r.iterations, level);
   settings.memory = static_cast<std::size_t>(parameters.get(r.memory, level));
-  settings.gradientMagnitudeTolerance = parameters.get(r.gradientMagnitude, level);
-  settings.stopIfWolfeNotSatisfied = parameters.get(r.stopIfWolfe, level);
-  settings.rowsOfLineSearch = parameters.get(r.lineRows);
-  settings.line = {parameters.get(r.stepLength, level), parameters.get(r.valueTolerance, level),
-                   parameters.get(r.gradientTolerance, level), static_cast<std::size_t>(parameters.get(r.lineIterations, level))};
-  if (settings.line.gradientTolerance < settings.line.valueTolerance)
-    parameters.fail(r.gradientTolerance.name, "no step could satisfy both Wolfe conditions",
-                    "Allowed: at least LineSearchValueTolerance, here " + std::to_string(settings.line.valueTolerance));
+  settings.gradientMagnitudeTolerance = parameters.get(l.gradientMagnitude, level);
+  settings.stopIfWolfeNotSatisfied = parameters.get(l.stopIfWolfe, level);
+  settings.rowsOfLineSearch = parameters.get(l.rows);
+  settings.line = readLineSearch(parameters, level);
   return settings;
 }
 
@@ -94,8 +63,7 @@ QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
 
 std::vector<std::string> QuasiNewtonLBFGS::columns() const
 {
-  return {"3:StepLength", "4a:||Gradient||", "4b:||SearchDir||", "4c:DirGradient", // numbers
-          "1a:SrchDirNr", "1b:LineItNr",     "5:Phase",          "6a:Wolfe1",      "6b:Wolfe2", "7:LinSrchStopCondition"};
+  return lineSearchColumns();
 }
 
 /// One level's work: the vectors and the memory of past steps.
@@ -246,11 +214,8 @@ private:
   void row(const LineSearchState& state, const std::string& phase, const std::string& stop, const std::string& lineIteration)
   {
     const Buffer<double>& shown = phase == "Main" ? gradient_ : trialGradient_;
-    sink_({rowCount_++,
-           state.point.value,
-           {state.point.step, norm(context_, shown.span()), directionNorm_, state.point.slope},
-           {std::to_string(report_.iterations), lineIteration, phase, trueOrFalse(state.sufficientDecrease),
-            trueOrFalse(state.curvature), stop}},
+    sink_(lineSearchRow(rowCount_++, state, norm(context_, shown.span()), directionNorm_, report_.iterations, lineIteration, phase,
+                        stop),
           position_.span());
   }
 

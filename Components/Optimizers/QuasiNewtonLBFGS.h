@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Optimizers/DescentSupport.h"
-#include "Components/Optimizers/MoreThuenteLineSearch.h"
+#include "Components/Optimizers/LineSearchRows.h"
 
 namespace tessera {
 
