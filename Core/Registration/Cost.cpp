@@ -77,11 +77,11 @@ std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) cons
 template <int D>
 double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position, std::span<double> gradient)
 {
-  const auto start = std::chrono::steady_clock::now();
   const std::span<const double> parameters = moveTo(position);
   const bool wantsGradient = !gradient.empty();
   const std::size_t terms = level_.parts.size();
   for (std::size_t t = 0; t < terms; ++t) {
+    const auto start = std::chrono::steady_clock::now();
     if (wantsGradient && gradients_[t].size() != position.size())
       gradients_[t] = Buffer<double>(vectors_, position.size());
     level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters, ownGradient(t, wantsGradient));
