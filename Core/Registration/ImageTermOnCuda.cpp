@@ -68,8 +68,7 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
                               std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
-  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
-  const AlignedLattice* aligned = lattice && alignedLattice(*lattice) ? &*aligned_ : nullptr;
+  const AlignedLattice* aligned = alignedLattice(set);
   positions_ = samples.count;
   masked_ = samples.mask.voxels != nullptr;
 
@@ -77,6 +76,8 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
                   samples.step,  samples.positions, parameters.data(),  gradient.data()};
   if (recording_ && plan == recorded_)
     return recording_->replay();
+  if (plan.count > recorded_.count)
+    recording_.reset(); // more samples move the arrays that it works on
   const bool again = plan == last_;
   last_ = plan;
   if (!again || aligned || samples.count > IntensityPairs::mostRecorded || level_.chain->transform->cudaForm() == CudaForm::linear)
@@ -94,9 +95,8 @@ std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const Sample
 {
   std::vector<Phase> phases;
   const SamplesOnCuda<D> samples = samples_.of(context, set);
-  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   phases_ = &phases;
-  giveWork(context, samples, lattice && alignedLattice(*lattice) ? &*aligned_ : nullptr, parameters, gradient);
+  giveWork(context, samples, alignedLattice(set), parameters, gradient);
   phases_ = nullptr;
   return phases;
 }
@@ -145,24 +145,33 @@ TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span
   return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
 }
 
-/// Nothing if the lattice has to go point by point.
+/// Null if the samples have to go point by point.
 template <int D>
-const std::optional<typename ImageTermOnCuda<D>::AlignedLattice>& ImageTermOnCuda<D>::alignedLattice(const VoxelLattice<D>& lattice)
+const typename ImageTermOnCuda<D>::AlignedLattice* ImageTermOnCuda<D>::alignedLattice(const SampleSet<D>& set)
 {
-  if (alignedFor_ && sameLattice(*alignedFor_, lattice))
-    return aligned_;
-  alignedFor_ = lattice;
-  aligned_.reset();
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
+  if (!lattice)
+    return nullptr;
+  if (!alignedFor_ || !sameLattice(*alignedFor_, *lattice)) {
+    alignedFor_ = *lattice;
+    aligned_ = findAligned(*lattice);
+  }
+  return aligned_ ? &*aligned_ : nullptr;
+}
+
+template <int D>
+std::optional<typename ImageTermOnCuda<D>::AlignedLattice> ImageTermOnCuda<D>::findAligned(const VoxelLattice<D>& lattice) const
+{
   const bool joined = level_.chain->initial && level_.chain->combination == Combination::compose;
   if (joined || !isBox(lattice) || !level_.registry)
-    return aligned_;
+    return {};
   TransformChain<D> last;
   last.transform = level_.chain->transform;
   const std::string name = last.transform->fieldInterpolator();
   const FieldMethods<D> methods(*level_.registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
   if (const auto method = methods.choose(DeviceKind::cuda, FieldQuantity::displacements))
-    aligned_ = {method->field, method->interpolator};
-  return aligned_;
+    return AlignedLattice{method->field, method->interpolator};
+  return {};
 }
 
 template <int D>

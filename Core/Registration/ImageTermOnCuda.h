@@ -43,7 +43,8 @@ private:
     std::shared_ptr<const FieldInterpolator<D>> interpolator;
   };
 
-  const std::optional<AlignedLattice>& alignedLattice(const VoxelLattice<D>&);
+  const AlignedLattice* alignedLattice(const SampleSet<D>&);
+  std::optional<AlignedLattice> findAligned(const VoxelLattice<D>&) const;
   void gather(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<const double> parameters,
               bool withGradient, Result* result);
   void pullBack(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<double> gradient,

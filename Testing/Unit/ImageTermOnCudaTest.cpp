@@ -142,6 +142,34 @@ TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuInsideMasks)
   this->expectTheCpusResults(scene, "affine in masks");
 }
 
+TEST(ImageTermOnCudaRecordingTest, WorkThatWasRecordedIsStillRightAfterAnEvaluationOfMoreSamples)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 20, 18});
+  scene.useBSpline();
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  const Parameters parameters = parametersOf("", 3, 1, "Metric0");
+  ImageTerm<3> term(parameters, std::make_unique<MetricOf<NormalizedMutualInformation>>(parameters));
+  scene.interpolator->prepareForLevel(cuda, scene.moving, 0);
+  term.prepareForLevel(cuda, scene.level);
+  Buffer<double> position, gradient(cuda, scene.chain->parameters.size());
+  position.fromHost(cuda, scene.chain->parameters);
+  const auto gradientOver = [&](const SampleSet<3>& samples) {
+    term.evaluate(cuda, samples, std::as_const(position).span(), gradient.span());
+    return gradient.toHost(cuda);
+  };
+  const SampleSet<3> few = scene.lattice(3), more = scene.lattice(2);
+
+  const std::vector<double> first = gradientOver(few);
+
+  EXPECT_EQ(gradientOver(few), first) << "recorded";
+  EXPECT_EQ(gradientOver(few), first) << "replayed";
+  EXPECT_NE(gradientOver(more), first);
+  EXPECT_EQ(gradientOver(few), first) << "after more samples";
+  EXPECT_EQ(gradientOver(few), first) << "recorded again";
+  EXPECT_EQ(gradientOver(few), first) << "replayed again";
+}
+
 TEST(ImageTermOnCudaErrorsTest, TooFewValidSamplesAreTheSameErrorAsOnTheCpu)
 {
   TESSERA_NEEDS_GPU();
