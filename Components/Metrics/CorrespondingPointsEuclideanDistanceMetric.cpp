@@ -77,11 +77,8 @@ template <int D>
 TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                                   std::span<const double> parameters, std::span<double> gradient)
 {
-  if (onCuda_) {
-    give(context, samples, parameters, gradient);
-    context.stream->wait();
-    return take(parameters, gradient);
-  }
+  if (onCuda_)
+    return this->giveAndTake(context, samples, parameters, gradient);
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const PointPairs<D>& pairs = *level_.points;
   std::fill(gradient.begin(), gradient.end(), 0.0);

@@ -122,13 +122,10 @@ void TransformBendingEnergyPenalty<D>::prepareExact(Context& context)
 
 template <int D>
 TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
-                                                       std::span<const double> parameters, std::span<double> gradient)
+                                                     std::span<const double> parameters, std::span<double> gradient)
 {
-  if (context.onCuda() && (exact_ || onCuda_)) {
-    give(context, samples, parameters, gradient);
-    context.stream->wait();
-    return take(parameters, gradient);
-  }
+  if (context.onCuda() && (exact_ || onCuda_))
+    return this->giveAndTake(context, samples, parameters, gradient);
   if (exact_) {
     TermValue result;
     result.value = exact_->evaluate(context, parameters, gradient);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Stream.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
@@ -72,6 +73,16 @@ public:
                                         std::span<double> /*gradient*/)
   {
     return {};
+  }
+
+protected:
+  /// evaluate of a term whose work runs on a CUDA device.
+  TermValue giveAndTake(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                        std::span<double> gradient)
+  {
+    give(context, samples, parameters, gradient);
+    context.stream->wait();
+    return take(parameters, gradient);
   }
 
 private:

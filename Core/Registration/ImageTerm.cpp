@@ -122,11 +122,8 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
     throw Error(ExitCode::usage, parameters_.where("Interpolator")
                                      + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
                                        "Allowed: BSplineInterpolationOrder 1 to 5.");
-  if (onCuda_) {
-    give(context, samples, parameters, gradient);
-    context.stream->wait();
-    return take(parameters, gradient);
-  }
+  if (onCuda_)
+    return this->giveAndTake(context, samples, parameters, gradient);
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
                   wantsGradient && positions <= mostPositionsKept};
