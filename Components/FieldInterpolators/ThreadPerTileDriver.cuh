@@ -2,7 +2,8 @@
 
 #include "Components/FieldInterpolators/TileKernels.cuh"
 
-// One thread a tile and component. A Method holds the control points of a tile:
+// One thread a tile and component; it goes on to the next tiles along z, whose control points are the last's but for one layer. A
+// Method holds the control points of a tile:
 //   float points[D == 3 ? 4 : 1][4][4];                   loaded before anything else
 //   void setLayer(float4 z); void setRow(float4 y);       entries of the layer, then of the row
 //   float at(float4 x) const;                             the value of a voxel of the row
@@ -10,7 +11,8 @@
 namespace tessera {
 
 constexpr int warpsPerTileBlock = 4;
-constexpr int floatsPerLane = 64; // of rows gathered at once, if it is more than one row
+constexpr int floatsPerLane = 64;                          // of rows gathered at once, if it is more than one row
+constexpr int mostTilesPerThread = 8, enoughWarps = 16384; // fewer tiles a thread where there would be fewer warps
 
 /// A warp takes lanesAlongX x (32 / lanesAlongX) neighbouring tiles. Their voxels in a row of tiles are segments of
 /// lanesAlongX * tile contiguous values. It gathers them in a row of shared memory, where a lane has its `rowPitch` values.
@@ -18,6 +20,7 @@ struct TileLaunch {
   TiledField field;
   int lanesShift = 5; // lanesAlongX = 1 << lanesShift
   int warpsAlongX = 1, blocksAlongY = 1;
+  int tilesPerThread = 1; // along z
   int rowPitch;           // odd, so that lanes do not meet in a bank
   int rowsAtOnce;         // gathered before they are stored
   unsigned gapReciprocal; // 2^32 / tile where the pitch leaves a gap after each tile, else 0
@@ -33,6 +36,9 @@ struct TileLaunch {
     const unsigned tile = tiled.axes[0].tile;
     warpsAlongX = ceilDiv(tiled.axes[0].tiles, 1 << lanesShift);
     blocksAlongY = ceilDiv(ceilDiv(tiled.axes[1].tiles, 32 >> lanesShift), warpsPerTileBlock);
+    const std::size_t warps =
+        static_cast<std::size_t>(warpsAlongX) * blocksAlongY * warpsPerTileBlock * tiled.axes[2].tiles * tiled.store.channels;
+    tilesPerThread = std::clamp(static_cast<int>(warps / enoughWarps), 1, mostTilesPerThread);
     rowPitch = static_cast<int>(tile | 1);
     rowsAtOnce = std::clamp(floatsPerLane / rowPitch, 1, tiled.axes[1].tile);
     gapReciprocal = tile % 2 == 1 ? 0 : static_cast<unsigned>(((std::uint64_t{1} << 32) + tile - 1) / tile);
@@ -88,29 +94,27 @@ public:
 
   TESSERA_HOST_DEVICE void loadPoints()
   {
-    const TiledField& field = launch_.field;
-    const int width = field.grid.points[0];
-    const std::size_t layerPitch = static_cast<std::size_t>(width) * field.grid.points[1];
-    const float* coefficients = field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent;
-    int x[4], y[4];
     TESSERA_UNROLL
-    for (int i = 0; i < 4; ++i) {
-      x[i] = field.nearestPoint(0, axis(0).firstPoint + tileX_ + i);
-      y[i] = field.nearestPoint(1, axis(1).firstPoint + tileY_ + i) * width;
-    }
+    for (int k = 0; k < layers; ++k)
+      loadLayer(k);
+  }
+
+  /// To the next tile along z.
+  TESSERA_HOST_DEVICE void advance()
+  {
+    ++tileZ_;
+    layersZ_ = TilePart(axis(2), tileZ_ * axis(2).tile - axis(2).before, axis(2).tile, 0);
     TESSERA_UNROLL
-    for (int k = 0; k < layers; ++k) {
-      const float* layer = coefficients + field.nearestPoint(2, axis(2).firstPoint + tileZ_ + k) * layerPitch;
+    for (int k = 0; k + 1 < layers; ++k) {
       TESSERA_UNROLL
       for (int j = 0; j < 4; ++j) {
         TESSERA_UNROLL
         for (int i = 0; i < 4; ++i)
-          method_.points[k][j][i] = loadShared(layer + (y[j] + x[i]));
+          method_.points[k][j][i] = method_.points[k + 1][j][i];
       }
     }
+    loadLayer(layers - 1);
   }
-
-  TESSERA_HOST_DEVICE const TilePart& layersZ() const { return layersZ_; }
 
   TESSERA_HOST_DEVICE void startLayer(int z, float4 entry)
   {
@@ -181,7 +185,43 @@ public:
     }
   }
 
+  /// All of the tile, with the warp's other lanes.
+  __device__ void computeTile(const float4 (&entries)[3][largestTileOnCuda], float* rows)
+  {
+    for (int z = layersZ_.first; z < layersZ_.end; ++z) {
+      startLayer(z, entries[2][z]);
+      for (int first = 0; first < launch_.field.axes[1].tile; first += launch_.rowsAtOnce) {
+        unsigned wanted = ~0u;
+        if (launch_.field.store.mask != nullptr) {
+          wanted = 0;
+          for (int row = 0; row < launch_.rowsAtOnce; ++row)
+            wanted |= __any_sync(0xffffffffu, wantsRow(first + row)) ? 1u << row : 0u;
+        }
+        computeRows(first, wanted, entries[1], entries[0], rows);
+        __syncwarp();
+        storeRows(first, wanted, rows);
+        __syncwarp();
+      }
+    }
+  }
+
 private:
+  /// Layer k of the tile's control points.
+  TESSERA_HOST_DEVICE void loadLayer(int k)
+  {
+    const TiledField& field = launch_.field;
+    const int width = field.grid.points[0];
+    const float* layer =
+        field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent
+        + field.nearestPoint(2, axis(2).firstPoint + tileZ_ + k) * (static_cast<std::size_t>(width) * field.grid.points[1]);
+    TESSERA_UNROLL
+    for (int j = 0; j < 4; ++j) {
+      const float* row = layer + field.nearestPoint(1, axis(1).firstPoint + tileY_ + j) * width;
+      TESSERA_UNROLL
+      for (int i = 0; i < 4; ++i)
+        method_.points[k][j][i] = loadShared(row + field.nearestPoint(0, axis(0).firstPoint + tileX_ + i));
+    }
+  }
   TESSERA_HOST_DEVICE const TileAxis& axis(int d) const { return launch_.field.axes[d]; }
   TESSERA_HOST_DEVICE int tileX() const { return TileX > 0 ? TileX : axis(0).tile; }
   TESSERA_HOST_DEVICE int rowPitch() const { return TileX > 0 ? TileX | 1 : launch_.rowPitch; }
@@ -205,8 +245,8 @@ private:
   Method method_;
 };
 
-/// (voxels) <- (points): a thread loads 4 * 4^D B of control points a tile and component and stores 4 B a voxel and component,
-/// gathered by warp in shared memory so that stores are contiguous.
+/// (voxels) <- (points): a thread loads 4 * 4^D B of control points a component for its first tile, a quarter of it for each next,
+/// and stores 4 B a voxel and component, gathered by warp in shared memory so that stores are contiguous.
 template <int D, class Method, int TileX>
 __global__ void __launch_bounds__(32 * warpsPerTileBlock, Method::blocksPerMultiprocessor)
     tileKernel(const __grid_constant__ TileLaunch launch)
@@ -217,26 +257,18 @@ __global__ void __launch_bounds__(32 * warpsPerTileBlock, Method::blocksPerMulti
   __syncthreads();
 
   const int warp = threadIdx.x / 32, warpX = static_cast<int>(blockIdx.x) % launch.warpsAlongX,
-            warpY = static_cast<int>(blockIdx.x) / launch.warpsAlongX * warpsPerTileBlock + warp;
-  TileThread<D, Method, TileX> thread(launch, blockIdx.y, warpX, warpY, blockIdx.z, threadIdx.x % 32);
+            warpY = static_cast<int>(blockIdx.x) / launch.warpsAlongX * warpsPerTileBlock + warp,
+            firstTile = static_cast<int>(blockIdx.z) * launch.tilesPerThread,
+            tiles = min(launch.tilesPerThread, launch.field.axes[2].tiles - firstTile);
+  TileThread<D, Method, TileX> thread(launch, blockIdx.y, warpX, warpY, firstTile, threadIdx.x % 32);
   if (warpY * (32 >> launch.lanesShift) >= launch.field.axes[1].tiles)
     return;
   float* warpRows = rows + warp * launch.rowsAtOnce * 32 * launch.rowPitch;
   thread.loadPoints();
-  for (int z = thread.layersZ().first; z < thread.layersZ().end; ++z) {
-    thread.startLayer(z, entries[2][z]);
-    for (int first = 0; first < launch.field.axes[1].tile; first += launch.rowsAtOnce) {
-      unsigned wanted = ~0u;
-      if (launch.field.store.mask != nullptr) {
-        wanted = 0;
-        for (int row = 0; row < launch.rowsAtOnce; ++row)
-          wanted |= __any_sync(0xffffffffu, thread.wantsRow(first + row)) ? 1u << row : 0u;
-      }
-      thread.computeRows(first, wanted, entries[1], entries[0], warpRows);
-      __syncwarp();
-      thread.storeRows(first, wanted, warpRows);
-      __syncwarp();
-    }
+  for (int tile = 0; tile < tiles; ++tile) {
+    if (tile > 0)
+      thread.advance();
+    thread.computeTile(entries, warpRows);
   }
 }
 
@@ -267,7 +299,8 @@ template <int D, class Method>
 void launchThreadPerTile(const Context& context, const TiledField& tiled, const char* name)
 {
   const TileLaunch launch(tiled);
-  const dim3 blocks(launch.warpsAlongX * launch.blocksAlongY, launch.field.store.channels, launch.field.axes[2].tiles);
+  const dim3 blocks(launch.warpsAlongX * launch.blocksAlongY, launch.field.store.channels,
+                    ceilDiv(launch.field.axes[2].tiles, launch.tilesPerThread));
   const std::size_t rowBytes = warpsPerTileBlock * launch.rowsAtOnce * 32 * launch.rowPitch * sizeof(float);
   const TileKernel kernel = tileKernelFor<D, Method>(launch.field.axes[0].tile);
   kernel<<<blocks, 32 * warpsPerTileBlock, rowBytes, cudaStreamOf(context)>>>(launch);
