@@ -22,6 +22,7 @@ HeldChainOnCuda<D>::HeldChainOnCuda(const Context& context, const TransformChain
 {
   if (const std::string why = whyNotOnCuda(chain); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  heldLast_ = last_->holdOnCuda(context, {});
   if (chain.initial)
     append(context, *chain.initial);
 }
@@ -33,20 +34,21 @@ void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>&
     append(context, *chain.initial);
   std::span<const double> parameters = chain.parameters;
   if (chain.transform->cudaForm() != CudaForm::linear) {
-    held_.emplace_back().fromHost(context, chain.parameters);
-    parameters = std::as_const(held_.back()).span();
+    parametersBefore_.emplace_back().fromHost(context, chain.parameters);
+    parameters = std::as_const(parametersBefore_.back()).span();
   }
   TransformOnCuda<D>& link = before_.links[before_.count++];
-  link = chain.transform->onCuda(parameters);
+  heldBefore_.push_back(chain.transform->holdOnCuda(context, chain.parameters));
+  link = heldBefore_.back() ? heldBefore_.back()->at(context, parameters) : chain.transform->onCuda(parameters);
   link.combination = chain.initial ? chain.combination : Combination::compose;
 }
 
 template <int D>
-ChainOnCuda<D> HeldChainOnCuda<D>::at(std::span<const double> parameters) const
+ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const double> parameters)
 {
   ChainOnCuda<D> chain = before_;
   TransformOnCuda<D>& link = chain.links[chain.count++];
-  link = last_->onCuda(parameters);
+  link = heldLast_ ? heldLast_->at(context, parameters) : last_->onCuda(parameters);
   link.combination = combination_;
   return chain;
 }

@@ -20,6 +20,14 @@ template <int D>
 struct ListSamples {
   std::array<const double*, D> pointMm{};
   std::size_t count = 0;
+
+  Vec<D> point(std::size_t i) const
+  {
+    Vec<D> mm;
+    for (int d = 0; d < D; ++d)
+      mm[d] = pointMm[d][i];
+    return mm;
+  }
 };
 
 /// Voxels of a box of a lattice; no coordinate is stored, a linear start changes only the map.
@@ -39,6 +47,12 @@ using PointsOut = std::array<double*, D>;
 /// Input arrays of `count` values, one an axis: d value / d mapped point.
 template <int D>
 using Covectors = std::array<const double*, D>;
+
+/// Points of the fixed image, and where they belong in the moving one: as many, or none if only the fixed ones are given.
+template <int D>
+struct PointPairs {
+  std::vector<Vec<D>> fixedMm, movingMm;
+};
 
 /// Arrays that hold the points of one batch.
 template <int D>
@@ -72,7 +86,7 @@ struct PointBatch {
 template <int D>
 struct VoxelLattice {
   ImagePointer<D> image;
-  MaskPointer<D> mask;        // null: every voxel
+  MaskPointer<D> mask; // null: every voxel
   Size<D> first{}, step{}, count{};
 
   std::size_t positions() const
@@ -82,6 +96,7 @@ struct VoxelLattice {
       product *= count[d];
     return product;
   }
+  bool operator==(const VoxelLattice&) const = default;
 };
 
 /// Points with the fixed image's intensity there, on a CUDA device.
@@ -145,8 +160,8 @@ VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
 }
 
 /// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of the full image.
-/// elastix finds them through physical space, where rounding leaves out border layers of most oblique images: so does this, operation
-/// by operation (dox/Decisions/0009).
+/// elastix finds them through physical space, where rounding leaves out border layers of most oblique images: so does this,
+/// operation by operation (dox/Decisions/0009).
 template <int D>
 VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);
 
@@ -163,12 +178,14 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
 
 /// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region, centred there, the offset rounded down.
 template <int D>
-VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                           const MaskPointer<D>& mask);
 
-/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
-/// centred offset rounded down, the region cropped to the mask's bounding box first.
+/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on
+/// every axis, centred offset rounded down, the region cropped to the mask's bounding box first.
 template <int D>
-VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                            const MaskPointer<D>& mask);
 
 template <int D>
 VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)
