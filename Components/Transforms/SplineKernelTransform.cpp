@@ -3,6 +3,7 @@
 #include "Components/Transforms/SplineBatch.h"
 #include "Components/Transforms/TransformFileReading.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Registration/SplineOnCuda.h"
 #include "Core/Registration/StageComponents.h"
 
@@ -98,6 +99,9 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
       point.count = 1;
       mapChain<D>(context, *start.initial, point, mapped);
     }
+  const double columns = static_cast<double>(model_.landmarksMm.size() * model_.block());
+  requireMemory(3 * sizeof(double) * columns * columns, "a spline of " + std::to_string(model_.landmarksMm.size()) + " landmarks",
+                "fewer points of -fp");
   std::optional<std::vector<double>> influence = splineInfluence(model_);
   if (!influence)
     settings_.fail("Transform", "the points of -fp determine no spline", landmarksNeeded<D>());

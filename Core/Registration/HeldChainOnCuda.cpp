@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Error.h"
 
+#include <utility>
+
 namespace tessera {
 
 template <int D>
@@ -32,14 +34,16 @@ void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>&
 {
   if (chain.initial)
     append(context, *chain.initial);
-  std::span<const double> parameters = chain.parameters;
-  if (chain.transform->cudaForm() != CudaForm::linear) {
-    parametersBefore_.emplace_back().fromHost(context, chain.parameters);
-    parameters = std::as_const(parametersBefore_.back()).span();
-  }
   TransformOnCuda<D>& link = before_.links[before_.count++];
-  heldBefore_.push_back(chain.transform->holdOnCuda(context, chain.parameters));
-  link = heldBefore_.back() ? heldBefore_.back()->at(context, parameters) : chain.transform->onCuda(parameters);
+  if (Held held = chain.transform->holdOnCuda(context, chain.parameters)) {
+    link = held->at(context, {});
+    heldBefore_.push_back(std::move(held));
+  } else if (chain.transform->cudaForm() == CudaForm::linear) {
+    link = chain.transform->onCuda(chain.parameters);
+  } else {
+    parametersBefore_.emplace_back().fromHost(context, chain.parameters);
+    link = chain.transform->onCuda(std::as_const(parametersBefore_.back()).span());
+  }
   link.combination = chain.initial ? chain.combination : Combination::compose;
 }
 

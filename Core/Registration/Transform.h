@@ -48,7 +48,7 @@ template <int D>
 class HeldTransformOnCuda {
 public:
   virtual ~HeldTransformOnCuda() = default;
-  /// For kernels, `parameters` on the device.
+  /// For kernels; `parameters` on the device, not read if they are constant.
   virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
 };
 

@@ -55,9 +55,9 @@ void expectTheChainsDerivatives(const TermScene<D>& scene, const std::string& wh
     for (int k = 0; k < D; ++k) { // some hundred roundings of numbers of these sizes
       EXPECT_NEAR(jet.pointMm[k], mapped.mm[k][i], 1e-12 * (1 + std::abs(mapped.mm[k][i]))) << what;
       for (int j = 0; j < D; ++j)
-        EXPECT_NEAR(jet.jacobian[k][j], jacobian[(k * D + j) * n + i], 1e-12) << what;
+        EXPECT_NEAR(jet.jacobian[k][j], jacobian[(k * D + j) * n + i], 1e-13) << what;
       for (int s = 0; s < S; ++s)
-        EXPECT_NEAR(jet.hessian[k][s], hessian[(k * S + s) * n + i], 1e-12 * (1 + std::abs(hessian[(k * S + s) * n + i]))) << what;
+        EXPECT_NEAR(jet.hessian[k][s], hessian[(k * S + s) * n + i], 1e-13 * (1 + std::abs(hessian[(k * S + s) * n + i]))) << what;
     }
   }
 }
