@@ -10,7 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t samplesForScales = 10000; // elastix's AutomaticScalesEstimation
+constexpr std::size_t samplesForScales = 10000;   // elastix's AutomaticScalesEstimation
 
 double secondsSince(std::chrono::steady_clock::time_point start)
 {
@@ -49,8 +49,8 @@ std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const
 template <int D>
 TransformStart<D> startOf(const StageInput<D>& input)
 {
-  TransformStart<D> start{
-      input.fixed.front(), input.moving.front(), nullptr, nullptr, input.initial.get(), input.hasPoints ? &input.points : nullptr};
+  TransformStart<D> start{input.fixed.front(), input.moving.front(), nullptr, nullptr, input.initial.get(),
+                          input.hasPoints ? &input.points : nullptr};
   if (!input.fixedMasks.empty())
     start.fixedMask = input.fixedMasks.front();
   if (!input.movingMasks.empty())
@@ -105,8 +105,7 @@ std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, 
     return std::nullopt;
   Size<D> step;
   for (int d = 0; d < D; ++d)
-    step[d] =
-        static_cast<std::size_t>(stage.parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
+    step[d] = static_cast<std::size_t>(stage.parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
   return cost.exactValues(position, step);
 }
 
@@ -169,8 +168,8 @@ StageResult<D> runStage(Context& context, const Registry& registry, const StageI
   Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter, registry};
 
   stage.chain.initial = input.initial;
-  stage.chain.combination =
-      parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
+  stage.chain.combination
+    = parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
   stage.chain.transform = stage.components.transform;
   stage.chain.parameters = stage.components.transform->initialize(context, startOf(input));
   if (!stage.chain.transform->scalesFollowLevels()) {

@@ -86,7 +86,7 @@ struct PointBatch {
 template <int D>
 struct VoxelLattice {
   ImagePointer<D> image;
-  MaskPointer<D> mask; // null: every voxel
+  MaskPointer<D> mask;        // null: every voxel
   Size<D> first{}, step{}, count{};
 
   std::size_t positions() const
@@ -160,8 +160,8 @@ VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
 }
 
 /// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of the full image.
-/// elastix finds them through physical space, where rounding leaves out border layers of most oblique images: so does this,
-/// operation by operation (dox/Decisions/0009).
+/// elastix finds them through physical space, where rounding leaves out border layers of most oblique images: so does this, operation
+/// by operation (dox/Decisions/0009).
 template <int D>
 VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);
 
@@ -178,14 +178,12 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
 
 /// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region, centred there, the offset rounded down.
 template <int D>
-VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region,
-                           const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
 
-/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on
-/// every axis, centred offset rounded down, the region cropped to the mask's bounding box first.
+/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
+/// centred offset rounded down, the region cropped to the mask's bounding box first.
 template <int D>
-VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region,
-                            const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
 
 template <int D>
 VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)

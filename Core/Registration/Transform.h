@@ -21,26 +21,26 @@ struct TransformChain;
 /// Statistics of the Jacobian dT/dmu over n samples (Qiao et al., "Fast automatic step size estimation for gradient descent
 /// optimization of image registration", 2016; Klein et al., ASGD, 2009), J scaled by 1/sqrt(scale).
 struct JacobianTerms {
-  double traceC = 0;      // C = 1/n sum J^T J
-  double frobeniusC2 = 0; // |C|_F^2
-  double maxJJ = 0;       // max_j (|J_j|_F^2 + 2 sqrt(2) |J_j J_j^T|_F)
-  double maxJCJ = 0;      // max_j (tr(J_j C J_j^T) + 2 sqrt(2) |J_j C J_j^T|_F)
+  double traceC = 0;       // C = 1/n sum J^T J
+  double frobeniusC2 = 0;  // |C|_F^2
+  double maxJJ = 0;        // max_j (|J_j|_F^2 + 2 sqrt(2) |J_j J_j^T|_F)
+  double maxJCJ = 0;       // max_j (tr(J_j C J_j^T) + 2 sqrt(2) |J_j C J_j^T|_F)
 };
 
 /// What a transform may look at to find its start.
 template <int D>
 struct TransformStart {
-  ImagePointer<D> fixed, moving;              // full resolution, first of each
-  MaskPointer<D> fixedMask, movingMask;       // null: none
-  const TransformChain<D>* initial = nullptr; // null: none; otherwise no automatic initialization
-  const PointPairs<D>* points = nullptr;      // -fp, -mp; null: none
+  ImagePointer<D> fixed, moving;            // full resolution, first of each
+  MaskPointer<D> fixedMask, movingMask;     // null: none
+  const TransformChain<D>* initial = nullptr;   // null: none; otherwise no automatic initialization
+  const PointPairs<D>* points = nullptr;        // -fp, -mp; null: none
 };
 
 /// Lines of a transform parameter file: `(name value ...)`; text values are quoted by the writer.
 struct FileEntry {
   std::string name;
-  std::vector<std::string> texts; // if not empty, the values
-  std::vector<double> numbers;    // otherwise
+  std::vector<std::string> texts;     // if not empty, the values
+  std::vector<double> numbers;        // otherwise
 };
 
 /// A transform in the memory of a CUDA device while a level runs, its parameters open.
@@ -52,10 +52,7 @@ public:
   virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
 };
 
-constexpr int symmetricCount(int dimension)
-{
-  return dimension * (dimension + 1) / 2;
-}
+constexpr int symmetricCount(int dimension) { return dimension * (dimension + 1) / 2; }
 
 /// Maps points of the fixed space to the moving space (mm, LPS) and back-propagates through that map.
 ///
@@ -99,15 +96,13 @@ public:
                                       std::span<const double> scales) const = 0;
 
   /// jacobian[(row * D + column) * count + i] = dT_row/dx_column at sample i.
-  /// hessian[(k * symmetricCount(D) + s) * count + i] = second derivative of T_k, s over (0,0) (0,1) .. (D-1,D-1) row-wise upper;
-  /// null: not asked.
+  /// hessian[(k * symmetricCount(D) + s) * count + i] = second derivative of T_k, s over (0,0) (0,1) .. (D-1,D-1) row-wise upper; null: not asked.
   virtual void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                                   double* hessian) const = 0;
   /// gradient += sum over samples of <covJacobian, d jacobian/d mu> + <covHessian, d hessian/d mu>; same layouts; covHessian
   /// multiplies the stored (upper) entries once; either may be null.
   virtual void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
-                                          const double* covJacobian, const double* covHessian,
-                                          std::span<double> gradient) const = 0;
+                                          const double* covJacobian, const double* covHessian, std::span<double> gradient) const = 0;
   /// False if the Hessian is zero everywhere.
   virtual bool hasHessian() const = 0;
 
@@ -121,8 +116,7 @@ public:
   /// For kernels, without holdOnCuda: `parameters` on the host for a linear transform, on the device for all others.
   virtual TransformOnCuda<D> onCuda(std::span<const double> /*parameters*/) const { return {}; }
   /// pullBack of a linear transform from what kernels have summed; parameters and gradient on the host.
-  virtual void pullBackMoments(std::span<const double> /*parameters*/, const CovectorMoments<D>&,
-                               std::span<double> /*gradient*/) const
+  virtual void pullBackMoments(std::span<const double> /*parameters*/, const CovectorMoments<D>&, std::span<double> /*gradient*/) const
   {
   }
 
@@ -145,7 +139,7 @@ public:
 /// A transform with its parameters after constant ones: T(x) = T1(T0(x)) or T0(x) + T1(x) - x.
 template <int D>
 struct TransformChain {
-  std::shared_ptr<const TransformChain<D>> initial; // null: T0 is the identity
+  std::shared_ptr<const TransformChain<D>> initial;   // null: T0 is the identity
   Combination combination = Combination::compose;
   std::shared_ptr<const Transform<D>> transform;
   std::vector<double> parameters;
