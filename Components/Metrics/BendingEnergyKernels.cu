@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(threadsOfMany)
         for (int k = 0; k < D * D; ++k)
           sum[3 + k] += ofJacobian[k / D][k % D];
       }
-    } else if constexpr (Gradient == BendingGradient::ofBSpline) {
+    } else if constexpr (Gradient == BendingGradient::byCovectors) {
       if (counts)
         largest =
             max(largest, writeCovectors<D>(chain.links[chain.count - 1], throughJacobian, jet, before, chunk.count, covectors + i));
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(threadsOfMany)
           covectors[d * chunk.count + i] = NAN;
     }
   }
-  if constexpr (Gradient == BendingGradient::ofBSpline) {
+  if constexpr (Gradient == BendingGradient::byCovectors) {
     for (int offset = 16; offset > 0; offset /= 2)
       largest = max(largest, __shfl_down_sync(~0u, largest, offset));
     if (threadIdx.x % 32 == 0 && largest > 0)
@@ -223,16 +223,6 @@ __global__ void __launch_bounds__(threadsOfMany)
   own.flush(pointCount, components, lane, sums);
 }
 
-/// Whether the last transform's spatial Jacobian changes the energy: what it is composed with has second derivatives.
-template <int D>
-bool bendsBefore(const ChainOnCuda<D>& chain)
-{
-  bool bends = false;
-  for (int link = 0; link + 1 < chain.count; ++link)
-    bends = bends || chain.links[link].form != CudaForm::linear;
-  return bends && chain.links[chain.count - 1].combination == Combination::compose;
-}
-
 }
 
 template <int D>
@@ -247,7 +237,7 @@ void bendingEnergyOnCuda(Context& context, const SamplesOnCuda<D>& samples, cons
   const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), mostBlocks));
   const auto kernel = gradient == BendingGradient::none       ? bend<D, BendingGradient::none>
                       : gradient == BendingGradient::ofLinear ? bend<D, BendingGradient::ofLinear>
-                                                              : bend<D, BendingGradient::ofBSpline>;
+                                                              : bend<D, BendingGradient::byCovectors>;
   kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chunk, chain, movingMask, bendsBefore(chain), scratch, covectors,
                                                         result);
   checkLaunch("bending energy");
@@ -265,7 +255,7 @@ void pullBackBendingOnCuda(Context& context, const SampleChunk& chunk, const Cha
     const int run = static_cast<int>(std::clamp<std::size_t>(chunk.count / 16384, 1, 32)); // enough warps come first
     const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(ceilDiv<std::size_t>(chunk.count, run), threads / 32));
     const auto kernel = transform.order == 3 ? scatter<D, 3> : transform.order == 2 ? scatter<D, 2> : scatter<D, 1>;
-    kernel<<<blocks, threads, 0, stream>>>(transform, chunk.count, run, bendsBefore(chain), covectors, bound, sums);
+    kernel<<<blocks, threads, 0, stream>>>(transform, chunk.count, run, bendsBefore<D>(chain), covectors, bound, sums);
     checkLaunch("pull-back of the bending energy");
   }
   addFixedPointSums(stream, static_cast<std::size_t>(D) * transform.pointCount(), bound,

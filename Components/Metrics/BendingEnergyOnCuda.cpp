@@ -1,5 +1,7 @@
 #include "Components/Metrics/BendingEnergyOnCuda.h"
 
+#include "Core/Registration/SplineOnCuda.h"
+
 #include <algorithm>
 
 namespace tessera {
@@ -11,8 +13,8 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 240 MiB of covect
 
 template <int D>
 BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLevel<D>& level)
-    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed, level.fixedMask), result_(context, 1),
-      found_(context, 1), scratch_(context, bendingScratch<D>())
+    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1), found_(context, 1),
+      scratch_(context, bendingScratch<D>())
 {
   if (level.movingMask) {
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
@@ -36,16 +38,18 @@ void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std
                                   std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
-  const ChainOnCuda<D> chain = chain_.at(parameters);
+  const ChainOnCuda<D> chain = chain_.at(context, parameters);
   const bool linear = level_.chain->transform->cudaForm() == CudaForm::linear;
+  const bool spline = level_.chain->transform->cudaForm() == CudaForm::kernelSpline;
   const BendingGradient wanted = gradient.empty() ? BendingGradient::none
                                  : linear         ? BendingGradient::ofLinear
-                                                  : BendingGradient::ofBSpline;
+                                                  : BendingGradient::byCovectors;
   double* covectors = nullptr;
   unsigned long long* sums = nullptr;
-  if (wanted == BendingGradient::ofBSpline) {
+  if (wanted == BendingGradient::byCovectors) {
     covectors = grown(context, covectors_, bendingCovectors<D>() * std::min(samplesAtOnce, samples.count));
-    sums = clearedSums(context, parameters.size());
+    if (!spline)
+      sums = clearedSums(context, parameters.size());
   }
 
   BendingSums<D>* result = result_.span().data();
@@ -55,11 +59,27 @@ void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std
     chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
     const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
     bendingEnergyOnCuda<D>(context, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(), covectors, result);
-    if (covectors)
+    if (covectors && spline)
+      pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
+    else if (covectors)
       pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums, gradient.data());
     chunk.first += chunk.count;
   } while (chunk.first < samples.count);
   found_.copyLater(result);
+}
+
+/// Sums of chunks add up; after the last one they become the gradient.
+template <int D>
+void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk, const ChainOnCuda<D>& chain,
+                                              const double* covectors, bool isLast, std::span<double> gradient)
+{
+  const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
+  const std::size_t landmarks = gradient.size() / D;
+  double* sums = grown(context, splineSums_, (landmarks + D + 1) * D);
+  sumSplineDerivativeCovectorsOnCuda<D>(context, spline, chunk.count, covectors, covectors + D * chunk.count, bendsBefore<D>(chain),
+                                        grown(context, splineScratch_, splineScratch<D>(landmarks)), sums, chunk.first == 0);
+  if (isLast)
+    splineGradientOnCuda<D>(context, spline, sums, gradient.data(), {true, result_.span().data()->valid()});
 }
 
 template <int D>

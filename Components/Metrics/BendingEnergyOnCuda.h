@@ -21,6 +21,8 @@ public:
 
 private:
   unsigned long long* clearedSums(const Context&, std::size_t parameters);
+  void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors, bool isLast,
+                        std::span<double> gradient);
 
   TermLevel<D> level_;
   HeldChainOnCuda<D> chain_;
@@ -31,7 +33,7 @@ private:
   // Reused over evaluations.
   Buffer<BendingSums<D>> result_;
   PinnedValues<BendingSums<D>> found_;
-  Buffer<double> scratch_, covectors_;
+  Buffer<double> scratch_, covectors_, splineScratch_, splineSums_;
   Buffer<unsigned long long> sums_;
 };
 

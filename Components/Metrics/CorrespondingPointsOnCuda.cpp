@@ -21,8 +21,7 @@ std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm, int axis)
 template <int D>
 CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, const TermLevel<D>& level)
     : level_(level), chain_(context, *level.chain), result_(context, 1), found_(context, 1),
-      scratch_(context, std::max(distanceScratch, momentScratch<D>())), covectors_(context, D * level.points->fixedMm.size()),
-      largest_(context, 1)
+      scratch_(context, std::max(distanceScratch, momentScratch<D>())), covectors_(context, D * level.points->fixedMm.size())
 {
   points_.count = level.points->fixedMm.size();
   for (int d = 0; d < D; ++d) {
@@ -49,7 +48,7 @@ std::array<float*, D> CorrespondingPointsOnCuda<D>::covectorArrays()
 template <int D>
 void CorrespondingPointsOnCuda<D>::give(Context& context, std::span<const double> parameters, std::span<double> gradient)
 {
-  const ChainOnCuda<D> chain = chain_.at(parameters);
+  const ChainOnCuda<D> chain = chain_.at(context, parameters);
   DistanceSums<D>* result = result_.span().data();
   context.stream->fill(result, 0, sizeof *result);
   pointDistancesOnCuda<D>(context, points_, partnersMm_, chain, movingMask_,
@@ -67,12 +66,7 @@ void CorrespondingPointsOnCuda<D>::pullBack(Context& context, const ChainOnCuda<
   std::ranges::copy(covectorArrays(), covectors.begin());
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
     return momentsOnCuda<D>(context, points_, chain, covectors, nullptr, scratch_.span().data(), &result->moments);
-  const bool fresh = sums_.size() < gradient.size(); // the pull-back leaves zeros
-  unsigned long long* sums = grown(context, sums_, gradient.size());
-  if (fresh)
-    context.stream->fill(sums, 0, sums_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, points_, chain, covectors, nullptr, sums, largest_.span().data(), gradient.data(),
-                           {true, result->valid()});
+  pullBack_.add(context, points_, chain, covectors, nullptr, gradient, {true, result->valid()});
 }
 
 template <int D>

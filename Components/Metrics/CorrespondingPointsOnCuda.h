@@ -4,6 +4,7 @@
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/HeldChainOnCuda.h"
+#include "Core/Registration/ParameterPullBack.h"
 
 namespace tessera {
 
@@ -35,8 +36,7 @@ private:
   PinnedValues<DistanceSums<D>> found_;
   Buffer<double> scratch_;
   Buffer<float> covectors_;
-  Buffer<unsigned long long> sums_;
-  Buffer<unsigned> largest_;
+  ParameterPullBack<D> pullBack_;
 };
 
 }

@@ -94,16 +94,24 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
 {
   level_ = level;
   exact_.reset();
-  exactValueFound_ = {};
+  overVoxels_.reset();
+  voxels_.reset();
   onCuda_.reset();
+  if (context.onCuda()) {
+    closedValue_ = Buffer<double>(context, 1);
+    closedValueFound_ = PinnedValues<double>(context, 1);
+  }
   if (isExact_)
-    prepareExact(context);
-  else if (context.onCuda() && chainHasHessian<D>(*level.chain))
+    return prepareExact();
+  if (!chainHasHessian<D>(*level.chain))
+    return;
+  chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr); // of no samples: throws if some transform has none
+  if (context.onCuda())
     onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
 }
 
 template <int D>
-void TransformBendingEnergyPenalty<D>::prepareExact(Context& context)
+void TransformBendingEnergyPenalty<D>::prepareExact()
 {
   const TransformChain<D>& chain = *level_.chain;
   const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
@@ -114,10 +122,30 @@ void TransformBendingEnergyPenalty<D>::prepareExact(Context& context)
     exact_.emplace(spline->grid());
   else
     exact_.emplace(spline->grid(), level_.fixed->geometry);
-  if (context.onCuda()) {
-    exactValue_ = Buffer<double>(context, 1);
-    exactValueFound_ = PinnedValues<double>(context, 1);
-  }
+}
+
+/// Null if samples have to be visited.
+template <int D>
+ExactBendingEnergy<D>* TransformBendingEnergyPenalty<D>::closedForm(const SampleSet<D>& samples)
+{
+  if (exact_)
+    return &*exact_;
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&samples);
+  if (!lattice || lattice->mask || level_.movingMask)
+    return nullptr;
+  if (voxels_ != *lattice)
+    findOverVoxels(*lattice);
+  return overVoxels_ ? &*overVoxels_ : nullptr;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::findOverVoxels(const VoxelLattice<D>& lattice)
+{
+  const TransformChain<D>& chain = *level_.chain;
+  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
+  const bool bendsAlone = !chain.initial || (chain.combination == Combination::add && !chainHasHessian<D>(*chain.initial));
+  voxels_ = lattice;
+  overVoxels_ = spline && bendsAlone ? ExactBendingEnergy<D>::overVoxels(spline->grid(), lattice) : std::nullopt;
 }
 
 template <int D>
@@ -126,10 +154,9 @@ TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const Sam
 {
   if (context.onCuda() && (exact_ || onCuda_))
     return this->giveAndTake(context, samples, parameters, gradient);
-  if (exact_) {
-    TermValue result;
-    result.value = exact_->evaluate(context, parameters, gradient);
-    return result;
+  if (ExactBendingEnergy<D>* form = closedForm(samples)) {
+    const std::size_t positions = isExact_ ? 0 : positionCount<D>(samples);
+    return {form->evaluate(context, parameters, gradient), positions, positions};
   }
   if (!chainHasHessian<D>(*level_.chain)) {
     fill(vectorContext<D>(context, *level_.chain->transform), 0, gradient);
@@ -161,9 +188,12 @@ template <int D>
 void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                                             std::span<double> gradient)
 {
-  if (exact_ && context.onCuda()) {
-    exact_->evaluateOnCuda(context, parameters, gradient, exactValue_.span().data());
-    exactValueFound_.copyLater(exactValue_.span().data());
+  closedPositions_.reset();
+  ExactBendingEnergy<D>* form = context.onCuda() ? closedForm(samples) : nullptr;
+  if (form) {
+    form->evaluateOnCuda(context, parameters, gradient, closedValue_.span().data());
+    closedValueFound_.copyLater(closedValue_.span().data());
+    closedPositions_ = isExact_ ? 0 : positionCount<D>(samples);
   } else if (onCuda_) {
     onCuda_->give(context, samples, parameters, gradient);
   } else {
@@ -174,8 +204,8 @@ void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>
 template <int D>
 TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> parameters, std::span<double> gradient)
 {
-  if (exactValueFound_.size() > 0)
-    return {exactValueFound_[0], 0, 0};
+  if (closedPositions_)
+    return {closedValueFound_[0], *closedPositions_, *closedPositions_};
   if (!onCuda_)
     return CostTerm<D>::take(parameters, gradient);
   const TermValue result = onCuda_->take(parameters, gradient);

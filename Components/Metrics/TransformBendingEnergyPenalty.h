@@ -15,7 +15,9 @@ namespace tessera {
 
 /// Bending energy of the whole chain at the sampler's points: mean over samples of sum_k |d^2 T_k / dx dx^T|^2 (Frobenius), in mm.
 /// Rueckert et al., "Nonrigid registration using free-form deformations", 1999, eq. 4. Samples that map outside the moving mask
-/// are left out; the moving image's own extent does not matter.
+/// are left out; the moving image's own extent does not matter. Where the samples are a lattice of voxels along the axes of a cubic
+/// B-spline, which bends alone, and no mask leaves any out, their mean is a quadratic form of the coefficients too: no sample is
+/// visited.
 ///
 /// (BendingEnergyIntegration "Exact"): that of the chain's last transform alone, a B-spline, as its mean over the fixed level's
 /// image between the first and last voxel centres as far as it lies in the grid's valid region; after another transform that it is
@@ -39,7 +41,9 @@ private:
     double energy = 0;
     SampleCount count;
   };
-  void prepareExact(Context&);
+  void prepareExact();
+  ExactBendingEnergy<D>* closedForm(const SampleSet<D>&);
+  void findOverVoxels(const VoxelLattice<D>&);
   StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
                       std::span<double> gradient) const;
 
@@ -48,8 +52,11 @@ private:
   bool isExact_;
   TermLevel<D> level_;
   std::optional<ExactBendingEnergy<D>> exact_;
-  Buffer<double> exactValue_; // on a CUDA device
-  PinnedValues<double> exactValueFound_;
+  std::optional<ExactBendingEnergy<D>> overVoxels_; // of `voxels_`, if it has a closed form
+  std::optional<VoxelLattice<D>> voxels_;
+  Buffer<double> closedValue_; // on a CUDA device
+  PinnedValues<double> closedValueFound_;
+  std::optional<std::size_t> closedPositions_;     // of the samples given last to a CUDA device, if they had a closed form
   std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
 
   // Reused over evaluations.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/Image.h"
+#include "Core/Registration/DisplacementImage.h"
 #include "Core/Registration/Transform.h"
 
 namespace tessera {
@@ -33,7 +34,10 @@ public:
                           double* hessian) const override;
   void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, const double* covJacobian,
                                   const double* covHessian, std::span<double> gradient) const override;
-  bool hasHessian() const override { return order_ == 1; }
+  bool hasHessian() const override { return image_.order == 1; }
+
+  CudaForm cudaForm() const override { return CudaForm::displacementImage; }
+  std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double>) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;
@@ -41,9 +45,8 @@ public:
 
 private:
   std::string fileName_; // as the transform file gives it
-  int order_ = 0;
-  VectorImage<D> field_;
-  AffineMap<D> indexFromPoint_;
+  std::shared_ptr<const VectorImage<D>> field_;
+  DisplacementImage<D> image_; // its voxels are field_'s
 };
 
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <sstream>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -79,6 +80,38 @@ double validHigh(int order, std::size_t points)
   return static_cast<double>(points) - 1 - (order - 1) / 2.0;
 }
 
+/// Derivatives are by control points so far.
+void divideBySpacing(double spacingMm, std::vector<double>& bands)
+{
+  for (std::size_t i = 0; i < bands.size(); ++i) {
+    const auto derivative = static_cast<int>(i % perPoint / neighbours);
+    bands[i] /= std::pow(spacingMm, 2 * derivative);
+  }
+}
+
+/// Voxels of an image in control points of a grid along the same axes.
+template <int D>
+struct VoxelsInGrid {
+  Vec<D> first{}, step{};
+  double turn = 0; // largest difference between the directions' entries
+
+  VoxelsInGrid(const BSplineGrid<D>& grid, const ImageGeometry<D>& image)
+  {
+    const Matrix<D> relative = multiply<D>(transpose<D>(grid.points.direction), image.direction), none = identityMatrix<D>();
+    Vec<D> fromOriginMm;
+    for (int d = 0; d < D; ++d) {
+      fromOriginMm[d] = image.originMm[d] - grid.points.originMm[d];
+      for (int e = 0; e < D; ++e)
+        turn = std::max(turn, std::abs(relative[d][e] - none[d][e]));
+    }
+    const Vec<D> alongGridMm = apply<D>(transpose<D>(grid.points.direction), fromOriginMm);
+    for (int d = 0; d < D; ++d) {
+      first[d] = alongGridMm[d] / grid.points.spacingMm[d];
+      step[d] = image.spacingMm[d] / grid.points.spacingMm[d];
+    }
+  }
+};
+
 }
 
 BendingBands BendingBands::over(double low, double high, int points, int order, double spacingMm)
@@ -99,10 +132,25 @@ BendingBands BendingBands::over(double low, double high, int points, int order, 
     bands.firstWhole = static_cast<int>(std::ceil(low + half + 1));
     bands.lastWhole = static_cast<int>(std::floor(high - half - 1));
   }
-  for (std::size_t i = 0; i < bands.values.size(); ++i) {
-    const auto derivative = static_cast<int>(i % perPoint / neighbours);
-    bands.values[i] /= std::pow(spacingMm, 2 * derivative);
+  divideBySpacing(spacingMm, bands.values);
+  return bands;
+}
+
+std::optional<BendingBands> BendingBands::at(double first, double step, std::size_t count, int points, int order, double spacingMm)
+{
+  constexpr double nearBorder = 1e-6; // control points
+  const double half = validLow(order), cells = points - order;
+  BendingBands bands{points, 0, -1, std::vector<double>(static_cast<std::size_t>(points) * perPoint)};
+  for (std::size_t n = 0; n < count; ++n) {
+    const double cell = first + step * static_cast<double>(n) - half;
+    if (std::abs(cell) < nearBorder || std::abs(cell - cells) < nearBorder)
+      return {};
+    if (!(cell > 0 && cell < cells))
+      continue;
+    const int start = static_cast<int>(cell);
+    addProducts(order, start, cell + half - start, 1 / static_cast<double>(count), bands.values);
   }
+  divideBySpacing(spacingMm, bands.values);
   return bands;
 }
 
@@ -123,23 +171,37 @@ ExactBendingEnergy<D>::ExactBendingEnergy(const BSplineGrid<D>& grid, const Imag
 {
   constexpr double largestTurn = 1e-6;
   requireSpline(grid);
-  const Matrix<D> turn = multiply<D>(transpose<D>(grid.points.direction), image.direction), none = identityMatrix<D>();
-  Vec<D> fromOriginMm;
-  for (int d = 0; d < D; ++d) {
-    fromOriginMm[d] = image.originMm[d] - grid.points.originMm[d];
-    for (int e = 0; e < D; ++e)
-      if (std::abs(turn[d][e] - none[d][e]) > largestTurn)
-        refuse("an image whose axes are not the grid's", "a grid along the fixed image's axes");
-  }
-  const Vec<D> alongGridMm = apply<D>(transpose<D>(grid.points.direction), fromOriginMm);
+  const VoxelsInGrid<D> voxels(grid, image);
+  if (voxels.turn > largestTurn)
+    refuse("an image whose axes are not the grid's", "a grid along the fixed image's axes");
   Vec<D> low, high;
   for (int d = 0; d < D; ++d) {
-    const double first = alongGridMm[d] / grid.points.spacingMm[d],
-                 extent = static_cast<double>(image.size[d] - 1) * image.spacingMm[d] / grid.points.spacingMm[d];
-    low[d] = std::max(first, validLow(grid.order));
-    high[d] = std::min(first + extent, validHigh(grid.order, grid.points.size[d]));
+    low[d] = std::max(voxels.first[d], validLow(grid.order));
+    high[d] = std::min(voxels.first[d] + static_cast<double>(image.size[d] - 1) * voxels.step[d],
+                       validHigh(grid.order, grid.points.size[d]));
   }
   setBands(grid, low, high);
+}
+
+template <int D>
+std::optional<ExactBendingEnergy<D>> ExactBendingEnergy<D>::overVoxels(const BSplineGrid<D>& grid, const VoxelLattice<D>& lattice)
+{
+  constexpr double largestTurn = 1e-12; // some roundings: positions are those that points would have
+  const VoxelsInGrid<D> voxels(grid, lattice.image->geometry);
+  if (grid.cyclic || grid.order != 3 || voxels.turn > largestTurn) // second derivatives of lower orders jump where rounding decides
+    return {};
+  ExactBendingEnergy form;
+  form.pointCount_ = grid.pointCount();
+  for (int d = 0; d < D; ++d) {
+    const double first = voxels.first[d] + static_cast<double>(lattice.first[d]) * voxels.step[d],
+                 step = static_cast<double>(lattice.step[d]) * voxels.step[d];
+    auto bands = BendingBands::at(first, step, lattice.count[d], static_cast<int>(grid.points.size[d]), grid.order,
+                                  grid.points.spacingMm[d]);
+    if (!bands)
+      return {};
+    form.bands_[d] = std::move(*bands);
+  }
+  return form;
 }
 
 template <int D>

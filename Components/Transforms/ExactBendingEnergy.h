@@ -2,8 +2,10 @@
 
 #include "Components/Transforms/BSplineGrid.h"
 #include "Core/Compute/Buffer.h"
+#include "Core/Registration/Samples.h"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct BendingBands {
 
   /// The interval [low, high] is in control points and within the valid region; if it is a point, values there.
   static BendingBands over(double low, double high, int points, int order, double spacingMm);
+  /// The mean over positions first + n step, n below count, of which those outside of the valid region add nothing. Nothing if one
+  /// lies so close to that region's border that rounding decides.
+  static std::optional<BendingBands> at(double first, double step, std::size_t count, int points, int order, double spacingMm);
 };
 
 /// Bending energy of a B-spline transform in closed form: the mean over a box of sum_k |d^2 u_k / dx dx^T|^2 (Frobenius; 1/mm^2),
@@ -34,6 +39,9 @@ public:
   ExactBendingEnergy(const BSplineGrid<D>&, const ImageGeometry<D>& image);
   /// Over the whole valid region.
   explicit ExactBendingEnergy(const BSplineGrid<D>&);
+  /// The mean over the voxels of a lattice (its mask is not asked), which the same quadratic form gives with sums for integrals.
+  /// Nothing unless the grid is cubic, not cyclic and along the lattice's axes, and no voxel lies on its border.
+  static std::optional<ExactBendingEnergy> overVoxels(const BSplineGrid<D>&, const VoxelLattice<D>&);
 
   /// On the CPU: the value and, unless empty, its gradient (overwritten). Equal bits for any thread count.
   double evaluate(Context&, std::span<const double> coefficients, std::span<double> gradient);
@@ -43,6 +51,7 @@ public:
   const std::array<BendingBands, D>& bands() const { return bands_; }
 
 private:
+  ExactBendingEnergy() = default;
   void setBands(const BSplineGrid<D>&, const Vec<D>& low, const Vec<D>& high);
 
   std::size_t pointCount_ = 0;

@@ -36,12 +36,13 @@ bool solveLinear(std::vector<double> matrix, std::size_t count, std::vector<doub
         sideRow(i)[j] -= factor * sideRow(k)[j];
     }
   }
-  for (std::size_t k = count; k-- > 0;)
-    for (std::size_t j = 0; j < sides; ++j) {
-      for (std::size_t i = k + 1; i < count; ++i)
+  for (std::size_t k = count; k-- > 0;) {
+    for (std::size_t i = k + 1; i < count; ++i)
+      for (std::size_t j = 0; j < sides; ++j)
         sideRow(k)[j] -= row(k)[i] * sideRow(i)[j];
+    for (std::size_t j = 0; j < sides; ++j)
       sideRow(k)[j] /= row(k)[k];
-    }
+  }
   return true;
 }
 

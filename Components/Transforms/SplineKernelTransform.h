@@ -1,31 +1,30 @@
 #pragma once
 
-#include "Components/Transforms/SplineKernel.h"
+#include "Components/Transforms/SplineSystem.h"
 #include "Core/Registration/Transform.h"
+
+#include <mutex>
 
 namespace tessera {
 
-/// Spline through landmark pairs: T(x) = x + A x + b + sum_i G(x - p_i) w_i, with T(p_i) = q_i when relaxation is 0
-/// (Bookstein, "Principal warps", 1989; Rohr et al., 2001; Davis et al., "A physics-based coordinate transformation for 3-D image
-/// matching", 1997). G(x) = f(r) I + g(r) x x^T:
-///   ThinPlateSpline r; ThinPlateR2LogRSpline r^2 log r; VolumeSpline r^3; with Poisson ratio v
-///   ElasticBodySpline (11 - 12 v) r^3 I - 3 r x x^T; ElasticBodyReciprocalSpline (7 - 8 v) r I - x x^T / r.
-/// In 2D each of them is ThinPlateR2LogRSpline, as in elastix. The relaxation factor is added to the diagonal of the matrix of G.
+/// T(x) = x + A x + b + sum_i G(x - p_i) w_i: a thin-plate or other spline that takes landmarks p_i of the fixed image to landmarks
+/// of the moving image, its parameters (mm, point by point). The fixed landmarks are the points of -fp, which what comes before
+/// takes along if it is composed, or those of a transform file; the moving ones start at those of -mp, or at the fixed ones.
 ///
-/// Parameters: the moving landmarks (mm), point by point; those of the file, since `restore` solves for the w_i. It is evaluated,
-/// with derivatives in space, but is no transform to optimise: methods for that throw Error(usage).
+/// T depends on its parameters linearly, by a matrix that is found once (SplineSystem.h).
 template <int D>
 class SplineKernelTransform final : public Transform<D> {
 public:
-  explicit SplineKernelTransform(const Parameters&) {}
+  explicit SplineKernelTransform(const Parameters&);
   static const ComponentDescription& description();
 
   std::string name() const override { return description().name; }
-  std::size_t parameterCount() const override { return D * fixedLandmarksMm_.size(); }
+  std::size_t parameterCount() const override { return D * model_.landmarksMm.size(); }
+  bool needsLandmarks() const override { return true; }
 
-  bool canBeOptimized() const override { return false; }
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
-  void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
+  void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
+  /// All 1.
   std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
 
   void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
@@ -41,18 +40,27 @@ public:
                                   const double* covHessian, std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
+  CudaForm cudaForm() const override { return CudaForm::kernelSpline; }
+  std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double> constant) const override;
+
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) for landmarks that determine no spline (equal ones, or all on a line or plane).
   std::vector<double> restore(const Parameters& transformFile) override;
   ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:
-  bool solve(const std::vector<double>& movingLandmarksMm);
+  struct Solved {
+    std::vector<double> parameters, vectors;
+  };
+  SplineOfLandmarks<D> splineOf(const std::vector<double>& vectors) const;
+  std::shared_ptr<const Solved> solvedAt(std::span<const double> parameters) const;
+  const std::vector<double>& influence() const;
 
-  SplineKernel kernel_ = SplineKernel::thinPlate;
-  double poissonRatio_ = 0.3, relaxation_ = 0;
-  std::vector<Vec<D>> fixedLandmarksMm_, weights_; // p_i, w_i
-  AffineMap<D> affine_;                            // x + A x + b
+  Parameters settings_;
+  SplineModel<D> model_;
+  mutable std::mutex mutex_; // of what is found when it is asked for
+  mutable std::vector<double> influence_;
+  mutable std::shared_ptr<const Solved> solved_;
 };
 
 }

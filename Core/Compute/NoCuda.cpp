@@ -62,6 +62,10 @@ void toFloat(const Context&, std::span<const double>, std::span<float>)
 {
   fail("a conversion");
 }
+void add(const Context&, std::span<const float>, std::span<float>)
+{
+  fail("a sum of vectors");
+}
 
 }
 

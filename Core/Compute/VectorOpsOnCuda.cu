@@ -88,6 +88,14 @@ __global__ void convert(std::size_t count, const double* x, float* y)
     y[i] = static_cast<float>(x[i]);
 }
 
+/// Reads 8 bytes, writes 4 an element.
+__global__ void addFloats(std::size_t count, const float* x, float* y)
+{
+  for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
+       i += static_cast<std::size_t>(gridDim.x) * blockDim.x)
+    y[i] += x[i];
+}
+
 }
 
 void dotInto(const Context& context, std::span<const double> a, std::span<const double> b, double* result)
@@ -169,6 +177,14 @@ void toFloat(const Context& context, std::span<const double> x, std::span<float>
     return;
   convert<<<blocksFor(y.size()), threads, 0, cudaStreamOf(context)>>>(y.size(), x.data(), y.data());
   checkLaunch("conversion to float");
+}
+
+void add(const Context& context, std::span<const float> x, std::span<float> y)
+{
+  if (y.empty())
+    return;
+  addFloats<<<blocksFor(y.size()), threads, 0, cudaStreamOf(context)>>>(y.size(), x.data(), y.data());
+  checkLaunch("sum of vectors");
 }
 
 }

@@ -22,5 +22,7 @@ void divideInto(const Context&, std::span<const double> a, std::span<const doubl
 void fill(const Context&, double value, std::span<double> y);
 /// y_i = the nearest float
 void toFloat(const Context&, std::span<const double> x, std::span<float> y);
+/// y += x
+void add(const Context&, std::span<const float> x, std::span<float> y);
 
 }

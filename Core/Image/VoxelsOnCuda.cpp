@@ -41,6 +41,12 @@ std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context& context, const 
 }
 
 template <int D>
+std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context& context, const std::shared_ptr<const VectorImage<D>>& image)
+{
+  return sharedCopy<float>(context, image);
+}
+
+template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context& context, const MaskPointer<D>& mask)
 {
   return sharedCopy<std::uint8_t>(context, mask);
@@ -48,7 +54,9 @@ std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context& context,
 
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
+template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const std::shared_ptr<const VectorImage<2>>&);
 template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<2>(const Context&, const MaskPointer<2>&);
+template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&, const std::shared_ptr<const VectorImage<3>>&);
 template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<3>(const Context&, const MaskPointer<3>&);
 
 }

@@ -5,10 +5,12 @@
 
 namespace tessera {
 
-/// The voxels of an image, or of a mask, in the memory of the context's CUDA device. Copied there once: as long as anyone holds the
-/// result, all who ask with the same stream share it. It keeps the image alive.
+/// The voxels of an image, of vectors too, or of a mask, in the memory of the context's CUDA device. Copied there once: as long as
+/// anyone holds the result, all who ask with the same stream share it. It keeps the image alive.
 template <int D>
 std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const ImagePointer<D>&);
+template <int D>
+std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const std::shared_ptr<const VectorImage<D>>&);
 template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
 

@@ -12,7 +12,7 @@ constexpr std::string_view obsolete = "obsolete in elastix";
 constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Transform", otherComponents,
      "AutomaticScalesEstimationStackTransform TransformAddress SubTransforms NormalizeCombinationWeights WriteDiffusionFiles "
-     "MultiBSplineTransformWithNormalLabels SplineKernelType SplineRelaxationFactor SplinePoissonRatio"},
+     "MultiBSplineTransformWithNormalLabels"},
     {"Transform", "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 

@@ -1,21 +1,12 @@
 #pragma once
 
 #include "Core/Compute/BSplineKernel.h"
+#include "Core/Compute/LoadConstant.h"
 #include "Core/Registration/TransformOnCuda.h"
 
 #include <cmath>
 
 namespace tessera {
-
-/// What no kernel writes while this one runs.
-TESSERA_HOST_DEVICE inline double loadConstant(const double* from)
-{
-#ifdef __CUDA_ARCH__
-  return __ldg(from);
-#else
-  return *from;
-#endif
-}
 
 /// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both agree on which.
 template <int D, int Order>

@@ -3,6 +3,12 @@
 #include "Core/Registration/BSplineSupportOnCuda.h"
 #include "Core/Registration/Transform.h"
 
+#ifdef __CUDA_ARCH__
+#define TESSERA_NOINLINE __noinline__
+#else
+#define TESSERA_NOINLINE
+#endif
+
 namespace tessera {
 
 // Second derivatives are kept as their upper triangles, row-wise, as everywhere.
@@ -197,10 +203,35 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
   }
 }
 
+/// A transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more often.
+template <int D>
+TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm, Jet<D>& jet)
+{
+  Vec<D> mapped;
+  if (t.form == CudaForm::kernelSpline) {
+    const SplineOfLandmarks<D> spline = t.kernelSpline();
+    mapped = spline(pointMm);
+    spline.derivatives(pointMm, jet.jacobian, jet.hessian);
+  } else {
+    const DisplacementImage<D> image = t.displacementImage();
+    mapped = image(pointMm);
+    image.derivatives(pointMm, jet.jacobian, jet.hessian);
+  }
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k)
+    jet.pointMm[k] = mapped[k];
+}
+
 /// One transform of a chain at the point where it is asked.
 template <int D>
 TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
 {
+  if (t.form == CudaForm::kernelSpline || t.form == CudaForm::displacementImage) {
+    Jet<D> own; // in memory: only here
+    jetOfModel<D>(t, pointMm, own);
+    jet = own;
+    return;
+  }
   const bool linear = t.form == CudaForm::linear;
   const Vec<D> mapped = linear ? t.map(pointMm) : pointMm;
   TESSERA_UNROLL

@@ -17,11 +17,6 @@ struct TermValue {
   std::size_t asked = 0; // samples offered inside the fixed mask
 };
 
-template <int D>
-struct PointPairs {
-  std::vector<Vec<D>> fixedMm, movingMm;
-};
-
 /// What one term of the cost works on during a level. Pointers live as long as the level.
 template <int D>
 struct TermLevel {

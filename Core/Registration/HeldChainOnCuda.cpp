@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Error.h"
 
+#include <utility>
+
 namespace tessera {
 
 template <int D>
@@ -22,6 +24,7 @@ HeldChainOnCuda<D>::HeldChainOnCuda(const Context& context, const TransformChain
 {
   if (const std::string why = whyNotOnCuda(chain); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  heldLast_ = last_->holdOnCuda(context, {});
   if (chain.initial)
     append(context, *chain.initial);
 }
@@ -31,22 +34,25 @@ void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>&
 {
   if (chain.initial)
     append(context, *chain.initial);
-  std::span<const double> parameters = chain.parameters;
-  if (chain.transform->cudaForm() != CudaForm::linear) {
-    held_.emplace_back().fromHost(context, chain.parameters);
-    parameters = std::as_const(held_.back()).span();
-  }
   TransformOnCuda<D>& link = before_.links[before_.count++];
-  link = chain.transform->onCuda(parameters);
+  if (Held held = chain.transform->holdOnCuda(context, chain.parameters)) {
+    link = held->at(context, {});
+    heldBefore_.push_back(std::move(held));
+  } else if (chain.transform->cudaForm() == CudaForm::linear) {
+    link = chain.transform->onCuda(chain.parameters);
+  } else {
+    parametersBefore_.emplace_back().fromHost(context, chain.parameters);
+    link = chain.transform->onCuda(std::as_const(parametersBefore_.back()).span());
+  }
   link.combination = chain.initial ? chain.combination : Combination::compose;
 }
 
 template <int D>
-ChainOnCuda<D> HeldChainOnCuda<D>::at(std::span<const double> parameters) const
+ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const double> parameters)
 {
   ChainOnCuda<D> chain = before_;
   TransformOnCuda<D>& link = chain.links[chain.count++];
-  link = last_->onCuda(parameters);
+  link = heldLast_ ? heldLast_->at(context, parameters) : last_->onCuda(parameters);
   link.combination = combination_;
   return chain;
 }

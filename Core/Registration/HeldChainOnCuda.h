@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Empty if kernels can evaluate the chain; otherwise which of its transforms they cannot: `the transform "SplineKernelTransform"`.
+/// Empty if kernels can evaluate the chain; otherwise what they cannot: `a chain of 9 transforms (at most 8)`.
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
@@ -21,17 +21,20 @@ public:
   HeldChainOnCuda(const Context&, const TransformChain<D>&);
 
   /// `parameters` of the last transform: on the host if it is linear, else on the device.
-  ChainOnCuda<D> at(std::span<const double> parameters) const;
+  ChainOnCuda<D> at(const Context&, std::span<const double> parameters);
   /// All but the last transform.
   const ChainOnCuda<D>& before() const { return before_; }
 
 private:
+  using Held = std::unique_ptr<HeldTransformOnCuda<D>>;
   void append(const Context&, const TransformChain<D>&);
 
   std::shared_ptr<const Transform<D>> last_;
+  Held heldLast_;
   Combination combination_ = Combination::compose;
   ChainOnCuda<D> before_;
-  std::vector<Buffer<double>> held_;
+  std::vector<Buffer<double>> parametersBefore_;
+  std::vector<Held> heldBefore_;
 };
 
 /// Where a chain's parameters and their gradients are kept while a level runs on `context`: those few of a linear transform on the

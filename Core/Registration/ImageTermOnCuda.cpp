@@ -6,6 +6,7 @@
 #include "Core/Registration/FieldMethods.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -18,12 +19,6 @@ bool isBox(const VoxelLattice<D>& lattice)
     if (step != 1)
       return false;
   return true;
-}
-
-template <int D>
-bool sameLattice(const VoxelLattice<D>& a, const VoxelLattice<D>& b)
-{
-  return a.image == b.image && a.mask == b.mask && a.first == b.first && a.step == b.step && a.count == b.count;
 }
 
 template <int D>
@@ -52,7 +47,7 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix, GradientSummation summation)
     : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed, level.fixedMask), result_(context, 1), found_(context, 1), largest_(context, 1)
+      samples_(context, level.fixed), result_(context, 1), found_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -70,10 +65,10 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const AlignedLattice* aligned = alignedLattice(set);
   positions_ = samples.count;
-  masked_ = samples.mask.voxels != nullptr;
+  masked_ = samples.asked != nullptr;
 
-  const Plan plan{samples.count, samples.fixed,     samples.pointMm[0], samples.image,  samples.first,
-                  samples.step,  samples.positions, parameters.data(),  gradient.data()};
+  const Plan plan{samples.count, samples.fixed, samples.pointMm[0], samples.image,     samples.asked,
+                  samples.first, samples.step,  samples.positions,  parameters.data(), gradient.data()};
   if (recording_ && plan == recorded_)
     return recording_->replay();
   if (plan.count > recorded_.count)
@@ -116,7 +111,7 @@ template <int D>
 void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
                                   std::span<const double> parameters, std::span<double> gradient)
 {
-  const ChainOnCuda<D> chain = chain_.at(parameters);
+  const ChainOnCuda<D> chain = chain_.at(context, parameters);
   Result* result = result_.span().data();
   context.stream->fill(result, 0, sizeof(Result));
   gather(context, samples, aligned, chain, parameters, !gradient.empty(), result);
@@ -152,9 +147,10 @@ const typename ImageTermOnCuda<D>::AlignedLattice* ImageTermOnCuda<D>::alignedLa
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   if (!lattice)
     return nullptr;
-  if (!alignedFor_ || !sameLattice(*alignedFor_, *lattice)) {
+  if (alignedFor_ != *lattice) {
     alignedFor_ = *lattice;
     aligned_ = findAligned(*lattice);
+    displacementsBefore_ = {};
   }
   return aligned_ ? &*aligned_ : nullptr;
 }
@@ -183,6 +179,21 @@ std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
   return arrays;
 }
 
+/// T0(x) - x of all positions of the aligned lattice, found once: splines and fields cost more than reading them.
+template <int D>
+std::span<const float> ImageTermOnCuda<D>::displacementsBefore(Context& context, const SamplesOnCuda<D>& samples)
+{
+  if (displacementsBefore_.size() == 0) {
+    displacementsBefore_ = Buffer<float>(context, D * samples.count);
+    context.stream->fill(displacementsBefore_.span().data(), 0, displacementsBefore_.span().size_bytes());
+    std::array<float*, D> arrays;
+    for (int d = 0; d < D; ++d)
+      arrays[d] = displacementsBefore_.span().data() + d * samples.count;
+    addDisplacementsOnCuda<D>(context, samples, chain_.before(), arrays);
+  }
+  return std::as_const(displacementsBefore_).span();
+}
+
 template <int D>
 void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
                                 const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient, Result* result)
@@ -195,7 +206,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
     grown(context, gradients_, D * samples.count);
   if (withGradient)
     target.gradientPerMm = gradientArrays(samples.count);
-  if (samples.mask.voxels)
+  if (samples.asked)
     target.asked = &result->asked;
   const bool warps = !samples.isList() && moving_.image.order == 1;
   if (!aligned || !warps) {
@@ -215,7 +226,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
     aligned->interpolator->displacements(context, aligned->field, {nullptr, coefficients.data()},
                                          {field[0], FieldLayout::planar, nullptr});
     if (!before)
-      addDisplacementsOnCuda<D>(context, samples, chain_.before(), field);
+      oncuda::add(context, displacementsBefore(context, samples), gradients_.span().first(D * samples.count));
   });
   phase(context, "interpolation",
         [&] { warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target); });
@@ -234,11 +245,7 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samp
     fill(context, 0, gradient);
     return pullBackAlignedField<D>(context, aligned->field, gradients, slopes, summation_, gradient.data());
   }
-  const bool fresh = sums_.size() < gradient.size();
-  unsigned long long* sums = grown(context, sums_, gradient.size());
-  if (fresh)
-    context.stream->fill(sums, 0, sums_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, samples, chain, gradients, slopes, sums, largest_.span().data(), gradient.data(), {true});
+  pullBack_.add(context, samples, chain, gradients, slopes, gradient, {true});
 }
 
 template class ImageTermOnCuda<2>;

@@ -5,6 +5,7 @@
 #include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Metric.h"
+#include "Core/Registration/ParameterPullBack.h"
 #include "Core/Registration/SampleKernels.h"
 #include "Core/Registration/SamplesForCuda.h"
 
@@ -18,7 +19,7 @@ namespace tessera {
 /// and the last transform is a B-spline along the box's axes that is added to what comes before, its field and the field's adjoint
 /// are evaluated by tiles; everything else goes point by point.
 ///
-/// Bytes a sample: 12 + 4 D, and 8 more of a lattice.
+/// Bytes a sample: 12 + 4 D, and 8 more of a lattice; 4 D more if a B-spline is added by tiles to what is not linear, 1 in a mask.
 template <int D>
 class ImageTermOnCuda {
 public:
@@ -50,6 +51,7 @@ private:
   void pullBack(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<double> gradient,
                 Result* result);
   std::array<float*, D> gradientArrays(std::size_t samples);
+  std::span<const float> displacementsBefore(Context&, const SamplesOnCuda<D>&);
 
   /// What decides which work is given; all else stays over a level.
   struct Plan {
@@ -57,6 +59,7 @@ private:
     const float* fixed = nullptr;
     const double* points = nullptr;
     const float* image = nullptr;
+    const std::uint8_t* asked = nullptr;
     std::array<int, D> first{}, step{}, positions{};
     const double* parameters = nullptr;
     const double* gradient = nullptr;
@@ -85,10 +88,10 @@ private:
   bool masked_ = false;
   Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;
   Buffer<double> scratch_;
-  Buffer<unsigned long long> sums_;
-  Buffer<unsigned> largest_;
+  ParameterPullBack<D> pullBack_;
   std::optional<VoxelLattice<D>> alignedFor_; // what aligned_ was found for
   std::optional<AlignedLattice> aligned_;
+  Buffer<float> displacementsBefore_;    // on that lattice; empty until asked for
   std::vector<Phase>* phases_ = nullptr; // not null while phases are timed
   Plan last_, recorded_;
   std::unique_ptr<Recording> recording_;

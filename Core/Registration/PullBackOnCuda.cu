@@ -76,6 +76,29 @@ __global__ void __launch_bounds__(32 * (D + D * D)) addMoments(int blocks, const
     result->outer[(s - D) / D][(s - D) % D] = sum;
 }
 
+/// Samples [first, first + count) for splines: points where the last transform is asked, NaN if their covectors are 0. Writes 16 D
+/// bytes a sample.
+template <int D>
+__global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples, const std::size_t first, const std::size_t count,
+                               const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ Covectors<D> covectors,
+                               double* points, double* values)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i >= count)
+    return;
+  float v[D];
+  const bool any = covectors.at(first + i, v);
+  Vec<D> pointMm;
+  pointMm.fill(NAN);
+  if (any)
+    pointMm = mapToLast<D>(chain, sampleAt(samples, first + i).pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    points[d * count + i] = pointMm[d];
+    values[d * count + i] = v[d];
+  }
+}
+
 template <int D>
 __global__ void largestMagnitude(std::size_t count, const __grid_constant__ Covectors<D> covectors, unsigned* largest)
 {
@@ -160,6 +183,19 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
 }
 
 template <int D>
+void covectorsOnCuda(Context& context, const SamplesOnCuda<D>& samples, std::size_t first, std::size_t count,
+                     const ChainOnCuda<D>& chain, const std::array<const float*, D>& covectors, const float* factors,
+                     double* points, double* values)
+{
+  constexpr int threads = 128;
+  if (count == 0)
+    return;
+  writeCovectors<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(count, threads)), threads, 0, cudaStreamOf(context)>>>(
+      samples, first, count, chain, Covectors<D>{covectors, factors}, points, values);
+  checkLaunch("covectors of samples");
+}
+
+template <int D>
 void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
                            const std::array<const float*, D>& covectors, const float* factors, unsigned long long* sums,
                            unsigned* largest, double* gradient, const GradientUpdate& update)
@@ -186,6 +222,8 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,     \
                                  const float*, double*, CovectorMoments<D>*);                                                      \
+  template void covectorsOnCuda<D>(Context&, const SamplesOnCuda<D>&, std::size_t, std::size_t, const ChainOnCuda<D>&,             \
+                                   const std::array<const float*, D>&, const float*, double*, double*);                            \
   template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                                 \
                                          const std::array<const float*, D>&, const float*, unsigned long long*, unsigned*,         \
                                          double*, const GradientUpdate&);

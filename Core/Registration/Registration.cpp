@@ -49,7 +49,8 @@ std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const
 template <int D>
 TransformStart<D> startOf(const StageInput<D>& input)
 {
-  TransformStart<D> start{input.fixed.front(), input.moving.front(), nullptr, nullptr, input.initial.get()};
+  TransformStart<D> start{input.fixed.front(), input.moving.front(), nullptr, nullptr, input.initial.get(),
+                          input.hasPoints ? &input.points : nullptr};
   if (!input.fixedMasks.empty())
     start.fixedMask = input.fixedMasks.front();
   if (!input.movingMasks.empty())

@@ -45,7 +45,7 @@ __device__ SampleOnCuda<D> sampleAt(const SamplesOnCuda<D>& samples, std::size_t
       sum += samples.pointFromIndex.matrix[axis][d] * index[d];
     sample.pointMm[axis] = sum;
   }
-  sample.asked = samples.mask.contains(sample.pointMm);
+  sample.asked = samples.isAsked(i);
   return sample;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/LoadConstant.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/InterpolatorOnCuda.h"
 #include "Core/Registration/TransformOnCuda.h"
@@ -23,10 +24,15 @@ struct SamplesOnCuda {
   std::array<int, D> first{}, step{}, positions{}; // voxels of the image at regular steps
   std::array<int, D> imageSize{};
   const float* image = nullptr;
-  MaskOnCuda<D> mask;
+  const std::uint8_t* asked = nullptr; // by position, whether the mask lets it through; null: no mask
 
   TESSERA_HOST_DEVICE bool isList() const { return pointMm[0] != nullptr; }
+  TESSERA_HOST_DEVICE bool isAsked(std::size_t i) const { return asked == nullptr || loadConstant(asked + i) != 0; }
 };
+
+/// asked[i] of each position of a lattice: whether the mask contains its point. Writes a byte a position.
+template <int D>
+void maskLatticeOnCuda(const Context&, const SamplesOnCuda<D>&, const MaskOnCuda<D>&, std::uint8_t* asked);
 
 /// Per sample. A sample that does not count has the moving intensity NaN.
 template <int D>
@@ -78,6 +84,12 @@ constexpr std::size_t momentScratch()
 {
   return static_cast<std::size_t>(mostMomentBlocks) * (D + D * D);
 }
+
+/// Covectors, as the moments', of samples [first, first + count), in double, and the points where the last transform is asked (NaN
+/// where all is 0). Planar: D arrays of `count` each.
+template <int D>
+void covectorsOnCuda(Context&, const SamplesOnCuda<D>&, std::size_t first, std::size_t count, const ChainOnCuda<D>&,
+                     const std::array<const float*, D>& covectors, const float* factors, double* points, double* values);
 
 /// What becomes of a gradient that something is added to: (gradient, or 0, + what is added) / divisor.
 struct GradientUpdate {

@@ -20,6 +20,14 @@ template <int D>
 struct ListSamples {
   std::array<const double*, D> pointMm{};
   std::size_t count = 0;
+
+  Vec<D> point(std::size_t i) const
+  {
+    Vec<D> mm;
+    for (int d = 0; d < D; ++d)
+      mm[d] = pointMm[d][i];
+    return mm;
+  }
 };
 
 /// Voxels of a box of a lattice; no coordinate is stored, a linear start changes only the map.
@@ -39,6 +47,12 @@ using PointsOut = std::array<double*, D>;
 /// Input arrays of `count` values, one an axis: d value / d mapped point.
 template <int D>
 using Covectors = std::array<const double*, D>;
+
+/// Points of the fixed image, and where they belong in the moving one: as many, or none if only the fixed ones are given.
+template <int D>
+struct PointPairs {
+  std::vector<Vec<D>> fixedMm, movingMm;
+};
 
 /// Arrays that hold the points of one batch.
 template <int D>
@@ -82,6 +96,7 @@ struct VoxelLattice {
       product *= count[d];
     return product;
   }
+  bool operator==(const VoxelLattice&) const = default;
 };
 
 /// Points with the fixed image's intensity there, on a CUDA device.

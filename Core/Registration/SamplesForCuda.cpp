@@ -7,11 +7,9 @@
 namespace tessera {
 
 template <int D>
-SamplesForCuda<D>::SamplesForCuda(const Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask)
-    : fixed_(fixed), mask_(mask), fixedVoxels_(voxelsOnCuda<D>(context, fixed))
+SamplesForCuda<D>::SamplesForCuda(const Context& context, const ImagePointer<D>& fixed)
+    : fixed_(fixed), fixedVoxels_(voxelsOnCuda<D>(context, fixed))
 {
-  if (mask)
-    maskVoxels_ = voxelsOnCuda<D>(context, mask);
 }
 
 template <int D>
@@ -50,16 +48,26 @@ SamplesOnCuda<D> SamplesForCuda<D>::ofLattice(const Context& context, const Voxe
     fixed_ = lattice.image;
     fixedVoxels_ = voxelsOnCuda<D>(context, lattice.image);
   }
-  if (lattice.mask && (lattice.mask != mask_ || !maskVoxels_)) {
-    mask_ = lattice.mask;
-    maskVoxels_ = voxelsOnCuda<D>(context, lattice.mask);
-  }
   samples.image = fixedVoxels_->span().data();
   if (lattice.mask)
-    samples.mask = MaskOnCuda<D>(*lattice.mask, *maskVoxels_);
+    samples.asked = askedOf(context, lattice, samples);
   if (whole)
     samples.fixed = samples.image;
   return samples;
+}
+
+/// Found once for a lattice, by the CPU's expressions.
+template <int D>
+const std::uint8_t* SamplesForCuda<D>::askedOf(const Context& context, const VoxelLattice<D>& lattice,
+                                               const SamplesOnCuda<D>& samples)
+{
+  std::uint8_t* asked = grown(context, asked_, samples.count);
+  if (askedFor_ != lattice) {
+    const auto voxels = voxelsOnCuda<D>(context, lattice.mask);
+    maskLatticeOnCuda<D>(context, samples, MaskOnCuda<D>(*lattice.mask, *voxels), asked);
+    askedFor_ = lattice;
+  }
+  return asked;
 }
 
 template <int D>

@@ -33,6 +33,7 @@ struct TransformStart {
   ImagePointer<D> fixed, moving;            // full resolution, first of each
   MaskPointer<D> fixedMask, movingMask;     // null: none
   const TransformChain<D>* initial = nullptr;   // null: none; otherwise no automatic initialization
+  const PointPairs<D>* points = nullptr;        // -fp, -mp; null: none
 };
 
 /// Lines of a transform parameter file: `(name value ...)`; text values are quoted by the writer.
@@ -40,6 +41,15 @@ struct FileEntry {
   std::string name;
   std::vector<std::string> texts;     // if not empty, the values
   std::vector<double> numbers;        // otherwise
+};
+
+/// A transform in the memory of a CUDA device while a level runs, its parameters open.
+template <int D>
+class HeldTransformOnCuda {
+public:
+  virtual ~HeldTransformOnCuda() = default;
+  /// For kernels; `parameters` on the device, not read if they are constant.
+  virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
 };
 
 constexpr int symmetricCount(int dimension) { return dimension * (dimension + 1) / 2; }
@@ -59,6 +69,9 @@ public:
   virtual std::size_t parameterCount() const = 0;
   /// False for transforms that only come from files; all that serves optimization then throws Error(usage).
   virtual bool canBeOptimized() const { return true; }
+
+  /// True if it starts from TransformStart::points.
+  virtual bool needsLandmarks() const { return false; }
 
   /// Sets centre or grid for the first level and returns the first parameters.
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
@@ -95,7 +108,12 @@ public:
 
   /// How kernels evaluate it, none if they cannot.
   virtual CudaForm cudaForm() const { return CudaForm::none; }
-  /// For kernels, `parameters` on the host for a linear transform, on the device for all others; asked only with a CUDA form.
+  /// Null if kernels need no more than parameters. `constant`: its parameters, on the host, if they stay as they are, else empty.
+  virtual std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double> /*constant*/) const
+  {
+    return nullptr;
+  }
+  /// For kernels, without holdOnCuda: `parameters` on the host for a linear transform, on the device for all others.
   virtual TransformOnCuda<D> onCuda(std::span<const double> /*parameters*/) const { return {}; }
   /// pullBack of a linear transform from what kernels have summed; parameters and gradient on the host.
   virtual void pullBackMoments(std::span<const double> /*parameters*/, const CovectorMoments<D>&, std::span<double> /*gradient*/) const

@@ -21,12 +21,21 @@ TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec
   return u;
 }
 
+/// T(x) of a transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more often.
+template <int D>
+__device__ __noinline__ Vec<D> mapPointByModel(const TransformOnCuda<D>& t, Vec<D> pointMm)
+{
+  return t.form == CudaForm::kernelSpline ? t.kernelSpline()(pointMm) : t.displacementImage()(pointMm);
+}
+
 /// T(x) of one transform.
 template <int D>
 __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
 {
   if (t.form == CudaForm::linear)
     return t.map(pointMm);
+  if (t.form != CudaForm::bspline)
+    return mapPointByModel<D>(t, pointMm);
   const Vec<D> u = t.order == 3   ? displacementMm<D, 3>(t, pointMm)
                    : t.order == 2 ? displacementMm<D, 2>(t, pointMm)
                                   : displacementMm<D, 1>(t, pointMm);

@@ -22,6 +22,8 @@ struct LatticeWarp {
   long long start[D], step[D][D]; // of index d, less bitsOfWholeNumbers; along position axis e
   float indexFromMm[D][D];
   float gradientFromIndex[D][D];
+  bool maskHasImagesGrid;
+  float margin, marginPerMm; // voxels by which indices may be off: at least, and a millimetre of displacement
 };
 
 constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
@@ -71,9 +73,45 @@ private:
   }
 };
 
+/// Whether the moving mask contains T(x) of position i, by the CPU's expressions; a call, so that it takes no registers from the
+/// rest.
+template <int D>
+__device__ __noinline__ bool inMaskAsOnCpu(const LatticeWarp<D>& w, unsigned i, Vec<D> displacementMm)
+{
+  Vec<D> mappedMm = w.before(sampleAt(w.samples, i).pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    mappedMm[d] += displacementMm[d];
+  return w.moving.mask.contains(mappedMm);
+}
+
+/// The same: by the cell of the moving image, if its grid is the mask's, and the nearest voxel is sure.
+template <int D>
+__device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsigned i, const float (&u)[D])
+{
+  float farthest = 0;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    farthest = fmaxf(farthest, fabsf(u[d]));
+  const float margin = fmaf(w.marginPerMm, farthest, w.margin);
+  bool sure = w.maskHasImagesGrid;
+  std::size_t voxel = 0;
+#pragma unroll
+  for (int d = D - 1; d >= 0; --d) {
+    sure = sure && fabsf(cell.fraction[d] - 0.5f) > margin;
+    voxel = voxel * w.moving.image.size[d] + (cell.first[d] + (cell.fraction[d] >= 0.5f));
+  }
+  if (sure)
+    return __ldg(w.moving.mask.voxels + voxel) != 0;
+  Vec<D> displacementMm;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    displacementMm[d] = u[d];
+  return inMaskAsOnCpu<D>(w, i, displacementMm);
+}
+
 template <int D, bool WithField, bool WithGradient, bool Masked>
-__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
-    warpLattice(const __grid_constant__ LatticeWarp<D> w)
+__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6) warpLattice(const __grid_constant__ LatticeWarp<D> w)
 {
   const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
   const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
@@ -114,13 +152,9 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
     const WarpedCell<D> cell(w.moving.image, index, shift);
     bool counts = cell.inside;
     if constexpr (Masked) {
-      const SampleOnCuda<D> sample = sampleAt(w.samples, i);
-      askedRows += sample.asked;
-      Vec<D> mappedMm = w.before(sample.pointMm);
-#pragma unroll
-      for (int d = 0; d < D; ++d)
-        mappedMm[d] += u[d];
-      counts = counts && sample.asked && w.moving.mask.contains(mappedMm);
+      const bool asked = w.samples.isAsked(i);
+      askedRows += asked;
+      counts = counts && asked && (w.moving.mask.voxels == nullptr || inMask<D>(w, cell, i, u));
     }
     float value = NAN, slope[D] = {};
     if (counts)
@@ -159,10 +193,17 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
 }
 
 template <int D>
+bool sameGrid(const MaskOnCuda<D>& mask, const InterpolatorOnCuda<D>& image)
+{
+  return mask.size == image.size && mask.pointToIndex.fromOffset == image.pointToIndex.fromOffset
+         && mask.pointToIndex.originMm == image.pointToIndex.originMm;
+}
+
+template <int D>
 LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& before, const std::array<const float*, D>& field,
                       const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
 {
-  LatticeWarp<D> w{samples, moving, target, before, field, {}, {}, {}, {}};
+  LatticeWarp<D> w{samples, moving, target, before, field, {}, {}, {}, {}, sameGrid<D>(moving.mask, moving.image), {}, {}};
   AffineMap<D> steps{Matrix<D>{}, {}};
   for (int d = 0; d < D; ++d) {
     steps.matrix[d][d] = samples.step[d];
@@ -175,6 +216,16 @@ LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& befor
   const AffineMap<D> map = compose(toIndex, compose(before, compose(samples.pointFromIndex, steps)));
   const Matrix<D> turned = multiply<D>(moving.gradientMatrix, transpose<D>(toIndex.matrix));
   const auto fixedPoint = [](double value) { return std::llrint(std::clamp(value, -2e9, 2e9) * 4294967296.0); };
+  double positions = 1, longest = 0;
+  for (int d = 0; d < D; ++d) {
+    positions += samples.positions[d];
+    double row = 0;
+    for (int e = 0; e < D; ++e)
+      row += std::abs(toIndex.matrix[d][e]);
+    longest = std::max(longest, row);
+  }
+  w.margin = static_cast<float>(0x1p-20 + 0x1p-33 * positions); // fractions are floats, steps rounded to 32 bits
+  w.marginPerMm = static_cast<float>(0x1p-21 * longest);        // some roundings to 24 bits
   for (int d = 0; d < D; ++d) {
     w.start[d] = fixedPoint(map.offset[d]) - (static_cast<long long>(bitsOfWholeNumbers) << 32);
     for (int e = 0; e < D; ++e) {
@@ -190,7 +241,7 @@ template <int D, bool WithField>
 void launch(Context& context, const LatticeWarp<D>& w)
 {
   const bool withGradient = w.target.gradientPerMm[0] != nullptr;
-  const bool masked = w.samples.mask.voxels != nullptr || w.moving.mask.voxels != nullptr;
+  const bool masked = w.samples.asked != nullptr || w.moving.mask.voxels != nullptr;
   const auto kernel = masked         ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
                               : withGradient ? warpLattice<D, WithField, true, false>
                                      : warpLattice<D, WithField, false, false>;

@@ -2,6 +2,7 @@
 #include "Core/Registration/FieldAdjoint.h"
 #include "Core/Registration/InterpolatePointsOnCuda.h"
 #include "Core/Registration/SampleKernels.h"
+#include "Core/Registration/SplineOnCuda.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {
@@ -20,6 +21,11 @@ namespace {
                             const std::array<float*, D>&, std::uint8_t*)                                                           \
   {                                                                                                                                \
     fail("interpolation");                                                                                                         \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void maskLatticeOnCuda<D>(const Context&, const SamplesOnCuda<D>&, const MaskOnCuda<D>&, std::uint8_t*)                          \
+  {                                                                                                                                \
+    fail("mask of a lattice");                                                                                                     \
   }                                                                                                                                \
   template <>                                                                                                                      \
   void gatherOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&)   \
@@ -47,6 +53,34 @@ namespace {
                         const float*, double*, CovectorMoments<D>*)                                                                \
   {                                                                                                                                \
     fail("moments of covectors");                                                                                                  \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void covectorsOnCuda<D>(Context&, const SamplesOnCuda<D>&, std::size_t, std::size_t, const ChainOnCuda<D>&,                      \
+                          const std::array<const float*, D>&, const float*, double*, double*)                                      \
+  {                                                                                                                                \
+    fail("covectors of samples");                                                                                                  \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void splineVectorsOnCuda<D>(const Context&, const TransformOnCuda<D>&, const double*, double*)                                   \
+  {                                                                                                                                \
+    fail("weights of a spline");                                                                                                   \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void sumSplineCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, const double*, double*,        \
+                                   double*, bool)                                                                                  \
+  {                                                                                                                                \
+    fail("sums over a spline's landmarks");                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void sumSplineDerivativeCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, const double*, bool, \
+                                             double*, double*, bool)                                                               \
+  {                                                                                                                                \
+    fail("sums over a spline's landmarks");                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  void splineGradientOnCuda<D>(Context&, const TransformOnCuda<D>&, const double*, double*, const GradientUpdate&)                 \
+  {                                                                                                                                \
+    fail("gradient of a spline");                                                                                                  \
   }                                                                                                                                \
   template <>                                                                                                                      \
   void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,      \

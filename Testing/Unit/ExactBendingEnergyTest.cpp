@@ -254,5 +254,116 @@ TEST(ExactBendingEnergyTest, PenaltyTakesTheLastTransformAloneAndNoOtherThanABSp
   EXPECT_PRED2(contains, errorText(exact), "\"Exact\" with (Transform \"AffineTransform\")");
 }
 
+/// Voxels first, first + step .. of an image within a turned grid; `low` and `high` in control points are those of the whole image.
+template <int D>
+VoxelLattice<D> latticeIn(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
+{
+  Image<D> image{imageInGrid<D>(grid, low, high), {}};
+  VoxelLattice<D> lattice{nullptr, nullptr, {}, {}, {}};
+  lattice.step.fill(step);
+  for (int d = 0; d < D; ++d) {
+    lattice.first[d] = step / 2;
+    lattice.count[d] = (image.geometry.size[d] - 1 - lattice.first[d]) / step + 1;
+  }
+  lattice.image = std::make_shared<Image<D>>(std::move(image));
+  return lattice;
+}
+
+template <int D>
+void expectTheMeanOverVoxels(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
+{
+  const VoxelLattice<D> lattice = latticeIn<D>(grid, low, high, step);
+  auto form = ExactBendingEnergy<D>::overVoxels(grid, lattice);
+  ASSERT_TRUE(form);
+  const std::vector<double> coefficients = displacedPoints<D>(grid, 5);
+  const PointList<D> points = [&] {
+    PointList<D> list;
+    const AffineMap<D> toPoint = lattice.image->geometry.pointFromIndex();
+    for (std::size_t i = 0; i < lattice.positions(); ++i) {
+      Vec<D> index;
+      for (std::size_t d = 0, rest = i; d < D; rest /= lattice.count[d++])
+        index[d] = static_cast<double>(lattice.first[d] + lattice.step[d] * (rest % lattice.count[d]));
+      for (int d = 0; d < D; ++d)
+        list.mm[d].push_back(toPoint(index)[d]);
+    }
+    return list;
+  }();
+  const BSplineField<D> field(grid);
+  double expected = 0;
+  std::vector<double> expectedGradient(coefficients.size(), 0.0);
+  const std::size_t S = symmetricCount(D);
+  for (std::size_t i = 0; i < points.mm[0].size(); ++i) {
+    ListSamples<D> one;
+    for (int d = 0; d < D; ++d)
+      one.pointMm[d] = points.mm[d].data() + i;
+    one.count = 1;
+    std::vector<double> jacobian(D * D), hessian(D * S);
+    field.derivatives(one, coefficients.data(), jacobian.data(), hessian.data());
+    for (std::size_t k = 0; k < D; ++k)
+      for (int a = 0, s = 0; a < D; ++a)
+        for (int b = a; b < D; ++b, ++s) {
+          double& h = hessian[k * S + s];
+          expected += (a == b ? 1 : 2) * h * h;
+          h *= a == b ? 2 : 4;
+        }
+    field.pullBackDerivatives(one, nullptr, hessian.data(), expectedGradient.data());
+  }
+  const auto count = static_cast<double>(lattice.positions());
+
+  std::vector<double> gradient;
+  const double value = energyOf(*form, coefficients, &gradient);
+
+  EXPECT_NEAR(value, expected / count, 1e-12 * value); // sums in another order
+  const double largest = *std::max_element(gradient.begin(), gradient.end());
+  for (std::size_t i = 0; i < gradient.size(); ++i)
+    ASSERT_NEAR(gradient[i], expectedGradient[i] / count, 1e-12 * largest) << i;
+}
+
+TEST(ExactBendingEnergyTest, OfVoxelsIsTheMeanOverTheirPoints)
+{
+  expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1}, 1);
+  expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {0.3, 2.25, 1.7}, {7.9, 7.5, 4.1}, 1); // some outside of the valid region
+  expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1}, 2);
+  expectTheMeanOverVoxels<2>(turnedGrid<2>({12, 9}), {1.3, 1.25}, {10.5, 6.9}, 1);
+}
+
+TEST(ExactBendingEnergyTest, OfVoxelsHasNoFormWherePointsDecide)
+{
+  const auto hasForm = [](const BSplineGrid<2>& grid, const Vec<2>& low) {
+    return ExactBendingEnergy<2>::overVoxels(grid, latticeIn<2>(grid, low, {6.5, 4.5}, 1)).has_value();
+  };
+  const BSplineGrid<2> grid = turnedGrid<2>({9, 8});
+  EXPECT_TRUE(hasForm(grid, {1.3, 2.25}));
+  EXPECT_FALSE(hasForm(grid, {1, 2.25})) << "voxels on the border of the valid region";
+  EXPECT_FALSE(hasForm(turnedGrid<2>({9, 8}, 2), {1.3, 2.25})) << "second derivatives that jump";
+  BSplineGrid<2> cyclic = grid;
+  cyclic.cyclic = true;
+  EXPECT_FALSE(hasForm(cyclic, {1.3, 2.25}));
+  VoxelLattice<2> turned = latticeIn<2>(grid, {1.3, 2.25}, {6.5, 4.5}, 1);
+  BSplineGrid<2> straight = grid;
+  straight.points.direction = identityMatrix<2>();
+  EXPECT_FALSE(ExactBendingEnergy<2>::overVoxels(straight, turned));
+}
+
+TEST(ExactBendingEnergyTest, TheSampledPenaltyOfALatticeIsThatOfItsPoints)
+{
+  TermScene<3> scene(1, {24, 20, 18});
+  scene.useAffine();
+  scene.useAsInitial(Combination::add);
+  scene.useBSpline();
+  Context context = threads(2);
+  TransformBendingEnergyPenalty<3> sampled(parametersOf("", 3, 1, "Metric0"));
+  sampled.prepareForLevel(context, scene.level);
+  for (const std::size_t step : {1, 3}) {
+    const SampleSet<3> lattice = scene.lattice(step);
+    const TermValue ofLattice = sampled.evaluate(context, lattice, scene.chain->parameters, {});
+    const TermValue ofPoints = sampled.evaluate(context, allSamples<3>(lattice), scene.chain->parameters, {});
+    EXPECT_NEAR(ofLattice.value, ofPoints.value, 1e-12 * ofPoints.value);
+    EXPECT_EQ(ofLattice.valid, ofPoints.valid);
+    EXPECT_EQ(ofLattice.asked, ofPoints.asked);
+    expectGradientMatchesFiniteDifferences<3>(sampled, lattice, scene.chain->parameters, 1e-3, 1e-8);
+  }
+}
+
 }
 }

@@ -10,7 +10,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/ImageTerm.h"
 #include "Testing/Support/GpuTest.h"
-#include "Testing/Support/TermChecks.h"
+#include "Testing/Support/ModelScenes.h"
 
 #include <functional>
 
@@ -127,6 +127,46 @@ TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuThroughChains)
     flat.useBSpline();
     this->expectTheCpusResults(flat, "2D B-spline" + joined + "affine");
   }
+}
+
+using MeanSquaresOnCudaTest = ImageTermOnCudaTest<AdvancedMeanSquares>;
+
+TEST_F(MeanSquaresOnCudaTest, AgreesWithTheCpuThroughSplinesAndFields)
+{
+  TESSERA_NEEDS_GPU();
+  forEachModelScene<3>(true, [&](TermScene<3>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
+  forEachModelScene<2>(true, [&](TermScene<2>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
+}
+
+TEST_F(MeanSquaresOnCudaTest, WorkForASplineIsRecordedAndReplayedWithItsParametersOfTheMoment)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 20, 18});
+  useSpline<3>(scene, "ThinPlateSpline");
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  const Parameters parameters = parametersOf("", 3, 1, "Metric0");
+  ImageTerm<3> term(parameters, std::make_unique<MetricOf<AdvancedMeanSquares>>(parameters));
+  scene.interpolator->prepareForLevel(cuda, scene.moving, 0);
+  term.prepareForLevel(cuda, scene.level);
+  Buffer<double> position, gradient(cuda, scene.chain->parameters.size());
+  position.fromHost(cuda, scene.chain->parameters);
+  const SampleSet<3> samples = scene.lattice(2);
+  const auto evaluate = [&] {
+    const double value = term.evaluate(cuda, samples, std::as_const(position).span(), gradient.span()).value;
+    return std::pair(value, gradient.toHost(cuda));
+  };
+  const auto first = evaluate();
+  EXPECT_EQ(evaluate(), first) << "recorded";
+  EXPECT_EQ(evaluate(), first) << "replayed";
+
+  scene.chain->parameters = checks::moved(scene.chain->parameters, 1, checks::randomVector(gradient.size(), 17));
+  position.fromHost(cuda, scene.chain->parameters); // the same memory
+
+  const auto replayed = evaluate();
+  EXPECT_NE(replayed, first);
+  const Evaluation fresh = evaluateOn<3, AdvancedMeanSquares>(cuda, scene, samples, true);
+  EXPECT_EQ(replayed.first, fresh.term.value);
+  EXPECT_EQ(replayed.second, fresh.gradient);
 }
 
 TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuInsideMasks)

@@ -2,9 +2,9 @@
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Core/Registration/HeldChainOnCuda.h"
-#include "Testing/Support/BendingScenes.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/ModelScenes.h"
 
 #include <utility>
 
@@ -79,6 +79,30 @@ TEST(PenaltiesOnCudaTest, BendingEnergyAgreesWithTheCpuInAllChains)
   TESSERA_NEEDS_GPU();
   forEachBendingScene<2>(expectTheCpusBending<2>);
   forEachBendingScene<3>(expectTheCpusBending<3>);
+}
+
+TEST(PenaltiesOnCudaTest, BendingEnergyAgreesWithTheCpuThroughSplinesAndFields)
+{
+  TESSERA_NEEDS_GPU();
+  forEachModelScene<2>(false, expectTheCpusBending<2>);
+  forEachModelScene<3>(false, expectTheCpusBending<3>);
+}
+
+TEST(PenaltiesOnCudaTest, FieldsThatJumpHaveNoBendingEnergy)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 22, 17});
+  useField<3>(scene, 0);
+  scene.useAsInitial(Combination::compose);
+  useBSpline<3>(scene, 3, false);
+  const auto errorOn = [&](const Context& context) {
+    return messageOf([&] { evaluateOn<TransformBendingEnergyPenalty<3>, 3>(context, scene, scene.points(10)); });
+  };
+
+  const std::string onCpu = errorOn(Context{});
+
+  EXPECT_NE(onCpu.find("DeformationFieldInterpolationOrder 1"), std::string::npos) << onCpu;
+  EXPECT_EQ(errorOn(makeContext({DeviceKind::cuda, 0}, 1)), onCpu);
 }
 
 template <int D>
@@ -221,6 +245,8 @@ TEST(PenaltiesOnCudaTest, DistancesOfCorrespondingPointsAgreeWithTheCpuInAllChai
   TESSERA_NEEDS_GPU();
   forEachBendingScene<2>(expectTheCpusDistances<2>);
   forEachBendingScene<3>(expectTheCpusDistances<3>);
+  forEachModelScene<2>(true, expectTheCpusDistances<2>);
+  forEachModelScene<3>(true, expectTheCpusDistances<3>);
 }
 
 TEST(PenaltiesOnCudaTest, PairsThatCoincideHaveNoSlope)

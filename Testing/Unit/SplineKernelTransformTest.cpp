@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace tessera {
 namespace {
 
@@ -175,11 +177,136 @@ TEST(SplineKernelTransform, FilesThatMakeNoSplineAreErrors)
   EXPECT_NE(restoring("(SplinePoissonRatio 0.5)\n(FixedImageLandmarks 0 0 1 0 0 1)").find("below 0.5"), std::string::npos);
 }
 
-TEST(SplineKernelTransform, IsToldToBeNoTransformToOptimise)
+template <int D>
+PointPairs<D> pairsOf(const Example<D>& example)
 {
-  Example<2> example("ThinPlateSpline", 0);
+  PointPairs<D> pairs;
+  for (std::size_t i = 0; i < example.fixed.size(); i += D) {
+    pairs.fixedMm.emplace_back();
+    pairs.movingMm.emplace_back();
+    std::copy_n(example.fixed.begin() + static_cast<std::ptrdiff_t>(i), D, pairs.fixedMm.back().begin());
+    std::copy_n(example.moving.begin() + static_cast<std::ptrdiff_t>(i), D, pairs.movingMm.back().begin());
+  }
+  return pairs;
+}
+
+template <int D>
+TransformStart<D> startOf(const PointPairs<D>* pairs, const TransformChain<D>* initial = nullptr)
+{
+  return {nullptr, nullptr, nullptr, nullptr, initial, pairs};
+}
+
+template <int D>
+void expectAllThatServesOptimization(const std::string& type)
+{
+  const Example<D> example(type, 0.1);
+  Vec<D> low, high;
+  low.fill(-60);
+  high.fill(80);
+  const Points<D> points = randomPoints<D>(150, 8, low, high); // not a multiple of a block
+  const std::vector<double> elsewhere = moved(example.parameters, 2, randomVector(example.parameters.size(), 4));
+  expectPullBackIsAdjointOfPushForward<D>(example.transform, elsewhere, points);
+  // linear in the parameters: only roundings of some 100 mm, over the step, times the condition of a small system
+  expectPushForwardMatchesFiniteDifferences<D>(example.transform, elsewhere, points, 1, 1e-10);
+  const Points<D> few = randomPoints<D>(20, 9, low, high);
+  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(example.transform, elsewhere, few, 1, 1e-9);
+  const std::vector<double> scales = randomVector(example.parameters.size(), 5, 0.5, 2);
+  expectJacobianTermsMatchNaive<D>(example.transform, elsewhere, scales, randomPoints<D>(300, 7, low, high), 1e-10);
+}
+
+TEST(SplineKernelTransform, DerivativesByLandmarksMatchFiniteDifferencesAndNaiveSums)
+{
+  expectAllThatServesOptimization<2>("ThinPlateSpline");
+  for (const std::string& type : types)
+    expectAllThatServesOptimization<3>(type);
+}
+
+TEST(SplineKernelTransform, ParametersAreWhereTheLandmarksGo)
+{
+  for (const std::string& type : types) {
+    Example<3> example(type, 0);
+    const std::vector<double> elsewhere = moved(example.moving, 3, randomVector(example.moving.size(), 91));
+
+    const Points<3> result = mapped<3>(example.transform, elsewhere, example.landmarks());
+
+    for (std::size_t i = 0; i < elsewhere.size(); ++i)
+      EXPECT_NEAR(result.mm[i % 3][i / 3], elsewhere[i], 1e-9) << type; // 1e-16 times the condition of a small system
+  }
+}
+
+TEST(SplineKernelTransform, StartsWithTheLandmarksThatAreGiven)
+{
+  const Example<3> example("ThinPlateSpline", 0);
+  PointPairs<3> pairs = pairsOf<3>(example);
+  SplineKernelTransform<3> transform(parametersOf("(A 1)", 3));
   Context context;
-  EXPECT_NE(errorText([&] { example.transform.initialize(context, {}); }).find("initial transform"), std::string::npos);
+  const Points<3> points = randomPoints<3>(50, 2, {-60, -60, -60}, {80, 80, 80});
+
+  const std::vector<double> withMoving = transform.initialize(context, startOf<3>(&pairs));
+
+  EXPECT_EQ(withMoving, example.moving);
+  const Points<3> asTheFile = mapped<3>(example.transform, example.parameters, points);
+  const Points<3> asThePairs = mapped<3>(transform, withMoving, points);
+  for (int d = 0; d < 3; ++d)
+    for (std::size_t i = 0; i < points.count(); ++i)
+      EXPECT_NEAR(asThePairs.mm[d][i], asTheFile.mm[d][i], 1e-10); // the same system, solved for other right sides
+
+  pairs.movingMm.clear();
+  const std::vector<double> withoutMoving = transform.initialize(context, startOf<3>(&pairs));
+  EXPECT_EQ(withoutMoving, example.fixed);
+  EXPECT_EQ(mapped<3>(transform, withoutMoving, points).mm, points.mm) << "the identity, to the last bit";
+}
+
+TEST(SplineKernelTransform, WhatItIsComposedWithTakesTheFixedLandmarksAlong)
+{
+  const Example<2> example("ThinPlateSpline", 0);
+  const PointPairs<2> pairs = pairsOf<2>(example);
+  TransformChain<2> initial;
+  auto field = std::make_shared<SplineKernelTransform<2>>(parametersOf("(A 1)", 2));
+  Context context;
+  PointPairs<2> shifted{pairs.fixedMm, pairs.fixedMm};
+  for (Vec<2>& pointMm : shifted.movingMm)
+    pointMm[0] += 5;
+  initial.parameters = field->initialize(context, startOf<2>(&shifted));
+  initial.transform = field;
+  const auto startsAt = [&](const std::string& text) {
+    SplineKernelTransform<2> transform(parametersOf(text, 2));
+    PointPairs<2> fixedOnly{pairs.fixedMm, {}};
+    return transform.initialize(context, startOf<2>(&fixedOnly, &initial));
+  };
+
+  const std::vector<double> composed = startsAt("(HowToCombineTransforms \"Compose\")");
+  const std::vector<double> added = startsAt("(HowToCombineTransforms \"Add\")");
+
+  EXPECT_EQ(added, example.fixed);
+  for (std::size_t i = 0; i < composed.size(); ++i)
+    EXPECT_NEAR(composed[i], example.fixed[i] + (i % 2 == 0 ? 5 : 0), 1e-11); // roundings of 60 mm times a small condition
+}
+
+TEST(SplineKernelTransform, NeedsLandmarksThatDetermineIt)
+{
+  SplineKernelTransform<2> transform(parametersOf("(Transform \"SplineKernelTransform\")", 2));
+  Context context;
+  const PointPairs<2> onALine{{{0, 0}, {1, 1}, {2, 2}, {3, 3}}, {}};
+  EXPECT_NE(errorText([&] { transform.initialize(context, {}); }).find("none are given"), std::string::npos);
+  EXPECT_NE(errorText([&] { transform.initialize(context, startOf<2>(&onALine)); }).find("not all on one line"), std::string::npos);
+}
+
+TEST(SplineKernelTransform, ManyThreadsFindTheSameVectors)
+{
+  const Example<3> example("ElasticBodySpline", 0);
+  const std::vector<double> elsewhere = moved(example.moving, 3, randomVector(example.moving.size(), 91));
+  const Points<3> points = randomPoints<3>(700, 3, {-40, -40, -40}, {60, 60, 60});
+  const Points<3> expected = mapped<3>(example.transform, elsewhere, points);
+  std::vector<Points<3>> found(4, Points<3>(0));
+  {
+    const Example<3> fresh("ElasticBodySpline", 0);
+    std::vector<std::jthread> threads;
+    for (Points<3>& result : found)
+      threads.emplace_back([&] { result = mapped<3>(fresh.transform, elsewhere, points); });
+  }
+  for (const Points<3>& result : found)
+    EXPECT_EQ(result.mm, expected.mm);
 }
 
 }

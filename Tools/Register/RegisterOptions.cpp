@@ -32,7 +32,7 @@ ProgramText registerText()
              {"m", "FILE", "moving image; -m0, -m1, ...", false, true},
              {"fMask", "FILE", "what is not zero in it may be sampled; -fMask0, ...", false, true},
              {"mMask", "FILE", "what is not zero in it may be compared with; -mMask0, ...", false, true},
-             {"fp", "FILE", "points of the fixed image that correspond to those of -mp (.txt or .vtk)"},
+             {"fp", "FILE", "landmarks in the fixed image, or partners of those of -mp (.txt or .vtk)"},
              {"mp", "FILE", "points of the moving image"}}},
            {"Registration",
             {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before", true},

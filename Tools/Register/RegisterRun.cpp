@@ -204,16 +204,28 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
   }
 }
 
+void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& needed, RunLog& log)
+{
+  if (options.fixedPoints.empty() || needed.landmarks)
+    return;
+  if (options.movingPoints.empty())
+    throw Error(ExitCode::usage, "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
+                                 "(Transform \"SplineKernelTransform\").");
+  if (!needed.pairs)
+    log.warning("-fp and -mp: no metric compares points. (Metric \"CorrespondingPointsEuclideanDistanceMetric\") does.");
+}
+
 template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
                 const std::vector<StageText>& stages, const InputHeaders& headers, RunSummary summary, RunLog& log)
 {
-  bool readsPoints = false;
+  NeededPoints needed;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    readsPoints |= checkStage<D>(registry, options, stages[stage], stage, headers, log);
+    const NeededPoints ofStage = checkStage<D>(registry, options, stages[stage], stage, headers, log);
+    needed.pairs |= ofStage.pairs;
+    needed.landmarks |= ofStage.landmarks;
   }
-  if (!readsPoints && !options.fixedPoints.empty())
-    log.warning("-fp and -mp: no metric compares points. (Metric \"CorrespondingPointsEuclideanDistanceMetric\") does.");
+  checkPointsAreUsed(options, needed, log);
   PointPairs<D> points = loadPoints<D>(options, headers);
   Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
              std::move(summary)};
@@ -265,11 +277,8 @@ void checkNames(const RegisterOptions& options)
 
 void checkPointOptions(const RegisterOptions& options)
 {
-  if (options.fixedPoints.empty() == options.movingPoints.empty())
-    return;
-  const bool fixedGiven = !options.fixedPoints.empty();
-  throw Error(ExitCode::usage, std::string("command line: ") + (fixedGiven ? "-fp without -mp" : "-mp without -fp")
-                                   + ": points come in pairs. Allowed: both or none.");
+  if (options.fixedPoints.empty() && !options.movingPoints.empty())
+    throw Error(ExitCode::usage, "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
 }
 
 }

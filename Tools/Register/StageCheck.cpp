@@ -63,14 +63,18 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
     log.warning(where + ": this format does not keep the " + lost + " of the result image.");
 }
 
-/// Whether a metric compares points.
 template <int D>
-bool checkPoints(const StageComponents<D>& components, const Parameters& parameters, const RegisterOptions& options)
+NeededPoints checkPoints(const StageComponents<D>& components, const Parameters& parameters, const RegisterOptions& options)
 {
-  const bool needed =
+  NeededPoints needed;
+  needed.pairs =
       std::any_of(components.terms.begin(), components.terms.end(), [](const auto& term) { return term->needsPoints(); });
-  if (needed && options.fixedPoints.empty())
+  needed.landmarks = components.transform->needsLandmarks();
+  if (needed.pairs && (options.fixedPoints.empty() || options.movingPoints.empty()))
     parameters.fail("Metric", "it compares points, and none are given", "Allowed: with -fp FILE and -mp FILE");
+  if (needed.landmarks && options.fixedPoints.empty())
+    parameters.fail("Transform", "it is made of landmarks, and none are given",
+                    "Allowed: with -fp FILE, and -mp FILE if they start elsewhere");
   return needed;
 }
 
@@ -102,8 +106,8 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 }
 
 template <int D>
-bool checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
-                const InputHeaders& headers, RunLog& log)
+NeededPoints checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
+                        const InputHeaders& headers, RunLog& log)
 {
   const Parameters parameters(text.map, "", D, levelCountOf(text.map), [&](const std::string& line) { log.warning(line); });
   const StageSettings settings(parameters);
@@ -114,16 +118,18 @@ bool checkStage(const Registry& registry, const RegisterOptions& options, const 
 
   const StageComponents<D> components = createComponents<D>(registry, parameters);
   requireFieldInterpolator(registry, components.transform->fieldInterpolator(), parameters.where("FieldInterpolator"));
-  const bool readsPoints = checkPoints<D>(components, parameters, options);
+  const NeededPoints needed = checkPoints<D>(components, parameters, options);
   const auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                                        parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
                                            parameters.withLabel("ResampleInterpolator0"), parameters.where("ResampleInterpolator"));
   checkResultFormat<D>(*resampler, parameters, log);
-  return readsPoints;
+  return needed;
 }
 
-template bool checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
-template bool checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&, RunLog&);
+template NeededPoints checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&,
+                                    RunLog&);
+template NeededPoints checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&,
+                                    RunLog&);
 
 }

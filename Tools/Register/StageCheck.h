@@ -20,10 +20,15 @@ struct StageText {
 /// Reads every -p. Throws Error(usage) with file and line; a dimension that is not built is refused here.
 std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&);
 
+/// What a stage does with the points of -fp and -mp.
+struct NeededPoints {
+  bool pairs = false;     // a metric compares them
+  bool landmarks = false; // those of the fixed image make the transform; the others may start it
+};
+
 /// Finds all that can be found before voxels are read: unknown components and parameters, values out of bounds, counts of
 /// images, masks and metrics that do not fit, result formats that cannot hold the result. Warnings and notes go to the log.
-/// Returns whether a metric of the stage compares points.
 template <int D>
-bool checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&, RunLog&);
+NeededPoints checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&, RunLog&);
 
 }

@@ -140,8 +140,10 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
   const auto read = [](const std::string& option, const std::string& path, const ImageHeader& image) {
     return readNamed(option, [&] { return pointsInMm<D>(readPoints<D>(path), geometryOf<D>(image)); });
   };
-  PointPairs<D> pairs{read("-fp", options.fixedPoints, headers.fixed.front()),
-                      read("-mp", options.movingPoints, headers.moving.front())};
+  PointPairs<D> pairs{read("-fp", options.fixedPoints, headers.fixed.front()), {}};
+  if (options.movingPoints.empty())
+    return pairs;
+  pairs.movingMm = read("-mp", options.movingPoints, headers.moving.front());
   if (pairs.fixedMm.size() != pairs.movingMm.size())
     throw Error(ExitCode::unreadableInput,
                 "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and " + std::to_string(pairs.movingMm.size())

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "Core/Compute/HostDevice.h"
+
+namespace tessera {
+
+/// What no kernel writes while this one runs.
+template <class T>
+TESSERA_HOST_DEVICE inline T loadConstant(const T* from)
+{
+#ifdef __CUDA_ARCH__
+  return __ldg(from);
+#else
+  return *from;
+#endif
+}
+
+}
