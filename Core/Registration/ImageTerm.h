@@ -2,6 +2,7 @@
 
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/DenseImageTerm.h"
 #include "Core/Registration/ImageTermOnCuda.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/SampleGather.h"
@@ -32,6 +33,9 @@ public:
 
 private:
   struct Work;
+  TermValue evaluateDense(Context&, const typename DenseImageTerm<D>::Target&, std::span<double> gradient);
+  TermValue evaluateByPoints(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue finish(const SampleCount&);
   SampleCount accumulateStripe(const Work&, std::size_t stripe);
   void pullBackStripe(const Work&, std::size_t stripe);
   void pullBackBatch(const ValidSamples<D>&, std::size_t count, const TransformChain<D>&, std::span<double> gradient) const;
@@ -42,6 +46,8 @@ private:
   TermLevel<D> level_;
   SampleGather<D> gather_;
   std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // of a level on a CUDA device
+  std::optional<FieldOfLattice<D>> fields_;    // of a level on the CPU, and dense_
+  std::optional<DenseImageTerm<D>> dense_;
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;

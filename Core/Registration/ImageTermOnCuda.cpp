@@ -3,40 +3,11 @@
 #include "Core/Compute/VectorOps.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 #include "Core/Registration/FieldAdjoint.h"
-#include "Core/Registration/FieldMethods.h"
 
 #include <algorithm>
 
 namespace tessera {
 namespace {
-
-/// Step 1 in all directions.
-template <int D>
-bool isBox(const VoxelLattice<D>& lattice)
-{
-  for (std::size_t step : lattice.step)
-    if (step != 1)
-      return false;
-  return true;
-}
-
-template <int D>
-bool sameLattice(const VoxelLattice<D>& a, const VoxelLattice<D>& b)
-{
-  return a.image == b.image && a.mask == b.mask && a.first == b.first && a.step == b.step && a.count == b.count;
-}
-
-template <int D>
-ImageGeometry<D> boxGeometry(const VoxelLattice<D>& lattice)
-{
-  ImageGeometry<D> geometry = lattice.image->geometry;
-  Vec<D> first;
-  for (int d = 0; d < D; ++d)
-    first[d] = static_cast<double>(lattice.first[d]);
-  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
-  geometry.size = lattice.count;
-  return geometry;
-}
 
 template <int D>
 std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
@@ -52,7 +23,7 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix, GradientSummation summation)
     : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed, level.fixedMask), result_(context, 1), found_(context, 1), largest_(context, 1)
+      samples_(context, level.fixed, level.fixedMask), fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1), largest_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -68,7 +39,7 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
                               std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
-  const AlignedLattice* aligned = alignedLattice(set);
+  const FieldMethod<D>* aligned = fields_.at(set);
   positions_ = samples.count;
   masked_ = samples.mask.voxels != nullptr;
 
@@ -96,7 +67,7 @@ std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const Sample
   std::vector<Phase> phases;
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   phases_ = &phases;
-  giveWork(context, samples, alignedLattice(set), parameters, gradient);
+  giveWork(context, samples, fields_.at(set), parameters, gradient);
   phases_ = nullptr;
   return phases;
 }
@@ -113,7 +84,7 @@ void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
 }
 
 template <int D>
-void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const FieldMethod<D>* aligned,
                                   std::span<const double> parameters, std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(parameters);
@@ -145,35 +116,6 @@ TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span
   return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
 }
 
-/// Null if the samples have to go point by point.
-template <int D>
-const typename ImageTermOnCuda<D>::AlignedLattice* ImageTermOnCuda<D>::alignedLattice(const SampleSet<D>& set)
-{
-  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
-  if (!lattice)
-    return nullptr;
-  if (!alignedFor_ || !sameLattice(*alignedFor_, *lattice)) {
-    alignedFor_ = *lattice;
-    aligned_ = findAligned(*lattice);
-  }
-  return aligned_ ? &*aligned_ : nullptr;
-}
-
-template <int D>
-std::optional<typename ImageTermOnCuda<D>::AlignedLattice> ImageTermOnCuda<D>::findAligned(const VoxelLattice<D>& lattice) const
-{
-  const bool joined = level_.chain->initial && level_.chain->combination == Combination::compose;
-  if (joined || !isBox(lattice) || !level_.registry)
-    return {};
-  TransformChain<D> last;
-  last.transform = level_.chain->transform;
-  const std::string name = last.transform->fieldInterpolator();
-  const FieldMethods<D> methods(*level_.registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
-  if (const auto method = methods.choose(DeviceKind::cuda, FieldQuantity::displacements))
-    return AlignedLattice{method->field, method->interpolator};
-  return {};
-}
-
 template <int D>
 std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
 {
@@ -184,7 +126,7 @@ std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
 }
 
 template <int D>
-void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const FieldMethod<D>* aligned,
                                 const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient, Result* result)
 {
   GatherTarget<D> target;
@@ -222,7 +164,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
 }
 
 template <int D>
-void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const FieldMethod<D>* aligned,
                                   const ChainOnCuda<D>& chain, std::span<double> gradient, Result* result)
 {
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
