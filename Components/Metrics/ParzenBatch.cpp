@@ -91,7 +91,8 @@ TESSERA_MULTIVERSION_TO_V4 void fixedWeights(const ParzenWindows& windows, const
   for (std::size_t i = 0; i < count; ++i)
     block.limited[i] = windows.limitedFixed(fixed[i]);
   findWindows(windows.fixed, count, block);
-  withOrder(windows.fixed.order, [&]<int Order>() __attribute__((always_inline)) { findWeights<Order>(count, block); });
+  withOrder(
+      windows.fixed.order, [&]<int Order>() __attribute__((always_inline)) { findWeights<Order>(count, block); });
 }
 
 TESSERA_MULTIVERSION_TO_V4 void movingWeights(const ParzenWindows& windows, const float* moving, std::size_t count,
@@ -99,7 +100,8 @@ TESSERA_MULTIVERSION_TO_V4 void movingWeights(const ParzenWindows& windows, cons
 {
   limit(windows.movingLimiter, moving, count, block);
   findWindows(windows.moving, count, block);
-  withOrder(windows.moving.order, [&]<int Order>() __attribute__((always_inline)) { findWeights<Order>(count, block); });
+  withOrder(
+      windows.moving.order, [&]<int Order>() __attribute__((always_inline)) { findWeights<Order>(count, block); });
 }
 
 TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, const float* moving, std::size_t count,
@@ -107,7 +109,8 @@ TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, 
 {
   limit(windows.movingLimiter, moving, count, block);
   findWindows(windows.moving, count, block);
-  withOrder(windows.moving.order, [&]<int Order>() __attribute__((always_inline)) { findDerivatives<Order>(count, block); });
+  withOrder(
+      windows.moving.order, [&]<int Order>() __attribute__((always_inline)) { findDerivatives<Order>(count, block); });
 }
 
 /// shares[m][i] = what pair i adds m bins behind the first of a row
@@ -142,9 +145,8 @@ void accumulatePairs(const ParzenWindows& windows, const float* fixed, const flo
     movingWeights(windows, moving + first, pairs, movingBlock);
     for (int f = 0; f <= windows.fixed.order; ++f) {
       findShares(fixedBlock.taps[f], movingBlock, windows.moving.order + 1, pairs, shares);
-      withOrder(windows.moving.order, [&]<int Order>() {
-        addShares<Order + 1>(windows, fixedBlock, movingBlock, f, pairs, shares, counts);
-      });
+      withOrder(windows.moving.order,
+                [&]<int Order>() { addShares<Order + 1>(windows, fixedBlock, movingBlock, f, pairs, shares, counts); });
     }
   }
 }
@@ -161,7 +163,8 @@ void slopesOfPairs(const ParzenWindows& windows, const double* weights, double p
       for (std::size_t i = 0; i < pairs; ++i) {
         double sum = 0;
         for (int f = 0; f <= windows.fixed.order; ++f) {
-          const double* row = weights + static_cast<std::ptrdiff_t>(fixedBlock.start[i] + f) * windows.moving.bins + movingBlock.start[i];
+          const double* row =
+              weights + static_cast<std::ptrdiff_t>(fixedBlock.start[i] + f) * windows.moving.bins + movingBlock.start[i];
           double ofRow = 0;
           for (int m = 0; m <= Order; ++m)
             ofRow += movingBlock.taps[m][i] * row[m];

@@ -210,10 +210,9 @@ std::array<float*, D> DenseImageTerm<D>::arrays(const Slab& part)
 template <int D>
 void DenseImageTerm<D>::evaluateField(Context& context, const Target& target, const Slab& part)
 {
-  target.method.interpolator->displacements(context, target.method.field.slab(part.firstLayer, part.layers),
-                                            {target.parameters.data(), nullptr},
-                                            {fieldOrGradients_.data(), FieldLayout::planar,
-                                             asked_.empty() ? nullptr : asked_.data() + part.first});
+  target.method.interpolator->displacements(
+      context, target.method.field.slab(part.firstLayer, part.layers), {target.parameters.data(), nullptr},
+      {fieldOrGradients_.data(), FieldLayout::planar, asked_.empty() ? nullptr : asked_.data() + part.first});
 }
 
 /// Takes positions [first, last) of the slab from displacements to intensities and, if asked, gradients.
@@ -226,8 +225,9 @@ SampleCount DenseImageTerm<D>::warp(const Target& target, const Slab& part, std:
   for (float*& array : values)
     array += first;
   float* moving = movingOrSlopes_.data() + first;
-  if (!asked_.empty() && std::ranges::none_of(asked_.data() + part.first + first, asked_.data() + part.first + last,
-                                              [](std::uint8_t asked) { return asked != 0; })) {
+  if (!asked_.empty()
+      && std::ranges::none_of(asked_.data() + part.first + first, asked_.data() + part.first + last,
+                              [](std::uint8_t asked) { return asked != 0; })) {
     std::fill_n(moving, count, std::numeric_limits<float>::quiet_NaN());
     for (int d = 0; withGradient && d < D; ++d)
       std::fill_n(values[d], count, 0.0f);
@@ -241,7 +241,8 @@ SampleCount DenseImageTerm<D>::warp(const Target& target, const Slab& part, std:
     mapChain<D>(oneThread, *level_.chain->initial, batch.points.list(), batch.points.out());
   for (int d = 0; d < D; ++d)
     addTo(batch.points.mm[d].data(), values[d], count);
-  level_.interpolator->evaluate(oneThread, batch.points.list(), moving, withGradient ? values.data() : nullptr, batch.counts.data());
+  level_.interpolator->evaluate(oneThread, batch.points.list(), moving, withGradient ? values.data() : nullptr,
+                                batch.counts.data());
   return keepWhatCounts(part, first, withGradient, batch);
 }
 
@@ -290,9 +291,8 @@ template <int D>
 void DenseImageTerm<D>::warpSlab(Context& context, const Target& target, const Slab& part)
 {
   evaluateField(context, target, part);
-  forEachRange(context, part.count, batchCapacity, [&](std::size_t first, std::size_t last) {
-    warp(target, part, first, last, true, Batch::ofThisThread());
-  });
+  forEachRange(context, part.count, batchCapacity,
+               [&](std::size_t first, std::size_t last) { warp(target, part, first, last, true, Batch::ofThisThread()); });
 }
 
 /// Intensities of the slab to slopes; 0 where a sample does not count.

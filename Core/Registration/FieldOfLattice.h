@@ -21,7 +21,8 @@ class FieldOfLattice {
 public:
   FieldOfLattice(const TermLevel<D>& level, DeviceKind device) : level_(level), device_(device) {}
 
-  /// Null if the samples have to go point by point. Throws Error(usage) if the transform names a field interpolator that cannot do it.
+  /// Null if the samples have to go point by point. Throws Error(usage) if the transform names a field interpolator that cannot do
+  /// it.
   const FieldMethod<D>* at(const SampleSet<D>&);
 
 private:

@@ -111,8 +111,8 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   fields_.reset();
   dense_.reset();
   if (context.onCuda())
-    onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
-                                                   readGradientSummation(parameters_, level.level));
+    onCuda_ =
+        std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned, readGradientSummation(parameters_, level.level));
   else {
     fields_.emplace(level, DeviceKind::cpu);
     dense_.emplace(level, turned, *metric_);
@@ -135,7 +135,8 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
 }
 
 template <int D>
-TermValue ImageTerm<D>::evaluateDense(Context& context, const typename DenseImageTerm<D>::Target& target, std::span<double> gradient)
+TermValue ImageTerm<D>::evaluateDense(Context& context, const typename DenseImageTerm<D>::Target& target,
+                                      std::span<double> gradient)
 {
   const SampleCount count = dense_->accumulate(context, target, !gradient.empty());
   const TermValue result = finish(count);
@@ -180,7 +181,8 @@ TermValue ImageTerm<D>::finish(const SampleCount& count)
 }
 
 template <int D>
-void ImageTerm<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient)
+void ImageTerm<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                        std::span<double> gradient)
 {
   if (onCuda_)
     onCuda_->give(context, samples, parameters, gradient);

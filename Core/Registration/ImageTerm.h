@@ -29,7 +29,8 @@ public:
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
-  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                std::span<double> gradient) override;
 
 private:
   struct Work;

@@ -23,7 +23,8 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix, GradientSummation summation)
     : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed, level.fixedMask), fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1), largest_(context, 1)
+      samples_(context, level.fixed, level.fixedMask), fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1),
+      largest_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();

@@ -21,8 +21,8 @@ struct LevelFacts {
 /// It never sees an image, a transform or a coordinate.
 template <class F>
 concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
-    const F f, const Context& context, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table, float fixed, float moving,
-    std::size_t valid)
+    const F f, const Context& context, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table,
+    float fixed, float moving, std::size_t valid)
 {
   {
     f.zeroSums()
@@ -45,8 +45,8 @@ concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_
 
 /// A formula that also takes arrays of pairs, faster than but to the bit as one pair after the other.
 template <class F>
-concept MetricBatches = requires(const F f, typename F::Sums& sums, const typename F::Table& table, const float* pairs, std::size_t count,
-                                 float* slopes)
+concept MetricBatches = requires(const F f, typename F::Sums& sums, const typename F::Table& table, const float* pairs,
+                                 std::size_t count, float* slopes)
 {
   f.accumulate(sums, pairs, pairs, count);
   f.slopes(table, pairs, pairs, count, slopes);
