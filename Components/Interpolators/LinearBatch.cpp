@@ -97,25 +97,25 @@ TESSERA_ALWAYS_INLINE void evaluateBlocks(const SplineImage<D>& image, const Lis
       fromIndexSlopes[d][j] = static_cast<Real>(image.indexFromOffset[j][d]);
   Located<D, Real> located;
   Corners<D> corners;
-  float gradient[D][splineBlockSize];
   for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {
     const std::size_t count = std::min(splineBlockSize, points.count - begin);
     locate<D, 1>(image, points, begin, count, located);
     corners.gather(image, located, count);
+    float* __restrict to[D];
+    for (int d = 0; d < D; ++d)
+      to[d] = WithGradient ? gradients[d] + begin : nullptr;
+    float* __restrict valuesOfBlock = values + begin;
     for (std::size_t i = 0; i < count; ++i) {
       Real slope[D] = {};
-      values[begin + i] = static_cast<float>(mixCorners<D, WithGradient>(corners, located.t, i, slope));
+      valuesOfBlock[i] = static_cast<float>(mixCorners<D, WithGradient>(corners, located.t, i, slope));
       if constexpr (WithGradient)
         for (int d = 0; d < D; ++d) {
           Real sum = fromIndexSlopes[d][0] * slope[0];
           for (int j = 1; j < D; ++j)
             sum += fromIndexSlopes[d][j] * slope[j];
-          gradient[d][i] = static_cast<float>(sum);
+          to[d][i] = static_cast<float>(sum);
         }
     }
-    if constexpr (WithGradient)
-      for (int d = 0; d < D; ++d)
-        std::copy_n(gradient[d], count, gradients[d] + begin);
     for (std::size_t i = 0; i < count; ++i)
       inside[begin + i] = located.place[i] == Located<D, Real>::outside ? 0 : 1;
   }
