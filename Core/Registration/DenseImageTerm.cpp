@@ -104,18 +104,18 @@ template <int D>
 SampleCount DenseImageTerm<D>::accumulate(Context& context, const Target& target, bool withGradient)
 {
   prepare(context, target);
-  metric_.begin(planStripes(slab(0).count, 1).stripes); // no slab has more positions than the first
+  metric_.begin(std::max(planOf(slab(0)).stripes, planOf(slab(slabs_ - 1)).stripes)); // those between are like the first
   SampleCount total;
   for (std::size_t number = 0; number < slabs_; ++number) {
     const Slab part = slab(number);
-    const StripePlan plan = planStripes(part.count, 1);
+    const StripePlan plan = planOf(part);
     evaluateField(context, target, part);
     counts_.assign(plan.stripes, {});
     forEachChunk(context, plan.stripes, [&](std::size_t stripe) {
       Batch& batch = Batch::ofThisThread();
       for (std::size_t first = plan.first(stripe); first < plan.last(stripe); first += batchCapacity) {
         const std::size_t last = std::min(first + batchCapacity, plan.last(stripe));
-        const SampleCount count = warp(target, part, first, last, withGradient && slabs_ == 1, batch);
+        const SampleCount count = warp(part, first, last, withGradient && slabs_ == 1, batch);
         counts_[stripe].asked += count.asked;
         counts_[stripe].valid += count.valid;
         const float* moving = movingOrSlopes_.data() + first;
@@ -143,7 +143,7 @@ void DenseImageTerm<D>::pullBack(Context& context, const Target& target, std::sp
     const Slab part = slab(number);
     if (slabs_ > 1)
       warpSlab(context, target, part);
-    slopes(context, target, part);
+    slopes(context, part);
     std::array<const float*, D> gradientsOfMoving;
     std::ranges::copy(arrays(part), gradientsOfMoving.begin());
     pullBackAlignedField<D>(context, target.method.field.slab(part.firstLayer, part.layers), gradientsOfMoving,
@@ -158,15 +158,18 @@ void DenseImageTerm<D>::prepare(Context& context, const Target& target)
   if (lattice_ && sameLattice<D>(*lattice_, target.lattice))
     return;
   lattice_ = target.lattice;
+  VoxelLattice<D> everyVoxel = target.lattice;
+  everyVoxel.mask = nullptr;
+  everyVoxel_ = everyVoxel;
   const std::size_t layers = lattice_->count[D - 1], perLayer = lattice_->positions() / layers;
   const std::size_t bytesOfLayer = (D + 1) * sizeof(float) * perLayer;
   const std::size_t most = std::clamp<std::size_t>(mostBytes_ / bytesOfLayer, 1, layers);
-  slabs_ = (layers + most - 1) / most;
-  layersOfSlab_ = static_cast<int>((layers + slabs_ - 1) / slabs_);
+  const std::size_t fewest = (layers + most - 1) / most;
+  layersOfSlab_ = static_cast<int>((layers + fewest - 1) / fewest);
   slabs_ = (layers + layersOfSlab_ - 1) / layersOfSlab_;
   const std::size_t values = perLayer * layersOfSlab_;
   requireMemory(static_cast<double>(bytesOfLayer) * layersOfSlab_ + (lattice_->mask ? lattice_->positions() : 0),
-                "every voxel of a level of " + extentText(lattice_->count), "a sampler of fewer points, or fewer threads at once");
+                "every voxel of a level of " + extentText(lattice_->count), "a sampler of fewer samples");
   fieldOrGradients_.assign(D * values, 0);
   movingOrSlopes_.assign(values, 0);
   findAsked(context);
@@ -176,11 +179,9 @@ template <int D>
 void DenseImageTerm<D>::findAsked(Context& context)
 {
   asked_.assign(lattice_->mask ? lattice_->positions() : 0, 1);
-  VoxelLattice<D> box = *lattice_;
-  box.mask = nullptr;
   forEachRange(context, asked_.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     Batch& batch = Batch::ofThisThread();
-    fillBatch<D>(box, first, last, batch.points, batch.fixed.data());
+    fillBatch<D>(everyVoxel_, first, last, batch.points, batch.fixed.data());
     keepInMask<D>(*lattice_->mask, batch.points.list(), asked_.data() + first);
   });
 }
@@ -217,8 +218,7 @@ void DenseImageTerm<D>::evaluateField(Context& context, const Target& target, co
 
 /// Takes positions [first, last) of the slab from displacements to intensities and, if asked, gradients.
 template <int D>
-SampleCount DenseImageTerm<D>::warp(const Target& target, const Slab& part, std::size_t first, std::size_t last, bool withGradient,
-                                    Batch& batch)
+SampleCount DenseImageTerm<D>::warp(const Slab& part, std::size_t first, std::size_t last, bool withGradient, Batch& batch)
 {
   const std::size_t count = last - first;
   std::array<float*, D> values = arrays(part);
@@ -233,10 +233,8 @@ SampleCount DenseImageTerm<D>::warp(const Target& target, const Slab& part, std:
       std::fill_n(values[d], count, 0.0f);
     return {};
   }
-  VoxelLattice<D> box = target.lattice;
-  box.mask = nullptr;
   Context oneThread;
-  fillBatch<D>(box, part.first + first, part.first + last, batch.points, batch.fixed.data());
+  fillBatch<D>(everyVoxel_, part.first + first, part.first + last, batch.points, batch.fixed.data());
   if (level_.chain->initial)
     mapChain<D>(oneThread, *level_.chain->initial, batch.points.list(), batch.points.out());
   for (int d = 0; d < D; ++d)
@@ -292,17 +290,17 @@ void DenseImageTerm<D>::warpSlab(Context& context, const Target& target, const S
 {
   evaluateField(context, target, part);
   forEachRange(context, part.count, batchCapacity,
-               [&](std::size_t first, std::size_t last) { warp(target, part, first, last, true, Batch::ofThisThread()); });
+               [&](std::size_t first, std::size_t last) { warp(part, first, last, true, Batch::ofThisThread()); });
 }
 
 /// Intensities of the slab to slopes; 0 where a sample does not count.
 template <int D>
-void DenseImageTerm<D>::slopes(Context& context, const Target& target, const Slab& part)
+void DenseImageTerm<D>::slopes(Context& context, const Slab& part)
 {
   forEachRange(context, part.count, batchCapacity, [&](std::size_t first, std::size_t last) {
     float* moving = movingOrSlopes_.data() + first;
     float fixed[batchCapacity], slopes[batchCapacity];
-    copyFixed<D>(target.lattice, part.first + first, last - first, fixed);
+    copyFixed<D>(*lattice_, part.first + first, last - first, fixed);
     const PackedPairs packed(fixed, moving, last - first);
     metric_.slopes(packed.fixed, packed.moving, packed.count, slopes);
     for (std::size_t i = 0, next = 0; i < last - first; ++i)

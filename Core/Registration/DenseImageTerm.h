@@ -41,14 +41,16 @@ private:
   };
   struct Batch;
 
+  /// The metric's accumulators of a slab.
+  static StripePlan planOf(const Slab& part) { return planStripes(part.count, 1); }
   void prepare(Context&, const Target&);
   void findAsked(Context&);
   Slab slab(std::size_t number) const;
   void evaluateField(Context&, const Target&, const Slab&);
-  SampleCount warp(const Target&, const Slab&, std::size_t first, std::size_t last, bool withGradient, Batch&);
+  SampleCount warp(const Slab&, std::size_t first, std::size_t last, bool withGradient, Batch&);
   SampleCount keepWhatCounts(const Slab&, std::size_t first, bool withGradient, Batch&);
   void warpSlab(Context&, const Target&, const Slab&);
-  void slopes(Context&, const Target&, const Slab&);
+  void slopes(Context&, const Slab&);
   std::array<float*, D> arrays(const Slab&);
 
   TermLevel<D> level_;
@@ -58,6 +60,7 @@ private:
 
   // Of the lattice that was evaluated last.
   std::optional<VoxelLattice<D>> lattice_;
+  SampleSet<D> everyVoxel_; // without its mask
   std::size_t slabs_ = 0;
   int layersOfSlab_ = 0;
   std::vector<std::uint8_t> asked_; // one a position; empty: all are
