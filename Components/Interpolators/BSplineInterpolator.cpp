@@ -1,5 +1,6 @@
 #include "Components/Interpolators/BSplineInterpolator.h"
 
+#include "Components/Interpolators/LinearBatch.h"
 #include "Components/Interpolators/NearestVoxel.h"
 #include "Core/Image/BSplinePrefilter.h"
 
@@ -88,7 +89,7 @@ void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, fl
   else if (use_ == InterpolatorUse::matching)
     evaluateSpline<D>(spline_, order_, points, values, gradients, inside);
   else if (order_ == 1)
-    evaluateLinearInDouble<D>(spline_, points, values, gradients, inside);
+    LinearBatch<D, double>::evaluate(spline_, points, values, gradients, inside);
   else
     evaluateSpline<D>(fineSpline_, order_, points, values, gradients, inside);
 }

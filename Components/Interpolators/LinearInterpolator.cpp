@@ -1,5 +1,7 @@
 #include "Components/Interpolators/LinearInterpolator.h"
 
+#include "Components/Interpolators/LinearBatch.h"
+
 namespace tessera {
 
 template <int D>
@@ -21,9 +23,9 @@ void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, flo
                                      std::uint8_t* inside) const
 {
   if (use_ == InterpolatorUse::matching)
-    evaluateSpline<D>(spline_, 1, points, values, gradients, inside);
+    LinearBatch<D, float>::evaluate(spline_, points, values, gradients, inside);
   else
-    evaluateLinearInDouble<D>(spline_, points, values, gradients, inside);
+    LinearBatch<D, double>::evaluate(spline_, points, values, gradients, inside);
 }
 
 template <int D>

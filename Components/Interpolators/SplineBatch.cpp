@@ -1,5 +1,6 @@
 #include "Components/Interpolators/SplineBatch.h"
 
+#include "Components/Interpolators/LinearBatch.h"
 #include "Components/Interpolators/SplineLoops.h"
 
 namespace tessera {
@@ -11,7 +12,7 @@ void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>
   const auto run = [&]<int Order>() { evaluateWith<D, Order, float, float>(image, points, values, gradients, inside); };
   switch (order) {
   case 1:
-    return run.template operator()<1>();
+    return LinearBatch<D, float>::evaluate(image, points, values, gradients, inside);
   case 2:
     return run.template operator()<2>();
   case 3:

@@ -29,7 +29,7 @@ struct SplineImage {
   }
 };
 
-/// The batch loops of all spline interpolators, one instance for each dimension and order (1 to 5); sums are formed in `Real`.
+/// The batch loops of spline interpolators, one instance for each dimension and order (2 to 5); sums are formed in `Real`.
 template <int D, int Order, class Coefficient, class Real>
 class SplineBatch {
 public:
@@ -39,7 +39,7 @@ public:
                         std::uint8_t* inside);
 };
 
-/// Calls the instance for `order`: all in float, which is what matching needs.
+/// Calls the instance for `order` (1: LinearBatch): all in float, which is what matching needs.
 template <int D>
 void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, float* values, float* const* gradients,
                     std::uint8_t* inside);
@@ -48,10 +48,5 @@ void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, flo
 template <int D>
 void evaluateSpline(const SplineImage<D, double>&, int order, const ListSamples<D>&, float* values, float* const* gradients,
                     std::uint8_t* inside);
-
-/// Order 1 in double, from the voxels themselves.
-template <int D>
-void evaluateLinearInDouble(const SplineImage<D>&, const ListSamples<D>&, float* values, float* const* gradients,
-                            std::uint8_t* inside);
 
 }

@@ -21,18 +21,7 @@ void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSa
   }
 }
 
-template <int D>
-void evaluateLinearInDouble(const SplineImage<D>& image, const ListSamples<D>& points, float* values, float* const* gradients,
-                            std::uint8_t* inside)
-{
-  evaluateWith<D, 1, float, double>(image, points, values, gradients, inside);
-}
-
-#define TESSERA_INSTANTIATE(D)                                                                                                    \
-  template void evaluateSpline(const SplineImage<D, double>&, int, const ListSamples<D>&, float*, float* const*, std::uint8_t*);  \
-  template void evaluateLinearInDouble(const SplineImage<D>&, const ListSamples<D>&, float*, float* const*, std::uint8_t*);
-TESSERA_INSTANTIATE(2)
-TESSERA_INSTANTIATE(3)
-#undef TESSERA_INSTANTIATE
+template void evaluateSpline(const SplineImage<2, double>&, int, const ListSamples<2>&, float*, float* const*, std::uint8_t*);
+template void evaluateSpline(const SplineImage<3, double>&, int, const ListSamples<3>&, float*, float* const*, std::uint8_t*);
 
 }

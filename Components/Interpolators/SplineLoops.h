@@ -52,94 +52,23 @@ TESSERA_ALWAYS_INLINE void evaluatePoint(const Support<D, Order, SplineKernel<Or
   }
 }
 
-/// a + t (b - a).
-template <class Real>
-TESSERA_ALWAYS_INLINE Real mix(Real a, Real b, Real t)
-{
-  return a + t * (b - a);
-}
-
-/// Order 1: corners are gathered first, then all points of the block are worked out in vectors.
-template <int D, class Real>
-struct Corners {
-  Real value[1 << D][splineBlockSize]; // bit 0: x, bit 1: y, bit 2: z
-
-  TESSERA_ALWAYS_INLINE void gather(const SplineImage<D>& image, const Located<D, Real>& located, std::size_t count)
-  {
-    Support<D, 1, 2, float> support(image);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (located.place[i] == Located<D, Real>::outside) {
-        for (int c = 0; c < (1 << D); ++c)
-          value[c][i] = 0;
-        continue;
-      }
-      support.moveTo(image, located, i);
-      for (int c = 0; c < (1 << D); c += 2) {
-        const float* const row = support.rows + static_cast<std::size_t>(c >> 1 & 1) * support.rowStride
-                                 + static_cast<std::size_t>(c >> 2) * support.planeStride;
-        value[c][i] = row[0];
-        value[c + 1][i] = row[1];
-      }
-    }
-  }
-
-  template <bool WithGradient>
-  TESSERA_ALWAYS_INLINE void mixPoint(const Located<D, Real>& located, std::size_t i, Real& result, Real (&slope)[D]) const
-  {
-    const Real tx = located.t[0][i], ty = located.t[1][i];
-    Real rows[1 << (D - 1)], differences[1 << (D - 1)];
-    for (int r = 0; r < (1 << (D - 1)); ++r) {
-      rows[r] = mix(value[2 * r][i], value[2 * r + 1][i], tx);
-      differences[r] = value[2 * r + 1][i] - value[2 * r][i];
-    }
-    if constexpr (D == 2) {
-      result = mix(rows[0], rows[1], ty);
-      if constexpr (WithGradient) {
-        slope[0] = mix(differences[0], differences[1], ty);
-        slope[1] = rows[1] - rows[0];
-      }
-    } else {
-      const Real tz = located.t[2][i];
-      const Real front = mix(rows[0], rows[1], ty), back = mix(rows[2], rows[3], ty);
-      result = mix(front, back, tz);
-      if constexpr (WithGradient) {
-        slope[0] = mix(mix(differences[0], differences[1], ty), mix(differences[2], differences[3], ty), tz);
-        slope[1] = mix(rows[1] - rows[0], rows[3] - rows[2], tz);
-        slope[2] = back - front;
-      }
-    }
-  }
-};
-
 /// Values and index-axis derivatives of a block; zero outside.
 template <int D, int Order, bool WithGradient, class Coefficient, class Real>
 TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
                                          std::size_t count, float* values, Real (&slopes)[D][splineBlockSize])
 {
-  if constexpr (Order == 1) {
-    Corners<D, Real> corners;
-    corners.gather(image, located, count);
-    for (std::size_t i = 0; i < count; ++i) {
-      Real value = 0, slope[D] = {};
-      corners.template mixPoint<WithGradient>(located, i, value, slope);
-      values[i] = static_cast<float>(value);
-      for (int d = 0; d < D; ++d)
-        slopes[d][i] = slope[d];
+  Support<D, Order, SplineKernel<Order, Real>::lanes, Coefficient> support(image);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + splinePrefetchDistance < count)
+      support.prefetch(image, located, i + splinePrefetchDistance);
+    Real value = 0, slope[D] = {};
+    if (located.place[i] != Located<D, Real>::outside) {
+      support.moveTo(image, located, i);
+      evaluatePoint<D, Order, WithGradient>(support, located, i, value, slope);
     }
-  } else {
-    Support<D, Order, SplineKernel<Order, Real>::lanes, Coefficient> support(image);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (i + splinePrefetchDistance < count)
-        support.prefetch(image, located, i + splinePrefetchDistance);
-      Real value = 0, slope[D] = {};
-      if (located.place[i] != Located<D, Real>::outside) {
-        support.moveTo(image, located, i);
-        evaluatePoint<D, Order, WithGradient>(support, located, i, value, slope);
-      }
-      values[i] = static_cast<float>(value);
-      for (int d = 0; d < D; ++d)
-        slopes[d][i] = slope[d];
-    }
+    values[i] = static_cast<float>(value);
+    for (int d = 0; d < D; ++d)
+      slopes[d][i] = slope[d];
   }
 }
 

@@ -41,6 +41,7 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
   for (int d = 0; d < D; ++d) {
     const auto last = static_cast<std::int32_t>(image.size[d]) - 1;
     const bool closes = Order == 1 && image.lastVoxelClosesCell;
+    const double closing = closes ? static_cast<double>(last) : -1; // no index that is inside
     constexpr double half = Order % 2 == 0 ? 0.5 : 0.0;
     for (std::size_t i = 0; i < count; ++i) {
       const double shifted = index[d][i] + half;
@@ -48,7 +49,7 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
       const double choosing = closes ? shifted : static_cast<double>(static_cast<float>(index[d][i]) + static_cast<float>(half));
       std::int32_t floored = static_cast<std::int32_t>(choosing);
       floored -= static_cast<double>(floored) > choosing ? 1 : 0;
-      floored -= closes && shifted == static_cast<double>(last) ? 1 : 0;
+      floored -= shifted == closing ? 1 : 0;
       located.t[d][i] = static_cast<Real>(shifted - static_cast<double>(floored));
       const std::int32_t first = floored - Order / 2;
       located.first[d][i] = first;
@@ -102,7 +103,8 @@ struct Support {
 
   /// Scattered points wait for memory, not for arithmetic: rows of a later point are asked for early.
   template <class Real>
-  static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located, std::size_t i)
+  static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
+                                             std::size_t i)
   {
     if (located.place[i] != Located<D, Real>::interior)
       return;

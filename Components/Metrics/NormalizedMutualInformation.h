@@ -18,9 +18,17 @@ public:
 
   Sums zeroSums() const { return histogram_.zeroSums(); }
   void accumulate(Sums& sums, float fixed, float moving) const { histogram_.accumulate(sums, fixed, moving); }
+  void accumulate(Sums& sums, const float* fixed, const float* moving, std::size_t count) const
+  {
+    histogram_.accumulate(sums, fixed, moving, count);
+  }
   Table finish(const Sums&, std::size_t valid) const;
   double value(const Table& table) const { return table.value; }
   float slope(const Table& table, float fixed, float moving) const { return histogram_.slope(table, fixed, moving); }
+  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count, float* slopes) const
+  {
+    histogram_.slopes(table, fixed, moving, count, slopes);
+  }
 
 private:
   ParzenHistogram histogram_;

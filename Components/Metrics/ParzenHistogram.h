@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/ParzenWindows.h"
+#include "Components/Metrics/ParzenBatch.h"
 #include "Core/Registration/Metric.h"
 
 #include <cstdint>
@@ -47,10 +47,18 @@ public:
     return {std::vector<std::int64_t>(static_cast<std::size_t>(windows_.fixed.bins) * windows_.moving.bins)};
   }
   void accumulate(Sums&, float fixed, float moving) const;
+  void accumulate(Sums& sums, const float* fixed, const float* moving, std::size_t count) const
+  {
+    accumulatePairs(windows_, fixed, moving, count, sums.counts.data());
+  }
   /// With terms of EntropyTerms.h.
   template <class Terms>
   Table finish(const Sums&, std::size_t valid) const;
   float slope(const Table&, float fixed, float moving) const;
+  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count, float* slopes) const
+  {
+    slopesOfPairs(windows_, table.weights.data(), table.perSample, fixed, moving, count, slopes);
+  }
 
 private:
   Densities densities(const Sums&, std::size_t valid) const;

@@ -31,6 +31,11 @@ struct ParzenAxis {
 struct SoftLimiter {
   double lowerThreshold = 0, upperThreshold = 1, lowerBound = 0, upperBound = 1;
 
+  TESSERA_HOST_DEVICE bool bends(double intensity) const
+  {
+    return (intensity - upperThreshold > 1e-10) | (intensity - lowerThreshold < -1e-10);
+  }
+
   /// `derivative`: d result / d intensity.
   TESSERA_HOST_DEVICE double operator()(double intensity, double& derivative) const
   {
@@ -95,10 +100,11 @@ struct ParzenWindows {
   double fixedLowerBound = 0, fixedUpperBound = 0;
   SoftLimiter movingLimiter;
 
-  TESSERA_HOST_DEVICE int fixedStart(float intensity, double& t) const
+  TESSERA_HOST_DEVICE double limitedFixed(float intensity) const
   {
-    return fixed.window(std::min(std::max<double>(intensity, fixedLowerBound), fixedUpperBound), t);
+    return std::min(std::max<double>(intensity, fixedLowerBound), fixedUpperBound);
   }
+  TESSERA_HOST_DEVICE int fixedStart(float intensity, double& t) const { return fixed.window(limitedFixed(intensity), t); }
   TESSERA_HOST_DEVICE int movingStart(float intensity, double& t, double& limiterDerivative) const
   {
     return moving.window(movingLimiter(intensity, limiterDerivative), t);

@@ -14,8 +14,9 @@ namespace {
 constexpr int mostTaps = 4;
 
 typedef double Doubles __attribute__((vector_size(32)));
-typedef float Floats __attribute__((vector_size(16)));
-constexpr int width = 4;
+typedef double WideDoubles __attribute__((vector_size(64)));
+typedef float WideFloats __attribute__((vector_size(32)));
+constexpr int width = 8;
 
 /// Weights of the voxels of an axis; those of fewer taps end with zeros.
 struct AxisWeights {
@@ -52,46 +53,71 @@ struct AxisWeights {
   }
 };
 
-/// to[t * stride + x] += sum over the cell's rows r of weights[r][t] * values[r * rowStride + x]
-TESSERA_MULTIVERSION void addCell(const float* values, std::size_t rowStride, const Doubles* weights, int rows, int count, int taps,
-                                  double* to, std::size_t stride)
+/// A component's covectors with what they are multiplied by, unless that is null.
+struct Values {
+  const float* covectors;
+  const float* factors;
+};
+
+template <class Vector>
+TESSERA_ALWAYS_INLINE Vector load(const void* from)
+{
+  Vector vector;
+  std::memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+/// to[t * stride + x] += sum over the cell's rows r of weights[r][t] * values[first + r * rowStride + x]. Rows of a cell lie far
+/// apart, each too short for the processor to see where it leads: those behind them, which are next, are asked for early.
+template <bool WithFactors>
+TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, std::size_t rowStride, const Doubles* weights,
+                                     int rows, int count, int taps, double* to, std::size_t stride)
 {
   int x = 0;
-  for (; x + 2 * width <= count; x += 2 * width) {
-    Doubles low[mostTaps] = {}, high[mostTaps] = {};
-    const float* from = values + x;
-    for (int r = 0; r < rows; ++r, from += rowStride) {
-      Floats a, b;
-      std::memcpy(&a, from, sizeof a);
-      std::memcpy(&b, from + width, sizeof b);
-      const Doubles first = __builtin_convertvector(a, Doubles), second = __builtin_convertvector(b, Doubles);
-      for (int t = 0; t < mostTaps; ++t) {
-        low[t] += weights[r][t] * first;
-        high[t] += weights[r][t] * second;
+  for (; x + width <= count; x += width) {
+    WideDoubles sums[mostTaps] = {};
+    std::size_t at = first + x;
+    for (int r = 0; r < rows; ++r, at += rowStride) {
+      WideFloats value = load<WideFloats>(values.covectors + at);
+      __builtin_prefetch(values.covectors + at + count);
+      if constexpr (WithFactors) {
+        value *= load<WideFloats>(values.factors + at);
+        __builtin_prefetch(values.factors + at + count);
       }
+      const WideDoubles exact = __builtin_convertvector(value, WideDoubles);
+      for (int t = 0; t < mostTaps; ++t)
+        sums[t] += weights[r][t] * exact;
     }
     for (int t = 0; t < taps; ++t) {
-      Doubles sum;
-      double* at = to + t * stride + x;
-      std::memcpy(&sum, at, sizeof sum);
-      sum += low[t];
-      std::memcpy(at, &sum, sizeof sum);
-      std::memcpy(&sum, at + width, sizeof sum);
-      sum += high[t];
-      std::memcpy(at + width, &sum, sizeof sum);
+      double* const target = to + t * stride + x;
+      const WideDoubles sum = load<WideDoubles>(target) + sums[t];
+      std::memcpy(target, &sum, sizeof sum);
     }
   }
   for (; x < count; ++x)
     for (int t = 0; t < taps; ++t) {
       double sum = 0;
-      for (int r = 0; r < rows; ++r)
-        sum += weights[r][t] * values[r * rowStride + x];
+      for (int r = 0; r < rows; ++r) {
+        const std::size_t at = first + r * rowStride + x;
+        const float value = WithFactors ? values.factors[at] * values.covectors[at] : values.covectors[at];
+        sum += weights[r][t] * value;
+      }
       to[t * stride + x] += sum;
     }
 }
 
+TESSERA_MULTIVERSION_TO_V4 void addCell(const Values& values, std::size_t first, std::size_t rowStride, const Doubles* weights,
+                                        int rows, int count, int taps, double* to, std::size_t stride)
+{
+  if (values.factors)
+    addCellOf<true>(values, first, rowStride, weights, rows, count, taps, to, stride);
+  else
+    addCellOf<false>(values, first, rowStride, weights, rows, count, taps, to, stride);
+}
+
 /// to[t * stride + x] += weight[t] * row[x]
-TESSERA_MULTIVERSION void addRow(const double* row, const Doubles& weights, int count, int taps, double* to, std::size_t stride)
+TESSERA_MULTIVERSION_TO_V4 void addRow(const double* row, const Doubles& weights, int count, int taps, double* to,
+                                       std::size_t stride)
 {
   for (int t = 0; t < taps; ++t) {
     const double weight = weights[t];
@@ -144,45 +170,19 @@ std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std
   return chunks;
 }
 
-/// A component's covectors with what they are multiplied by, unless that is null.
-struct Values {
-  const float* covectors;
-  const float* factors;
-};
-
-/// products[r * count + x] = factor * covector of row r at x
-TESSERA_MULTIVERSION void multiplyRows(const Values& values, std::size_t first, std::size_t rowStride, int rows, int count,
-                                       float* products)
-{
-  for (int r = 0; r < rows; ++r, first += rowStride, products += count)
-    for (int x = 0; x < count; ++x)
-      products[x] = values.factors[first + x] * values.covectors[first + x];
-}
-
 /// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, layer after layer.
 void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z, const Values& values,
                    double* partial)
 {
   thread_local std::vector<double> rows, planes, points;
-  thread_local std::vector<float> products;
   const std::size_t nx = x.starts.size(), ny = y.starts.size(), linesNx = y.points * nx;
   planes.assign(chunk.layers * linesNx, 0.0);
   points.resize(x.points + mostTaps - 1);
-  if (values.factors)
-    products.resize((chunk.end - chunk.first) * nx);
   for (std::size_t v = 0; v < ny; ++v) {
     rows.assign(chunk.layers * nx, 0.0);
     for (int first = chunk.first; first < chunk.end;) {
       const int end = z.cellEnd(first, chunk.end);
-      const std::size_t at = (first * ny + v) * nx;
-      const float* from = values.covectors + at;
-      std::size_t rowStride = nx * ny;
-      if (values.factors) {
-        multiplyRows(values, at, rowStride, end - first, static_cast<int>(nx), products.data());
-        from = products.data();
-        rowStride = nx;
-      }
-      addCell(from, rowStride, z.weights.data() + first, end - first, static_cast<int>(nx), z.order + 1,
+      addCell(values, (first * ny + v) * nx, nx * ny, z.weights.data() + first, end - first, static_cast<int>(nx), z.order + 1,
               rows.data() + (z.starts[first] - chunk.layer) * nx, nx);
       first = end;
     }

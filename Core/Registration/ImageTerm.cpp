@@ -108,25 +108,50 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   const IntensityRange moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
   onCuda_.reset();
+  fields_.reset();
+  dense_.reset();
   if (context.onCuda())
-    onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
-                                                   readGradientSummation(parameters_, level.level));
+    onCuda_ =
+        std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned, readGradientSummation(parameters_, level.level));
+  else {
+    fields_.emplace(level, DeviceKind::cpu);
+    dense_.emplace(level, turned, *metric_);
+  }
 }
 
 template <int D>
 TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                                  std::span<double> gradient)
 {
-  const bool wantsGradient = !gradient.empty();
-  if (wantsGradient && !level_.interpolator->hasGradient())
+  if (!gradient.empty() && !level_.interpolator->hasGradient())
     throw Error(ExitCode::usage, parameters_.where("Interpolator")
                                      + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
                                        "Allowed: BSplineInterpolationOrder 1 to 5.");
   if (onCuda_)
     return this->giveAndTake(context, samples, parameters, gradient);
+  const FieldMethod<D>* field = fields_->at(samples);
+  return field ? evaluateDense(context, {std::get<VoxelLattice<D>>(samples), *field, parameters}, gradient)
+               : evaluateByPoints(context, samples, parameters, gradient);
+}
+
+template <int D>
+TermValue ImageTerm<D>::evaluateDense(Context& context, const typename DenseImageTerm<D>::Target& target,
+                                      std::span<double> gradient)
+{
+  const SampleCount count = dense_->accumulate(context, target, !gradient.empty());
+  const TermValue result = finish(count);
+  if (!gradient.empty())
+    dense_->pullBack(context, target, gradient);
+  return result;
+}
+
+template <int D>
+TermValue ImageTerm<D>::evaluateByPoints(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                                         std::span<double> gradient)
+{
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
-                  wantsGradient && positions <= mostPositionsKept};
+                  !gradient.empty() && positions <= mostPositionsKept};
   const std::size_t stripes = work.plan.stripes;
   if (work.keeps)
     kept_.grow(stripes * work.plan.positionsPerStripe);
@@ -134,16 +159,13 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
   counts_.assign(stripes, {});
   metric_->begin(stripes);
   forEachChunk(context, stripes, [&](std::size_t stripe) { counts_[stripe] = accumulateStripe(work, stripe); });
-
-  TermValue result;
+  SampleCount total;
   for (const SampleCount& count : counts_) {
-    result.asked += count.asked;
-    result.valid += count.valid;
+    total.asked += count.asked;
+    total.valid += count.valid;
   }
-  validSampleRule_.check(level_.level, result.valid, result.asked);
-  result.value = metric_->finish(result.valid);
-
-  if (wantsGradient) {
+  const TermValue result = finish(total);
+  if (!gradient.empty()) {
     stripedGradient_.begin(gradient, stripes);
     forEachChunk(context, stripes, [&](std::size_t stripe) { pullBackStripe(work, stripe); });
     stripedGradient_.sum(context, 1);
@@ -152,7 +174,15 @@ TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, 
 }
 
 template <int D>
-void ImageTerm<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient)
+TermValue ImageTerm<D>::finish(const SampleCount& count)
+{
+  validSampleRule_.check(level_.level, count.valid, count.asked);
+  return {metric_->finish(count.valid), count.valid, count.asked};
+}
+
+template <int D>
+void ImageTerm<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                        std::span<double> gradient)
 {
   if (onCuda_)
     onCuda_->give(context, samples, parameters, gradient);

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/DenseImageTerm.h"
 #include "Core/Registration/ImageTermOnCuda.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/SampleGather.h"
@@ -28,10 +29,14 @@ public:
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
-  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                std::span<double> gradient) override;
 
 private:
   struct Work;
+  TermValue evaluateDense(Context&, const typename DenseImageTerm<D>::Target&, std::span<double> gradient);
+  TermValue evaluateByPoints(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue finish(const SampleCount&);
   SampleCount accumulateStripe(const Work&, std::size_t stripe);
   void pullBackStripe(const Work&, std::size_t stripe);
   void pullBackBatch(const ValidSamples<D>&, std::size_t count, const TransformChain<D>&, std::span<double> gradient) const;
@@ -42,6 +47,8 @@ private:
   TermLevel<D> level_;
   SampleGather<D> gather_;
   std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // of a level on a CUDA device
+  std::optional<FieldOfLattice<D>> fields_;    // of a level on the CPU, and dense_
+  std::optional<DenseImageTerm<D>> dense_;
 
   // Reused over evaluations.
   ChainAtParameters<D> chain_;

@@ -3,35 +3,12 @@
 #include "Core/Compute/VectorOps.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 #include "Core/Registration/FieldAdjoint.h"
-#include "Core/Registration/FieldMethods.h"
 
 #include <algorithm>
 #include <utility>
 
 namespace tessera {
 namespace {
-
-/// Step 1 in all directions.
-template <int D>
-bool isBox(const VoxelLattice<D>& lattice)
-{
-  for (std::size_t step : lattice.step)
-    if (step != 1)
-      return false;
-  return true;
-}
-
-template <int D>
-ImageGeometry<D> boxGeometry(const VoxelLattice<D>& lattice)
-{
-  ImageGeometry<D> geometry = lattice.image->geometry;
-  Vec<D> first;
-  for (int d = 0; d < D; ++d)
-    first[d] = static_cast<double>(lattice.first[d]);
-  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
-  geometry.size = lattice.count;
-  return geometry;
-}
 
 template <int D>
 std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
@@ -47,7 +24,7 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix, GradientSummation summation)
     : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed), result_(context, 1), found_(context, 1)
+      samples_(context, level.fixed), fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -63,7 +40,7 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
                               std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
-  const AlignedLattice* aligned = alignedLattice(set);
+  const FieldMethod<D>* aligned = alignedField(set);
   positions_ = samples.count;
   masked_ = samples.asked != nullptr;
 
@@ -91,7 +68,7 @@ std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const Sample
   std::vector<Phase> phases;
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   phases_ = &phases;
-  giveWork(context, samples, alignedLattice(set), parameters, gradient);
+  giveWork(context, samples, alignedField(set), parameters, gradient);
   phases_ = nullptr;
   return phases;
 }
@@ -108,7 +85,7 @@ void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
 }
 
 template <int D>
-void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const FieldMethod<D>* aligned,
                                   std::span<const double> parameters, std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
@@ -142,32 +119,13 @@ TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span
 
 /// Null if the samples have to go point by point.
 template <int D>
-const typename ImageTermOnCuda<D>::AlignedLattice* ImageTermOnCuda<D>::alignedLattice(const SampleSet<D>& set)
+const FieldMethod<D>* ImageTermOnCuda<D>::alignedField(const SampleSet<D>& set)
 {
-  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
-  if (!lattice)
-    return nullptr;
-  if (alignedFor_ != *lattice) {
-    alignedFor_ = *lattice;
-    aligned_ = findAligned(*lattice);
+  if (const auto* lattice = std::get_if<VoxelLattice<D>>(&set); lattice && lattice_ != *lattice) {
+    lattice_ = *lattice;
     displacementsBefore_ = {};
   }
-  return aligned_ ? &*aligned_ : nullptr;
-}
-
-template <int D>
-std::optional<typename ImageTermOnCuda<D>::AlignedLattice> ImageTermOnCuda<D>::findAligned(const VoxelLattice<D>& lattice) const
-{
-  const bool joined = level_.chain->initial && level_.chain->combination == Combination::compose;
-  if (joined || !isBox(lattice) || !level_.registry)
-    return {};
-  TransformChain<D> last;
-  last.transform = level_.chain->transform;
-  const std::string name = last.transform->fieldInterpolator();
-  const FieldMethods<D> methods(*level_.registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
-  if (const auto method = methods.choose(DeviceKind::cuda, FieldQuantity::displacements))
-    return AlignedLattice{method->field, method->interpolator};
-  return {};
+  return fields_.at(set);
 }
 
 template <int D>
@@ -195,7 +153,7 @@ std::span<const float> ImageTermOnCuda<D>::displacementsBefore(Context& context,
 }
 
 template <int D>
-void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const FieldMethod<D>* aligned,
                                 const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient, Result* result)
 {
   GatherTarget<D> target;
@@ -233,7 +191,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
 }
 
 template <int D>
-void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const FieldMethod<D>* aligned,
                                   const ChainOnCuda<D>& chain, std::span<double> gradient, Result* result)
 {
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));

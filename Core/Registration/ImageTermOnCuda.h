@@ -3,6 +3,7 @@
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/FieldAdjoint.h"
+#include "Core/Registration/FieldOfLattice.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/ParameterPullBack.h"
@@ -39,17 +40,11 @@ private:
     unsigned long long asked = 0;
     CovectorMoments<D> moments;
   };
-  struct AlignedLattice {
-    AlignedField<D> field;
-    std::shared_ptr<const FieldInterpolator<D>> interpolator;
-  };
-
-  const AlignedLattice* alignedLattice(const SampleSet<D>&);
-  std::optional<AlignedLattice> findAligned(const VoxelLattice<D>&) const;
-  void gather(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<const double> parameters,
+  void gather(Context&, const SamplesOnCuda<D>&, const FieldMethod<D>*, const ChainOnCuda<D>&, std::span<const double> parameters,
               bool withGradient, Result* result);
-  void pullBack(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<double> gradient,
+  void pullBack(Context&, const SamplesOnCuda<D>&, const FieldMethod<D>*, const ChainOnCuda<D>&, std::span<double> gradient,
                 Result* result);
+  const FieldMethod<D>* alignedField(const SampleSet<D>&);
   std::array<float*, D> gradientArrays(std::size_t samples);
   std::span<const float> displacementsBefore(Context&, const SamplesOnCuda<D>&);
 
@@ -66,7 +61,7 @@ private:
 
     bool operator==(const Plan&) const = default;
   };
-  void giveWork(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, std::span<const double> parameters,
+  void giveWork(Context&, const SamplesOnCuda<D>&, const FieldMethod<D>*, std::span<const double> parameters,
                 std::span<double> gradient);
 
   /// Does a part of an evaluation's work; takes its time if phases_ are asked for.
@@ -80,6 +75,7 @@ private:
   MovingOnCuda<D> moving_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMask_;
   SamplesForCuda<D> samples_;
+  FieldOfLattice<D> fields_;
 
   // Reused over evaluations.
   Buffer<Result> result_;
@@ -89,9 +85,8 @@ private:
   Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;
   Buffer<double> scratch_;
   ParameterPullBack<D> pullBack_;
-  std::optional<VoxelLattice<D>> alignedFor_; // what aligned_ was found for
-  std::optional<AlignedLattice> aligned_;
-  Buffer<float> displacementsBefore_;    // on that lattice; empty until asked for
+  std::optional<VoxelLattice<D>> lattice_; // of the last evaluation
+  Buffer<float> displacementsBefore_;      // on it; empty until asked for
   std::vector<Phase>* phases_ = nullptr; // not null while phases are timed
   Plan last_, recorded_;
   std::unique_ptr<Recording> recording_;

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 /// out[i] = base + slope * (first + step * i) + plus[0] + plus[1], in this order
-TESSERA_MULTIVERSION void fillLine(double base, double slope, double first, double step, const double (&plus)[2], std::size_t count,
+TESSERA_MULTIVERSION_TO_V4 void fillLine(double base, double slope, double first, double step, const double (&plus)[2], std::size_t count,
                                    double* out)
 {
   for (std::size_t i = 0; i < count; ++i)

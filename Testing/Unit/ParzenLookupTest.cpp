@@ -11,26 +11,6 @@ using namespace testing;
 
 constexpr LevelFacts usual{0, 100, 0, 100};
 
-ParzenHistogram histogram(const NaiveParzen& like, const LevelFacts& facts)
-{
-  return ParzenHistogram(parametersOf(like.text(), 3, 1, "Metric0"), 0, facts);
-}
-
-/// Intensities all over the range and beyond, and those next to the edges of bins.
-Intensities awkwardIntensities(const ParzenAxis& axis, double low, double high, std::uint64_t seed)
-{
-  const double margin = 0.02 * (high - low);
-  Intensities values = randomIntensities(20000, seed, low - margin, high + margin);
-  for (int edge = -1; edge <= 2 * axis.bins; ++edge) {
-    const auto at = static_cast<float>((edge / 2.0 + axis.normalizedMin) * axis.binSize);
-    for (const float value : {at, std::nextafter(at, -1e30f), std::nextafter(at, 1e30f)})
-      values.push_back(value);
-  }
-  for (const double value : {low, high, 0.0, 1e30, -1e30})
-    values.push_back(static_cast<float>(value));
-  return values;
-}
-
 /// Numbers up to 2 in single precision, from differences of numbers this large in double precision.
 double toleranceOfT(const ParzenAxis& axis)
 {

@@ -6,7 +6,6 @@
 #include "Tools/Bench/BenchClock.h"
 
 #include <cmath>
-#include <cstring>
 #include <sstream>
 
 namespace tessera {
@@ -66,7 +65,7 @@ private:
     covectors_.fromHost(context_, host_);
     factors_.fromHost(context_, std::vector<float>(count / components, 1)); // so that they leave the gradient
     Buffer<float> other(context_, count);
-    const BenchTimes times = clock_.time([&] { copy(other.span().data(), covectors_.span().data(), bytes); });
+    const BenchTimes times = clock_.time([&] { copyBytes(context_, other.span().data(), covectors_.span().data(), bytes); });
     readMs_ = times.ms / 2;
     results_.push_back({caseOfVolume_,
                         "copy of 12 bytes",
@@ -80,15 +79,6 @@ private:
                         {},
                         {},
                         {}});
-  }
-
-  void copy(void* to, const void* from, std::size_t bytes)
-  {
-    if (context_.onCuda())
-      return context_.stream->copyOnDevice(to, from, bytes);
-    forEachRange(context_, bytes, 1 << 20, [&](std::size_t first, std::size_t last) {
-      std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
-    });
   }
 
   std::array<const float*, components> planes(const AlignedField<3>& field, const float* values) const

@@ -13,6 +13,15 @@ constexpr std::size_t flushBytes = std::size_t{256} << 20;
 
 }
 
+void copyBytes(Context& context, void* to, const void* from, std::size_t bytes)
+{
+  if (context.onCuda())
+    return context.stream->copyOnDevice(to, from, bytes);
+  forEachRange(context, bytes, 1 << 20, [&](std::size_t first, std::size_t last) {
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
+  });
+}
+
 BenchClock::BenchClock(Context& context, std::size_t repeats) : context_(context), repeats_(repeats), flush_(context, flushBytes) {}
 
 double BenchClock::once(const std::function<void()>& work, bool flushed)

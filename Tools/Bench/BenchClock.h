@@ -10,6 +10,9 @@ struct BenchTimes {
   double ms = 0, msWarm = 0; // medians, with caches flushed before each repeat and not
 };
 
+/// Copies on the context's device, on the CPU with all of its threads.
+void copyBytes(Context&, void* to, const void* from, std::size_t bytes);
+
 /// Times work on a context: by the device's clock on CUDA, the wall's on the CPU.
 class BenchClock {
 public:

@@ -119,15 +119,6 @@ void streamBytes(Context& context, void* to, std::size_t bytes)
 }
 #endif
 
-void copyBytes(Context& context, void* to, const void* from, std::size_t bytes)
-{
-  if (context.onCuda())
-    return context.stream->copyOnDevice(to, from, bytes);
-  forEachRange(context, bytes, 1 << 20, [&](std::size_t first, std::size_t last) {
-    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
-  });
-}
-
 class Run {
 public:
   Run(const Registry& registry, Context& context, const BsiSettings& settings)

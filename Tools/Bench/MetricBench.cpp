@@ -190,13 +190,7 @@ private:
                          [&](std::size_t first, std::size_t last) { std::fill(to + first, to + last, 0.0f); });
         }),
         sizeof(float));
-    const BenchTimes copy = time([&] {
-      if (context.onCuda())
-        context.stream->copyOnDevice(to, from, bytes);
-      else
-        forEachRange(context, arrays_.count, 1 << 18,
-                     [&](std::size_t first, std::size_t last) { std::copy(from + first, from + last, to + first); });
-    });
+    const BenchTimes copy = time([&] { copyBytes(context, to, from, bytes); });
     add("copy of 4 bytes", copy, 2 * sizeof(float));
     copyBytesAMs_ = 2 * static_cast<double>(bytes) / copy.ms;
   }

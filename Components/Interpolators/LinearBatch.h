@@ -1,0 +1,26 @@
+#pragma once
+
+#include "Components/Interpolators/SplineBatch.h"
+
+namespace tessera {
+
+/// As Interpolator::evaluate, linear between voxels; `gradients` may be null. Sums are formed in `Real`, float or double.
+template <int D, class Real>
+class LinearBatch {
+public:
+  static void evaluate(const SplineImage<D>& image, const ListSamples<D>& points, float* values, float* const* gradients,
+                       std::uint8_t* inside)
+  {
+    if (gradients)
+      withGradients(image, points, values, gradients, inside);
+    else
+      valuesAlone(image, points, values, inside);
+  }
+
+private:
+  static void valuesAlone(const SplineImage<D>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
+  static void withGradients(const SplineImage<D>&, const ListSamples<D>&, float* values, float* const* gradients,
+                            std::uint8_t* inside);
+};
+
+}
