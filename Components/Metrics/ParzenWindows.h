@@ -31,6 +31,7 @@ struct ParzenAxis {
 struct SoftLimiter {
   double lowerThreshold = 0, upperThreshold = 1, lowerBound = 0, upperBound = 1;
 
+  /// Whether the operator below changes it.
   TESSERA_HOST_DEVICE bool bends(double intensity) const
   {
     return (intensity - upperThreshold > 1e-10) | (intensity - lowerThreshold < -1e-10);

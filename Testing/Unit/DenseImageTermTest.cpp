@@ -296,6 +296,20 @@ TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
   }
 }
 
+TEST(DenseImageTermSlabsTest, ASmallerSlabMayHaveMoreAccumulators)
+{
+  constexpr std::size_t perLayer = 16 * 16, first = 37, second = 36;
+  ASSERT_LT(planStripes(first * perLayer, 1).stripes, planStripes(second * perLayer, 1).stripes);
+  TermScene<3> scene(1, {16, 16, first + second});
+  scene.useBSpline();
+  scene.level.registry = &registry();
+  const SampleSet<3> samples = scene.lattice(1);
+
+  const Evaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, first * perLayer * 16);
+
+  EXPECT_EQ(slabs.term.value, inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30).term.value);
+}
+
 TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
 {
   TermScene<3> scene(1, {27, 21, 17});
