@@ -38,6 +38,17 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
 }
 
 template <int D>
+double CorrespondingPointsOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
+{
+  const Transform<D>& last = *extent.chain->transform;
+  const std::size_t sums = last.cudaForm() == CudaForm::linear ? 0 : last.parameterCount();
+  return HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(DistanceSums<D>) + sizeof(unsigned)
+         + sizeof(double) * std::max(distanceScratch, momentScratch<D>())
+         + static_cast<double>(extent.pointPairs * D * (2 * sizeof(double) + sizeof(float)))
+         + static_cast<double>(sums * sizeof(unsigned long long));
+}
+
+template <int D>
 std::array<float*, D> CorrespondingPointsOnCuda<D>::covectorArrays()
 {
   std::array<float*, D> arrays;

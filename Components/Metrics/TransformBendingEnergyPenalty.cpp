@@ -121,6 +121,27 @@ void TransformBendingEnergyPenalty<D>::prepareExact(Context& context)
 }
 
 template <int D>
+DeviceMemory TransformBendingEnergyPenalty<D>::deviceMemory(const TermExtent<D>& extent) const
+{
+  DeviceMemory memory;
+  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(extent.chain->transform.get());
+  if (isExact_ && spline)
+    memory.add("penalties", ExactBendingEnergy<D>::deviceBytes(spline->grid()) + sizeof(double));
+  else if (!isExact_ && chainHasHessian<D>(*extent.chain))
+    memory.add("penalties", BendingEnergyOnCuda<D>::deviceBytes(extent));
+  return memory;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::endLevel()
+{
+  exact_.reset();
+  exactValue_ = {};
+  exactValueFound_ = {};
+  onCuda_.reset();
+}
+
+template <int D>
 TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                      std::span<const double> parameters, std::span<double> gradient)
 {

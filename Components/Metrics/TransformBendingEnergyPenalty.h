@@ -30,6 +30,8 @@ public:
   bool needsSampler() const override { return !isExact_; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
+  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
+  void endLevel() override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;

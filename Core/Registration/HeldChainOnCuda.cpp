@@ -42,6 +42,16 @@ void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>&
 }
 
 template <int D>
+double HeldChainOnCuda<D>::deviceBytes(const TransformChain<D>& chain)
+{
+  double bytes = 0;
+  for (const TransformChain<D>* link = chain.initial.get(); link; link = link->initial.get())
+    if (link->transform->cudaForm() != CudaForm::linear)
+      bytes += static_cast<double>(link->transform->parameterCount()) * sizeof(double);
+  return bytes;
+}
+
+template <int D>
 ChainOnCuda<D> HeldChainOnCuda<D>::at(std::span<const double> parameters) const
 {
   ChainOnCuda<D> chain = before_;

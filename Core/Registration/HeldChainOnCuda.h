@@ -20,6 +20,9 @@ public:
   /// Copies the parameters of the constant transforms. Throws Error(device) with whyNotOnCuda.
   HeldChainOnCuda(const Context&, const TransformChain<D>&);
 
+  /// What it takes of the device.
+  static double deviceBytes(const TransformChain<D>&);
+
   /// `parameters` of the last transform: on the host if it is linear, else on the device.
   ChainOnCuda<D> at(std::span<const double> parameters) const;
   /// All but the last transform.

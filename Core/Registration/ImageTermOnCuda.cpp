@@ -1,5 +1,6 @@
 #include "Core/Registration/ImageTermOnCuda.h"
 
+#include "Core/Compute/Range.h"
 #include "Core/Compute/VectorOps.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 #include "Core/Registration/FieldAdjoint.h"
@@ -64,6 +65,41 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
 }
 
 template <int D>
+DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const Metric& metric, GradientSummation summation)
+{
+  const auto parameters = static_cast<double>(extent.chain->transform->parameterCount());
+  const bool isLinear = extent.chain->transform->cudaForm() == CudaForm::linear;
+  std::size_t most = extent.listedSamples, mostWhole = 0;
+  bool copiesFixed = false;
+  double coefficients = 0, scratch = sizeof(double) * (isLinear ? momentScratch<D>() : 0), sums = 0;
+  if (!isLinear && extent.listedSamples > 0)
+    sums = parameters * sizeof(unsigned long long);
+  for (const VoxelLattice<D>& lattice : extent.lattices) {
+    const std::size_t layers = std::min(layersOfSlab(lattice, extent.slabs), lattice.count[D - 1]);
+    const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, lattice.count[D - 1]));
+    const bool isWhole = lattice.count == lattice.image->geometry.size;
+    most = std::max(most, slab);
+    copiesFixed = copiesFixed || !isWhole;
+    if (isWhole && slab == lattice.positions())
+      mostWhole = std::max(mostWhole, slab);
+    const auto aligned = isLinear ? std::nullopt : findAligned(lattice, *extent.chain, extent.registry);
+    if (aligned) {
+      coefficients = 2 * parameters * sizeof(float); // some methods take a copy of theirs
+      scratch = std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(layers)), summation));
+    } else if (!isLinear) {
+      sums = parameters * sizeof(unsigned long long);
+    }
+  }
+  DeviceMemory memory;
+  const double perSample = sizeof(float) * (2.0 + D + (copiesFixed ? 1 : 0)); // moving intensity, its gradient, slope; fixed one
+  memory.add("samples", perSample * static_cast<double>(most) + sizeof(Result) + sizeof(unsigned));
+  memory.add("metric", std::max(metric.deviceBytes(extent.level, most, false), metric.deviceBytes(extent.level, mostWhole, true)));
+  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain) + coefficients);
+  memory.add("pull-back", sums + scratch);
+  return memory;
+}
+
+template <int D>
 void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
                               std::span<double> gradient)
 {
@@ -71,19 +107,20 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
   const AlignedLattice* aligned = alignedLattice(set);
   positions_ = samples.count;
   masked_ = samples.mask.voxels != nullptr;
-
   const Plan plan{samples.count, samples.fixed,     samples.pointMm[0], samples.image,  samples.first,
                   samples.step,  samples.positions, parameters.data(),  gradient.data()};
   if (recording_ && plan == recorded_)
     return recording_->replay();
   if (plan.count > recorded_.count)
     recording_.reset(); // more samples move the arrays that it works on
+  const std::vector<Slab> slabs = slabsOf(set, samples, aligned);
   const bool again = plan == last_;
   last_ = plan;
-  if (!again || aligned || samples.count > IntensityPairs::mostRecorded || level_.chain->transform->cudaForm() == CudaForm::linear)
-    return giveWork(context, samples, aligned, parameters, gradient);
+  if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::mostRecorded
+      || level_.chain->transform->cudaForm() == CudaForm::linear)
+    return giveWork(context, slabs, aligned, parameters, gradient);
   context.stream->beginRecording(); // of what has run once: it takes no more memory
-  giveWork(context, samples, aligned, parameters, gradient);
+  giveWork(context, slabs, aligned, parameters, gradient);
   recording_ = context.stream->endRecording();
   recorded_ = plan;
   recording_->replay();
@@ -95,8 +132,9 @@ std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const Sample
 {
   std::vector<Phase> phases;
   const SamplesOnCuda<D> samples = samples_.of(context, set);
+  const AlignedLattice* aligned = alignedLattice(set);
   phases_ = &phases;
-  giveWork(context, samples, alignedLattice(set), parameters, gradient);
+  giveWork(context, slabsOf(set, samples, aligned), aligned, parameters, gradient);
   phases_ = nullptr;
   return phases;
 }
@@ -105,33 +143,95 @@ template <int D>
 template <class Work>
 void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
 {
+  const Range range(name);
   if (!phases_)
     return work();
   context.stream->startTimer();
   work();
-  phases_->push_back({name, context.stream->stopTimerMilliseconds()});
+  const double milliseconds = context.stream->stopTimerMilliseconds();
+  const auto known = std::ranges::find(*phases_, name, &Phase::name);
+  if (known != phases_->end())
+    known->milliseconds += milliseconds;
+  else
+    phases_->push_back({name, milliseconds});
+}
+
+/// Whole layers of the last axis, in order.
+template <int D>
+std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SamplesOnCuda<D>& samples,
+                                                                           const AlignedLattice* aligned, std::size_t layers)
+{
+  const int all = samples.positions[D - 1], most = static_cast<int>(layers);
+  const std::size_t perLayer = samples.count / all;
+  std::vector<Slab> slabs;
+  for (int first = 0; first < all; first += most) {
+    const int count = std::min(most, all - first);
+    Slab slab{samples, {}, first == 0};
+    slab.samples.count = perLayer * count;
+    slab.samples.first[D - 1] += samples.step[D - 1] * first;
+    slab.samples.positions[D - 1] = count;
+    if (samples.fixed)
+      slab.samples.fixed += perLayer * first;
+    if (aligned)
+      slab.field = aligned->field.slab(first, count);
+    slabs.push_back(slab);
+  }
+  return slabs;
 }
 
 template <int D>
-void ImageTermOnCuda<D>::giveWork(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
+std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SampleSet<D>& set, const SamplesOnCuda<D>& samples,
+                                                                           const AlignedLattice* aligned) const
+{
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
+  if (lattice && samples.count > 0)
+    return slabsOf(samples, aligned, layersOfSlab(*lattice, level_.slabs));
+  return {Slab{samples, {}, true}};
+}
+
+template <int D>
+void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& slabs, const AlignedLattice* aligned,
                                   std::span<const double> parameters, std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(parameters);
+  const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
+  const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
   Result* result = result_.span().data();
   context.stream->fill(result, 0, sizeof(Result));
-  gather(context, samples, aligned, chain, parameters, !gradient.empty(), result);
-  const IntensityPairs pairs{samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count,
-                             samples.fixed && samples.fixed == samples.image};
-  phase(context, "metric", [&] {
-    metric_->begin(context);
-    metric_->accumulate(context, pairs);
-    metric_->finish(context, &result->metric);
-    if (!gradient.empty())
-      metric_->slopes(context, pairs, grown(context, slopes_, samples.count));
-  });
-  if (!gradient.empty())
-    phase(context, "pull-back", [&] { pullBack(context, samples, aligned, chain, gradient, result); });
+  metric_->begin(context);
+  const auto slopes = [&](const Slab& slab) {
+    metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
+  };
+  for (const Slab& slab : slabs) {
+    gather(context, slab, interpolator, chain, parameters, wantsGradient && whole,
+           slab.samples.mask.voxels ? &result->asked : nullptr);
+    phase(context, "metric", [&] {
+      metric_->accumulate(context, pairsOf(slab, whole));
+      if (&slab != &slabs.back())
+        return;
+      metric_->finish(context, &result->metric);
+      if (wantsGradient && whole)
+        slopes(slab);
+    });
+  }
+  for (const Slab& slab : slabs) {
+    if (!wantsGradient)
+      break;
+    if (!whole) {
+      gather(context, slab, interpolator, chain, parameters, true, nullptr);
+      phase(context, "metric", [&] { slopes(slab); });
+    }
+    phase(context, "pull-back", [&] { pullBack(context, slab, chain, gradient, result); });
+  }
   found_.copyLater(result);
+}
+
+template <int D>
+IntensityPairs ImageTermOnCuda<D>::pairsOf(const Slab& slab, bool whole) const
+{
+  const SamplesOnCuda<D>& samples = slab.samples;
+  return {samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count,
+          whole && samples.fixed && samples.fixed == samples.image};
 }
 
 template <int D>
@@ -154,21 +254,22 @@ const typename ImageTermOnCuda<D>::AlignedLattice* ImageTermOnCuda<D>::alignedLa
     return nullptr;
   if (!alignedFor_ || !sameLattice(*alignedFor_, *lattice)) {
     alignedFor_ = *lattice;
-    aligned_ = findAligned(*lattice);
+    aligned_ = findAligned(*lattice, *level_.chain, level_.registry);
   }
   return aligned_ ? &*aligned_ : nullptr;
 }
 
 template <int D>
-std::optional<typename ImageTermOnCuda<D>::AlignedLattice> ImageTermOnCuda<D>::findAligned(const VoxelLattice<D>& lattice) const
+std::optional<typename ImageTermOnCuda<D>::AlignedLattice>
+ImageTermOnCuda<D>::findAligned(const VoxelLattice<D>& lattice, const TransformChain<D>& chain, const Registry* registry)
 {
-  const bool joined = level_.chain->initial && level_.chain->combination == Combination::compose;
-  if (joined || !isBox(lattice) || !level_.registry)
+  const bool joined = chain.initial && chain.combination == Combination::compose;
+  if (joined || !isBox(lattice) || !registry)
     return {};
   TransformChain<D> last;
-  last.transform = level_.chain->transform;
+  last.transform = chain.transform;
   const std::string name = last.transform->fieldInterpolator();
-  const FieldMethods<D> methods(*level_.registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
+  const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
   if (const auto method = methods.choose(DeviceKind::cuda, FieldQuantity::displacements))
     return AlignedLattice{method->field, method->interpolator};
   return {};
@@ -184,21 +285,22 @@ std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
 }
 
 template <int D>
-void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
-                                const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient, Result* result)
+void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldInterpolator<D>* interpolator,
+                                const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient,
+                                unsigned long long* asked)
 {
+  const SamplesOnCuda<D>& samples = slab.samples;
   GatherTarget<D> target;
   target.moving = grown(context, movingValues_, samples.count);
   if (!samples.fixed)
     target.fixed = grown(context, fixed_, samples.count);
-  if (withGradient || aligned)
+  if (withGradient || slab.field)
     grown(context, gradients_, D * samples.count);
   if (withGradient)
     target.gradientPerMm = gradientArrays(samples.count);
-  if (samples.mask.voxels)
-    target.asked = &result->asked;
+  target.asked = asked;
   const bool warps = !samples.isList() && moving_.image.order == 1;
-  if (!aligned || !warps) {
+  if (!slab.field || !warps) {
     const auto linear = warps ? foldedLinear(chain) : std::nullopt;
     return phase(context, "transform and interpolation", [&] {
       if (linear)
@@ -212,8 +314,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
   const auto before = foldedLinear(chain_.before());
   phase(context, "transform", [&] {
     oncuda::toFloat(context, parameters, coefficients);
-    aligned->interpolator->displacements(context, aligned->field, {nullptr, coefficients.data()},
-                                         {field[0], FieldLayout::planar, nullptr});
+    interpolator->displacements(context, *slab.field, {nullptr, coefficients.data()}, {field[0], FieldLayout::planar, nullptr});
     if (!before)
       addDisplacementsOnCuda<D>(context, samples, chain_.before(), field);
   });
@@ -221,24 +322,28 @@ void ImageTermOnCuda<D>::gather(Context& context, const SamplesOnCuda<D>& sample
         [&] { warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target); });
 }
 
+/// Adds to what slabs before gave.
 template <int D>
-void ImageTermOnCuda<D>::pullBack(Context& context, const SamplesOnCuda<D>& samples, const AlignedLattice* aligned,
-                                  const ChainOnCuda<D>& chain, std::span<double> gradient, Result* result)
+void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const ChainOnCuda<D>& chain, std::span<double> gradient,
+                                  Result* result)
 {
+  const SamplesOnCuda<D>& samples = slab.samples;
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
   const float* slopes = slopes_.span().data();
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
     return momentsOnCuda<D>(context, samples, chain, gradients, slopes, grown(context, scratch_, momentScratch<D>()),
                             &result->moments);
-  if (aligned) {
-    fill(context, 0, gradient);
-    return pullBackAlignedField<D>(context, aligned->field, gradients, slopes, summation_, gradient.data());
+  if (slab.field) {
+    if (slab.isFirst)
+      fill(context, 0, gradient);
+    return pullBackAlignedField<D>(context, *slab.field, gradients, slopes, summation_, gradient.data());
   }
   const bool fresh = sums_.size() < gradient.size();
   unsigned long long* sums = grown(context, sums_, gradient.size());
   if (fresh)
     context.stream->fill(sums, 0, sums_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, samples, chain, gradients, slopes, sums, largest_.span().data(), gradient.data(), {true});
+  pullBackBSplineOnCuda<D>(context, samples, chain, gradients, slopes, sums, largest_.span().data(), gradient.data(),
+                           {slab.isFirst});
 }
 
 template class ImageTermOnCuda<2>;

@@ -18,12 +18,16 @@ namespace tessera {
 /// and the last transform is a B-spline along the box's axes that is added to what comes before, its field and the field's adjoint
 /// are evaluated by tiles; everything else goes point by point.
 ///
-/// Bytes a sample: 12 + 4 D, and 8 more of a lattice.
+/// A lattice may be taken in slabs (TermLevel::slabs), so that arrays are as long as a slab: values first, then all again for the
+/// gradient.
 template <int D>
 class ImageTermOnCuda {
 public:
   /// Throws Error(device) if some part has no CUDA form.
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
+
+  /// What it takes of the device beside images and masks.
+  static DeviceMemory deviceMemory(const TermExtent<D>&, const Metric&, GradientSummation);
 
   /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of
   /// valid samples.
@@ -43,12 +47,21 @@ private:
     std::shared_ptr<const FieldInterpolator<D>> interpolator;
   };
 
+  /// What a pass takes at a time: all samples, or layers of a lattice.
+  struct Slab {
+    SamplesOnCuda<D> samples;
+    std::optional<AlignedField<D>> field; // of these layers, if the lattice is aligned
+    bool isFirst = true;
+  };
+
   const AlignedLattice* alignedLattice(const SampleSet<D>&);
-  std::optional<AlignedLattice> findAligned(const VoxelLattice<D>&) const;
-  void gather(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<const double> parameters,
-              bool withGradient, Result* result);
-  void pullBack(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, const ChainOnCuda<D>&, std::span<double> gradient,
-                Result* result);
+  static std::optional<AlignedLattice> findAligned(const VoxelLattice<D>&, const TransformChain<D>&, const Registry*);
+  static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const AlignedLattice*, std::size_t layers);
+  std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const AlignedLattice*) const;
+  void gather(Context&, const Slab&, const FieldInterpolator<D>*, const ChainOnCuda<D>&, std::span<const double> parameters,
+              bool withGradient, unsigned long long* asked);
+  IntensityPairs pairsOf(const Slab&, bool whole) const;
+  void pullBack(Context&, const Slab&, const ChainOnCuda<D>&, std::span<double> gradient, Result* result);
   std::array<float*, D> gradientArrays(std::size_t samples);
 
   /// What decides which work is given; all else stays over a level.
@@ -63,7 +76,7 @@ private:
 
     bool operator==(const Plan&) const = default;
   };
-  void giveWork(Context&, const SamplesOnCuda<D>&, const AlignedLattice*, std::span<const double> parameters,
+  void giveWork(Context&, const std::vector<Slab>&, const AlignedLattice*, std::span<const double> parameters,
                 std::span<double> gradient);
 
   /// Does a part of an evaluation's work; takes its time if phases_ are asked for.

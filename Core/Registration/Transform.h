@@ -64,6 +64,13 @@ public:
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
   /// Before a level: refines the model, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
+  /// The same transform with the model that prepareForLevel will give it, but without parameters; null: its own does not change.
+  /// `initial` as TransformStart has it.
+  virtual std::shared_ptr<const Transform<D>> modelOfLevel(Context&, const ImageGeometry<D>& /*fixed*/,
+                                                           const TransformChain<D>* /*initial*/, std::size_t /*level*/) const
+  {
+    return nullptr;
+  }
   /// Divisors of the squared parameters for the optimizer; `samples` are grid samples of the full fixed image mapped by
   /// whatever comes before this transform. Reads AutomaticScalesEstimation and Scales.
   virtual std::vector<double> scales(Context&, const ListSamples<D>& samples, std::span<const double> parameters) const = 0;
