@@ -148,13 +148,18 @@ std::vector<double> BSplineTransform<D>::initialize(Context& context, const Tran
 }
 
 template <int D>
-std::shared_ptr<const Transform<D>> BSplineTransform<D>::modelOfLevel(Context& context, const ImageGeometry<D>& fixed,
-                                                                      const TransformChain<D>* initial, std::size_t level) const
+std::vector<std::shared_ptr<const Transform<D>>>
+BSplineTransform<D>::modelsOfLevels(Context& context, const ImageGeometry<D>& fixed, const TransformChain<D>* initial) const
 {
-  auto model = std::make_shared<BSplineTransform<D>>(parameters_);
-  model->setBox(context, fixed, initial);
-  model->setGrid(model->gridOfLevel(level));
-  return model;
+  BSplineTransform<D> covering(parameters_);
+  covering.setBox(context, fixed, initial);
+  std::vector<std::shared_ptr<const Transform<D>>> models;
+  for (std::size_t level = 0; level < parameters_.levelCount(); ++level) {
+    auto model = std::make_shared<BSplineTransform<D>>(parameters_);
+    model->setGrid(covering.gridOfLevel(level));
+    models.push_back(model);
+  }
+  return models;
 }
 
 template <int D>

@@ -43,7 +43,9 @@ struct TermExtent {
   std::size_t level = 0;
   const TransformChain<D>* chain = nullptr; // as the level will have it; parameters may be missing
   std::size_t listedSamples = 0;            // at most
-  std::vector<VoxelLattice<D>> lattices;    // those that it is evaluated on; their image is without voxels
+  std::vector<VoxelLattice<D>> lattices;    // those that it is evaluated on with a gradient; their image is without voxels
+  std::vector<VoxelLattice<D>> valueLattices; // and for its value alone
+  bool maskMayCrop = false;                   // those by a fixed mask that is not read yet, or not eroded
   std::size_t slabs = 1;
   std::size_t pointPairs = 0;
   const Registry* registry = nullptr;

@@ -67,35 +67,44 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
 template <int D>
 DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const Metric& metric, GradientSummation summation)
 {
-  const auto parameters = static_cast<double>(extent.chain->transform->parameterCount());
+  const std::size_t parameters = extent.chain->transform->parameterCount();
   const bool isLinear = extent.chain->transform->cudaForm() == CudaForm::linear;
-  std::size_t most = extent.listedSamples, mostWhole = 0;
-  bool copiesFixed = false;
-  double coefficients = 0, scratch = sizeof(double) * (isLinear ? momentScratch<D>() : 0), sums = 0;
-  if (!isLinear && extent.listedSamples > 0)
-    sums = parameters * sizeof(unsigned long long);
-  for (const VoxelLattice<D>& lattice : extent.lattices) {
-    const std::size_t layers = std::min(layersOfSlab(lattice, extent.slabs), lattice.count[D - 1]);
-    const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, lattice.count[D - 1]));
-    const bool isWhole = lattice.count == lattice.image->geometry.size;
-    most = std::max(most, slab);
-    copiesFixed = copiesFixed || !isWhole;
-    if (isWhole && slab == lattice.positions())
-      mostWhole = std::max(mostWhole, slab);
+  // How long arrays get; those of a value alone need no slopes, and gradients only for a field.
+  std::size_t values = extent.listedSamples, gradients = values, slopes = values, fixed = 0, whole = 0;
+  std::size_t coefficients = 0, sums = !isLinear && extent.listedSamples > 0 ? parameters : 0;
+  double scratch = sizeof(double) * (isLinear ? momentScratch<D>() : 0);
+  const auto addLattice = [&](const VoxelLattice<D>& lattice, bool withGradient) {
+    const std::size_t all = lattice.count[D - 1], layers = std::min(layersOfSlab(lattice, extent.slabs), all);
+    const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, all));
+    const bool isWhole = lattice.count == lattice.image->geometry.size && !extent.maskMayCrop;
     const auto aligned = isLinear ? std::nullopt : findAligned(lattice, *extent.chain, extent.registry);
-    if (aligned) {
-      coefficients = 2 * parameters * sizeof(float); // some methods take a copy of theirs
+    values = std::max(values, slab);
+    if (!isWhole)
+      fixed = std::max(fixed, slab);
+    else if (layers == all)
+      whole = std::max(whole, slab);
+    if (withGradient || aligned)
+      gradients = std::max(gradients, slab);
+    if (aligned)
+      coefficients = 2 * parameters; // some methods take a copy of theirs
+    if (!withGradient)
+      return;
+    slopes = std::max(slopes, slab);
+    if (aligned)
       scratch = std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(layers)), summation));
-    } else if (!isLinear) {
-      sums = parameters * sizeof(unsigned long long);
-    }
-  }
+    else if (!isLinear)
+      sums = parameters;
+  };
+  for (const VoxelLattice<D>& lattice : extent.lattices)
+    addLattice(lattice, true);
+  for (const VoxelLattice<D>& lattice : extent.valueLattices)
+    addLattice(lattice, false);
+
   DeviceMemory memory;
-  const double perSample = sizeof(float) * (2.0 + D + (copiesFixed ? 1 : 0)); // moving intensity, its gradient, slope; fixed one
-  memory.add("samples", perSample * static_cast<double>(most) + sizeof(Result) + sizeof(unsigned));
-  memory.add("metric", std::max(metric.deviceBytes(extent.level, most, false), metric.deviceBytes(extent.level, mostWhole, true)));
-  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain) + coefficients);
-  memory.add("pull-back", sums + scratch);
+  memory.add("samples", static_cast<double>(sizeof(float) * (values + D * gradients + slopes + fixed) + sizeof(Result)));
+  memory.add("metric", std::max(metric.deviceBytes(extent.level, values, false), metric.deviceBytes(extent.level, whole, true)));
+  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain) + static_cast<double>(sizeof(float) * coefficients));
+  memory.add("pull-back", scratch + static_cast<double>(sizeof(unsigned long long) * sums + sizeof(unsigned)));
   return memory;
 }
 

@@ -11,14 +11,40 @@ namespace {
 
 constexpr double smallArrays = 1 << 20; // bytes: results, tables of axes, what allocations are rounded up by
 
+template <int D>
+bool isLinear(const TransformChain<D>* chain)
+{
+  for (; chain; chain = chain->initial.get())
+    if (chain->transform->cudaForm() != CudaForm::linear)
+      return false;
+  return true;
+}
+
+/// The stage's chain at each level. Where an initial transform bends space, grids are laid as if it did not: what they cover is
+/// stretched as their spacing is, and asking all border voxels takes long.
+template <int D>
+std::vector<TransformChain<D>> chainsOf(Context& host, const Parameters& parameters, const StageExtent<D>& stage,
+                                        const StageComponents<D>& components)
+{
+  const bool asksInitial = stage.initialIsKnown && isLinear(stage.initial.get());
+  const auto models = components.transform->modelsOfLevels(host, stage.fixed.front(), asksInitial ? stage.initial.get() : nullptr);
+  TransformChain<D> chain;
+  chain.initial = stage.initial;
+  chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
+  chain.transform = components.transform;
+  std::vector<TransformChain<D>> chains(parameters.levelCount(), chain);
+  for (std::size_t level = 0; level < models.size(); ++level)
+    chains[level].transform = models[level];
+  return chains;
+}
+
 /// One level of a stage whose components are made.
 template <int D>
 class LevelExtent {
 public:
-  LevelExtent(Context& host, const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
-              const StageComponents<D>& components, std::size_t level)
-      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level),
-        chain_(chainOfLevel(host, parameters, stage, components, level))
+  LevelExtent(const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
+              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level)
+      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level), chain_(chain)
   {
     addImages();
     for (std::size_t t = 0; t < components.terms.size(); ++t)
@@ -30,8 +56,9 @@ public:
   {
     std::size_t most = 1;
     for (const TermExtent<D>& term : terms_)
-      for (const VoxelLattice<D>& lattice : term.lattices)
-        most = std::max(most, lattice.count[D - 1]);
+      for (const auto* lattices : {&term.lattices, &term.valueLattices})
+        for (const VoxelLattice<D>& lattice : *lattices)
+          most = std::max(most, lattice.count[D - 1]);
     return most;
   }
 
@@ -50,20 +77,6 @@ public:
     }
     memory.add("small arrays", smallArrays);
     return memory;
-  }
-
-  static TransformChain<D> chainOfLevel(Context& host, const Parameters& parameters, const StageExtent<D>& stage,
-                                        const StageComponents<D>& components, std::size_t level)
-  {
-    TransformChain<D> chain;
-    chain.initial = stage.initial;
-    chain.combination =
-        parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
-    chain.transform =
-        components.transform->modelOfLevel(host, stage.fixed.front(), stage.initialIsKnown ? stage.initial.get() : nullptr, level);
-    if (!chain.transform)
-      chain.transform = components.transform;
-    return chain;
   }
 
 private:
@@ -117,11 +130,13 @@ private:
     const std::size_t sampled = own ? t : 0; // whose image the samples are of
     const auto fixed = std::make_shared<Image<D>>(Image<D>{fixedGeometry(sampled), {}});
     const VoxelBox<D> region = regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, sampled)], fixed->geometry);
-    const MaskExtent<D> masked =
-        stage_.fixedMasks.empty() ? MaskExtent<D>{} : stage_.fixedMasks[indexFor(stage_.fixedMasks, sampled)];
+    const std::size_t ofImage = indexFor(stage_.fixedMasks, sampled);
+    const MaskExtent<D> masked = stage_.fixedMasks.empty() ? MaskExtent<D>{} : stage_.fixedMasks[ofImage];
+    const bool isMasked = masked.geometry.voxelCount() > 0;
+    extent.maskMayCrop = isMasked && (!masked.mask || erodesMask(parameters_, ImageSide::fixed, ofImage, level_));
     ImageSampler<D>& sampler = *components_.samplers[sampled];
     sampler.setRegion(region);
-    const SampleExtent<D> samples = sampler.extentOfLevel({fixed, masked.geometry.voxelCount() > 0, masked.mask}, level_);
+    const SampleExtent<D> samples = sampler.extentOfLevel({fixed, isMasked, masked.mask}, level_);
     if (own)
       images_.add("samples", samples.deviceBytes);
     extent.listedSamples = samples.listed;
@@ -130,7 +145,7 @@ private:
     if (const std::size_t wanted = components_.optimizer->extentOfLevel(level_).gridSamples; wanted > 0)
       extent.lattices.push_back(gridOfAbout<D>(wanted, fixed, region, masked.mask));
     if (parameters_.get(stageparameters::showExactMetricValue(), level_) && !sampler.givesExactValues())
-      extent.lattices.push_back(gridOfStep<D>(exactMetricStep<D>(parameters_, level_), fixed, region, masked.mask));
+      extent.valueLattices.push_back(gridOfStep<D>(exactMetricStep<D>(parameters_, level_), fixed, region, masked.mask));
     return extent;
   }
 
@@ -139,7 +154,7 @@ private:
   const StageExtent<D>& stage_;
   const StageComponents<D>& components_;
   std::size_t level_;
-  TransformChain<D> chain_;
+  const TransformChain<D>& chain_;
   DeviceMemory images_; // and what else does not depend on slabs
   std::vector<TermExtent<D>> terms_;
 };
@@ -170,9 +185,10 @@ std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const 
                                  double usableBytes)
 {
   const StageComponents<D> components = createComponents<D>(registry, parameters);
+  const std::vector<TransformChain<D>> chains = chainsOf<D>(host, parameters, stage, components);
   std::vector<LevelPlan> plans;
-  for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
-    LevelExtent<D> extent(host, registry, parameters, stage, components, level);
+  for (std::size_t level = 0; level < chains.size(); ++level) {
+    LevelExtent<D> extent(registry, parameters, stage, components, chains[level], level);
     LevelPlan plan{extent.memory(1), 1, usableBytes};
     const std::size_t most = extent.layers();
     while (!plan.fits() && plan.slabs < most) {
@@ -200,8 +216,7 @@ std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registr
                                                     const StageExtent<D>& stage)
 {
   const StageComponents<D> components = createComponents<D>(registry, parameters);
-  return std::make_shared<TransformChain<D>>(
-      LevelExtent<D>::chainOfLevel(host, parameters, stage, components, parameters.levelCount() - 1));
+  return std::make_shared<TransformChain<D>>(chainsOf<D>(host, parameters, stage, components).back());
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \

@@ -64,12 +64,12 @@ public:
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
   /// Before a level: refines the model, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
-  /// The same transform with the model that prepareForLevel will give it, but without parameters; null: its own does not change.
-  /// `initial` as TransformStart has it.
-  virtual std::shared_ptr<const Transform<D>> modelOfLevel(Context&, const ImageGeometry<D>& /*fixed*/,
-                                                           const TransformChain<D>* /*initial*/, std::size_t /*level*/) const
+  /// The same transform with the models that prepareForLevel will give it, but without parameters, one a level; none: its own does
+  /// not change. `initial` as TransformStart has it.
+  virtual std::vector<std::shared_ptr<const Transform<D>>> modelsOfLevels(Context&, const ImageGeometry<D>& /*fixed*/,
+                                                                          const TransformChain<D>* /*initial*/) const
   {
-    return nullptr;
+    return {};
   }
   /// Divisors of the squared parameters for the optimizer; `samples` are grid samples of the full fixed image mapped by
   /// whatever comes before this transform. Reads AutomaticScalesEstimation and Scales.

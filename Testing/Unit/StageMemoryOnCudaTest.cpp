@@ -1,8 +1,11 @@
 // needs: GPU
 #include "Core/Registration/StageMemory.h"
 
+#include "Core/Compute/Error.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/StageRuns.h"
+
+#include <limits>
 
 namespace tessera {
 namespace {

@@ -102,7 +102,7 @@ void checkStageDevices(const Registry& registry, const RegisterOptions& options,
     const Parameters parameters(stages[s].map, "", D, levelCountOf(stages[s].map));
     StageExtent<D> extent = extentOf<D>(headers, parameters, pointPairs);
     extent.initial = before;
-    extent.initialIsKnown = s == 0;
+    extent.initialIsKnown = s == 0; // of later stages it is computed by those before
     const StageDevice stage = chooseStageDevice<D>(registry, options, parameters, extent);
     if (options.checkOnly)
       logNeed<D>(registry, options, parameters, extent, stage, stages[s].path, log);
