@@ -86,6 +86,7 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   const bool wantsGradient = !gradient.empty();
   const std::size_t terms = level_.parts.size();
   for (std::size_t t = 0; t < terms; ++t) {
+    const Range ofTerm(level_.names[t].c_str());
     const HostClock clock(context_);
     if (wantsGradient && gradients_[t].size() != position.size())
       gradients_[t] = Buffer<double>(vectors_, position.size());

@@ -28,6 +28,7 @@ class Cost final : public CostFunction {
 public:
   struct Level {
     std::vector<CostPart<D>> parts;
+    std::vector<std::string> names; // of the terms, for profilers
     TermCombination combination;
     TransformChain<D>* chain = nullptr;          // parameters are updated as positions are asked
     std::vector<double> scales;

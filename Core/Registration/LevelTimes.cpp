@@ -87,11 +87,13 @@ LevelWatch<D>::LevelWatch(const Context& context, std::vector<std::string> termN
 {
   times_.device = deviceName(context.device);
   times_.termNames = std::move(termNames);
+  preparation_.emplace("preparation");
 }
 
 template <int D>
 void LevelWatch<D>::preparationEnds(const Cost<D>& cost)
 {
+  preparation_.reset();
   times_.preparation = clock_.milliseconds() - times_.reporting;
   times_.deviceOfVectors = deviceName(cost.context().device);
 }

@@ -6,6 +6,7 @@
 #include "Core/Registration/Reporter.h"
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ public:
   template <class Work>
   void report(Work&& work)
   {
+    const Range range("reporting");
     const HostClock clock(context_);
     work();
     times_.reporting += clock.milliseconds();
@@ -65,6 +67,7 @@ private:
   double start_, transfersBefore_;
   HostClock clock_;
   LevelTimes<D> times_;
+  std::optional<Range> preparation_;
 };
 
 }

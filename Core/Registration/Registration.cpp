@@ -80,6 +80,7 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
   typename Cost<D>::Level costLevel;
   costLevel.combination = stage.components.registration->combination(level, data.parts.size());
   costLevel.parts = std::move(data.parts);
+  costLevel.names = componentNames(stage.parameters, "Metric");
   costLevel.chain = &stage.chain;
   costLevel.scales = stage.scales;
   costLevel.draw = {static_cast<std::uint64_t>(stage.parameters.get(stageparameters::randomSeed())),
