@@ -93,6 +93,15 @@ ImagePointer<D> GenericImagePyramid<D>::imageOfLevel(Context& context, const Ima
 }
 
 template <int D>
+ImageGeometry<D> GenericImagePyramid<D>::geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+{
+  const Size<D>& factors = factors_[level];
+  if (!anyAbove(factors, std::size_t{1}))
+    return original;
+  return takesVoxels_ ? shrunkGrid<D>(original, factors).geometry : rescaledGeometry<D>(original, factors);
+}
+
+template <int D>
 const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
 {
   const auto describe = [](ImageSide s) {

@@ -17,6 +17,7 @@ public:
   GenericImagePyramid(const Parameters&, ImageSide);
 
   ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
+  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
 
   static const ComponentDescription& description(ImageSide);

@@ -41,15 +41,16 @@ bool RecursiveImagePyramid<D>::dividesDownward() const
   return true;
 }
 
+/// Calls shrink(factors, variances) for each step from the full image to the level's.
 template <int D>
-ImagePointer<D> RecursiveImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+template <class Shrink>
+void RecursiveImagePyramid<D>::forEachStep(std::size_t level, Shrink&& shrink) const
 {
   if (!dividesDownward()) {
     Vec<D> variances;
     std::transform(factors_[level].begin(), factors_[level].end(), variances.begin(), varianceOf);
-    return smoothAndShrink<D>(context, *original, factors_[level], variances);
+    return shrink(factors_[level], variances);
   }
-  ImagePointer<D> image = original;
   Size<D> reached;
   reached.fill(1);
   for (std::size_t l = factors_.size(); l-- > level;) {
@@ -60,10 +61,27 @@ ImagePointer<D> RecursiveImagePyramid<D>::imageOfLevel(Context& context, const I
       variances[d] = factors[d] == 1 ? 0 : varianceOf(factors[d]);
     }
     if (factors_[l] != reached)
-      image = smoothAndShrink<D>(context, *image, factors, variances);
+      shrink(factors, variances);
     reached = factors_[l];
   }
+}
+
+template <int D>
+ImagePointer<D> RecursiveImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+{
+  ImagePointer<D> image = original;
+  forEachStep(level, [&](const Size<D>& factors, const Vec<D>& variances) {
+    image = smoothAndShrink<D>(context, *image, factors, variances);
+  });
   return image;
+}
+
+template <int D>
+ImageGeometry<D> RecursiveImagePyramid<D>::geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+{
+  ImageGeometry<D> geometry = original;
+  forEachStep(level, [&](const Size<D>& factors, const Vec<D>&) { geometry = shrunkGrid<D>(geometry, factors).geometry; });
+  return geometry;
 }
 
 template <int D>

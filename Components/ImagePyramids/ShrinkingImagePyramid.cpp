@@ -25,9 +25,19 @@ ShrinkingImagePyramid<D>::ShrinkingImagePyramid(const Parameters& parameters, Im
 template <int D>
 ImagePointer<D> ShrinkingImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
 {
-  const Size<D>& factors = factors_[level];
-  const bool shrinks = std::any_of(factors.begin(), factors.end(), [](std::size_t f) { return f > 1; });
-  return shrinks ? takeVoxels<D>(context, *original, factors) : original;
+  return shrinks(level) ? takeVoxels<D>(context, *original, factors_[level]) : original;
+}
+
+template <int D>
+ImageGeometry<D> ShrinkingImagePyramid<D>::geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+{
+  return shrinks(level) ? shrunkGrid<D>(original, factors_[level]).geometry : original;
+}
+
+template <int D>
+bool ShrinkingImagePyramid<D>::shrinks(std::size_t level) const
+{
+  return std::any_of(factors_[level].begin(), factors_[level].end(), [](std::size_t f) { return f > 1; });
 }
 
 template <int D>

@@ -16,11 +16,14 @@ public:
   ShrinkingImagePyramid(const Parameters&, ImageSide);
 
   ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
+  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
 
   static const ComponentDescription& description(ImageSide);
 
 private:
+  bool shrinks(std::size_t level) const;
+
   Schedule<D, std::size_t> factors_;
 };
 

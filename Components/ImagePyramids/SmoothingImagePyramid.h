@@ -15,6 +15,7 @@ public:
   SmoothingImagePyramid(const Parameters&, ImageSide);
 
   ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
+  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t) const override { return original; }
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
 
   static const ComponentDescription& description(ImageSide);

@@ -10,12 +10,24 @@ const ComponentDescription& FullSampler<D>::description()
 }
 
 template <int D>
-void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t)
+VoxelLattice<D> FullSampler<D>::latticeOf(const ImagePointer<D>& fixed, const MaskPointer<D>& mask) const
 {
   const VoxelBox<D> box = this->boxIn(fixed->geometry, mask);
   VoxelLattice<D> lattice{fixed, mask, box.first, {}, box.size};
   lattice.step.fill(1);
-  this->samples_ = lattice;
+  return lattice;
+}
+
+template <int D>
+void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t)
+{
+  this->samples_ = latticeOf(fixed, mask);
+}
+
+template <int D>
+SampleExtent<D> FullSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t) const
+{
+  return {0, latticeOf(sampled.fixed, sampled.mask), 0};
 }
 
 template class FullSampler<2>;

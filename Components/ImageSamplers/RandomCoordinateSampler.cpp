@@ -86,6 +86,23 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
 }
 
 template <int D>
+SampleExtent<D> RandomCoordinateSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t level) const
+{
+  const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
+  const std::size_t coefficients =
+      parameters_.get(fixedImageBSplineInterpolationOrder(), level) > 1 ? sampled.fixed->geometry.voxelCount() : 0;
+  return {samples, {}, DrawsOnCuda<D>::deviceBytes(samples) + static_cast<double>(coefficients) * sizeof(float)};
+}
+
+template <int D>
+void RandomCoordinateSampler<D>::endLevel()
+{
+  this->samples_ = PointList<D>{};
+  onCuda_.reset();
+  coefficientsOnCuda_ = {};
+}
+
+template <int D>
 void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t samples)
 {
   onCuda_.emplace(context, fixed_, mask_, samples, description().name);

@@ -2,6 +2,8 @@
 
 #include "Components/ImageSamplers/RandomDraws.h"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -26,6 +28,21 @@ std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>
   return all;
 }
 
+/// About how many voxels of a grid lie in a mask, rather more; all if that is not known yet.
+template <int D>
+double mostVoxelsIn(const SampledExtent<D>& sampled)
+{
+  const ImageGeometry<D>& geometry = sampled.fixed->geometry;
+  const auto all = static_cast<double>(geometry.voxelCount());
+  if (!sampled.mask)
+    return sampled.masked ? all : 0;
+  const std::vector<std::uint8_t>& voxels = sampled.mask->voxels;
+  auto inside = static_cast<double>(voxels.size() - static_cast<std::size_t>(std::ranges::count(voxels, 0)));
+  for (int d = 0; d < D; ++d)
+    inside *= sampled.mask->geometry.spacingMm[d] / geometry.spacingMm[d];
+  constexpr double borders = 1.02;
+  return std::min(all, sampled.mask->geometry == geometry ? inside : borders * inside + static_cast<double>(geometry.size[0]));
+}
 }
 
 template <int D>
@@ -67,6 +84,20 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
     voxelsInMask_ = {};
   }
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
+}
+
+template <int D>
+SampleExtent<D> RandomSparseMaskSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t level) const
+{
+  return {counts_[level], {}, DrawsOnCuda<D>::deviceBytes(counts_[level]) + mostVoxelsIn(sampled) * sizeof(std::size_t)};
+}
+
+template <int D>
+void RandomSparseMaskSampler<D>::endLevel()
+{
+  this->samples_ = PointList<D>{};
+  onCuda_.reset();
+  listOnCuda_ = {};
 }
 
 template <int D>

@@ -21,6 +21,11 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
+  void endLevel() override
+  {
+    voxelsOnCuda_.reset();
+    coefficientsOnCuda_ = {};
+  }
   bool hasGradient() const override { return order_ > 0; }
   void requireGradients() const override;
 

@@ -20,6 +20,7 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
+  void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return true; }
 
   static const ComponentDescription& description() { return description(InterpolatorUse::matching); }

@@ -1,6 +1,7 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 
 #include "Components/Metrics/EntropyTerms.h"
+#include "Components/Metrics/HistogramMemory.h"
 #include "Components/Metrics/HistogramOnCuda.h"
 #include "Core/Registration/ImageTerm.h"
 
@@ -71,4 +72,8 @@ std::unique_ptr<MetricOnCuda> AdvancedMattesMutualInformation::onCuda(const Cont
   return histogramOnCuda(context, histogram_.windows(), EntropyKind::mutualInformation);
 }
 
+double AdvancedMattesMutualInformation::deviceBytes(std::size_t samples, bool fixedStays) const
+{
+  return HistogramMemory(histogram_.windows()).bytes(samples, fixedStays);
+}
 }

@@ -43,4 +43,8 @@ std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context& context
   return sumsOnCuda(context, *this);
 }
 
+double AdvancedMeanSquares::deviceBytes(std::size_t, bool) const
+{
+  return sumsOnCudaBytes<AdvancedMeanSquares>();
+}
 }

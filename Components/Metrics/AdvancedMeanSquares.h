@@ -23,6 +23,7 @@ public:
 
   static const ComponentDescription& description();
   std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
+  double deviceBytes(std::size_t samples, bool fixedStays) const;
 
   Sums zeroSums() const { return {}; }
   TESSERA_HOST_DEVICE void accumulate(Sums& sums, float fixed, float moving) const

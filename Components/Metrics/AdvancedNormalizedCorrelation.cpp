@@ -36,4 +36,8 @@ std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Contex
   return sumsOnCuda(context, *this);
 }
 
+double AdvancedNormalizedCorrelation::deviceBytes(std::size_t, bool) const
+{
+  return sumsOnCudaBytes<AdvancedNormalizedCorrelation>();
+}
 }

@@ -22,6 +22,23 @@ BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLe
   }
 }
 
+template <int D>
+double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
+{
+  const Transform<D>& last = *extent.chain->transform;
+  double bytes = HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(BendingSums<D>) + sizeof(double) * bendingScratch<D>();
+  if (last.cudaForm() == CudaForm::linear)
+    return bytes;
+  std::size_t samples = extent.listedSamples;
+  for (const VoxelLattice<D>& lattice : extent.lattices)
+    samples = std::max(samples, lattice.positions());
+  bytes += static_cast<double>(sizeof(double) * bendingCovectors<D>() * std::min(samplesAtOnce, samples));
+  if (last.cudaForm() != CudaForm::kernelSpline)
+    return bytes + static_cast<double>(sizeof(unsigned long long) * last.parameterCount());
+  const std::size_t landmarks = last.parameterCount() / D;
+  return bytes + static_cast<double>(sizeof(double) * (splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
+}
+
 /// Kernels leave zeros.
 template <int D>
 unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, std::size_t parameters)

@@ -15,6 +15,9 @@ public:
   /// Throws Error(device) if a transform of the chain has no CUDA form.
   BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
 
+  /// What it takes of the device, beside image and masks.
+  static double deviceBytes(const TermExtent<D>&);
+
   /// As in CostTerm. Does not judge the number of valid samples.
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue take(std::span<const double> parameters, std::span<double> gradient) const;

@@ -74,6 +74,14 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& con
 }
 
 template <int D>
+DeviceMemory CorrespondingPointsEuclideanDistanceMetric<D>::deviceMemory(const TermExtent<D>& extent) const
+{
+  DeviceMemory memory;
+  memory.add("point pairs", CorrespondingPointsOnCuda<D>::deviceBytes(extent));
+  return memory;
+}
+
+template <int D>
 TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>& samples,
                                                                   std::span<const double> parameters, std::span<double> gradient)
 {

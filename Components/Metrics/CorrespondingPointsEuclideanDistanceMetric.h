@@ -20,6 +20,8 @@ public:
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   /// Throws Error(usage) if the level has no points.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
+  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
+  void endLevel() override { onCuda_.reset(); }
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;

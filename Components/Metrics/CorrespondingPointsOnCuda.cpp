@@ -37,6 +37,15 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
 }
 
 template <int D>
+double CorrespondingPointsOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
+{
+  return HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(DistanceSums<D>)
+         + sizeof(double) * std::max(distanceScratch, momentScratch<D>())
+         + static_cast<double>(extent.pointPairs * D * (2 * sizeof(double) + sizeof(float)))
+         + ParameterPullBack<D>::deviceBytes(*extent.chain->transform, extent.pointPairs);
+}
+
+template <int D>
 std::array<float*, D> CorrespondingPointsOnCuda<D>::covectorArrays()
 {
   std::array<float*, D> arrays;

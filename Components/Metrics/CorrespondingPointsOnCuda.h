@@ -15,6 +15,9 @@ public:
   /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
   CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&);
 
+  /// What it takes of the device, beside the mask.
+  static double deviceBytes(const TermExtent<D>&);
+
   /// As in CostTerm.
   void give(Context&, std::span<const double> parameters, std::span<double> gradient);
   TermValue take(std::span<const double> parameters, std::span<double> gradient) const;

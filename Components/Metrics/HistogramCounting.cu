@@ -1,4 +1,5 @@
 #include "Components/Metrics/HistogramLaunch.cuh"
+#include "Components/Metrics/HistogramMemory.h"
 #include "Components/Metrics/HistogramOnCuda.h"
 
 namespace tessera {
@@ -12,7 +13,7 @@ KeptFixedBins HistogramOnCuda::keptFor(const IntensityPairs& pairs) const
 {
   if (!pairs.fixedStays || kept_ != FixedSide{pairs.fixed, pairs.count})
     return {};
-  return {keptWords_.span().data(), keptWide()};
+  return {keptWords_.span().data(), HistogramMemory(lookup_.windows).wide};
 }
 
 void HistogramOnCuda::keepFixedBins(Context& context, const IntensityPairs& pairs)
@@ -20,15 +21,15 @@ void HistogramOnCuda::keepFixedBins(Context& context, const IntensityPairs& pair
   const FixedSide now{pairs.fixed, pairs.count};
   const bool again = pairs.fixedStays && last_ == now;
   last_ = pairs.fixedStays ? now : FixedSide{};
-  if (!again || kept_ == now || pairs.count <= IntensityPairs::mostRecorded || lookup_.windows.fixed.order != 0)
+  const HistogramMemory memory(lookup_.windows);
+  if (!again || kept_ == now || !memory.keepsBinsOf(pairs.count))
     return;
   constexpr int threads = 256, blocksAMultiprocessor = 8;
-  const bool wide = keptWide();
   const std::size_t fours = ceilDiv<std::size_t>(pairs.count, 4);
   kept_ = {};
-  std::uint32_t* const words = grown(context, keptWords_, wide ? 2 * fours : fours);
+  std::uint32_t* const words = grown(context, keptWords_, memory.keptWords(pairs.count));
   parzen::keepFixedBins<<<blocksFor(fours, threads, blocksAMultiprocessor * multiprocessors_), threads, 0, cudaStreamOf(context)>>>(
-      lookup_, FourPairs(pairs), wide, words);
+      lookup_, FourPairs(pairs), memory.wide, words);
   checkLaunch("bins of fixed intensities");
   kept_ = now;
 }

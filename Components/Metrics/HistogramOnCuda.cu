@@ -3,6 +3,7 @@
 #include "Components/Metrics/EntropyKernels.cuh"
 #include "Components/Metrics/EntropyTerms.h"
 #include "Components/Metrics/HistogramLaunch.cuh"
+#include "Components/Metrics/HistogramMemory.h"
 #include "Components/Metrics/HistogramSlopes.cuh"
 
 namespace tessera {
@@ -15,16 +16,15 @@ int attributeOf(const Context& context, cudaDeviceAttr attribute)
   return value;
 }
 
-constexpr std::size_t mostDoublesOfTerms = 2;
-static_assert(sizeof(NormalizedTerms) <= mostDoublesOfTerms * sizeof(double));
-
+static_assert(sizeof(NormalizedTerms) <= HistogramMemory::doublesOfTerms * sizeof(double));
+static_assert(parzen::finishBlocks == HistogramMemory::finishBlocks);
 }
 
 HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& windows, EntropyKind kind)
     : lookup_(windows), kind_(kind), multiprocessors_(attributeOf(context, cudaDevAttrMultiProcessorCount)),
-      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin)), counts_(context, bins() + 1),
-      scratch_(context, bins() + windows.fixed.bins + windows.moving.bins + mostDoublesOfTerms * parzen::finishBlocks),
-      table_(context, bins())
+      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+      counts_(context, HistogramMemory(windows).counts), scratch_(context, HistogramMemory(windows).scratch),
+      table_(context, HistogramMemory(windows).table)
 {
 }
 

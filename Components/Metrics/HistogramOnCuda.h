@@ -37,7 +37,6 @@ private:
   /// For a call to accumulate: finds the bins of a fixed side that comes the second time in a row.
   void keepFixedBins(Context&, const IntensityPairs&);
   KeptFixedBins keptFor(const IntensityPairs&) const;
-  bool keptWide() const { return lookup_.windows.fixed.bins > 255; } // 255 is none of a byte's
   std::size_t bins() const { return static_cast<std::size_t>(lookup_.windows.fixed.bins) * lookup_.windows.moving.bins; }
 
   ParzenLookup lookup_;

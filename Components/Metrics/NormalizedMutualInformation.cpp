@@ -1,6 +1,7 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 
 #include "Components/Metrics/EntropyTerms.h"
+#include "Components/Metrics/HistogramMemory.h"
 #include "Components/Metrics/HistogramOnCuda.h"
 #include "Core/Registration/ImageTerm.h"
 
@@ -36,4 +37,8 @@ std::unique_ptr<MetricOnCuda> NormalizedMutualInformation::onCuda(const Context&
   return histogramOnCuda(context, histogram_.windows(), EntropyKind::normalized);
 }
 
+double NormalizedMutualInformation::deviceBytes(std::size_t samples, bool fixedStays) const
+{
+  return HistogramMemory(histogram_.windows()).bytes(samples, fixedStays);
+}
 }

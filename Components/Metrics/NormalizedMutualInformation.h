@@ -15,6 +15,7 @@ public:
 
   static const ComponentDescription& description();
   std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
+  double deviceBytes(std::size_t samples, bool fixedStays) const;
 
   Sums zeroSums() const { return histogram_.zeroSums(); }
   void accumulate(Sums& sums, float fixed, float moving) const { histogram_.accumulate(sums, fixed, moving); }

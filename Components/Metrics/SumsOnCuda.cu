@@ -10,7 +10,6 @@ namespace tessera {
 namespace {
 
 constexpr int threads = 256;
-constexpr unsigned mostBlocks = 1056; // whatever the device, so that sums have one order
 constexpr int threadsOfSlopes = 128;
 constexpr unsigned mostBlocksOfSlopes = 2112;
 
@@ -91,7 +90,8 @@ __global__ void __launch_bounds__(threadsOfSlopes)
 template <class Formula>
 class SumsOnCuda final : public MetricOnCuda {
 public:
-  SumsOnCuda(const Context& context, const Formula& formula) : formula_(formula), partials_(context, mostBlocks), table_(context, 1)
+  SumsOnCuda(const Context& context, const Formula& formula)
+      : formula_(formula), partials_(context, mostBlocksOfSums), table_(context, 1)
   {
   }
 
@@ -101,7 +101,7 @@ public:
   {
     if (pairs.count == 0)
       return;
-    const unsigned blocks = blocksFor(pairs.count, threads, mostBlocks);
+    const unsigned blocks = blocksFor(pairs.count, threads, mostBlocksOfSums);
     sumPairs<<<blocks, threads, 0, cudaStreamOf(context)>>>(formula_, pairs, partials_.span().data(), partialCount_);
     checkLaunch("sums over pairs of intensities");
     partialCount_ = std::max(partialCount_, blocks);
@@ -125,6 +125,8 @@ public:
   }
 
 private:
+  static_assert(sizeof(PartialSums<Formula>) == sizeof(typename Formula::Sums) + sizeof(double), "as sumsOnCudaBytes counts them");
+
   Formula formula_;
   unsigned partialCount_ = 0; // blocks that wrote one since begin
   Buffer<PartialSums<Formula>> partials_;

@@ -133,19 +133,48 @@ ExactBendingEnergy<D>* TransformBendingEnergyPenalty<D>::closedForm(const Sample
   const auto* lattice = std::get_if<VoxelLattice<D>>(&samples);
   if (!lattice || lattice->mask || level_.movingMask)
     return nullptr;
-  if (voxels_ != *lattice)
-    findOverVoxels(*lattice);
+  if (voxels_ != *lattice) {
+    voxels_ = *lattice;
+    overVoxels_ = overVoxels(*level_.chain, *lattice);
+  }
   return overVoxels_ ? &*overVoxels_ : nullptr;
 }
 
 template <int D>
-void TransformBendingEnergyPenalty<D>::findOverVoxels(const VoxelLattice<D>& lattice)
+std::optional<ExactBendingEnergy<D>> TransformBendingEnergyPenalty<D>::overVoxels(const TransformChain<D>& chain,
+                                                                                  const VoxelLattice<D>& lattice)
 {
-  const TransformChain<D>& chain = *level_.chain;
   const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
   const bool bendsAlone = !chain.initial || (chain.combination == Combination::add && !chainHasHessian<D>(*chain.initial));
-  voxels_ = lattice;
-  overVoxels_ = spline && bendsAlone ? ExactBendingEnergy<D>::overVoxels(spline->grid(), lattice) : std::nullopt;
+  return spline && bendsAlone ? ExactBendingEnergy<D>::overVoxels(spline->grid(), lattice) : std::nullopt;
+}
+
+template <int D>
+DeviceMemory TransformBendingEnergyPenalty<D>::deviceMemory(const TermExtent<D>& extent) const
+{
+  DeviceMemory memory;
+  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(extent.chain->transform.get());
+  const auto closes = [&](const VoxelLattice<D>& lattice) {
+    return !lattice.mask && !extent.maskMayCrop && !extent.movingMasked && overVoxels(*extent.chain, lattice);
+  };
+  TermExtent<D> visited = extent;
+  const bool closed = isExact_ || std::erase_if(visited.lattices, closes) > 0;
+  if (spline && closed)
+    memory.add("penalties", ExactBendingEnergy<D>::deviceBytes(spline->grid()) + sizeof(double));
+  if (!isExact_ && chainHasHessian<D>(*extent.chain))
+    memory.add("penalties", BendingEnergyOnCuda<D>::deviceBytes(visited));
+  return memory;
+}
+
+template <int D>
+void TransformBendingEnergyPenalty<D>::endLevel()
+{
+  exact_.reset();
+  overVoxels_.reset();
+  voxels_.reset();
+  closedValue_ = {};
+  closedValueFound_ = {};
+  onCuda_.reset();
 }
 
 template <int D>

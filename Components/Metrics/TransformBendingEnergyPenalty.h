@@ -32,6 +32,8 @@ public:
   bool needsSampler() const override { return !isExact_; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
+  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
+  void endLevel() override;
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
@@ -43,7 +45,7 @@ private:
   };
   void prepareExact();
   ExactBendingEnergy<D>* closedForm(const SampleSet<D>&);
-  void findOverVoxels(const VoxelLattice<D>&);
+  static std::optional<ExactBendingEnergy<D>> overVoxels(const TransformChain<D>&, const VoxelLattice<D>&);
   StripeSum sumStripe(const SampleSet<D>&, const TransformChain<D>&, std::size_t first, std::size_t last,
                       std::span<double> gradient) const;
 

@@ -218,6 +218,15 @@ EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, 
   return estimateStepSizes(cost, settings, position);
 }
 
+OptimizerExtent AdaptiveStochasticGradientDescent::extentOfLevel(std::size_t level) const
+{
+  const Level& settings = levels_.at(level);
+  constexpr std::size_t forDescent = 2;
+  if (!settings.automatic)
+    return {forDescent, 0};
+  return {vectorsOfEstimation(settings.estimation.method), settings.estimation.exactGradientSamples};
+}
+
 OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,
                                                             const IterationSink& sink)
 {

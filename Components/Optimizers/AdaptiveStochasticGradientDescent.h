@@ -19,6 +19,7 @@ public:
   static const ComponentDescription& description();
 
   std::vector<std::string> columns() const override { return {"3a:Time", "3b:StepSize", "4:||Gradient||"}; }
+  OptimizerExtent extentOfLevel(std::size_t level) const override;
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
 
 private:

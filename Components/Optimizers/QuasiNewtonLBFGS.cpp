@@ -61,6 +61,12 @@ QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
     levels_.push_back(readLevel(parameters, level));
 }
 
+OptimizerExtent QuasiNewtonLBFGS::extentOfLevel(std::size_t level) const
+{
+  const std::size_t pastSteps = std::min(levels_.at(level).memory, static_cast<std::size_t>(levels_.at(level).iterations));
+  return {4 + 2 * pastSteps, 0};
+}
+
 std::vector<std::string> QuasiNewtonLBFGS::columns() const
 {
   return lineSearchColumns();

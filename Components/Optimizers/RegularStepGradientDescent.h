@@ -15,6 +15,7 @@ public:
   static const ComponentDescription& description();
 
   std::vector<std::string> columns() const override { return {"3:StepSize", "4:||Gradient||"}; }
+  OptimizerExtent extentOfLevel(std::size_t) const override { return {4, 0}; }
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
 
 private:

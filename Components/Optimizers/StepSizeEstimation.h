@@ -61,6 +61,12 @@ StepSizes originalStepSizes(const StepSizeSettings&, const JacobianTerms&, const
 /// Mean + 2 standard deviations of n values, or the mean of the three around the 95th percentile (n >= 3, else the largest).
 double largeDisplacement(std::vector<double> displacementsMm, bool use95Percentile);
 
+/// Vectors as long as the position that an estimation holds at a time.
+constexpr std::size_t vectorsOfEstimation(StepSizeMethod method)
+{
+  return method == StepSizeMethod::displacementDistribution ? 4 : 3;
+}
+
 struct EstimatedSteps {
   StepSizes steps;
   bool usesRandomRegion = false;

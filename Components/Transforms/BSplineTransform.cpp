@@ -128,17 +128,38 @@ void BSplineTransform<D>::setGrid(const BSplineGrid<D>& grid)
 }
 
 template <int D>
-std::vector<double> BSplineTransform<D>::initialize(Context& context, const TransformStart<D>& start)
+void BSplineTransform<D>::setBox(Context& context, const ImageGeometry<D>& fixed, const TransformChain<D>* initial)
 {
   const bool composed = parameters_.get(stageparameters::howToCombineTransforms()) == "Compose";
-  box_ = boxOfGrids(context, start.fixed->geometry, composed ? start.initial : nullptr);
-  finalSpacingMm_ = finalSpacingMm(start.fixed->geometry.spacingMm);
+  box_ = boxOfGrids(context, fixed, composed ? initial : nullptr);
+  finalSpacingMm_ = finalSpacingMm(fixed.spacingMm);
   for (int d = 0; d < D; ++d)
     finalSpacingMm_[d] *= box_.stretch[d];
-  level_ = 0;
   checkGrids();
+}
+
+template <int D>
+std::vector<double> BSplineTransform<D>::initialize(Context& context, const TransformStart<D>& start)
+{
+  setBox(context, start.fixed->geometry, start.initial);
+  level_ = 0;
   setGrid(gridOfLevel(0));
   return std::vector<double>(parameterCount(), 0.0);
+}
+
+template <int D>
+std::vector<std::shared_ptr<const Transform<D>>>
+BSplineTransform<D>::modelsOfLevels(Context& context, const ImageGeometry<D>& fixed, const TransformChain<D>* initial) const
+{
+  BSplineTransform<D> covering(parameters_);
+  covering.setBox(context, fixed, initial);
+  std::vector<std::shared_ptr<const Transform<D>>> models;
+  for (std::size_t level = 0; level < parameters_.levelCount(); ++level) {
+    auto model = std::make_shared<BSplineTransform<D>>(parameters_);
+    model->setGrid(covering.gridOfLevel(level));
+    models.push_back(model);
+  }
+  return models;
 }
 
 template <int D>

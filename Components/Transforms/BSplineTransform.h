@@ -21,6 +21,8 @@ public:
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
+  std::vector<std::shared_ptr<const Transform<D>>> modelsOfLevels(Context&, const ImageGeometry<D>& fixed,
+                                                                  const TransformChain<D>* initial) const override;
   std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
   bool scalesFollowLevels() const override { return true; }
 
@@ -52,6 +54,8 @@ public:
   const BSplineGrid<D>& grid() const { return grid_; }
 
 private:
+  /// What grids of all levels cover.
+  void setBox(Context&, const ImageGeometry<D>& fixed, const TransformChain<D>* initial);
   void setGrid(const BSplineGrid<D>&);
   BSplineGrid<D> gridOfLevel(std::size_t level) const;
   /// Before the first level: throws if the grid of any level cannot be made.

@@ -73,6 +73,15 @@ std::unique_ptr<HeldTransformOnCuda<D>> DeformationFieldTransform<D>::holdOnCuda
 }
 
 template <int D>
+double DeformationFieldTransform<D>::deviceBytes(bool) const
+{
+  double bytes = D * sizeof(float);
+  for (const int voxels : image_.size)
+    bytes *= voxels;
+  return bytes;
+}
+
+template <int D>
 void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double>, const PointsOut<D>& out) const
 {
   const ListSamples<D> list = asList(samples, latticeStorage<D>());

@@ -38,6 +38,7 @@ public:
 
   CudaForm cudaForm() const override { return CudaForm::displacementImage; }
   std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double>) const override;
+  double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;

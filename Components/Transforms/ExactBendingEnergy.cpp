@@ -1,5 +1,6 @@
 #include "Components/Transforms/ExactBendingEnergy.h"
 
+#include "Components/Transforms/BendingEnergyPlan.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Parallel.h"
 
@@ -275,6 +276,19 @@ double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double>
   for (const double sum : sums_)
     value += sum;
   return value;
+}
+
+template <int D>
+double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
+{
+  std::array<BendingBands, D> bands; // without values
+  std::size_t rows = D == 2 ? 1 : 0;
+  for (int d = 0; d < D; ++d) {
+    bands[d].points = static_cast<int>(grid.points.size[d]);
+    rows += grid.points.size[d];
+  }
+  const auto blocks = static_cast<double>(bending::planOf<D>(bands, nullptr).blocks());
+  return sizeof(double) * (static_cast<double>(rows * BendingBands::perPoint) + blocks) + sizeof(unsigned);
 }
 
 template class ExactBendingEnergy<2>;

@@ -48,6 +48,9 @@ public:
   /// The same on the context's CUDA device, one after the other on one stream.
   void evaluateOnCuda(Context&, std::span<const double> coefficients, std::span<double> gradient, double* valueOnDevice);
 
+  /// What that takes of the device.
+  static double deviceBytes(const BSplineGrid<D>&);
+
   const std::array<BendingBands, D>& bands() const { return bands_; }
 
 private:

@@ -232,6 +232,14 @@ std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::holdOnCuda(con
 }
 
 template <int D>
+double SplineKernelTransform<D>::deviceBytes(bool isConstant) const
+{
+  const double landmarks = static_cast<double>(parameterCount()) / D, coupled = landmarks * static_cast<double>(model_.block());
+  const double influence = isConstant ? 0 : coupled * (landmarks + D + 1) * static_cast<double>(model_.block());
+  return sizeof(double) * (landmarks * D + (landmarks + D + 1) * D + 2 * influence); // landmarks, vectors, both ways of the matrix
+}
+
+template <int D>
 std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
 {
   model_ = modelOf<D>(file);

@@ -42,6 +42,7 @@ public:
 
   CudaForm cudaForm() const override { return CudaForm::kernelSpline; }
   std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double> constant) const override;
+  double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) for landmarks that determine no spline (equal ones, or all on a line or plane).

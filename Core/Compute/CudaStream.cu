@@ -1,10 +1,46 @@
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Transfers.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 
 namespace tessera {
 namespace {
+
+constexpr double besideArrays = 64 << 20; // bytes: kernels as they are loaded, their local memory, recorded work
+
+cudaMemPool_t poolOf(int ordinal)
+{
+  cudaMemPool_t pool;
+  checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal), "asking for the memory pool");
+  return pool;
+}
+
+/// One of the pool's counters, in bytes.
+double poolBytes(int ordinal, cudaMemPoolAttr counter)
+{
+  std::uint64_t bytes = 0;
+  checkCuda(cudaMemPoolGetAttribute(poolOf(ordinal), counter, &bytes), "asking the memory pool");
+  return static_cast<double>(bytes);
+}
+
+/// The driver's, and what the pool holds without using it; of the current device.
+double freeOfDevice(int ordinal)
+{
+  std::size_t free = 0, total = 0;
+  checkCuda(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return static_cast<double>(free) + poolBytes(ordinal, cudaMemPoolAttrReservedMemCurrent)
+         - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent);
+}
+
+double leftOfLimit(int ordinal)
+{
+  const double limit = deviceMemoryLimit();
+  return std::isinf(limit) ? limit : std::max(0.0, limit - poolBytes(ordinal, cudaMemPoolAttrUsedMemCurrent));
+}
 
 class CudaRecording final : public Recording {
 public:
@@ -32,10 +68,8 @@ public:
     checkCuda(cudaEventCreate(&started_), "making an event");
     checkCuda(cudaEventCreate(&stopped_), "making an event");
     checkCuda(cudaMallocHost(&small_, smallBytes), "taking pinned memory");
-    cudaMemPool_t pool; // what is given back stays with the process, so that levels and iterations do not wait for the driver
-    checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "asking for the memory pool");
-    std::uint64_t keepAll = ~std::uint64_t{0};
-    checkCuda(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keepAll), "setting up the memory pool");
+    std::uint64_t keepAll = ~std::uint64_t{0}; // what is given back stays, so that levels and iterations do not wait for the driver
+    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrReleaseThreshold, &keepAll), "setting up the memory pool");
   }
   ~CudaStream() override
   {
@@ -56,46 +90,64 @@ public:
   void* allocate(std::size_t bytes) override
   {
     void* memory = nullptr;
-    const cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
-    if (failure == cudaErrorMemoryAllocation) {
+    if (fits(bytes)) {
+      cudaError_t failure = cudaMallocAsync(&memory, bytes, native());
+      if (failure == cudaErrorMemoryAllocation) { // pieces that the pool keeps may be too small
+        cudaGetLastError();
+        wait();
+        checkCuda(cudaMemPoolTrimTo(poolOf(ordinal_), 0), "trimming the memory pool");
+        failure = cudaMallocAsync(&memory, bytes, native());
+      }
+      if (failure != cudaErrorMemoryAllocation) {
+        checkCuda(failure, "taking device memory");
+        return memory;
+      }
       cudaGetLastError();
-      throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": " + std::to_string(bytes)
-                                             + " bytes asked for: " + std::to_string(freeBytes())
-                                             + " are free. Allowed: less at a time, or (Device \"cpu\").");
     }
-    checkCuda(failure, "taking device memory");
-    return memory;
+    throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": " + std::to_string(bytes)
+                                           + " bytes asked for: " + std::to_string(freeBytes())
+                                           + " are free. Allowed: less at a time, or (Device \"cpu\").");
   }
   void release(void* memory) noexcept override
   {
     if (memory && cudaSetDevice(ordinal_) == cudaSuccess)
       cudaFreeAsync(memory, stream_);
   }
-  /// The driver's, and what the pool holds without using it.
   std::size_t freeBytes() override
   {
-    std::size_t free = 0, total = 0;
     makeCurrent();
-    checkCuda(cudaMemGetInfo(&free, &total), "asking for free memory");
-    cudaMemPool_t pool;
-    std::uint64_t reserved = 0, used = 0;
-    checkCuda(cudaDeviceGetDefaultMemPool(&pool, ordinal_), "asking for the memory pool");
-    checkCuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "asking the memory pool");
-    checkCuda(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used), "asking the memory pool");
-    return free + static_cast<std::size_t>(reserved - used);
+    return static_cast<std::size_t>(std::max(0.0, std::min(freeOfDevice(ordinal_), leftOfLimit(ordinal_))));
   }
+  double usableBytes()
+  {
+    makeCurrent();
+    return std::max(0.0, std::min(freeOfDevice(ordinal_) - besideArrays, leftOfLimit(ordinal_)));
+  }
+  double takePeakBytes()
+  {
+    wait();
+    const double peak = poolBytes(ordinal_, cudaMemPoolAttrUsedMemHigh);
+    std::uint64_t fromNow = 0;
+    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrUsedMemHigh, &fromNow), "setting up the memory pool");
+    return peak;
+  }
+  double transferMilliseconds() const { return transferMilliseconds_; }
 
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
   {
+    const double start = hostMilliseconds();
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()), "copying to the device");
+    transferMilliseconds_ += hostMilliseconds() - start;
   }
   void copyToHost(void* host, const void* device, std::size_t bytes) override
   {
+    const double start = hostMilliseconds();
     void* to = bytes <= smallBytes ? small_ : host; // pinned memory: a few scalars an iteration should not wait for staging
     checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
     wait();
     if (to == small_)
       std::memcpy(host, small_, bytes);
+    transferMilliseconds_ += hostMilliseconds() - start;
   }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override
   {
@@ -143,14 +195,28 @@ public:
 
 private:
   void makeCurrent() { checkCuda(cudaSetDevice(ordinal_), "choosing the device"); }
+  /// Whether so much more is within the limit; work under way may be about to give some back.
+  bool fits(std::size_t bytes)
+  {
+    if (std::isinf(deviceMemoryLimit()))
+      return true;
+    if (static_cast<double>(bytes) > leftOfLimit(ordinal_))
+      wait();
+    return static_cast<double>(bytes) <= leftOfLimit(ordinal_);
+  }
 
   static constexpr std::size_t smallBytes = 4096;
   int ordinal_;
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
+  double transferMilliseconds_ = 0;
 };
 
+CudaStream& streamOf(const Context& context)
+{
+  return static_cast<CudaStream&>(*context.stream);
+}
 }
 
 void checkCuda(cudaError_t error, const char* doing)
@@ -165,7 +231,22 @@ void checkCuda(cudaError_t error, const char* doing)
 
 cudaStream_t cudaStreamOf(const Context& context)
 {
-  return static_cast<CudaStream&>(*context.stream).native();
+  return streamOf(context).native();
+}
+
+double transferMilliseconds(const Context& context)
+{
+  return context.onCuda() ? streamOf(context).transferMilliseconds() : 0;
+}
+
+double usableDeviceMemory(const Context& context)
+{
+  return streamOf(context).usableBytes();
+}
+
+double takePeakDeviceMemory(const Context& context)
+{
+  return streamOf(context).takePeakBytes();
 }
 
 std::shared_ptr<Stream> Stream::onDevice(int ordinal)

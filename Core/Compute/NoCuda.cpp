@@ -1,5 +1,8 @@
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Range.h"
 #include "Core/Compute/Stream.h"
+#include "Core/Compute/Transfers.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 
 // A build without the CUDA toolkit.
@@ -22,6 +25,22 @@ namespace {
 std::shared_ptr<Stream> Stream::onDevice(int)
 {
   fail("a stream");
+}
+
+Range::Range(const char*) {}
+Range::~Range() {}
+
+double transferMilliseconds(const Context&)
+{
+  return 0;
+}
+double usableDeviceMemory(const Context&)
+{
+  fail("free memory");
+}
+double takePeakDeviceMemory(const Context&)
+{
+  fail("memory in use");
 }
 
 namespace oncuda {

@@ -1,21 +1,16 @@
 #include "Core/Registration/Cost.h"
 
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/Range.h"
 #include "Core/Compute/VectorOps.h"
 #include "Core/Compute/VectorOpsOnCuda.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <set>
 
 namespace tessera {
 namespace {
-
-double millisecondsSince(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 template <int D>
 ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t last)
@@ -34,6 +29,7 @@ Cost<D>::Cost(const Context& context, Level level)
     : context_(context), vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
       level_(std::move(level)), gradients_(level_.parts.size()), reports_(level_.parts.size()), weights_(level_.parts.size())
 {
+  times_.ofTerms.resize(level_.parts.size());
   std::vector<double> inverseRoots(level_.scales.size());
   for (std::size_t i = 0; i < level_.scales.size(); ++i)
     inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
@@ -42,6 +38,13 @@ Cost<D>::Cost(const Context& context, Level level)
     squaredNorms_ = Buffer<double>(vectors_, level_.parts.size());
     squaredNormsFound_ = PinnedValues<double>(vectors_, level_.parts.size());
   }
+}
+
+template <int D>
+double Cost<D>::deviceBytes(std::size_t parameters, std::size_t terms)
+{
+  constexpr std::size_t scalesAndParameters = 2, copyForTheHost = 1;
+  return static_cast<double>(sizeof(double) * (parameters * (scalesAndParameters + terms + copyForTheHost) + terms));
 }
 
 template <int D>
@@ -77,15 +80,19 @@ std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) cons
 template <int D>
 double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position, std::span<double> gradient)
 {
+  const Range range("evaluation");
+  const HostClock all(context_);
   const std::span<const double> parameters = moveTo(position);
   const bool wantsGradient = !gradient.empty();
   const std::size_t terms = level_.parts.size();
   for (std::size_t t = 0; t < terms; ++t) {
-    const auto start = std::chrono::steady_clock::now();
+    const Range ofTerm(level_.names[t].c_str());
+    const HostClock clock(context_);
     if (wantsGradient && gradients_[t].size() != position.size())
       gradients_[t] = Buffer<double>(vectors_, position.size());
     level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters, ownGradient(t, wantsGradient));
-    reports_[t].milliseconds = millisecondsSince(start);
+    reports_[t].milliseconds = clock.milliseconds();
+    times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
   }
   waitForTerms(wantsGradient);
   double value = 0;
@@ -95,6 +102,7 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
     weights_[t] = weightOf(t, wantsGradient);
     value += weights_[t] * reports_[t].value;
   }
+  times_.evaluations[wantsGradient] += all.milliseconds();
   if (!wantsGradient)
     return value;
   if (terms == 1 && weights_[0] == 1) {
@@ -166,11 +174,12 @@ double Cost<D>::evaluate(std::span<const double> position, std::span<double> gra
 }
 
 template <int D>
-std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> position)
+std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> position, bool withGradient)
 {
+  const Range range("timing of parts");
   std::vector<std::vector<Phase>> phases;
   const std::span<const double> parameters = moveTo(position);
-  Buffer<double> gradient(vectors_, position.size());
+  Buffer<double> gradient(vectors_, withGradient ? position.size() : 0);
   for (const CostPart<D>& part : level_.parts)
     phases.push_back(part.term->timePhases(context_, samplesOf<D>(part), parameters, gradient.span()));
   return phases;
@@ -210,6 +219,8 @@ typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> posit
 template <int D>
 void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
 {
+  const Range range("sampling");
+  const HostClock clock(context_);
   std::set<ImageSampler<D>*> drawn;
   for (std::size_t t = 0; t < level_.parts.size(); ++t) {
     ImageSampler<D>* sampler = level_.parts[t].sampler;
@@ -220,6 +231,7 @@ void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
     draw.seed += 0x9E3779B97F4A7C15ull * attempt + 0xD1B54A32D192ED03ull * t; // other numbers for other samplers and attempts
     sampler->draw(context_, draw);
   }
+  times_.sampling += clock.milliseconds();
 }
 
 template <int D>
@@ -257,14 +269,21 @@ PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
 template <int D>
 JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double> position, std::size_t& samplesFound)
 {
+  const Range range("step sizes");
+  const HostClock clock(context_);
   const PointList<D> points = gridPoints(wanted);
   samplesFound = points.positions();
-  return level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
+  const JacobianTerms terms =
+      level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
+  times_.stepSizes += clock.milliseconds();
+  return terms;
 }
 
 template <int D>
 std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const double> position, std::span<const double> gradient)
 {
+  const Range range("step sizes");
+  const HostClock clock(context_);
   const PointList<D> points = gridPoints(wanted);
   const std::vector<double> parameters = parametersOf(position), step = parametersOf(gradient);
   std::vector<double> lengths(points.positions());
@@ -279,6 +298,7 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
       lengths[i] = std::sqrt(squared);
     }
   });
+  times_.stepSizes += clock.milliseconds();
   return lengths;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Transfers.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
@@ -27,6 +28,7 @@ class Cost final : public CostFunction {
 public:
   struct Level {
     std::vector<CostPart<D>> parts;
+    std::vector<std::string> names; // of the terms, for profilers
     TermCombination combination;
     TransformChain<D>* chain = nullptr;          // parameters are updated as positions are asked
     std::vector<double> scales;
@@ -43,6 +45,8 @@ public:
   };
 
   Cost(const Context& context, Level level);
+  /// What its vectors take of a CUDA device if they lie there.
+  static double deviceBytes(std::size_t parameters, std::size_t terms);
 
   /// Where vectorContext says: on the host for a linear transform.
   const Context& context() const override { return vectors_; }
@@ -66,8 +70,16 @@ public:
     std::size_t all = 0, withGradient = 0;
   };
   const EvaluationCount& evaluations() const { return evaluations_; }
-  /// One more evaluation at a position, in parts, for each term; nothing on the CPU.
-  std::vector<std::vector<Phase>> timePhases(std::span<const double> position);
+  /// Milliseconds of the host so far, less those of transfers. Evaluations are those of evaluate and evaluateOnGrid: first values
+  /// alone, then those with gradients.
+  struct Times {
+    std::array<double, 2> evaluations{};
+    std::vector<std::array<double, 2>> ofTerms; // on the CPU; on CUDA they are waited for together
+    double sampling = 0, stepSizes = 0;         // drawSamples; jacobianTerms and displacementsMm
+  };
+  const Times& times() const { return times_; }
+  /// CostTerm::timePhases for each term, at a position.
+  std::vector<std::vector<Phase>> timePhases(std::span<const double> position, bool withGradient);
   /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler gives exact values;
   /// 0 for a term without sampler), and their sum by the weights of the last evaluate.
   struct ExactValues {
@@ -103,6 +115,7 @@ private:
   std::vector<TermReport> reports_;
   std::vector<double> weights_;   // one a term, as the last evaluate used them
   EvaluationCount evaluations_;
+  Times times_;
 };
 
 }

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Stream.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,9 +29,33 @@ struct TermLevel {
   const TransformChain<D>* chain = nullptr;      // its last parameters are those of the stage; the argument of evaluate wins
   const PointPairs<D>* points = nullptr;         // -fp, -mp; null: none
   const Registry* registry = nullptr;            // for field interpolators; null: points are mapped one by one
+  std::size_t slabs = 1;                         // of layers that a CUDA device takes lattices in; 1: whole
 };
 
-/// What one part of an evaluation took, by the device's clock.
+/// What a term will work on, by sizes alone.
+template <int D>
+struct TermExtent {
+  std::size_t level = 0;
+  const TransformChain<D>* chain = nullptr; // as the level will have it; parameters may be missing
+  std::size_t listedSamples = 0;            // at most
+  std::vector<VoxelLattice<D>> lattices;    // those that it is evaluated on with a gradient; their image is without voxels
+  std::vector<VoxelLattice<D>> valueLattices; // and for its value alone
+  bool maskMayCrop = false;                   // those by a fixed mask that is not read yet, or not eroded
+  bool movingMasked = false;
+  std::size_t slabs = 1;
+  std::size_t pointPairs = 0;
+  const Registry* registry = nullptr;
+};
+
+/// Layers of the last axis of a lattice that go at a time if it is taken in so many slabs; the last slab may have fewer. Slabs
+/// change how sums are rounded, and nothing else.
+template <int D>
+std::size_t layersOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
+{
+  return std::max<std::size_t>(1, (lattice.count[D - 1] + slabs - 1) / slabs);
+}
+
+/// What one part of an evaluation took, by the clock of the device it runs on.
 struct Phase {
   std::string name; // transform, interpolation, metric, pull-back
   double milliseconds = 0;
@@ -48,6 +74,10 @@ public:
   /// Empty if it runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;
+  /// What a level takes of a CUDA device's memory, beside its images and masks.
+  virtual DeviceMemory deviceMemory(const TermExtent<D>&) const = 0;
+  /// Gives that back, images and masks too.
+  virtual void endLevel() = 0;
 
   /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten). Both lie
   /// where vectorContext(context, last transform) says.
@@ -63,11 +93,16 @@ public:
   }
   virtual TermValue take(std::span<const double> /*parameters*/, std::span<double> /*gradient*/) { return given_; }
 
-  /// One more evaluation with its gradient, its parts timed one after the other; nothing on the CPU.
-  virtual std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> /*parameters*/,
-                                        std::span<double> /*gradient*/)
+  /// One more evaluation, or a part of it that stands for all, its parts timed one after the other. A term without parts: one of no
+  /// name on CUDA, none on the CPU, where its evaluations are not mixed with those of others.
+  virtual std::vector<Phase> timePhases(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                                        std::span<double> gradient)
   {
-    return {};
+    if (!context.onCuda())
+      return {};
+    context.stream->startTimer();
+    give(context, samples, parameters, gradient);
+    return {{"", context.stream->stopTimerMilliseconds()}};
   }
 
 protected:

@@ -28,6 +28,10 @@ template <int D>
 void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors, const float* factors,
                           GradientSummation, double* gradient);
 
+/// What pullBackAlignedFieldOnCuda takes of the device while it runs, on any device.
+template <int D>
+double adjointBytes(const AlignedField<D>&, GradientSummation);
+
 /// What it does on CUDA.
 template <int D>
 void pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors,

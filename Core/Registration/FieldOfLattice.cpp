@@ -27,29 +27,30 @@ ImageGeometry<D> boxGeometry(const VoxelLattice<D>& lattice)
 }
 
 template <int D>
+std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, const TransformChain<D>& chain,
+                                             const Registry* registry, DeviceKind device)
+{
+  const bool joined = chain.initial && chain.combination == Combination::compose;
+  if (joined || !isBox(lattice) || !registry)
+    return {};
+  TransformChain<D> last;
+  last.transform = chain.transform;
+  const std::string name = last.transform->fieldInterpolator();
+  const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
+  return methods.choose(device, FieldQuantity::displacements);
+}
+
+template <int D>
 const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
 {
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   if (!lattice)
     return nullptr;
   if (lattice_ != *lattice) {
-    method_ = find(*lattice);
+    method_ = fieldOfLattice<D>(*lattice, *level_.chain, level_.registry, device_);
     lattice_ = *lattice;
   }
   return method_ ? &*method_ : nullptr;
-}
-
-template <int D>
-std::optional<FieldMethod<D>> FieldOfLattice<D>::find(const VoxelLattice<D>& lattice) const
-{
-  const bool joined = level_.chain->initial && level_.chain->combination == Combination::compose;
-  if (joined || !isBox(lattice) || !level_.registry)
-    return {};
-  TransformChain<D> last;
-  last.transform = level_.chain->transform;
-  const std::string name = last.transform->fieldInterpolator();
-  const FieldMethods<D> methods(*level_.registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
-  return methods.choose(device_, FieldQuantity::displacements);
 }
 
 template class FieldOfLattice<2>;

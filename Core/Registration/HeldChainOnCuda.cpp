@@ -19,6 +19,15 @@ std::string whyNotOnCuda(const TransformChain<D>& chain)
 }
 
 template <int D>
+bool isLinearChain(const TransformChain<D>* chain)
+{
+  for (; chain; chain = chain->initial.get())
+    if (chain->transform->cudaForm() != CudaForm::linear)
+      return false;
+  return true;
+}
+
+template <int D>
 HeldChainOnCuda<D>::HeldChainOnCuda(const Context& context, const TransformChain<D>& chain)
     : last_(chain.transform), combination_(chain.initial ? chain.combination : Combination::compose)
 {
@@ -48,6 +57,15 @@ void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>&
 }
 
 template <int D>
+double HeldChainOnCuda<D>::deviceBytes(const TransformChain<D>& chain)
+{
+  double bytes = chain.transform->deviceBytes(false);
+  for (const TransformChain<D>* link = chain.initial.get(); link; link = link->initial.get())
+    bytes += link->transform->deviceBytes(true);
+  return bytes;
+}
+
+template <int D>
 ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const double> parameters)
 {
   ChainOnCuda<D> chain = before_;
@@ -67,6 +85,7 @@ Context vectorContext(const Context& context, const Transform<D>& last)
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                                                  \
+  template bool isLinearChain<D>(const TransformChain<D>*);                                                                        \
   template class HeldChainOnCuda<D>;                                                                                               \
   template Context vectorContext<D>(const Context&, const Transform<D>&);
 TESSERA_INSTANTIATE(2)

@@ -12,6 +12,10 @@ namespace tessera {
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
+/// Whether all its transforms are linear; null is.
+template <int D>
+bool isLinearChain(const TransformChain<D>*);
+
 /// A chain in the memory of a CUDA device, its last parameters open.
 template <int D>
 class HeldChainOnCuda {
@@ -19,6 +23,9 @@ public:
   HeldChainOnCuda() = default;
   /// Copies the parameters of the constant transforms. Throws Error(device) with whyNotOnCuda.
   HeldChainOnCuda(const Context&, const TransformChain<D>&);
+
+  /// What it takes of the device.
+  static double deviceBytes(const TransformChain<D>&);
 
   /// `parameters` of the last transform: on the host if it is linear, else on the device.
   ChainOnCuda<D> at(const Context&, std::span<const double> parameters);

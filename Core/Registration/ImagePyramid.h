@@ -16,6 +16,8 @@ public:
 
   /// May return `original` itself where the level changes nothing.
   virtual ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) = 0;
+  /// Of the image that imageOfLevel gives for an original of this one.
+  virtual ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const = 0;
   /// Shrink or smoothing factor per axis, as mask erosion uses it.
   virtual Vec<D> scheduleOfLevel(std::size_t level) const = 0;
 };

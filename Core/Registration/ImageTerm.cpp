@@ -9,8 +9,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostPositionsKept = std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
-
 const Parameter<double>& movingImageDerivativeScales()
 {
   static const auto parameter = realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
@@ -120,6 +118,12 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 }
 
 template <int D>
+DeviceMemory ImageTerm<D>::deviceMemory(const TermExtent<D>& extent) const
+{
+  return ImageTermOnCuda<D>::deviceMemory(extent, *metric_, readGradientSummation(parameters_, extent.level));
+}
+
+template <int D>
 TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                                  std::span<double> gradient)
 {
@@ -204,7 +208,8 @@ template <int D>
 std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                                             std::span<double> gradient)
 {
-  return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient) : std::vector<Phase>{};
+  return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient)
+                 : timePhasesOnCpu(samples, parameters, !gradient.empty());
 }
 
 /// Pass 1: what the metric's statistics need.

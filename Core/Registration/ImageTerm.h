@@ -26,6 +26,8 @@ public:
   bool needsSampler() const override { return true; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
+  DeviceMemory deviceMemory(const TermExtent<D>&) const override;
+  void endLevel() override { onCuda_.reset(); }
   TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
@@ -33,6 +35,10 @@ public:
                                 std::span<double> gradient) override;
 
 private:
+  static constexpr std::size_t mostPositionsKept = std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
+
+  std::vector<Phase> timePhasesOnCpu(const SampleSet<D>&, std::span<const double> parameters, bool withGradient);
+
   struct Work;
   TermValue evaluateDense(Context&, const typename DenseImageTerm<D>::Target&, std::span<double> gradient);
   TermValue evaluateByPoints(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);

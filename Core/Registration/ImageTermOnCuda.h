@@ -21,11 +21,16 @@ namespace tessera {
 /// are evaluated by tiles; everything else goes point by point.
 ///
 /// Bytes a sample: 12 + 4 D, and 8 more of a lattice; 4 D more if a B-spline is added by tiles to what is not linear, 1 in a mask.
+/// A lattice may be taken in slabs (TermLevel::slabs), so that arrays are as long as a slab: values first, then all again for the
+/// gradient.
 template <int D>
 class ImageTermOnCuda {
 public:
   /// Throws Error(device) if some part has no CUDA form.
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
+
+  /// What it takes of the device beside images and masks.
+  static DeviceMemory deviceMemory(const TermExtent<D>&, const Metric&, GradientSummation);
 
   /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of
   /// valid samples.
@@ -40,13 +45,22 @@ private:
     unsigned long long asked = 0;
     CovectorMoments<D> moments;
   };
-  void gather(Context&, const SamplesOnCuda<D>&, const FieldMethod<D>*, const ChainOnCuda<D>&, std::span<const double> parameters,
-              bool withGradient, Result* result);
-  void pullBack(Context&, const SamplesOnCuda<D>&, const FieldMethod<D>*, const ChainOnCuda<D>&, std::span<double> gradient,
-                Result* result);
+  /// What a pass takes at a time: all samples, or layers of a lattice.
+  struct Slab {
+    SamplesOnCuda<D> samples;
+    std::optional<AlignedField<D>> field; // of these layers, if the lattice is aligned
+    bool isFirst = true;
+  };
+
+  static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t layers);
+  std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
+  void gather(Context&, const Slab&, const FieldInterpolator<D>*, const ChainOnCuda<D>&, std::span<const double> parameters,
+              bool withGradient, unsigned long long* asked);
+  IntensityPairs pairsOf(const Slab&, bool whole) const;
+  void pullBack(Context&, const Slab&, const ChainOnCuda<D>&, std::span<double> gradient, Result* result);
   const FieldMethod<D>* alignedField(const SampleSet<D>&);
   std::array<float*, D> gradientArrays(std::size_t samples);
-  std::span<const float> displacementsBefore(Context&, const SamplesOnCuda<D>&);
+  void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&);
 
   /// What decides which work is given; all else stays over a level.
   struct Plan {
@@ -61,7 +75,7 @@ private:
 
     bool operator==(const Plan&) const = default;
   };
-  void giveWork(Context&, const SamplesOnCuda<D>&, const FieldMethod<D>*, std::span<const double> parameters,
+  void giveWork(Context&, const std::vector<Slab>&, const FieldMethod<D>*, std::span<const double> parameters,
                 std::span<double> gradient);
 
   /// Does a part of an evaluation's work; takes its time if phases_ are asked for.
@@ -86,8 +100,8 @@ private:
   Buffer<double> scratch_;
   ParameterPullBack<D> pullBack_;
   std::optional<VoxelLattice<D>> lattice_; // of the last evaluation
-  Buffer<float> displacementsBefore_;      // on it; empty until asked for
-  std::vector<Phase>* phases_ = nullptr; // not null while phases are timed
+  Buffer<float> displacementsBefore_;      // on it, in a single slab; empty until asked for
+  std::vector<Phase>* phases_ = nullptr;   // not null while phases are timed
   Plan last_, recorded_;
   std::unique_ptr<Recording> recording_;
 };

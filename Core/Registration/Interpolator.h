@@ -23,6 +23,11 @@ public:
   /// The same for kernels. Only after a prepareForLevel on a CUDA device; pointers live until the next one.
   virtual InterpolatorOnCuda<D> onCuda() const = 0;
 
+  /// What prepareForLevel takes of a CUDA device: a float a voxel, intensities or coefficients.
+  static double deviceBytes(const ImageGeometry<D>& image) { return static_cast<double>(image.voxelCount()) * sizeof(float); }
+  /// Gives that back.
+  virtual void endLevel() = 0;
+
   /// False if it cannot give gradients (order 0).
   virtual bool hasGradient() const = 0;
 

@@ -9,13 +9,6 @@
 namespace tessera {
 namespace {
 
-/// One for all, or one an index.
-template <class T>
-std::size_t indexFor(const std::vector<T>& list, std::size_t term)
-{
-  return list.size() == 1 ? 0 : term;
-}
-
 /// Images of one side at this level; a (pyramid, image) pair is computed once.
 template <int D>
 class LevelImages {
@@ -44,15 +37,9 @@ private:
   std::map<std::pair<std::size_t, std::size_t>, ImagePointer<D>> made_;
 };
 
-/// ErodeMask, then Erode<Side>Mask, then Erode<Side>Mask<i>: the last one given wins.
-bool wantsErosion(const Parameters& parameters, const Parameter<bool>& ofSide, std::size_t mask, std::size_t level)
+Parameter<bool> erosionOf(ImageSide side)
 {
-  const Parameter<bool> ofMask = stageparameters::erodeMaskOf(ofSide.name, mask);
-  if (parameters.has(ofMask.name))
-    return parameters.get(ofMask, level);
-  if (parameters.has(ofSide.name))
-    return parameters.get(ofSide, level);
-  return parameters.get(stageparameters::erodeMask(), level);
+  return side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
 }
 
 template <int D>
@@ -63,22 +50,40 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
     return nullptr;
   const std::size_t index = indexFor(masks, term);
   const MaskPointer<D>& mask = masks[index];
-  const auto ofSide = side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
-  if (!mask || !wantsErosion(parameters, ofSide, index, level))
+  if (!mask || !erodesMask(parameters, side, index, level))
     return mask;
   MaskPointer<D> eroded = erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
   if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
-    throw Error(ExitCode::unreadableInput, parameters.where(ofSide.name) + ": level " + std::to_string(level)
+    throw Error(ExitCode::unreadableInput, parameters.where(erosionOf(side).name) + ": level " + std::to_string(level)
                                                + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
-                                               + ofSide.name + " \"false\"), or a larger mask.");
+                                               + erosionOf(side).name + " \"false\"), or a larger mask.");
   return eroded;
 }
 
 }
 
+bool erodesMask(const Parameters& parameters, ImageSide side, std::size_t mask, std::size_t level)
+{
+  const Parameter<bool> ofSide = erosionOf(side), ofMask = stageparameters::erodeMaskOf(ofSide.name, mask);
+  if (parameters.has(ofMask.name))
+    return parameters.get(ofMask, level);
+  if (parameters.has(ofSide.name))
+    return parameters.get(ofSide, level);
+  return parameters.get(stageparameters::erodeMask(), level);
+}
+
 template <int D>
-LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input, const Parameters& parameters, StageComponents<D>& components,
-                          const TransformChain<D>& chain, std::size_t level)
+Size<D> exactMetricStep(const Parameters& parameters, std::size_t level)
+{
+  Size<D> step;
+  for (int d = 0; d < D; ++d)
+    step[d] = static_cast<std::size_t>(parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
+  return step;
+}
+
+template <int D>
+LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input, const Parameters& parameters,
+                          StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level, std::size_t slabs)
 {
   LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level);
   LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level);
@@ -95,6 +100,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
+    termLevel.slabs = slabs;
 
     Interpolator<D>*& interpolator = interpolators[{components.interpolatorOfTerm[t], termLevel.moving.get()}];
     if (!interpolator) {
@@ -121,9 +127,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
   return data;
 }
 
-template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&, StageComponents<2>&, const TransformChain<2>&,
-                                   std::size_t);
-template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&, StageComponents<3>&, const TransformChain<3>&,
-                                   std::size_t);
-
+template Size<2> exactMetricStep<2>(const Parameters&, std::size_t);
+template Size<3> exactMetricStep<3>(const Parameters&, std::size_t);
+template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&, StageComponents<2>&,
+                                   const TransformChain<2>&, std::size_t, std::size_t);
+template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&, StageComponents<3>&,
+                                   const TransformChain<3>&, std::size_t, std::size_t);
 }

@@ -41,6 +41,9 @@ concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_
   {
     f.onCuda(context)
     } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
+  {
+    f.deviceBytes(valid, true)
+    } -> std::same_as<double>; // that those take of the device for so many samples; whether the fixed side stays
 };
 
 /// A formula that also takes arrays of pairs, faster than but to the bit as one pair after the other.
@@ -60,6 +63,8 @@ public:
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
   /// The same formula in kernels; after prepareForLevel.
   virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = 0;
+  /// What that takes of the device for so many samples at a time; see IntensityPairs::fixedStays.
+  virtual double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const = 0;
 
   /// Forgets all sums; `stripes` independent accumulators, merged in their order.
   virtual void begin(std::size_t stripes) = 0;
@@ -87,6 +92,11 @@ public:
   }
 
   std::unique_ptr<MetricOnCuda> onCuda(const Context& context) const override { return formula_->onCuda(context); }
+
+  double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const override
+  {
+    return F(parameters_, level, LevelFacts{}).deviceBytes(samples, fixedStays);
+  }
 
   void begin(std::size_t stripes) override
   {

@@ -68,6 +68,12 @@ struct OptimizerReport {
 /// Called after each iteration with the position that the iteration reached.
 using IterationSink = std::function<void(const IterationRow&, std::span<const double> position)>;
 
+/// What an optimizer asks of memory and of its cost at a level.
+struct OptimizerExtent {
+  std::size_t vectors = 0;     // as long as the position, at most at a time, beside it
+  std::size_t gridSamples = 0; // of CostFunction::evaluateOnGrid; 0: not called
+};
+
 class Optimizer {
 public:
   static constexpr const char* roleName = "Optimizer";
@@ -75,6 +81,7 @@ public:
 
   /// Names of the columns after 1:ItNr and 2:Metric, as elastix writes them: "3a:Time", "4:||Gradient||".
   virtual std::vector<std::string> columns() const = 0;
+  virtual OptimizerExtent extentOfLevel(std::size_t level) const = 0;
   /// Minimises over one level, changing `position` in place.
   virtual OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) = 0;
 };

@@ -27,6 +27,18 @@ void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples
 }
 
 template <int D>
+double ParameterPullBack<D>::deviceBytes(const Transform<D>& last, std::size_t samples)
+{
+  if (samples == 0 || last.cudaForm() == CudaForm::linear)
+    return 0;
+  const std::size_t parameters = last.parameterCount(), landmarks = parameters / D;
+  if (last.cudaForm() != CudaForm::kernelSpline)
+    return static_cast<double>(parameters * sizeof(unsigned long long) + sizeof(unsigned));
+  return static_cast<double>(sizeof(double)
+                             * (2 * D * std::min(samples, samplesAtOnce) + splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
+}
+
+template <int D>
 void ParameterPullBack<D>::addSpline(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
                                      const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
                                      const GradientUpdate& update)

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Buffer.h"
 #include "Core/Registration/SampleKernels.h"
+#include "Core/Registration/Transform.h"
 
 namespace tessera {
 
@@ -13,6 +14,9 @@ public:
   /// Covectors as momentsOnCuda's.
   void add(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
            const float* factors, std::span<double> gradient, const GradientUpdate&);
+
+  /// What that takes of the device for so many samples.
+  static double deviceBytes(const Transform<D>& last, std::size_t samples);
 
 private:
   void addSpline(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,

@@ -71,9 +71,9 @@ __global__ void __launch_bounds__(32 * (D + D * D)) addMoments(int blocks, const
   if (lane != 0)
     return;
   if (s < D)
-    result->sum[s] = sum;
+    result->sum[s] += sum;
   else
-    result->outer[(s - D) / D][(s - D) % D] = sum;
+    result->outer[(s - D) / D][(s - D) % D] += sum;
 }
 
 /// Samples [first, first + count) for splines: points where the last transform is asked, NaN if their covectors are 0. Writes 16 D

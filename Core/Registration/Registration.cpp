@@ -1,21 +1,17 @@
 #include "Core/Registration/Registration.h"
 
+#include "Core/Compute/Range.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/IterationTable.h"
 #include "Core/Registration/LevelData.h"
+#include "Core/Registration/LevelTimes.h"
 
-#include <chrono>
 #include <cmath>
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t samplesForScales = 10000;   // elastix's AutomaticScalesEstimation
-
-double secondsSince(std::chrono::steady_clock::time_point start)
-{
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 template <int D>
 double meanInPlaneSpacingMm(const StageInput<D>& input)
@@ -85,6 +81,7 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
   typename Cost<D>::Level costLevel;
   costLevel.combination = stage.components.registration->combination(level, data.parts.size());
   costLevel.parts = std::move(data.parts);
+  costLevel.names = componentNames(stage.parameters, "Metric");
   costLevel.chain = &stage.chain;
   costLevel.scales = stage.scales;
   costLevel.draw = {static_cast<std::uint64_t>(stage.parameters.get(stageparameters::randomSeed())),
@@ -103,25 +100,64 @@ std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, 
   const auto every = static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricEveryXIterations(), level));
   if (iteration % every != 0)
     return std::nullopt;
-  Size<D> step;
-  for (int d = 0; d < D; ++d)
-    step[d] = static_cast<std::size_t>(stage.parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
-  return cost.exactValues(position, step);
+  return cost.exactValues(position, exactMetricStep<D>(stage.parameters, level));
+}
+
+/// Device memory that was planned for a level, and how much it then took.
+template <int D>
+class LevelMemory {
+public:
+  LevelMemory(const Stage<D>& stage, std::size_t level) : context_(stage.context)
+  {
+    if (!context_.onCuda())
+      return;
+    takePeakDeviceMemory(context_);
+    if (level >= stage.input.plans.size())
+      return;
+    plan_ = stage.input.plans[level];
+    stage.reporter.info("Device memory: " + planText(plan_, level, deviceName(context_.device)) + ".");
+  }
+  std::size_t slabs() const { return plan_.slabs; }
+  void tell(LevelSummary& summary) const
+  {
+    summary.slabs = plan_.slabs;
+    summary.deviceBytesPlanned = plan_.memory.bytes();
+    summary.deviceBytesTaken = context_.onCuda() ? takePeakDeviceMemory(context_) : 0;
+  }
+
+private:
+  const Context& context_;
+  LevelPlan plan_;
+};
+
+template <int D>
+void endLevel(StageComponents<D>& components)
+{
+  for (const auto& term : components.terms)
+    term->endLevel();
+  for (const auto& sampler : components.samplers)
+    sampler->endLevel();
+  for (const auto& interpolator : components.interpolators)
+    interpolator->endLevel();
 }
 
 template <int D>
 LevelSummary runLevel(Stage<D>& stage, std::size_t level)
 {
-  const auto start = std::chrono::steady_clock::now();
+  const Range range(("level " + std::to_string(level)).c_str());
+  LevelWatch<D> watch(stage.context, componentNames(stage.parameters, "Metric"));
   StageComponents<D>& components = stage.components;
   Reporter<D>& reporter = stage.reporter;
 
+  const LevelMemory<D> memory(stage, level);
   components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
   if (components.transform->scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
-  LevelData<D> data = prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain, level);
-  reporter.pyramidImages(level, data.fixed, data.moving);
+  LevelData<D> data =
+      prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain, level, memory.slabs());
+  watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
   Cost<D> cost = makeCost(stage, std::move(data), level);
+  watch.preparationEnds(cost);
   cost.drawSamples(0, 0);
 
   const bool exact = stage.parameters.get(stageparameters::showExactMetricValue(), level);
@@ -129,20 +165,22 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   reporter.levelStarted(level, table.header());
   LevelSummary summary;
   summary.level = level;
-  summary.preparationSeconds = secondsSince(start);
+  summary.preparationSeconds = watch.secondsSoFar();
 
   Buffer<double> position(cost.context(), stage.chain.parameters.size());
   position.fromHost(cost.context(), cost.positionOf(stage.chain.parameters));
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
-    const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
-    const IterationRecord record = table.record(row, cost, exactNow);
-    if (reporter.readsChainOfIterations(level))
-      stage.chain.parameters = cost.parametersOf(reached);
-    reporter.iterationDone(level, record, stage.chain);
-    if (reporter.stopAsked())
-      throw Interrupted{};
+    watch.report([&] {
+      const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
+      const IterationRecord record = table.record(row, cost, exactNow);
+      if (reporter.readsChainOfIterations(level))
+        stage.chain.parameters = cost.parametersOf(reached);
+      reporter.iterationDone(level, record, stage.chain);
+      if (reporter.stopAsked())
+        throw Interrupted{};
+    });
   };
-  const OptimizerReport report = components.optimizer->minimize(cost, level, position, sink);
+  const OptimizerReport report = watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
   stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
 
   summary.iterations = report.iterations;
@@ -151,9 +189,9 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   summary.settings = report.settings;
   summary.evaluations = cost.evaluations().all;
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
-  if (stage.context.onCuda())
-    summary.phases = cost.timePhases(std::as_const(position).span());
-  summary.seconds = secondsSince(start);
+  memory.tell(summary);
+  watch.tell(cost, std::as_const(position).span(), summary);
+  endLevel(components);
   reporter.levelFinished(summary, stage.chain);
   return summary;
 }

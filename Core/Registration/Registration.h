@@ -1,9 +1,11 @@
 #pragma once
 
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/LevelPlan.h"
 #include "Core/Registration/Reporter.h"
 #include "Core/Registry/Registry.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +39,7 @@ struct StageInput {
   std::shared_ptr<const TransformChain<D>> initial;              // null: none
   PointPairs<D> points;                                          // -fp, -mp; empty: none
   bool hasPoints = false;
+  std::vector<LevelPlan> plans; // for a CUDA device, one a level; empty: all in one piece
 };
 
 template <int D>

@@ -14,6 +14,19 @@ struct IterationRecord {
   std::vector<std::string> cells;
 };
 
+/// What a part of a level took, and where it ran.
+struct TimeRow {
+  std::string part;
+  double milliseconds = 0;
+  std::string device;
+};
+
+/// "cpu", "cuda:0"
+inline std::string deviceName(const Device& device)
+{
+  return device.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(device.ordinal);
+}
+
 struct LevelSummary {
   std::size_t level = 0;
   std::size_t iterations = 0;
@@ -24,6 +37,9 @@ struct LevelSummary {
   std::vector<FileEntry> settings;   // of the optimizer, as it ran
   std::size_t evaluations = 0, evaluationsWithGradient = 0;
   std::vector<std::vector<Phase>> phases;   // of one evaluation with its gradient, for each term; empty on the CPU
+  std::vector<TimeRow> time;                // adds up to `seconds`
+  double deviceBytesPlanned = 0, deviceBytesTaken = 0; // of a CUDA device; planned: 0 if nobody planned
+  std::size_t slabs = 1;
 };
 
 /// What a running stage tells the program. It only listens: nothing it does changes what happens next, but for stopAsked.

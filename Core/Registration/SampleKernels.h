@@ -72,7 +72,7 @@ template <int D>
 void warpLatticeOnCuda(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& before, const std::array<const float*, D>& field,
                        const MovingOnCuda<D>&, const GatherTarget<D>&);
 
-/// Moments of the covectors about the last transform's centre, at the points where it is asked; `scratch` holds
+/// moments += those of the covectors about the last transform's centre, at the points where it is asked; `scratch` holds
 /// momentScratch<D>() doubles. factors: one a sample that multiplies its covector, each product rounded to float; null: all are 1.
 template <int D>
 void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,

@@ -77,6 +77,13 @@ public:
   virtual std::vector<double> initialize(Context&, const TransformStart<D>&) = 0;
   /// Before a level: refines the model, carrying `parameters` over (grid schedules).
   virtual void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) = 0;
+  /// The same transform with the models that prepareForLevel will give it, but without parameters, one a level; none: its own does
+  /// not change. `initial` as TransformStart has it.
+  virtual std::vector<std::shared_ptr<const Transform<D>>> modelsOfLevels(Context&, const ImageGeometry<D>& /*fixed*/,
+                                                                          const TransformChain<D>* /*initial*/) const
+  {
+    return {};
+  }
   /// Divisors of the squared parameters for the optimizer; `samples` are grid samples of the full fixed image mapped by
   /// whatever comes before this transform. Reads AutomaticScalesEstimation and Scales.
   virtual std::vector<double> scales(Context&, const ListSamples<D>& samples, std::span<const double> parameters) const = 0;
@@ -112,6 +119,11 @@ public:
   virtual std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double> /*constant*/) const
   {
     return nullptr;
+  }
+  /// What a chain holds of the device for it, beside the parameters that an optimizer has; isConstant: its parameters stay as they are.
+  virtual double deviceBytes(bool isConstant) const
+  {
+    return isConstant && cudaForm() != CudaForm::linear ? static_cast<double>(parameterCount()) * sizeof(double) : 0;
   }
   /// For kernels, without holdOnCuda: `parameters` on the host for a linear transform, on the device for all others.
   virtual TransformOnCuda<D> onCuda(std::span<const double> /*parameters*/) const { return {}; }

@@ -43,6 +43,22 @@ meta_image() {
   } >"$1"
 }
 
+# has_gpu: whether a registration can run on CUDA here.
+has_gpu() {
+  test-tool phantom --2d --size 20 -- gpu-probe.mha
+  parameters gpu-probe.txt
+  tessera -f gpu-probe.mha -m gpu-probe.mha -p gpu-probe.txt --check --device cuda >gpu-probe.log 2>&1
+}
+
+# needs_gpu: skips the rest of the test without one, and fails it if TESSERA_REQUIRE_GPU is 1.
+needs_gpu() {
+  has_gpu && return
+  cat gpu-probe.log
+  [ "${TESSERA_REQUIRE_GPU:-0}" != 1 ] || exit 1
+  echo "skipped: no CUDA device"
+  exit 77
+}
+
 # bytes COUNT OCTAL: that byte so often.
 bytes() {
   head -c "$1" /dev/zero | tr '\0' "\\$2"

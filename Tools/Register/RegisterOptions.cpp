@@ -3,6 +3,9 @@
 #include "Core/Compute/Error.h"
 #include "Tools/Common/Process.h"
 
+#include <cmath>
+#include <cstdlib>
+
 namespace tessera {
 namespace {
 
@@ -20,6 +23,16 @@ void checkMaskCount(const std::string& option, std::size_t masks, std::size_t im
                                      + " images. Allowed: none, one for all images, or one for each.");
 }
 
+double bytesOf(const std::string& option, const std::string& text)
+{
+  char* unit = nullptr;
+  const double number = std::strtod(text.c_str(), &unit);
+  for (const auto& [name, factor] : {std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
+    if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
+      return number * factor;
+  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
+                                   + "\": no size of memory. Allowed: a number above 0 with a unit, such as 500MB or 2.5GB.");
+}
 }
 
 ProgramText registerText()
@@ -38,7 +51,9 @@ ProgramText registerText()
             {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before", true},
              {"t0", "FILE", "transform parameter file to start from"},
              {"out", "FOLDER", "where results are written; made if it is missing"},
-             ownOption("device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files")}},
+             ownOption("device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"),
+             ownOption("max-device-memory", "SIZE",
+                       "most memory of a CUDA device to take: 500MB, 2.5GB; levels that need more go in slabs, or not at all")}},
            {"Looking and checking",
             {ownOption("check", "", "check the files and parameters, register nothing"),
              ownOption("strict", "", "parameters that nobody reads are errors"),
@@ -69,6 +84,8 @@ RegisterOptions registerOptions(const Arguments& arguments)
   options.fixedPoints = arguments.text("fp");
   options.movingPoints = arguments.text("mp");
   options.device = arguments.text("device");
+  if (arguments.has("max-device-memory"))
+    options.maxDeviceMemory = bytesOf("--max-device-memory", arguments.text("max-device-memory"));
   options.strict = arguments.has("strict");
 
   checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());

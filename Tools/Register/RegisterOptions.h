@@ -2,6 +2,7 @@
 
 #include "Tools/Common/CommandLine.h"
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct RegisterOptions {
   std::string commandLine;               // whole, as a shell takes it
   int threads = 1;
   std::string threadSource; // what decided: "-threads", ...; others give way to MaximumNumberOfThreads
+  double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes
   bool checkOnly = false, strict = false;
 };
 

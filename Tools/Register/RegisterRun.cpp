@@ -1,13 +1,13 @@
 #include "Tools/Register/RegisterRun.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Registration/DeviceSupport.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/RunSummary.h"
 #include "Tools/Register/StageCheck.h"
+#include "Tools/Register/StageDevice.h"
 #include "Tools/Register/StageReporter.h"
 
 #include <cstdio>
@@ -73,21 +73,9 @@ void logTransformFile(const std::string& path, RunLog& log)
   log.detail("=============== end of TransformParameterFile ===============\n");
 }
 
-/// Where a stage runs whose own transform comes after `initial`.
 template <int D>
-DeviceChoice deviceOf(const Registry& registry, const RegisterOptions& options, const Parameters& parameters,
-                      const std::shared_ptr<const TransformChain<D>>& initial)
+Context contextOf(Run<D>& run, const Parameters& parameters, const DeviceChoice& choice)
 {
-  const StageSettings settings(parameters);
-  const std::string withoutCuda = whyStageNotOnCuda<D>(registry, parameters, initial);
-  return options.device.empty() ? chooseDevice(settings.device(), settings.whereDevice(), withoutCuda)
-                                : chooseDevice(options.device, "--device", withoutCuda);
-}
-
-template <int D>
-Context contextOf(Run<D>& run, const Parameters& parameters)
-{
-  const DeviceChoice choice = deviceOf<D>(run.registry, run.options, parameters, run.initial);
   run.summary.deviceReason = choice.reason;
   const StageSettings settings(parameters);
   const bool textDecides = run.options.threadSource != "-threads" && settings.threads() > 0;
@@ -97,8 +85,8 @@ Context contextOf(Run<D>& run, const Parameters& parameters)
 template <int D>
 StageInput<D> stageInput(const Run<D>& run, const StageText& text, std::size_t stage, const LoadedInputs<D>& inputs)
 {
-  return {text.map,           stage,       inputs.fixed,  inputs.moving,   inputs.fixedMasks,
-          inputs.movingMasks, run.initial, inputs.points, inputs.hasPoints};
+  return {text.map,           stage,       inputs.fixed,  inputs.moving,    inputs.fixedMasks,
+          inputs.movingMasks, run.initial, inputs.points, inputs.hasPoints, {}};
 }
 
 void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, RunLog& log)
@@ -152,14 +140,17 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
 
   const Parameters parameters(text.map, "", D, levelCountOf(text.map));
   const StageSettings settings(parameters);
-  Context context = contextOf(run, parameters);
-  run.summary.device = context.device.kind == DeviceKind::cpu ? "cpu" : "cuda:" + std::to_string(context.device.ordinal);
+  const LoadedInputs<D>& asRead = run.inputs;
+  const LoadedInputs<D> inputs = settings.useDirectionCosines() ? asRead : withIdentityDirections<D>(asRead);
+  StageInput<D> input = stageInput<D>(run, text, stage, inputs);
+  const StageDevice device = chooseStageDevice<D>(run.registry, run.options, parameters, extentOf(input));
+  input.plans = device.plans;
+  Context context = contextOf(run, parameters, device.choice);
+  run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
   log.info("Device: " + run.summary.device + " (" + run.summary.deviceReason + "), " + std::to_string(context.threads)
            + " threads.");
 
-  const LoadedInputs<D>& asRead = run.inputs;
-  const LoadedInputs<D> inputs = settings.useDirectionCosines() ? asRead : withIdentityDirections<D>(asRead);
   StageOutputs<D> outputs(run.registry,
                           {context, stage, run.folder, run.initialPath, inputs.fixed.front()->geometry,
                            asRead.fixed.front()->geometry.direction, inputs.moving.front(), inputs.validMoving, parameters,
@@ -169,7 +160,7 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
   StageReporter<D> reporter(outputs,
                             "stage " + std::to_string(stage + 1) + " of " + std::to_string(run.options.parameterFiles.size()),
                             summary.optimizer, parameters.levelCount(), log);
-  StageResult<D> result = runReported<D>(run, context, stageInput<D>(run, text, stage, inputs), reporter);
+  StageResult<D> result = runReported<D>(run, context, input, reporter);
 
   const auto writing = Clock::now();
   outputs.writeFinal(*result.chain);
@@ -229,8 +220,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   PointPairs<D> points = loadPoints<D>(options, headers);
   Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
              std::move(summary)};
-  for (const StageText& stage : stages)
-    deviceOf<D>(registry, options, Parameters(stage.map, "", D, levelCountOf(stage.map)), run.initial);
+  checkStageDevices<D>(registry, options, stages, headers, points.fixedMm.size(), run.initial, log);
   if (options.checkOnly) {
     log.info("Checked " + std::to_string(stages.size())
              + " parameter file(s) and the headers of all images: nothing stands in the way.");
@@ -287,6 +277,7 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
 {
   checkNames(options);
   checkPointOptions(options);
+  limitDeviceMemory(options.maxDeviceMemory);
   RunSummary summary;
   summary.command = options.commandLine;
   summary.started = currentTime();

@@ -29,6 +29,14 @@ Json json(const FileEntry& entry)
   return entry.texts.size() == 1 ? Json(entry.texts.front()) : Json(entry.texts);
 }
 
+Json json(const std::vector<TimeRow>& rows, double totalMs)
+{
+  Json time = Json::object();
+  for (const TimeRow& row : rows)
+    time[row.part] = {{"ms", row.milliseconds}, {"share", totalMs > 0 ? row.milliseconds / totalMs : 0}, {"device", row.device}};
+  return time;
+}
+
 Json json(const LevelSummary& level)
 {
   Json settings = Json::object();
@@ -41,16 +49,21 @@ Json json(const LevelSummary& level)
       ofTerm[phase.name] = phase.milliseconds;
     phases.push_back(ofTerm);
   }
-  return {{"level", level.level},
-          {"iterations", level.iterations},
-          {"evaluations", level.evaluations},
-          {"evaluationsWithGradient", level.evaluationsWithGradient},
-          {"millisecondsOfAnEvaluation", phases},
-          {"metric", level.value},
-          {"seconds", level.seconds},
-          {"preparationSeconds", level.preparationSeconds},
-          {"stopCondition", level.stopCondition},
-          {"settings", settings}};
+  Json summary{{"level", level.level},
+               {"iterations", level.iterations},
+               {"evaluations", level.evaluations},
+               {"evaluationsWithGradient", level.evaluationsWithGradient},
+               {"millisecondsOfAnEvaluation", phases},
+               {"metric", level.value},
+               {"seconds", level.seconds},
+               {"preparationSeconds", level.preparationSeconds},
+               {"time", json(level.time, 1000 * level.seconds)},
+               {"stopCondition", level.stopCondition},
+               {"settings", settings}};
+  if (level.deviceBytesTaken > 0)
+    summary["deviceMemory"] = {
+        {"plannedBytes", level.deviceBytesPlanned}, {"takenBytes", level.deviceBytesTaken}, {"slabs", level.slabs}};
+  return summary;
 }
 
 Json json(const StageSummary& stage)

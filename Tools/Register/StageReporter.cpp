@@ -1,6 +1,7 @@
 #include "Tools/Register/StageReporter.h"
 
 #include "Tools/Common/Signals.h"
+#include "Tools/Register/TimeTable.h"
 
 namespace tessera {
 namespace {
@@ -89,6 +90,10 @@ void StageReporter<D>::levelFinished(const LevelSummary& summary, const Transfor
   for (std::size_t term = 0; term < summary.phases.size(); ++term)
     if (!summary.phases[term].empty())
       log_.info(phasesLine(summary, term));
+  for (const std::string& line : timeTableLines(summary))
+    log_.info(line);
+  if (summary.deviceBytesTaken > 0)
+    log_.info("Device memory: at most " + memoryText(summary.deviceBytesTaken) + " were taken in resolution " + level + ".");
   if (!summary.settings.empty())
     log_.info("Settings of " + optimizer_ + " in resolution " + level + ":");
   for (const std::string& line : settingsLines({summary.settings}))

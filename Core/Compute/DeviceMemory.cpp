@@ -1,0 +1,69 @@
+#include "Core/Compute/DeviceMemory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+std::atomic<double> limit{std::numeric_limits<double>::infinity()};
+
+}
+
+void DeviceMemory::add(const std::string& name, double bytes)
+{
+  const auto known = std::ranges::find(parts_, name, &Part::name);
+  if (known != parts_.end())
+    known->bytes += bytes;
+  else
+    parts_.push_back({name, bytes});
+}
+
+void DeviceMemory::add(const DeviceMemory& others)
+{
+  for (const Part& part : others.parts_)
+    add(part.name, part.bytes);
+}
+
+double DeviceMemory::bytes() const
+{
+  double sum = 0;
+  for (const Part& part : parts_)
+    sum += part.bytes;
+  return sum;
+}
+
+std::string DeviceMemory::text() const
+{
+  std::vector<Part> sorted = parts_;
+  std::ranges::stable_sort(sorted, std::greater{}, &Part::bytes);
+  const double negligible = bytes() / 1000;
+  std::string text;
+  for (const Part& part : sorted)
+    if (part.bytes > negligible)
+      text += (text.empty() ? "" : ", ") + part.name + " " + memoryText(part.bytes);
+  return text;
+}
+
+std::string memoryText(double bytes)
+{
+  char text[64];
+  const bool large = bytes > 999e6;
+  std::snprintf(text, sizeof text, large ? "%.1f GB" : "%.0f MB", large ? std::ceil(bytes / 1e8) / 10 : std::ceil(bytes / 1e6));
+  return text;
+}
+
+void limitDeviceMemory(double bytes)
+{
+  limit = bytes;
+}
+
+double deviceMemoryLimit()
+{
+  return limit;
+}
+
+}

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What some work takes of a CUDA device's memory, by named parts; told by whoever allocates it, before it does.
+class DeviceMemory {
+public:
+  struct Part {
+    std::string name;
+    double bytes = 0;
+  };
+
+  /// Parts of one name are one.
+  void add(const std::string& name, double bytes);
+  void add(const DeviceMemory& others);
+
+  double bytes() const;
+  const std::vector<Part>& parts() const { return parts_; }
+  /// "samples 1.3 GB, images 180 MB", the largest first; parts below a thousandth are left out.
+  std::string text() const;
+
+private:
+  std::vector<Part> parts_;
+};
+
+/// "1.3 GB", "180 MB", rounded up.
+std::string memoryText(double bytes);
+
+/// From now on this process takes no more than so many bytes of each CUDA device for its arrays: Stream::allocate refuses what
+/// would go beyond, and Stream::freeBytes counts up to there. What the driver takes for kernels does not count.
+void limitDeviceMemory(double bytes);
+/// Infinite if there is none.
+double deviceMemoryLimit();
+
+/// What may be planned with on the context's CUDA device: what is free, less what kernels and recorded work need beside arrays.
+double usableDeviceMemory(const Context&);
+/// The most bytes of arrays that this process held on the context's CUDA device since the last call.
+double takePeakDeviceMemory(const Context&);
+
+}

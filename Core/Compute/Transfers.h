@@ -1,0 +1,25 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+namespace tessera {
+
+/// Time that the host spent so far on copies between itself and the context's CUDA device, with its waits for the work that a copy
+/// follows; 0 on the CPU. Not that of values that copyLater brings beside other work.
+double transferMilliseconds(const Context&);
+
+/// Milliseconds on the host since it was made, less those of transfers.
+class HostClock {
+public:
+  explicit HostClock(const Context& context);
+  double milliseconds() const;
+
+private:
+  const Context* context_;
+  double start_;
+};
+
+/// On the host, from any one moment on.
+double hostMilliseconds();
+
+}

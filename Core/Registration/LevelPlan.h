@@ -1,0 +1,22 @@
+#pragma once
+
+#include "Core/Compute/DeviceMemory.h"
+
+#include <cstddef>
+#include <string>
+
+namespace tessera {
+
+/// How a level will run on a CUDA device, and in how much of its memory.
+struct LevelPlan {
+  DeviceMemory memory;    // needed, never less than what will be taken
+  std::size_t slabs = 1;  // TermLevel::slabs
+  double usableBytes = 0; // of the device, when it was planned
+
+  bool fits() const { return memory.bytes() <= usableBytes; }
+};
+
+/// "level 2: about 3.2 GB of memory of cuda:0 are needed in 4 slabs (samples 1.3 GB, ...), 12.1 GB are free"
+std::string planText(const LevelPlan&, std::size_t level, const std::string& device);
+
+}

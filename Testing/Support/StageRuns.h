@@ -1,0 +1,88 @@
+#pragma once
+
+// Whole stages between drawn images, without files.
+
+#include "Components/RegisterComponents.h"
+#include "Core/Registration/StageMemory.h"
+#include "Testing/Support/NoiseImage.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tessera::testing {
+
+inline const Registry& allComponents()
+{
+  static const Registry known = [] {
+    Registry r;
+    registerComponents(r);
+    return r;
+  }();
+  return known;
+}
+
+/// A short registration of one level, with these parameters, "(Name value) (Name value)", besides or instead of its own.
+inline std::shared_ptr<const ParameterMap> stageText(const std::string& lines)
+{
+  const std::pair<const char*, const char*> usual[] = {{"NumberOfResolutions", "1"},
+                                                       {"Transform", "\"AffineTransform\""},
+                                                       {"Metric", "\"AdvancedMeanSquares\""},
+                                                       {"ImageSampler", "\"Full\""},
+                                                       {"Interpolator", "\"LinearInterpolator\""},
+                                                       {"FixedImagePyramid", "\"FixedShrinkingImagePyramid\""},
+                                                       {"MovingImagePyramid", "\"MovingShrinkingImagePyramid\""},
+                                                       {"Optimizer", "\"StandardGradientDescent\""},
+                                                       {"SP_a", "0.001"},
+                                                       {"MaximumNumberOfIterations", "4"}};
+  std::string text = lines + "\n";
+  for (std::size_t at = 0; (at = text.find(") (", at)) != std::string::npos;)
+    text[at + 1] = '\n';
+  for (const auto& [name, value] : usual)
+    if (lines.find(std::string("(") + name + " ") == std::string::npos)
+      text += std::string("(") + name + " " + value + ")\n";
+  std::vector<std::string> notes;
+  return std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
+}
+
+inline Parameters stageParameters(const std::shared_ptr<const ParameterMap>& map, std::size_t dimension)
+{
+  return Parameters(map, "", dimension, levelCountOf(map));
+}
+
+/// Two drawings of the same blobs, the moving one a little shifted.
+template <int D>
+StageInput<D> stageInput(const Size<D>& size, const std::string& lines)
+{
+  Vec<D> spacingMm;
+  spacingMm.fill(1);
+  const ImageGeometry<D> geometry = centredGeometry<D>(size, spacingMm);
+  const auto blobs = scatteredBlobs<D>(geometry, 12, 5);
+  const auto drawn = [&](double shiftMm) {
+    return std::make_shared<Image<D>>(drawImage<D>(geometry, [&](Vec<D> pointMm) {
+      pointMm[0] += shiftMm;
+      return sumOf(blobs, pointMm);
+    }));
+  };
+  StageInput<D> input;
+  input.parameters = stageText(lines);
+  input.fixed = {drawn(0)};
+  input.moving = {drawn(0.7)};
+  return input;
+}
+
+/// Listens and says nothing.
+template <int D>
+class QuietReporter final : public Reporter<D> {
+public:
+  void info(const std::string&) override {}
+  void note(const std::string&) override {}
+  void warning(const std::string&) override {}
+  void pyramidImages(std::size_t, const std::vector<ImagePointer<D>>&, const std::vector<ImagePointer<D>>&) override {}
+  void levelStarted(std::size_t, const std::vector<std::string>&) override {}
+  void iterationDone(std::size_t, const IterationRecord&, const TransformChain<D>&) override {}
+  void levelFinished(const LevelSummary&, const TransformChain<D>&) override {}
+  bool stopAsked() const override { return false; }
+};
+
+}

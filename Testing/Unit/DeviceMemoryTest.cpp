@@ -1,0 +1,54 @@
+#include "Core/Compute/DeviceMemory.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+TEST(DeviceMemory, AddsPartsOfOneName)
+{
+  DeviceMemory memory, others;
+  memory.add("images", 100);
+  memory.add("samples", 50);
+  others.add("masks", 7);
+  others.add("images", 1);
+  memory.add(others);
+
+  EXPECT_EQ(memory.bytes(), 158);
+  ASSERT_EQ(memory.parts().size(), 3u);
+  EXPECT_EQ(memory.parts()[0].name, "images");
+  EXPECT_EQ(memory.parts()[0].bytes, 101);
+}
+
+TEST(DeviceMemory, TellsTheLargestPartsFirstAndLeavesOutTheSmallest)
+{
+  DeviceMemory memory;
+  memory.add("images", 300e6);
+  memory.add("results", 64);
+  memory.add("samples", 1.25e9);
+
+  EXPECT_EQ(memory.text(), "samples 1.3 GB, images 300 MB");
+}
+
+TEST(DeviceMemory, SizesAreRoundedUp)
+{
+  EXPECT_EQ(memoryText(0), "0 MB");
+  EXPECT_EQ(memoryText(1), "1 MB");
+  EXPECT_EQ(memoryText(998.2e6), "999 MB");
+  EXPECT_EQ(memoryText(999.5e6), "1.0 GB");
+  EXPECT_EQ(memoryText(3.21e9), "3.3 GB");
+}
+
+TEST(DeviceMemory, HasNoLimitUnlessOneIsSet)
+{
+  EXPECT_TRUE(std::isinf(deviceMemoryLimit()));
+  limitDeviceMemory(5e8);
+  EXPECT_EQ(deviceMemoryLimit(), 5e8);
+  limitDeviceMemory(std::numeric_limits<double>::infinity());
+}
+
+}
+}
