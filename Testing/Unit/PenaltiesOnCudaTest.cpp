@@ -133,10 +133,14 @@ TEST(PenaltiesOnCudaTest, BendingEnergyOfManySamplesAgreesWithTheCpu)
 {
   TESSERA_NEEDS_GPU();
   TermScene<3> runs(1, {61, 47, 43}); // warps of several samples
+  runs.useAffine();
+  runs.useAsInitial(Combination::compose); // a B-spline alone would have a closed form
   useBSpline<3>(runs, 3, false);
   expectTheCpusResults<TransformBendingEnergyPenalty<3>, 3>(runs, runs.lattice(1), bendingTolerance, "runs");
 
   TermScene<2> chunks(1, {1049, 1003}); // more than 2^20
+  chunks.useAffine();
+  chunks.useAsInitial(Combination::compose);
   useBSpline<2>(chunks, 3, false);
   expectTheCpusResults<TransformBendingEnergyPenalty<2>, 2>(chunks, chunks.lattice(1), bendingTolerance, "chunks");
   chunks.useAsInitial(Combination::compose);
