@@ -22,4 +22,12 @@ private:
 /// On the host, from any one moment on.
 double hostMilliseconds();
 
+template <class Work>
+void addMilliseconds(double& total, Work&& work)
+{
+  const double start = hostMilliseconds();
+  work();
+  total += hostMilliseconds() - start;
+}
+
 }

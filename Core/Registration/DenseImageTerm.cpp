@@ -3,6 +3,7 @@
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/Transfers.h"
 #include "Core/Registration/FieldAdjoint.h"
 
 #include <algorithm>
@@ -141,8 +142,10 @@ void DenseImageTerm<D>::pullBack(Context& context, const Target& target, std::sp
   std::ranges::fill(gradient, 0.0);
   for (std::size_t number = 0; number < slabs_; ++number) {
     const Slab part = slab(number);
-    if (slabs_ > 1)
-      warpSlab(context, target, part);
+    if (slabs_ > 1) {
+      evaluateField(context, target, part);
+      warpSlab(context, part, true);
+    }
     slopes(context, part);
     std::array<const float*, D> gradientsOfMoving;
     std::ranges::copy(arrays(part), gradientsOfMoving.begin());
@@ -284,13 +287,37 @@ SampleCount DenseImageTerm<D>::keepWhatCounts(const Slab& part, std::size_t firs
   return found;
 }
 
-/// Once more, for the gradient.
 template <int D>
-void DenseImageTerm<D>::warpSlab(Context& context, const Target& target, const Slab& part)
+void DenseImageTerm<D>::warpSlab(Context& context, const Slab& part, bool withGradient)
 {
-  evaluateField(context, target, part);
   forEachRange(context, part.count, batchCapacity,
-               [&](std::size_t first, std::size_t last) { warp(part, first, last, true, Batch::ofThisThread()); });
+               [&](std::size_t first, std::size_t last) { warp(part, first, last, withGradient, Batch::ofThisThread()); });
+}
+
+/// Field, interpolation and slopes are done and timed by themselves; the metric and the adjoint are what is left of the whole.
+template <int D>
+std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target& target, std::span<double> gradient)
+{
+  const bool withGradient = !gradient.empty();
+  double values = 0, pulledBack = 0, field = 0, interpolation = 0, ofSlopes = 0;
+  addMilliseconds(values, [&] { metric_.finish(accumulate(context, target, withGradient).valid); });
+  if (withGradient)
+    addMilliseconds(pulledBack, [&] { pullBack(context, target, gradient); });
+  for (std::size_t number = 0; number < slabs_; ++number) {
+    const Slab part = slab(number);
+    addMilliseconds(field, [&] { evaluateField(context, target, part); });
+    addMilliseconds(interpolation, [&] { warpSlab(context, part, withGradient); });
+    if (withGradient)
+      addMilliseconds(ofSlopes, [&] { slopes(context, part); });
+  }
+  const double warped = field + interpolation;
+  const int warps = withGradient && slabs_ > 1 ? 2 : 1;
+  std::vector<Phase> phases{{"transform", warps * field},
+                            {"interpolation", warps * interpolation},
+                            {"metric", std::max(0.0, values - warped) + ofSlopes}};
+  if (withGradient)
+    phases.push_back({"pull-back", std::max(0.0, pulledBack - ofSlopes - (warps - 1) * warped)});
+  return phases;
 }
 
 /// Intensities of the slab to slopes; 0 where a sample does not count.

@@ -32,6 +32,8 @@ public:
   SampleCount accumulate(Context&, const Target&, bool withGradient);
   /// Pass 2, of the same target after an accumulate with gradient and the metric's finish; overwrites the gradient.
   void pullBack(Context&, const Target&, std::span<double> gradient);
+  /// Of one more evaluation, with a gradient unless it has no room for one.
+  std::vector<Phase> timePhases(Context&, const Target&, std::span<double> gradient);
 
 private:
   /// Layers of the lattice, and its positions: those of a field of their own.
@@ -49,7 +51,7 @@ private:
   void evaluateField(Context&, const Target&, const Slab&);
   SampleCount warp(const Slab&, std::size_t first, std::size_t last, bool withGradient, Batch&);
   SampleCount keepWhatCounts(const Slab&, std::size_t first, bool withGradient, Batch&);
-  void warpSlab(Context&, const Target&, const Slab&);
+  void warpSlab(Context&, const Slab&, bool withGradient);
   void slopes(Context&, const Slab&);
   std::array<float*, D> arrays(const Slab&);
 

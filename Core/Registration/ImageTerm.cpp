@@ -208,8 +208,11 @@ template <int D>
 std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
                                             std::span<double> gradient)
 {
-  return onCuda_ ? onCuda_->timePhases(context, samples, parameters, gradient)
-                 : timePhasesOnCpu(samples, parameters, !gradient.empty());
+  if (onCuda_)
+    return onCuda_->timePhases(context, samples, parameters, gradient);
+  if (const FieldMethod<D>* field = fields_->at(samples))
+    return dense_->timePhases(context, {std::get<VoxelLattice<D>>(samples), *field, parameters}, gradient);
+  return timePhasesOnCpu(samples, parameters, !gradient.empty());
 }
 
 /// Pass 1: what the metric's statistics need.

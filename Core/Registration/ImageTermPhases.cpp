@@ -9,14 +9,6 @@ namespace {
 
 constexpr std::size_t mostBatches = 64;
 
-template <class Work>
-void addTime(double& milliseconds, Work&& work)
-{
-  const double start = hostMilliseconds();
-  work();
-  milliseconds += hostMilliseconds() - start;
-}
-
 /// First positions of batches that are spread over all.
 std::vector<std::size_t> spreadBatches(std::size_t positions)
 {
@@ -49,29 +41,30 @@ std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples, st
   const auto gather = [&](std::size_t first, bool gradients, bool counts) {
     const std::size_t last = std::min(first + batchCapacity, positions);
     double notCounted = 0;
-    addTime(counts ? transform : notCounted, [&] {
+    addMilliseconds(counts ? transform : notCounted, [&] {
       fillBatch<D>(samples, first, last, points, fixed.data());
       mapChain<D>(oneThread, chain, points.list(), points.out());
     });
     SampleCount found;
-    addTime(counts ? gathering : notCounted, [&] { found = gather_.gather(samples, first, last, chain, arrays.at(0, gradients)); });
+    addMilliseconds(counts ? gathering : notCounted,
+                    [&] { found = gather_.gather(samples, first, last, chain, arrays.at(0, gradients)); });
     return found.valid;
   };
   metric_->begin(1);
   std::size_t allValid = 0;
   for (const std::size_t first : batches) {
     const std::size_t valid = gather(first, keeps, true);
-    addTime(metric, [&] { metric_->accumulate(0, arrays.at(0, false).fixed, arrays.at(0, false).moving, valid); });
+    addMilliseconds(metric, [&] { metric_->accumulate(0, arrays.at(0, false).fixed, arrays.at(0, false).moving, valid); });
     allValid += valid;
   }
-  addTime(finish, [&] { metric_->finish(allValid); });
+  addMilliseconds(finish, [&] { metric_->finish(allValid); });
   for (const std::size_t first : batches) {
     if (!withGradient)
       break;
     const std::size_t valid = gather(first, true, !keeps);
     const ValidSamples<D> batch = arrays.at(0, true);
-    addTime(ofSlopes, [&] { metric_->slopes(batch.fixed, batch.moving, valid, slopes.data()); });
-    addTime(pullBack, [&] { pullBackBatch(batch, valid, chain, gradient); });
+    addMilliseconds(ofSlopes, [&] { metric_->slopes(batch.fixed, batch.moving, valid, slopes.data()); });
+    addMilliseconds(pullBack, [&] { pullBackBatch(batch, valid, chain, gradient); });
   }
 
   const std::size_t all = (positions + batchCapacity - 1) / batchCapacity;
