@@ -111,7 +111,8 @@ TEST(StageMemory, AMaskThatIsReadLimitsTheVoxels)
   const LevelPlan known = planOf(input).front();
   const LevelPlan unknown = planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), unread, unlimited).front();
 
-  const double layer = 40 * 30, arrays = 4 * (1 + 3 + 1 + 1); // fixed intensities too: voxels of a part of the image lie apart
+  const double layer = 40 * 30, arrays = 4 * (1 + 3 + 1 + 1) + 1; // fixed intensities too: voxels of a part of the image
+                                                                  // lie apart; whether the mask has them
   EXPECT_EQ(partOf(known, "masks"), 20 * layer);
   EXPECT_LE(partOf(known, "samples"), arrays * layer * 10 + results) << "8 layers, and one more at each side";
   EXPECT_GE(partOf(known, "samples"), arrays * layer * 8);
