@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <map>
+#include <mutex>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,7 +18,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t hugePage = std::size_t(2) << 20, page = 4096, cacheLine = 64;
+constexpr std::size_t hugePage = std::size_t(2) << 20, cacheLine = 64;
 
 std::size_t roundedUp(std::size_t bytes, std::size_t unit)
 {
@@ -34,13 +36,13 @@ std::size_t roundedUp(std::size_t bytes, std::size_t unit)
   throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: a file that exists and may be read.");
 }
 
-/// Whole huge pages, aligned, without taking memory for them yet.
+/// Whole huge pages, aligned, without taking memory for them yet; null if the system refuses.
 std::byte* mapHuge(std::size_t bytes)
 {
   const std::size_t reserved = bytes + hugePage;
   void* const got = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED)
-    failToTake(bytes);
+    return nullptr;
   std::byte* const start = static_cast<std::byte*>(got);
   const std::size_t before = roundedUp(reinterpret_cast<std::uintptr_t>(start), hugePage) - reinterpret_cast<std::uintptr_t>(start);
   if (before > 0)
@@ -50,6 +52,54 @@ std::byte* mapHuge(std::size_t bytes)
   madvise(start + before, bytes, MADV_HUGEPAGE); // a wish: without it all works, slower
   return start + before;
 }
+
+/// Mapped blocks that nobody uses.
+class KeptBlocks {
+public:
+  static KeptBlocks& instance()
+  {
+    static KeptBlocks* const kept = new KeptBlocks; // never destroyed: arrays may outlive what the program destroys at its end
+    return *kept;
+  }
+
+  /// A block of `bytes` or somewhat more, whose length replaces `bytes`; null if there is none.
+  std::byte* take(std::size_t& bytes)
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = blocks_.lower_bound(bytes);
+    if (found == blocks_.end() || found->first > bytes + bytes / 4)
+      return nullptr;
+    std::byte* const block = found->second;
+    bytes = found->first;
+    blocks_.erase(found);
+    return block;
+  }
+
+  void keep(std::byte* block, std::size_t bytes)
+  {
+    madvise(block, bytes, MADV_FREE); // its pages stay until the system needs them
+    std::unique_lock lock(mutex_);
+    if (blocks_.size() < mostBlocks) {
+      blocks_.emplace(bytes, block);
+      return;
+    }
+    lock.unlock();
+    munmap(block, bytes);
+  }
+
+  void release()
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [bytes, block] : blocks_)
+      munmap(block, bytes);
+    blocks_.clear();
+  }
+
+private:
+  static constexpr std::size_t mostBlocks = 32;
+  std::mutex mutex_;
+  std::multimap<std::size_t, std::byte*> blocks_; // by length
+};
 
 }
 
@@ -63,8 +113,17 @@ MemoryBlock::MemoryBlock(std::size_t bytes) : bytes_(bytes)
       failToTake(bytes);
     return;
   }
+  kind_ = Kind::pages;
   mappedBytes_ = roundedUp(bytes, hugePage);
-  data_ = mapHuge(mappedBytes_);
+  data_ = KeptBlocks::instance().take(mappedBytes_);
+  if (!data_)
+    data_ = mapHuge(mappedBytes_);
+  if (!data_) {
+    releaseKept();
+    data_ = mapHuge(mappedBytes_);
+  }
+  if (!data_)
+    failToTake(bytes);
 }
 
 MemoryBlock::MemoryBlock(const std::string& path)
@@ -86,26 +145,32 @@ MemoryBlock::MemoryBlock(const std::string& path)
   if (got == MAP_FAILED)
     failToMap(path, reason);
   data_ = static_cast<std::byte*>(got);
+  kind_ = Kind::file;
   bytes_ = mappedBytes_ = length;
   madvise(got, length, MADV_WILLNEED);
 }
 
 MemoryBlock::~MemoryBlock()
 {
-  if (mappedBytes_ > 0)
-    munmap(data_, mappedBytes_);
-  else
+  if (kind_ == Kind::heap)
     std::free(data_);
+  else if (kind_ == Kind::pages)
+    KeptBlocks::instance().keep(data_, mappedBytes_);
+  else
+    munmap(data_, mappedBytes_);
+}
+
+void MemoryBlock::releaseKept()
+{
+  KeptBlocks::instance().release();
 }
 
 void MemoryBlock::shrink(std::size_t bytes)
 {
-  const std::size_t kept = std::max(roundedUp(bytes, page), page);
+  const std::size_t kept = roundedUp(bytes, hugePage);
   bytes_ = bytes;
-  if (kept >= mappedBytes_)
-    return;
-  munmap(data_ + kept, mappedBytes_ - kept);
-  mappedBytes_ = kept;
+  if (kind_ == Kind::pages && kept < mappedBytes_)
+    madvise(data_ + kept, mappedBytes_ - kept, MADV_DONTNEED);
 }
 
 }

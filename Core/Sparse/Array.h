@@ -14,6 +14,8 @@
 namespace tessera {
 
 /// Memory that is not written to before it is used; large blocks lie in huge pages, and pages that nobody touches cost nothing.
+/// Large blocks that are not needed any more are kept for the next of their size: to take pages from the system costs more than to
+/// fill them. The system may take their pages back at any time.
 class MemoryBlock {
 public:
   /// Throws Error(outOfMemory) if the system refuses.
@@ -24,14 +26,20 @@ public:
   MemoryBlock(const MemoryBlock&) = delete;
   MemoryBlock& operator=(const MemoryBlock&) = delete;
 
+  /// Gives the kept blocks back to the system.
+  static void releaseKept();
+
   std::byte* data() { return data_; }
   std::size_t bytes() const { return bytes_; }
-  /// Gives whole pages behind the first `bytes` back.
+  /// Gives pages behind the first `bytes` back.
   void shrink(std::size_t bytes);
 
 private:
+  enum class Kind { heap, pages, file };
+
   std::byte* data_ = nullptr;
-  std::size_t bytes_ = 0, mappedBytes_ = 0; // mapped: 0 if it is of the heap
+  std::size_t bytes_ = 0, mappedBytes_ = 0;
+  Kind kind_ = Kind::heap;
 };
 
 /// An array of numbers whose copies share one memory, which may be a mapped file. New arrays hold anything.

@@ -10,6 +10,7 @@
 #include "Core/Sparse/TileProduct.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -64,12 +65,13 @@ struct PreparedProduct<V>::Workspace {
   {
     if (withTiles) {
       tileProduct.emplace(tiles, b.columns);
-      tileRow.emplace(a.columns);
+      tileRows.assign(groupsAtOnce, TileRowBuilder<V>(a.columns));
     }
   }
   std::optional<TileProduct<V>> tileProduct;
-  std::optional<TileRowBuilder<V>> tileRow;
-  std::shared_ptr<void> rowProduct; // a RowProduct of the ring, made when a row needs it
+  std::vector<TileRowBuilder<V>> tileRows;         // of A, if it is not B
+  std::size_t firstComputed = 0, lastComputed = 0; // groups that are in tileProduct
+  std::shared_ptr<void> rowProduct;                // a RowProduct of the ring, made when a row needs it
   std::vector<std::pair<std::uint32_t, V>> scratch;
 
   template <class Ring>
@@ -221,13 +223,29 @@ void PreparedProduct<V>::makeTiles()
 }
 
 template <class V>
-TileRow<V> PreparedProduct<V>::tileRow(Workspace& workspace, std::size_t group) const
+TileRow<V> PreparedProduct<V>::tileRow(TileRowBuilder<V>& builder, std::size_t group) const
 {
   if (!tilesAreThoseOfA_)
-    return workspace.tileRow->build(a_, group, tilesOfA_.perGroup[group], tileValues());
+    return builder.build(a_, group, tilesOfA_.perGroup[group], tileValues());
   const std::uint64_t first = tiles_.rowStart[group];
   return {tiles_.rowStart[group + 1] - first, tiles_.column.data() + first, tiles_.bitmap.data() + first,
           tiles_.numbers.data() + first * tileSide * tileSide};
+}
+
+/// Makes sure that a group is in workspace.tileProduct, with those behind it that go by tiles too; returns its place there.
+template <class V>
+std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group, std::size_t lastGroup) const
+{
+  if (group >= workspace.firstComputed && group < workspace.lastComputed)
+    return group - workspace.firstComputed;
+  std::array<TileRow<V>, groupsAtOnce> rows;
+  std::size_t count = 0;
+  for (; count < groupsAtOnce && group + count < lastGroup && tiled_[group + count]; ++count)
+    rows[count] = tileRow(workspace.tileRows[count], group + count);
+  workspace.tileProduct->compute(std::span<const TileRow<V>>(rows.data(), count));
+  workspace.firstComputed = group;
+  workspace.lastComputed = group + count;
+  return 0;
 }
 
 template <class V>
@@ -241,9 +259,8 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
     const std::size_t group = row / tileSide;
     std::size_t count = 0;
     if (tiled_[group]) {
-      if (row % tileSide == 0)
-        workspace.tileProduct->compute(tileRow(workspace, group));
-      count = workspace.tileProduct->emitRow(row % tileSide, column + at, value + at);
+      const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
+      count = workspace.tileProduct->emitRow(place, row % tileSide, column + at, value + at);
       for (std::size_t i = 0; options_.semiring == Semiring::orAnd && i < count; ++i)
         value[at + i] = value[at + i] != 0;
     } else {
@@ -317,9 +334,8 @@ void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c
     const std::size_t group = row / tileSide, count = c.rowEntries(row);
     const std::uint64_t first = a_.rowStart[row], start = c.rowStart[row];
     if (tiled_[group]) {
-      if (row % tileSide == 0)
-        workspace.tileProduct->compute(tileRow(workspace, group));
-      workspace.tileProduct->gatherRow(row % tileSide, c.column.data() + start, count, value + start);
+      const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
+      workspace.tileProduct->gatherRow(place, row % tileSide, c.column.data() + start, count, value + start);
     } else {
       workspace.template rows<Ring>(b_).gather(ring, a_.column.data() + first, a_.value.data() + first, a_.rowEntries(row),
                                                c.column.data() + start, count, value + start);

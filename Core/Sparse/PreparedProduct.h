@@ -46,7 +46,8 @@ private:
   std::string whyNoTiles() const;
   void makeTiles();
   TileValues tileValues() const;
-  TileRow<V> tileRow(Workspace&, std::size_t group) const;
+  TileRow<V> tileRow(TileRowBuilder<V>&, std::size_t group) const;
+  std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
   std::uint64_t memoryLimit() const;
   template <class Ring>
   std::uint64_t makeRows(Workspace&, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column, V* value,

@@ -125,7 +125,15 @@ struct TileKernel {
 }
 
 template <class V>
-void TileProduct<V>::findTiles(const TileRow<V>& a)
+TileProduct<V>::TileProduct(const TileMatrix<V>& b, std::size_t columns) : b_(b), seen_(columns / tileSide + 1)
+{
+  for (Sums& sums : sums_)
+    sums.slot.resize(columns / tileSide + 1);
+}
+
+/// The tiles that C has in this row of tiles, with sums of zero.
+template <class V>
+void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
 {
   std::uint32_t low = ~0u, high = 0;
   for (std::size_t t = 0; t < a.count; ++t) {
@@ -139,41 +147,59 @@ void TileProduct<V>::findTiles(const TileRow<V>& a)
       if (columns & b_.rowMask[i])
         seen_.add(b_.column[i]);
   }
-  column_.clear();
+  sums.column.clear();
   if (low <= high)
     seen_.drain(low, high, [&](std::uint32_t tile) {
-      slot_[tile] = static_cast<std::uint32_t>(column_.size());
-      column_.push_back(tile);
+      sums.slot[tile] = static_cast<std::uint32_t>(sums.column.size());
+      sums.column.push_back(tile);
     });
+  const std::size_t numbers = sums.column.size() * numbersPerTile;
+  sums.bitmap.assign(sums.column.size(), 0);
+  if (sums.numbers.size() < numbers)
+    sums.numbers = Array<V>(numbers);
+  std::fill_n(sums.numbers.data(), numbers, V(0));
 }
 
 template <class V>
-void TileProduct<V>::compute(const TileRow<V>& a)
+void TileProduct<V>::compute(std::span<const TileRow<V>> a)
 {
-  findTiles(a);
-  bitmap_.assign(column_.size(), 0);
-  if (sums_.size() < column_.size() * numbersPerTile)
-    sums_ = Array<V>(column_.size() * numbersPerTile);
-  std::fill_n(sums_.data(), column_.size() * numbersPerTile, V(0));
-  for (std::size_t t = 0; t < a.count; ++t) {
-    const std::uint64_t first = b_.rowStart[a.column[t]], last = b_.rowStart[a.column[t] + 1];
-    TileKernel<V>::addPairs({a.bitmap[t], a.numbers + t * numbersPerTile, last - first, b_.column.data() + first,
-                             b_.bitmap.data() + first, b_.rowMask.data() + first, b_.numbers.data() + first * numbersPerTile,
-                             slot_.data(), bitmap_.data(), sums_.data()});
+  for (std::size_t group = 0; group < a.size(); ++group)
+    findTiles(a[group], sums_[group]);
+  std::array<std::size_t, groupsAtOnce> next{};
+  while (true) {
+    std::uint32_t k = ~0u; // the first row of tiles of B that a group still needs
+    for (std::size_t group = 0; group < a.size(); ++group)
+      if (next[group] < a[group].count)
+        k = std::min(k, a[group].column[next[group]]);
+    if (k == ~0u)
+      return;
+    const std::uint64_t first = b_.rowStart[k], last = b_.rowStart[k + 1];
+    for (std::size_t group = 0; group < a.size(); ++group) {
+      const std::size_t t = next[group];
+      if (t == a[group].count || a[group].column[t] != k)
+        continue;
+      ++next[group];
+      Sums& sums = sums_[group];
+      TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, last - first, b_.column.data() + first,
+                               b_.bitmap.data() + first, b_.rowMask.data() + first, b_.numbers.data() + first * numbersPerTile,
+                               sums.slot.data(), sums.bitmap.data(), sums.numbers.data()});
+    }
   }
 }
 
 template <class V>
-std::size_t TileProduct<V>::emitRow(unsigned r, std::uint32_t* column, V* value) const
+std::size_t TileProduct<V>::emitRow(std::size_t group, unsigned r, std::uint32_t* column, V* value) const
 {
-  return TileKernel<V>::emitRow(r, column_.size(), column_.data(), bitmap_.data(), sums_.data(), column, value);
+  const Sums& sums = sums_[group];
+  return TileKernel<V>::emitRow(r, sums.column.size(), sums.column.data(), sums.bitmap.data(), sums.numbers.data(), column, value);
 }
 
 template <class V>
-void TileProduct<V>::gatherRow(unsigned r, const std::uint32_t* column, std::size_t count, V* value) const
+void TileProduct<V>::gatherRow(std::size_t group, unsigned r, const std::uint32_t* column, std::size_t count, V* value) const
 {
+  const Sums& sums = sums_[group];
   for (std::size_t i = 0; i < count; ++i)
-    value[i] = sums_[slot_[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
+    value[i] = sums.numbers[sums.slot[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
 }
 
 template class TileProduct<double>;
