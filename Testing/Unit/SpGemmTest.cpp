@@ -1,7 +1,7 @@
 // needs: Sparse
 #include "Core/Sparse/SpGemm.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/SparseCases.h"
+#include "Testing/Support/PlainSpGemm.h"
 
 #include <gtest/gtest.h>
 
@@ -15,22 +15,8 @@ using testing::Dice;
 using testing::EntryMap;
 using testing::expectSame;
 using testing::matrixOf;
+using testing::plainProduct;
 using testing::randomMatrix;
-
-/// The plainest product: over a map, products in the order of k, each sum from the semiring's zero on.
-template <class V>
-CsrMatrix<V> plainProduct(const CsrMatrix<V>& a, const CsrMatrix<V>& b, Semiring semiring = Semiring::plusTimes)
-{
-  EntryMap<V> c;
-  withSemiring<V>(semiring, [&]<class Ring>(Ring ring) {
-    for (const auto& [placeA, va] : testing::entriesOf(a))
-      for (std::uint64_t j = b.rowStart[placeA.second]; j < b.rowStart[placeA.second + 1]; ++j) {
-        V& sum = c.try_emplace({placeA.first, b.column[j]}, Ring::zero).first->second;
-        sum = ring.add(sum, ring.multiply(va, b.value[j]));
-      }
-  });
-  return matrixOf(a.rows, b.columns, c);
-}
 
 struct Method {
   SpGemmAlgorithm algorithm;
