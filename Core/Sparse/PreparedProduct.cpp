@@ -193,7 +193,7 @@ void PreparedProduct<V>::choose()
   if (asked)
     tiled_.assign(groups(), 1);
   else
-    tiled_ = chooseTileGroups(analysis_, a_, tilesOfA_, tilesOfB_);
+    tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, a_, tilesOfB_));
   report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
   report_.choice = asked ? "tiles, as asked"
                          : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)

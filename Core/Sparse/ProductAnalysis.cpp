@@ -20,17 +20,32 @@ std::size_t groupsOf(const MatrixPattern& matrix)
 /// Which group was the last with an entry in a column of tiles.
 using Stamps = std::vector<std::uint32_t>;
 
-std::uint32_t tilesOfGroup(const MatrixPattern& matrix, std::size_t group, Stamps& stamps)
+/// Calls visit(column of the tile) for each tile of a group.
+template <class Visit>
+void visitTiles(const MatrixPattern& matrix, std::size_t group, Stamps& stamps, Visit&& visit)
 {
   const std::size_t firstRow = group * tileSide, lastRow = std::min(firstRow + tileSide, matrix.rows);
   const auto stamp = static_cast<std::uint32_t>(group + 1);
-  std::uint32_t tiles = 0;
   for (std::uint64_t i = matrix.rowStart[firstRow]; i < matrix.rowStart[lastRow]; ++i) {
-    std::uint32_t& last = stamps[matrix.column[i] / tileSide];
-    tiles += last != stamp;
-    last = stamp;
+    const std::uint32_t tile = matrix.column[i] / tileSide;
+    if (stamps[tile] == stamp)
+      continue;
+    stamps[tile] = stamp;
+    visit(tile);
   }
-  return tiles;
+}
+
+/// Calls body(group, stamps) for all groups.
+template <class Body>
+void forEachGroup(const Context& context, const MatrixPattern& matrix, Body&& body)
+{
+  Workspaces<Stamps> workspaces;
+  forEachRange(context, groupsOf(matrix), groupsPerChunk, [&](std::size_t first, std::size_t last) {
+    auto stamps = workspaces.borrow([&] { return std::make_unique<Stamps>(matrix.columns / tileSide + 1); });
+    for (std::size_t group = first; group < last; ++group)
+      body(group, *stamps);
+    workspaces.giveBack(std::move(stamps));
+  });
 }
 
 }
@@ -42,16 +57,25 @@ TileCounts countTiles(const Context& context, const MatrixPattern& matrix)
                                      + std::to_string(largestTiledColumns) + " for tiles; rows take any.");
   TileCounts counts;
   counts.perGroup.resize(groupsOf(matrix));
-  Workspaces<Stamps> workspaces;
-  forEachRange(context, counts.perGroup.size(), groupsPerChunk, [&](std::size_t first, std::size_t last) {
-    auto stamps = workspaces.borrow([&] { return std::make_unique<Stamps>(matrix.columns / tileSide + 1); });
-    for (std::size_t group = first; group < last; ++group)
-      counts.perGroup[group] = tilesOfGroup(matrix, group, *stamps);
-    workspaces.giveBack(std::move(stamps));
+  forEachGroup(context, matrix, [&](std::size_t group, Stamps& stamps) {
+    std::uint32_t tiles = 0;
+    visitTiles(matrix, group, stamps, [&](std::uint32_t) { ++tiles; });
+    counts.perGroup[group] = tiles;
   });
   counts.tiles = std::accumulate(counts.perGroup.begin(), counts.perGroup.end(), std::uint64_t(0));
   counts.entriesPerTile = counts.tiles > 0 ? static_cast<double>(matrix.entries()) / static_cast<double>(counts.tiles) : 0;
   return counts;
+}
+
+std::vector<std::uint64_t> countTilePairs(const Context& context, const MatrixPattern& a, const TileCounts& tilesOfB)
+{
+  std::vector<std::uint64_t> pairs(groupsOf(a));
+  forEachGroup(context, a, [&](std::size_t group, Stamps& stamps) {
+    std::uint64_t count = 0;
+    visitTiles(a, group, stamps, [&](std::uint32_t tile) { count += tilesOfB.perGroup[tile]; });
+    pairs[group] = count;
+  });
+  return pairs;
 }
 
 ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, const MatrixPattern& b)
@@ -83,16 +107,13 @@ ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, c
   return analysis;
 }
 
-std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis& analysis, const MatrixPattern& a, const TileCounts& tilesOfA,
-                                           const TileCounts& tilesOfB)
+std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis& analysis, const std::vector<std::uint64_t>& tilePairs)
 {
-  std::vector<std::uint8_t> tiled(analysis.groupProducts.size());
-  for (std::size_t group = 0; group < tiled.size(); ++group) {
-    const std::size_t lastRow = std::min((group + 1) * tileSide, a.rows);
-    const auto entries = static_cast<double>(a.rowStart[lastRow] - a.rowStart[group * tileSide]);
-    const double perTile = entries / std::max<double>(tilesOfA.perGroup[group], 1);
-    tiled[group] = perTile * tilesOfB.entriesPerTile >= productsPerTilePair * tileSide;
-  }
+  std::vector<std::uint8_t> tiled(tilePairs.size());
+  for (std::size_t group = 0; group < tiled.size(); ++group)
+    tiled[group] =
+        tilePairs[group] > 0
+        && static_cast<double>(analysis.groupProducts[group]) >= productsPerTilePair * static_cast<double>(tilePairs[group]);
   return tiled;
 }
 

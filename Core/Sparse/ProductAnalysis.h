@@ -11,8 +11,8 @@ namespace tessera {
 constexpr std::size_t tileSide = 8;
 /// Tiles are found through an array over all columns of tiles; wider matrices go by rows.
 constexpr std::size_t largestTiledColumns = std::size_t(1) << 27;
-/// Tiles win from about so many products for each pair of tiles that meet; see dox/Decisions.
-constexpr double productsPerTilePair = 8;
+/// Tiles win from about so many products for each pair of tiles that meet, of 512 at most; see dox/Decisions.
+constexpr double productsPerTilePair = 16;
 
 /// Groups of 8 rows of a matrix: how many 8 x 8 tiles of each have an entry.
 struct TileCounts {
@@ -24,6 +24,9 @@ struct TileCounts {
 /// Throws Error(usage) for more than largestTiledColumns columns.
 TileCounts countTiles(const Context&, const MatrixPattern&);
 
+/// Pairs of a tile of A and a tile of B that meet, for each group of A.
+std::vector<std::uint64_t> countTilePairs(const Context&, const MatrixPattern& a, const TileCounts& tilesOfB);
+
 /// What one pass over A and the row starts of B says of A B.
 struct ProductAnalysis {
   std::vector<std::uint64_t> groupProducts; // pairs of entries that meet, of each group of 8 rows
@@ -34,9 +37,7 @@ struct ProductAnalysis {
 /// Throws Error(usage) if A has other columns than B has rows, and Error(unreadableInput) if an entry of A lies outside.
 ProductAnalysis analyseProduct(const Context&, const MatrixPattern& a, const MatrixPattern& b);
 
-/// For each group whether tiles are expected to be faster: products for each pair of tiles are about as many as entries for each
-/// tile of the group, times those of B, over 8.
-std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis&, const MatrixPattern& a, const TileCounts& tilesOfA,
-                                           const TileCounts& tilesOfB);
+/// For each group whether tiles are expected to be faster: by its products for each pair of tiles.
+std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis&, const std::vector<std::uint64_t>& tilePairs);
 
 }

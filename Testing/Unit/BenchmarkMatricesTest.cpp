@@ -19,16 +19,20 @@ const BenchmarkMatrix& named(const std::string& name)
   throw std::out_of_range(name);
 }
 
-/// Those that are made and multiplied within a test's time: one of each structure.
+std::string testName(const ::testing::TestParamInfo<const char*>& info)
+{
+  std::string name = info.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 class BenchmarkMatricesTest : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(OfEachStructure, BenchmarkMatricesTest,
+/// All but those that take longer than a test may.
+INSTANTIATE_TEST_SUITE_P(Made, BenchmarkMatricesTest,
                          ::testing::Values("lock1074_like", "lock3491_like", "struct3_like", "dawson5_like", "pkustk06_like",
-                                           "qcd5_4", "nemeth21_like", "mc2depi", "m133-b3", "patents_main_like", "er_100k_1M"),
-                         [](const auto& info) {
-                           std::string name = info.param;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                                           "pct20stif_like", "qa8fk_like", "qcd5_4", "nemeth21_like", "mc2depi", "cage12_like", "m133-b3",
+                                           "patents_main_like", "er_100k_1M", "web-NotreDame_like"),
+                         testName);
 
 TEST_P(BenchmarkMatricesTest, HasTheFiguresOfItsTable)
 {
@@ -42,9 +46,22 @@ TEST_P(BenchmarkMatricesTest, HasTheFiguresOfItsTable)
   EXPECT_EQ(a.entries(), expected.entries);
   EXPECT_GE(*std::min_element(a.value.begin(), a.value.end()), 0.5);
   EXPECT_LT(*std::max_element(a.value.begin(), a.value.end()), 1.5);
-  SpGemmReport report;
-  EXPECT_EQ(multiply(context, a, a, {}, &report).entries(), expected.entriesOfSquare);
-  EXPECT_EQ(report.products, expected.products);
+  SpGemmOptions<double> rows;
+  rows.algorithm = SpGemmAlgorithm::rows; // counts no tiles
+  EXPECT_EQ(describeProduct(context, a, a, rows).products, expected.products);
+}
+
+class SquaredBenchmarkMatricesTest : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Squared, SquaredBenchmarkMatricesTest,
+                         ::testing::Values("lock1074_like", "dawson5_like", "nemeth21_like", "qcd5_4", "m133-b3", "patents_main_like"),
+                         testName);
+
+TEST_P(SquaredBenchmarkMatricesTest, HasTheEntriesOfItsTable)
+{
+  const Context context{{}, 2};
+  const CsrMatrix<float> a = converted<float>(context, makeBenchmarkMatrix(context, GetParam()));
+
+  EXPECT_EQ(multiply(context, a, a).entries(), named(GetParam()).entriesOfSquare);
 }
 
 TEST(BenchmarkMatrices, HaveNamesOfTheirOwnAndOthersAreRefusedWithAllOfThem)
