@@ -22,8 +22,7 @@ constexpr std::size_t rowsPerChunk = 4096, entriesPerChunk = 65536;
               where + ": row " + std::to_string(row) + " (from 0): " + wrong + ". Allowed: " + allowed + ".");
 }
 
-template <class V>
-void checkRowStarts(const CsrMatrix<V>& matrix, const std::string& where)
+void checkRowStarts(const MatrixPattern& matrix, const std::string& where)
 {
   const auto fail = [&](const std::string& wrong) {
     throw Error(ExitCode::unreadableInput,
@@ -40,9 +39,9 @@ void checkRowStarts(const CsrMatrix<V>& matrix, const std::string& where)
   for (std::size_t row = 0; row < matrix.rows; ++row)
     if (matrix.rowStart[row + 1] < matrix.rowStart[row])
       failRow(where, row, "it ends before it starts", "row starts that rise");
-  if (matrix.entries() != matrix.column.size() || matrix.column.size() != matrix.value.size())
+  if (matrix.entries() != matrix.column.size())
     fail("row starts end at " + std::to_string(matrix.entries()) + ", but there are " + std::to_string(matrix.column.size())
-         + " columns and " + std::to_string(matrix.value.size()) + " values");
+         + " columns");
 }
 
 /// True if the columns rise; fails if one is outside or there twice.
@@ -100,8 +99,7 @@ CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns)
   return matrix;
 }
 
-template <class V>
-bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::string& where)
+bool checkPattern(const Context& context, const MatrixPattern& matrix, const std::string& where)
 {
   checkRowStarts(matrix, where);
   std::atomic<bool> sorted = true;
@@ -113,6 +111,15 @@ bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::
       sorted.store(false, std::memory_order_relaxed);
   });
   return sorted;
+}
+
+template <class V>
+bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::string& where)
+{
+  if (matrix.value.size() != matrix.column.size())
+    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.column.size()) + " columns and "
+                                               + std::to_string(matrix.value.size()) + " values. Allowed: as many of each.");
+  return checkPattern(context, matrix, where);
 }
 
 template <class V>

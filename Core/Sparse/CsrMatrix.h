@@ -48,6 +48,8 @@ CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns);
 
 /// Throws Error(unreadableInput) `where: row 3: ...` unless row starts rise from 0 to the number of entries and each row's columns
 /// are inside the matrix, none twice. True if each row's columns rise.
+bool checkPattern(const Context&, const MatrixPattern&, const std::string& where);
+/// The same, and there is a value for each entry.
 template <class V>
 bool checkMatrix(const Context&, const CsrMatrix<V>&, const std::string& where);
 

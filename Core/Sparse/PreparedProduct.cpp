@@ -138,10 +138,7 @@ void PreparedProduct<V>::checkOptions() const
   };
   if (options_.mask) {
     checkSize(*options_.mask, "mask");
-    CsrMatrix<float> places;
-    static_cast<MatrixPattern&>(places) = *options_.mask;
-    places.value = Array<float>(options_.mask->column.size());
-    checkRising(checkMatrix(context_, places, "mask"), "mask");
+    checkRising(checkPattern(context_, *options_.mask, "mask"), "mask");
   }
   if (options_.accumulate) {
     checkSize(*options_.accumulate, "D");
@@ -190,6 +187,14 @@ void PreparedProduct<V>::choose()
   tilesOfB_ = a_.isSame(b_) ? tilesOfA_ : countTiles(context_, b_);
   report_.entriesPerTileA = tilesOfA_.entriesPerTile;
   report_.entriesPerTileB = tilesOfB_.entriesPerTile;
+  const std::uint64_t tileBytes = tilesOfB_.tiles * tileSide * tileSide * sizeof(V);
+  if (tileBytes > memoryLimit() / 2) {
+    const std::string why = "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
+    if (asked)
+      failOption("algorithm tiles", why, "auto or rows, or a larger memory limit");
+    report_.choice = "rows: " + why;
+    return;
+  }
   if (asked)
     tiled_.assign(groups(), 1);
   else

@@ -235,23 +235,28 @@ TEST(SpGemmRanges, RangesPutTogetherAreTheWholeProduct)
                                 "A B: C has more than 3240 entries, which do not fit into the memory."));
 }
 
+CsrMatrix<float> fullOfOnes(std::size_t rows, std::size_t columns)
+{
+  CsrMatrix<float> full = emptyMatrix<float>(rows, columns);
+  for (std::size_t row = 0; row <= rows; ++row)
+    full.rowStart[row] = row * columns;
+  full.column = Array<std::uint32_t>(rows * columns);
+  for (std::size_t i = 0; i < rows * columns; ++i)
+    full.column[i] = static_cast<std::uint32_t>(i % columns);
+  full.value = Array<float>(rows * columns, 1.0f);
+  return full;
+}
+
 TEST(SpGemmRanges, MoreThanTwoToThe31ProductsOnASmallMemory)
 {
-  constexpr std::size_t side = 1300;
-  CsrMatrix<float> full = emptyMatrix<float>(side, side);
-  for (std::size_t row = 0; row <= side; ++row)
-    full.rowStart[row] = row * side;
-  full.column = Array<std::uint32_t>(side * side);
-  for (std::size_t i = 0; i < side * side; ++i)
-    full.column[i] = static_cast<std::uint32_t>(i % side);
-  full.value = Array<float>(side * side, 1.0f);
+  constexpr std::size_t rows = 30000, side = 270;
   SpGemmOptions<float> options;
   options.maxMemoryBytes = 1 << 20;
   SpGemmReport report;
   std::uint64_t entries = 0, wrong = 0;
 
   multiplyInRanges<float>(
-      Context{{}, 2}, full, full, options,
+      Context{{}, 2}, fullOfOnes(rows, side), fullOfOnes(side, side), options,
       [&](std::size_t, CsrMatrix<float>&& range) {
         entries += range.entries();
         wrong +=
@@ -259,11 +264,28 @@ TEST(SpGemmRanges, MoreThanTwoToThe31ProductsOnASmallMemory)
       },
       &report);
 
-  EXPECT_EQ(report.products, std::uint64_t(side) * side * side);
+  EXPECT_EQ(report.products, std::uint64_t(rows) * side * side);
   EXPECT_GT(report.products, std::uint64_t(1) << 31);
-  EXPECT_GT(report.ranges, 8u);
-  EXPECT_EQ(entries, side * side);
+  EXPECT_GT(report.ranges, 50u);
+  EXPECT_EQ(entries, rows * side);
   EXPECT_EQ(wrong, 0u);
+}
+
+TEST(SpGemmRanges, TilesThatDoNotFitAreLeftOut)
+{
+  const CsrMatrix<float> full = fullOfOnes(64, 64); // 64 tiles of 256 bytes
+  SpGemmOptions<float> options;
+  SpGemmReport report;
+  options.maxMemoryBytes = 2 * 64 * 256 + 32768; // and C
+  const CsrMatrix<float> byTiles = multiply(Context{}, full, full, options, &report);
+  EXPECT_EQ(report.tileGroups, 8u);
+
+  options.maxMemoryBytes = 2 * 64 * 256 - 1;
+  EXPECT_EQ(describeProduct(Context{}, full, full, options).choice,
+            "rows: tiles of B would take 0 MiB, more than half of the memory");
+  options.algorithm = SpGemmAlgorithm::tiles;
+  EXPECT_TRUE(
+      testing::contains(testing::errorText([&] { multiply(Context{}, full, full, options); }), "or a larger memory limit."));
 }
 
 }
