@@ -1,0 +1,47 @@
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/SpGemmOnCuda.h"
+
+// In place of this folder's .cu files in a build without the CUDA toolkit.
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail()
+{
+  throw Error(ExitCode::device, "sparse products on CUDA: this build has no CUDA. Allowed: the device \"cpu\".");
+}
+
+}
+
+struct SideStreams::State {};
+
+SideStreams::SideStreams(const Context&)
+{
+  fail();
+}
+SideStreams::~SideStreams() = default;
+
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context) {}
+
+#define TESSERA_WITHOUT_CUDA(V)                                                                                                    \
+  template <>                                                                                                                      \
+  CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&, SpGemmReport*)         \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,                      \
+                                          const SpGemmOnCudaOptions&, SpGemmReport*)                                               \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t)                        \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }
+TESSERA_WITHOUT_CUDA(float)
+TESSERA_WITHOUT_CUDA(double)
+TESSERA_WITHOUT_CUDA(std::int64_t)
+#undef TESSERA_WITHOUT_CUDA
+
+}
