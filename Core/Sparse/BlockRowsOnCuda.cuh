@@ -60,10 +60,10 @@ struct BlockRow {
   }
 };
 
-/// Moves the window to the first column of the row from `from` on; false if there is none. Then `isWhole` says whether the window has
-/// all columns from there. Every thread of the block calls it.
-inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first, std::uint64_t last,
-                           int from, int roomForWords, bool& isWhole)
+/// Moves the window to the first column of the row from `from` on; false if there is none. Then `isWhole` says whether the window
+/// has all columns from there. Every thread of the block calls it.
+inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
+                                  std::uint64_t last, int from, int roomForWords, bool& isWhole)
 {
   __shared__ int lowest, highest;
   __syncthreads();
@@ -92,7 +92,8 @@ inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const 
 }
 
 /// Finds the columns in the window; returns how many. Every thread of the block calls it.
-inline __device__ int findColumns(const BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
+inline __device__ int findColumns(const BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
+                                  std::uint64_t last)
 {
   __shared__ int ofWarps[blockRowWarps];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -132,7 +133,8 @@ inline __device__ int findColumns(const BlockRow& shared, const PatternView& a, 
 }
 
 /// Sums at places [firstPlace, firstPlace + count) of the window, `total` of which it has. The block's warps share them out twice:
-/// `parts` divide the places, and as many copies of the sums as there is room for the entries of A; copies are added in their order.
+/// `parts` divide the places, and as many copies of the sums as there is room for the entries of A; copies are added in their
+/// order.
 template <class V, class Ring>
 __device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomForSums, const CsrView<V>& a, const CsrView<V>& b,
                           std::uint64_t first, std::uint64_t last, int firstPlace, int count, int total, bool isWhole, V* to)
@@ -142,7 +144,9 @@ __device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomF
   const int part = warp % parts, copy = warp / parts;
   for (int i = threadIdx.x; i < copies * count; i += blockRowThreads)
     sums[i] = Ring::zero;
-  const auto firstOfPart = [&](int p) { return shared.columnAt(firstPlace + static_cast<int>(static_cast<long long>(count) * p / parts), total); };
+  const auto firstOfPart = [&](int p) {
+    return shared.columnAt(firstPlace + static_cast<int>(static_cast<long long>(count) * p / parts), total);
+  };
   const bool everything = isWhole && parts == 1 && count == total;
   const int low = everything ? 0 : firstOfPart(part), high = everything ? 0 : firstOfPart(part + 1);
   V* const own = sums + copy * count;
@@ -193,7 +197,8 @@ __global__ void __launch_bounds__(blockRowThreads)
     const int total = findColumns(shared, a, b, first, last);
     const bool isAll = isWhole && from == 0;
     for (int place = 0; place < total; place += room.sums)
-      sumPlaces(ring, shared, sums, room.sums, a, b, first, last, place, min(room.sums, total - place), total, isAll, c.value + to + place);
+      sumPlaces(ring, shared, sums, room.sums, a, b, first, last, place, min(room.sums, total - place), total, isAll,
+                c.value + to + place);
     for (int w = threadIdx.x; w < shared.words; w += blockRowThreads) {
       std::uint64_t at = to + shared.before[w];
       for (unsigned bits = shared.mask[w]; bits != 0; bits &= bits - 1)

@@ -50,7 +50,8 @@ struct ColumnWindow {
   {
     __syncthreads();
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int each = ceilDiv(words, Threads), first = min(words, static_cast<int>(threadIdx.x) * each), last = min(words, first + each);
+    const int each = ceilDiv(words, Threads), first = min(words, static_cast<int>(threadIdx.x) * each),
+              last = min(words, first + each);
     int sum = 0;
     for (int w = first; w < last; ++w)
       sum += __popc(mask[w]);

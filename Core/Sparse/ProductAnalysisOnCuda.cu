@@ -29,8 +29,8 @@ __device__ void addToTotal(unsigned long long value, unsigned long long& ofBlock
     atomicAdd(total, ofBlock);
 }
 
-/// Products of each row of A B, their sum and that of the entries that C may have; four lanes a row. Reads 4 bytes an entry of A and
-/// 16 of the row starts of B for it, and 8 a row; writes 8 a row.
+/// Products of each row of A B, their sum and that of the entries that C may have; four lanes a row. Reads 4 bytes an entry of A
+/// and 16 of the row starts of B for it, and 8 a row; writes 8 a row.
 __global__ void __launch_bounds__(threads) countProducts(PatternView a, const std::uint64_t* rowStartOfB, std::size_t columnsOfB,
                                                          std::uint32_t* products, std::uint32_t* rowCounts, AnalysisTotals* totals)
 {
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(threads) countSegments(PatternView matrix, Til
     ofBlock = 0;
   __syncthreads();
   unsigned long long segments = 0;
-  for (std::size_t first = blockIdx.x * std::size_t{rowsABlock}; first < matrix.rows; first += gridDim.x * std::size_t{rowsABlock}) {
+  for (std::size_t first = blockIdx.x * std::size_t{rowsABlock}; first < matrix.rows;
+       first += gridDim.x * std::size_t{rowsABlock}) {
     const std::size_t row = first + threadIdx.x / lanesARow;
     if (row >= matrix.rows)
       continue;
@@ -111,8 +112,8 @@ struct Choice {
 };
 
 /// Tiles of each group of 8 rows; a block a group. Reads 4 bytes an entry twice, writes 4 a group.
-__global__ void __launch_bounds__(finderThreads) countTiles(Choice choice, PatternView matrix, const AnalysisTotals* all,
-                                                            TileTotals* totals, std::uint32_t* tilesOfGroups)
+__global__ void __launch_bounds__(finderThreads)
+    countTiles(Choice choice, PatternView matrix, const AnalysisTotals* all, TileTotals* totals, std::uint32_t* tilesOfGroups)
 {
   if (!choice.tilesMayWin(*all))
     return;
@@ -127,7 +128,8 @@ __global__ void __launch_bounds__(finderThreads) countTiles(Choice choice, Patte
       const std::size_t row = group * tileSide + threadIdx.x;
       if (threadIdx.x >= tileSide || row >= matrix.rows || matrix.rowStart[row] == matrix.rowStart[row + 1])
         return;
-      report(static_cast<int>(matrix.column[matrix.rowStart[row]] >> 3), static_cast<int>(matrix.column[matrix.rowStart[row + 1] - 1] >> 3));
+      report(static_cast<int>(matrix.column[matrix.rowStart[row]] >> 3),
+             static_cast<int>(matrix.column[matrix.rowStart[row + 1] - 1] >> 3));
     });
     std::uint32_t tiles = 0;
     forWindows(window, [&](int lowest, int words) {
@@ -174,8 +176,9 @@ __device__ void addToBins(int bin, std::size_t row, std::size_t rows, RowBinCoun
 }
 
 /// Tiles or rows for each group, and bins of rows by their products. Reads 20 bytes a row, writes 4.
-__global__ void __launch_bounds__(threads) chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals,
-                                                        std::uint32_t* products, std::uint32_t* binnedRows, std::uint32_t* tileGroups)
+__global__ void __launch_bounds__(threads)
+    chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals, std::uint32_t* products,
+                 std::uint32_t* binnedRows, std::uint32_t* tileGroups)
 {
   static_assert(threads % tileSide == 0);
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x, group = row / tileSide, rows = choice.a.rows;
@@ -193,8 +196,9 @@ __global__ void __launch_bounds__(threads) chooseAndBin(Choice choice, const std
 }
 
 /// Reads 8 bytes a row, writes 4.
-__global__ void __launch_bounds__(threads) binBySize(std::size_t rows, const std::uint32_t* products, const std::uint32_t* rowCounts,
-                                                     AnalysisTotals* totals, std::uint32_t* binnedRows)
+__global__ void __launch_bounds__(threads)
+    binBySize(std::size_t rows, const std::uint32_t* products, const std::uint32_t* rowCounts, AnalysisTotals* totals,
+              std::uint32_t* binnedRows)
 {
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x;
   const bool any = row < rows && products[row] > 0;
@@ -243,10 +247,9 @@ void analyseOnCuda(const Context& context, const PatternView& a, const PatternVi
     if (!same)
       tiles(b, &totals->b, analysis.tilesOfB);
   }
-  chooseAndBin<<<blocksFor(a.rows, threads, ~0u), threads, 0, stream>>>(choice, analysis.tilesOfA.span().data(), totals,
-                                                                       analysis.products.span().data(),
-                                                                       analysis.binnedRows.span().data(),
-                                                                       analysis.tileGroups.span().data());
+  chooseAndBin<<<blocksFor(a.rows, threads, ~0u), threads, 0, stream>>>(
+      choice, analysis.tilesOfA.span().data(), totals, analysis.products.span().data(), analysis.binnedRows.span().data(),
+      analysis.tileGroups.span().data());
   checkLaunch("bins of rows");
 }
 

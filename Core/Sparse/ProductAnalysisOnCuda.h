@@ -47,10 +47,10 @@ struct ProductAnalysisOnCuda {
   ProductAnalysisOnCuda(const Context&, const PatternView& a, const PatternView& b);
 
   Buffer<AnalysisTotals> totals;
-  Buffer<std::uint32_t> products;          // of each row, at most 2^32 - 1; 0 for rows that go by tiles
-  Buffer<std::uint32_t> rowCounts;         // entries of each row of C, rows + 1; 0 for rows without products
-  Buffer<std::uint32_t> binnedRows;        // rows of each bin, from bin * rows on
-  Buffer<std::uint32_t> tileGroups;        // first ones of the totals
+  Buffer<std::uint32_t> products;           // of each row, at most 2^32 - 1; 0 for rows that go by tiles
+  Buffer<std::uint32_t> rowCounts;          // entries of each row of C, rows + 1; 0 for rows without products
+  Buffer<std::uint32_t> binnedRows;         // rows of each bin, from bin * rows on
+  Buffer<std::uint32_t> tileGroups;         // first ones of the totals
   Buffer<std::uint32_t> tilesOfA, tilesOfB; // in each group of 8 rows, groups + 1; only counted if tiles may win
 };
 

@@ -9,8 +9,8 @@ namespace tessera {
 namespace {
 
 /// A warp a row. Reads 8 bytes an entry of A and 4 a product, twice; writes 4 a row.
-__global__ void __launch_bounds__(warpRowThreads)
-    countWarpRows(PatternView a, PatternView b, const std::uint32_t* list, std::uint32_t count, WarpRowRoom room, std::uint32_t* rowCounts)
+__global__ void __launch_bounds__(warpRowThreads) countWarpRows(PatternView a, PatternView b, const std::uint32_t* list,
+                                                                std::uint32_t count, WarpRowRoom room, std::uint32_t* rowCounts)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   const int warp = threadIdx.x / 32;
@@ -61,8 +61,8 @@ public:
   void warpRows(const RowList& rows, const WarpRowRoom& room, std::size_t bytes, cudaStream_t stream) const override
   {
     allowShared(countWarpRows, bytes);
-    countWarpRows<<<ceilDiv<unsigned>(rows.count, warpsABlock), warpRowThreads, bytes, stream>>>(a_, b_, rows.list, rows.count, room,
-                                                                                                 rowCounts_);
+    countWarpRows<<<ceilDiv<unsigned>(rows.count, warpsABlock), warpRowThreads, bytes, stream>>>(a_, b_, rows.list, rows.count,
+                                                                                                 room, rowCounts_);
   }
   void blockRows(const RowList& rows, const BlockRowRoom& room, std::size_t bytes, cudaStream_t stream) const override
   {

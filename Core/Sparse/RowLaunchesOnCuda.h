@@ -33,7 +33,8 @@ public:
   virtual void blockRows(const RowList&, const BlockRowRoom&, std::size_t bytes, cudaStream_t) const = 0;
 };
 
-/// Launches them for all bins, those of the largest rows first. `sumsOfBlock` are those of a block a row, 0 if the pass has no sums.
+/// Launches them for all bins, those of the largest rows first. `sumsOfBlock` are those of a block a row, 0 if the pass has no
+/// sums.
 void launchRows(const Context&, SideStreams&, const RowLaunches&, const RowBinCounts&, const std::uint32_t* binnedRows,
                 std::size_t rows, std::size_t columns, int sumsOfBlock);
 

@@ -22,7 +22,8 @@ __device__ __forceinline__ RowPiece rowOfB(const PatternView& a, const PatternVi
 }
 
 /// The first of entries [low, high) of a row whose column is not below `column`.
-__device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::uint64_t low, std::uint64_t high, std::uint32_t column)
+__device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::uint64_t low, std::uint64_t high,
+                                                    std::uint32_t column)
 {
   while (low < high) {
     const std::uint64_t middle = (low + high) >> 1;

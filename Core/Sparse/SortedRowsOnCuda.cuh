@@ -63,8 +63,8 @@ __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, 
   }
 }
 
-/// Columns rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network: what goes where depends on the columns
-/// alone).
+/// Columns rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network: what goes where depends on the
+/// columns alone).
 template <int Group, int Items, bool Values, class V>
 __device__ void sortItems(RowItems<Items, V>& items)
 {
@@ -137,8 +137,8 @@ __device__ V sumRuns(Ring& ring, RowItems<Items, V>& items)
   return __shfl_up_sync(~0u, sum, 1, Group);
 }
 
-/// A group of lanes a row of at most Group * Items products. Reads 4 bytes of the list a row, 8 an entry of A and 4 a product (twice
-/// that with values), writes 4 a row.
+/// A group of lanes a row of at most Group * Items products. Reads 4 bytes of the list a row, 8 an entry of A and 4 a product
+/// (twice that with values), writes 4 a row.
 template <int Group, int Items>
 __global__ void __launch_bounds__(sorterThreads)
     countSortedRows(CsrView<float> a, CsrView<float> b, const std::uint32_t* list, std::uint32_t count, std::uint32_t* rowCounts)
@@ -183,7 +183,8 @@ __global__ void __launch_bounds__(sorterThreads)
       continue;
     const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
     to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
-    const bool ends = i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
+    const bool ends =
+        i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
     if (ends) {
       c.column[to - 1] = static_cast<std::uint32_t>(column);
       c.value[to - 1] = goesOn ? ring.add(carry, items.value[i]) : items.value[i];

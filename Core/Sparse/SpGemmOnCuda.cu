@@ -101,12 +101,15 @@ std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, co
     return "tiles, as asked";
   if (!whyNot.empty())
     return "rows: " + whyNot;
-  return std::to_string(report.tileGroups) + " of " + std::to_string(report.groups) + " groups of 8 rows by tiles, the others by rows";
+  return std::to_string(report.tileGroups) + " of " + std::to_string(report.groups)
+         + " groups of 8 rows by tiles, the others by rows";
 }
 
 }
 
-SpGemmOnCuda::SpGemmOnCuda(const Context& context) : context_(context), streams_(context), totals_(context, 1), entries_(context, 1) {}
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : context_(context), streams_(context), totals_(context, 1), entries_(context, 1)
+{
+}
 
 template <class V>
 CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options,
@@ -233,7 +236,8 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
 }
 
 #define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&, SpGemmReport*);\
+  template CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&,               \
+                                               SpGemmReport*);                                                                     \
   template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,             \
                                                    const SpGemmOnCudaOptions&, SpGemmReport*);                                     \
   template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t);

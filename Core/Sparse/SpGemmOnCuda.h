@@ -14,21 +14,21 @@ namespace tessera {
 struct SpGemmOnCudaOptions {
   Semiring semiring = Semiring::plusTimes;
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic; // or tiles or rows
-  double productsPerTilePair = productsPerTilePairOnCuda;  // automatic: tiles from so many on
-  std::size_t maxMemoryBytes = 0;                          // for C and what it takes to make it; 0: what the device has
+  double productsPerTilePair = productsPerTilePairOnCuda; // automatic: tiles from so many on
+  std::size_t maxMemoryBytes = 0;                         // for C and what it takes to make it; 0: what the device has
 };
 
-/// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by tensor cores, in double
-/// precision whatever V is; the others row by row. The host waits twice, for the size of the work and for that of C (once more for
-/// int64). The same A and B give the same bits on the same device. Tiles serve plus-times over float and double with finite numbers,
-/// up to 65535 tiles in 8 rows of B. V is float, double or int64.
+/// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by tensor cores, in
+/// double precision whatever V is; the others row by row. The host waits twice, for the size of the work and for that of C (once
+/// more for int64). The same A and B give the same bits on the same device. Tiles serve plus-times over float and double with
+/// finite numbers, up to 65535 tiles in 8 rows of B. V is float, double or int64.
 class SpGemmOnCuda {
 public:
   /// Throws Error(device) unless the context is on a CUDA device.
   explicit SpGemmOnCuda(const Context&);
 
-  /// Throws Error(usage) for sizes that do not fit, more than largestColumnsOnCuda columns, an algorithm that cannot do the work or a
-  /// sum of int64 beyond 64 bits, and Error(outOfMemory) with the bytes needed.
+  /// Throws Error(usage) for sizes that do not fit, more than largestColumnsOnCuda columns, an algorithm that cannot do the work or
+  /// a sum of int64 beyond 64 bits, and Error(outOfMemory) with the bytes needed.
   template <class V>
   CsrOnCuda<V> multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
 

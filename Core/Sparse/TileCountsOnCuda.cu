@@ -8,8 +8,8 @@ constexpr int threads = 128;
 
 /// A block a row of tiles of C. Reads 12 bytes a tile of A, and 12 a tile of B for each that it meets, twice; writes 4 a row.
 template <class V>
-__global__ void __launch_bounds__(threads) countEntries(TileView<V> a, TileView<V> b, std::size_t rows, const std::uint32_t* groups,
-                                                        std::uint32_t* rowCounts)
+__global__ void __launch_bounds__(threads)
+    countEntries(TileView<V> a, TileView<V> b, std::size_t rows, const std::uint32_t* groups, std::uint32_t* rowCounts)
 {
   __shared__ TileRowPattern<threads> shared;
   __shared__ unsigned counts[tileSide];
@@ -56,7 +56,7 @@ void countByTilesOnCuda(const Context& context, const TileView<V>& a, const Tile
 
 template void countByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, std::size_t, const std::uint32_t*,
                                  std::uint32_t, std::uint32_t*);
-template void countByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&, std::size_t, const std::uint32_t*,
-                                 std::uint32_t, std::uint32_t*);
+template void countByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&, std::size_t,
+                                 const std::uint32_t*, std::uint32_t, std::uint32_t*);
 
 }

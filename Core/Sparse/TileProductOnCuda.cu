@@ -10,10 +10,10 @@ constexpr int tilesOfAAtOnce = 32; // a lane each
 
 struct Memory {
   TileRowPattern<threads> row;
-  double2 ofA[tilesOfAAtOnce][32];                        // columns k and k + 4 of row r of a tile of A at 4 r + k
-  std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce];     // 1 + index of B's tile that such a tile of A meets, 0: none
-  std::uint16_t entriesBefore[slotsAtOnce][tileSide];     // of a row of C, in the slots before
-  unsigned done[tileSide], next[tileSide];                // entries of each row before these slots, and in them
+  double2 ofA[tilesOfAAtOnce][32];                    // columns k and k + 4 of row r of a tile of A at 4 r + k
+  std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce]; // 1 + index of B's tile that such a tile of A meets, 0: none
+  std::uint16_t entriesBefore[slotsAtOnce][tileSide]; // of a row of C, in the slots before
+  unsigned done[tileSide], next[tileSide];            // entries of each row before these slots, and in them
 };
 
 /// c += a b for 8 x 4 and 4 x 8 numbers: lane 4 i + k holds a(i, k) and b(k, i), lane 4 i + j has c(i, 2 j) and c(i, 2 j + 1).
@@ -81,7 +81,8 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
 
 /// sum of the products of the tiles of A in `todo` with their partners; `tile` is that of each lane's tile of A.
 template <class V>
-__device__ __forceinline__ double2 sumOfProducts(const Memory& shared, unsigned todo, std::uint32_t tile, const TilePair<V>* pairsOfB)
+__device__ __forceinline__ double2 sumOfProducts(const Memory& shared, unsigned todo, std::uint32_t tile,
+                                                 const TilePair<V>* pairsOfB)
 {
   constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // tiles of B on their way, as registers allow
   const int lane = threadIdx.x % 32;
@@ -108,8 +109,8 @@ __device__ __forceinline__ double2 sumOfProducts(const Memory& shared, unsigned 
   return {even.x + odd.x, even.y + odd.y};
 }
 
-/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each that it meets three times,
-/// 64 sizeof(V) bytes of both once; writes 4 + sizeof(V) an entry of C.
+/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each that it meets three
+/// times, 64 sizeof(V) bytes of both once; writes 4 + sizeof(V) an entry of C.
 template <class V>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows, const std::uint64_t* rowStart,
@@ -174,13 +175,13 @@ void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const T
 {
   checkCuda(cudaFuncSetAttribute(multiplyTiles<V>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Memory))),
             "shared memory of a product by tiles");
-  multiplyTiles<V><<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(
-      a, b, groups, c.rows, c.rowStart.span().data(), c.column.span().data(), c.value.span().data());
+  multiplyTiles<V><<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(a, b, groups, c.rows, c.rowStart.span().data(),
+                                                                                   c.column.span().data(), c.value.span().data());
   checkLaunch("product by tiles");
 }
 
-template void multiplyByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, const std::uint32_t*, std::uint32_t,
-                                    CsrOnCuda<float>&);
+template void multiplyByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, const std::uint32_t*,
+                                    std::uint32_t, CsrOnCuda<float>&);
 template void multiplyByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&, const std::uint32_t*,
                                     std::uint32_t, CsrOnCuda<double>&);
 

@@ -17,10 +17,11 @@ struct TileRowPattern {
   TilePattern pattern[slotsAtOnce];
   int column[slotsAtOnce];
 
-  /// Calls body(index of A's tile from firstOfA, its pattern, first tile of B's row, index of B's tile from there) for all tiles that
-  /// may meet: a warp a tile of A, neighbouring lanes neighbouring tiles of B.
+  /// Calls body(index of A's tile from firstOfA, its pattern, first tile of B's row, index of B's tile from there) for all tiles
+  /// that may meet: a warp a tile of A, neighbouring lanes neighbouring tiles of B.
   template <class V, class Body>
-  static __device__ void forPairs(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b, Body&& body)
+  static __device__ void forPairs(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b,
+                                  Body&& body)
   {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (std::uint32_t i = firstOfA + warp; i < lastOfA; i += Threads / 32) {
@@ -47,7 +48,8 @@ struct TileRowPattern {
 
   /// Finds the window's columns; returns how many.
   template <class V>
-  __device__ int mark(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b, int lowest, int words)
+  __device__ int mark(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b, int lowest,
+                      int words)
   {
     window.clear(words);
     forPairs(a, firstOfA, lastOfA, b, [&](int, TilePattern ofA, std::uint32_t firstOfB, int j) {
@@ -60,8 +62,8 @@ struct TileRowPattern {
 
   /// Columns and patterns of tiles [first, first + count) of the window.
   template <class V>
-  __device__ void findPatterns(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b, int lowest,
-                               int words, int first, int count)
+  __device__ void findPatterns(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b,
+                               int lowest, int words, int first, int count)
   {
     for (int i = threadIdx.x; i < count; i += Threads)
       pattern[i] = 0;

@@ -25,8 +25,8 @@ struct Memory {
 
 /// Calls body(slot, row of the tile, entry) for the entries whose tiles are [first, first + count) of the window.
 template <class Body>
-__device__ void forEntriesOfTiles(const Memory& shared, const PatternView& matrix, std::uint64_t firstEntry, std::uint64_t lastEntry,
-                                  int lowest, int words, int first, int count, Body&& body)
+__device__ void forEntriesOfTiles(const Memory& shared, const PatternView& matrix, std::uint64_t firstEntry,
+                                  std::uint64_t lastEntry, int lowest, int words, int first, int count, Body&& body)
 {
   for (std::uint64_t e = firstEntry + threadIdx.x; e < lastEntry; e += threads) {
     int column = static_cast<int>(matrix.column[e] >> 3);
@@ -46,8 +46,7 @@ __device__ void forEntriesOfTiles(const Memory& shared, const PatternView& matri
 /// A block a group of 8 rows. Reads 4 bytes an entry twice and sizeof(V) once, writes 12 + 64 sizeof(V) bytes a tile.
 template <class V>
 __global__ void __launch_bounds__(threads) fillTiles(CsrView<V> matrix, const std::uint32_t* tileStarts, std::uint32_t* tileColumns,
-                                                     TilePattern* tilePatterns, TilePair<V>* pairs,
-                                                     std::uint32_t* notFinite)
+                                                     TilePattern* tilePatterns, TilePair<V>* pairs, std::uint32_t* notFinite)
 {
   __shared__ Memory shared;
   const std::size_t group = blockIdx.x, firstRow = group * tileSide;
@@ -78,15 +77,16 @@ __global__ void __launch_bounds__(threads) fillTiles(CsrView<V> matrix, const st
       for (int i = threadIdx.x; i < 32 * count; i += threads)
         pairs[firstTile * 32 + i] = {0, 0};
       __syncthreads();
-      forEntriesOfTiles(shared, matrix, firstEntry, lastEntry, lowest, words, first, count, [&](int slot, int row, std::uint64_t e) {
-        const int column = static_cast<int>(matrix.column[e] & 7);
-        atomicOr(&shared.patterns[slot][row / 4], 1u << (row % 4 * 8 + column));
-        const V value = matrix.value[e];
-        reinterpret_cast<V*>(pairs + (firstTile + slot) * 32)[placeInTile(row, column)] = value;
-        if (!isfinite(value))
-          *notFinite = 1;
-        tileColumns[firstTile + slot] = matrix.column[e] >> 3; // the same by every entry of the tile
-      });
+      forEntriesOfTiles(shared, matrix, firstEntry, lastEntry, lowest, words, first, count,
+                        [&](int slot, int row, std::uint64_t e) {
+                          const int column = static_cast<int>(matrix.column[e] & 7);
+                          atomicOr(&shared.patterns[slot][row / 4], 1u << (row % 4 * 8 + column));
+                          const V value = matrix.value[e];
+                          reinterpret_cast<V*>(pairs + (firstTile + slot) * 32)[placeInTile(row, column)] = value;
+                          if (!isfinite(value))
+                            *notFinite = 1;
+                          tileColumns[firstTile + slot] = matrix.column[e] >> 3; // the same by every entry of the tile
+                        });
       __syncthreads();
       for (int i = threadIdx.x; i < count; i += threads)
         tilePatterns[firstTile + i] = TilePattern{shared.patterns[i][1]} << 32 | shared.patterns[i][0];
@@ -128,7 +128,9 @@ TilesOnCuda<V> makeTilesOnCuda(const Context& context, const CsrView<V>& matrix,
 
 template struct TilesOnCuda<float>;
 template struct TilesOnCuda<double>;
-template TilesOnCuda<float> makeTilesOnCuda(const Context&, const CsrView<float>&, const std::uint32_t*, std::uint32_t, std::uint32_t*);
-template TilesOnCuda<double> makeTilesOnCuda(const Context&, const CsrView<double>&, const std::uint32_t*, std::uint32_t, std::uint32_t*);
+template TilesOnCuda<float> makeTilesOnCuda(const Context&, const CsrView<float>&, const std::uint32_t*, std::uint32_t,
+                                            std::uint32_t*);
+template TilesOnCuda<double> makeTilesOnCuda(const Context&, const CsrView<double>&, const std::uint32_t*, std::uint32_t,
+                                             std::uint32_t*);
 
 }

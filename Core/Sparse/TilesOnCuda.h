@@ -34,10 +34,7 @@ struct TilesOnCuda {
   Buffer<TilePattern> pattern;
   Buffer<TilePair<V>> pairs;
 
-  TileView<V> view() const
-  {
-    return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data()};
-  }
+  TileView<V> view() const { return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data()}; }
   /// What `tiles` tiles of `rows` rows take.
   static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles);
 };
@@ -48,7 +45,8 @@ template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context&, const CsrView<V>&, const std::uint32_t* tilesOfGroups, std::uint32_t tiles,
                                std::uint32_t* notFinite);
 
-/// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A. `rows` are those of A.
+/// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A. `rows` are those of
+/// A.
 template <class V>
 void countByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, std::size_t rows, const std::uint32_t* groups,
                         std::uint32_t groupCount, std::uint32_t* rowCounts);

@@ -10,15 +10,12 @@ constexpr int warpsABlock = 4, warpRowThreads = 32 * warpsABlock;
 /// Columns under one bit of the upper level.
 constexpr int columnsAWord = 32, columnsATopWord = 32 * columnsAWord;
 
-/// How much shared memory a row takes: a bit for each word of 32 columns over the whole width, as many words as the row may touch, and
-/// its sums.
+/// How much shared memory a row takes: a bit for each word of 32 columns over the whole width, as many words as the row may touch,
+/// and its sums.
 struct WarpRowRoom {
   int topWords, words, sums;
 
-  __host__ __device__ std::size_t topBytes() const
-  {
-    return (topWords * std::size_t{6} + 7) / 8 * 8;
-  }
+  __host__ __device__ std::size_t topBytes() const { return (topWords * std::size_t{6} + 7) / 8 * 8; }
   template <class V>
   __host__ __device__ std::size_t bytes() const
   {
@@ -26,8 +23,8 @@ struct WarpRowRoom {
   }
 };
 
-/// The columns of a row in two levels of bits, with the number of those before, so that each column has its place in the row; and the
-/// sums at these places. In shared memory of a warp.
+/// The columns of a row in two levels of bits, with the number of those before, so that each column has its place in the row; and
+/// the sums at these places. In shared memory of a warp.
 template <class V>
 struct WarpRow {
   unsigned* top;
