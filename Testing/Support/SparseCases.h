@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Sparse/CsrMatrix.h"
-#include "Core/Sparse/Semiring.h"
 
 #include <gtest/gtest.h>
 
@@ -82,21 +81,6 @@ CsrMatrix<V> randomMatrix(std::size_t rows, std::size_t columns, double perRow, 
 inline CsrMatrix<double> randomMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed)
 {
   return randomMatrix<double>(rows, columns, perRow, seed, [](Dice& dice) { return 0.5 + dice.unit(); });
-}
-
-/// The plainest product: over a map, products in the order of k, each sum from the semiring's zero on.
-template <class V>
-CsrMatrix<V> plainProduct(const CsrMatrix<V>& a, const CsrMatrix<V>& b, Semiring semiring = Semiring::plusTimes)
-{
-  EntryMap<V> c;
-  withSemiring<V>(semiring, [&]<class Ring>(Ring ring) {
-    for (const auto& [placeA, va] : entriesOf(a))
-      for (std::uint64_t j = b.rowStart[placeA.second]; j < b.rowStart[placeA.second + 1]; ++j) {
-        V& sum = c.try_emplace({placeA.first, b.column[j]}, Ring::zero).first->second;
-        sum = ring.add(sum, ring.multiply(va, b.value[j]));
-      }
-  });
-  return matrixOf(a.rows, b.columns, c);
 }
 
 /// Equal in every bit and in the order of entries.

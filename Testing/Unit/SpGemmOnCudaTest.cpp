@@ -2,6 +2,7 @@
 #include "Core/Sparse/SpGemmOnCuda.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/PlainSpGemm.h"
 #include "Testing/Support/SparseCases.h"
 
 #include <gtest/gtest.h>
