@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Sparse/CusparseProduct.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
@@ -43,5 +44,28 @@ TESSERA_WITHOUT_CUDA(float)
 TESSERA_WITHOUT_CUDA(double)
 TESSERA_WITHOUT_CUDA(std::int64_t)
 #undef TESSERA_WITHOUT_CUDA
+
+template <class V>
+struct CusparseProduct<V>::State {};
+
+template <class V>
+CusparseProduct<V>::CusparseProduct(const Context&, const CsrOnCuda<V>&, const CsrOnCuda<V>&)
+{
+  fail();
+}
+template <class V>
+CusparseProduct<V>::~CusparseProduct() = default;
+template <class V>
+typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int)
+{
+  fail();
+}
+template <class V>
+CsrMatrix<V> CusparseProduct<V>::broughtToHost(const Result&) const
+{
+  fail();
+}
+template class CusparseProduct<float>;
+template class CusparseProduct<double>;
 
 }
