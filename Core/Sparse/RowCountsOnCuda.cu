@@ -1,6 +1,6 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/BlockRowsOnCuda.cuh"
-#include "Core/Sparse/RowLaunchesOnCuda.h"
+#include "Core/Sparse/RowLaunchesOnCuda.cuh"
 #include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/SortedRowsOnCuda.cuh"
 #include "Core/Sparse/WarpRowsOnCuda.cuh"

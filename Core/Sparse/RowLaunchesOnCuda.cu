@@ -1,4 +1,4 @@
-#include "Core/Sparse/RowLaunchesOnCuda.h"
+#include "Core/Sparse/RowLaunchesOnCuda.cuh"
 
 #include "Core/Sparse/BlockRowsOnCuda.cuh"
 #include "Core/Sparse/WarpRowsOnCuda.cuh"
