@@ -37,11 +37,6 @@ std::vector<std::size_t> chunkGroups(const ProductAnalysis& analysis, std::size_
   return starts;
 }
 
-[[noreturn]] void failOption(const std::string& given, const std::string& wrong, const std::string& allowed)
-{
-  throw Error(ExitCode::usage, "A B: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
-}
-
 /// Of one row: `ring` must not have run over.
 template <class Ring>
 void checkOverflow(const Ring& ring, std::size_t row)
@@ -127,29 +122,7 @@ void PreparedProduct<V>::checkOptions() const
   if (options_.algorithm == SpGemmAlgorithm::tsparse || options_.algorithm == SpGemmAlgorithm::cusparse)
     throw Error(ExitCode::device, std::string("A B: algorithm ") + nameOf(options_.algorithm)
                                       + ": it needs a CUDA device. Allowed on the CPU: auto, tiles or rows.");
-  const auto checkSize = [&](const MatrixPattern& matrix, const std::string& name) {
-    if (matrix.rows != a_.rows || matrix.columns != b_.columns)
-      failOption(name, std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " does not fit the product",
-                 std::to_string(a_.rows) + " x " + std::to_string(b_.columns));
-  };
-  const auto checkRising = [&](bool rises, const std::string& name) {
-    if (!rises)
-      failOption(name, "the columns of a row do not rise", "matrices with sorted rows");
-  };
-  if (options_.mask) {
-    checkSize(*options_.mask, "mask");
-    checkRising(checkPattern(context_, *options_.mask, "mask"), "mask");
-  }
-  if (options_.accumulate) {
-    checkSize(*options_.accumulate, "D");
-    checkRising(checkMatrix(context_, *options_.accumulate, "D"), "D");
-  }
-  if (options_.half && !std::is_same_v<V, float>)
-    failOption("half precision", "sums are not in single precision", "matrices of single precision");
-  if (options_.half && options_.semiring != Semiring::plusTimes)
-    failOption("half precision", "numbers are scaled by row and column, which only products bear", "the semiring plus-times");
-  if (options_.dropTolerance && !(*options_.dropTolerance >= 0))
-    failOption("tolerance " + std::to_string(*options_.dropTolerance), "below zero", "numbers from zero on");
+  checkOptionsOf(context_, a_.rows, b_.columns, options_);
 }
 
 /// Why no group may go by tiles; empty: nothing speaks against it.
@@ -179,7 +152,7 @@ void PreparedProduct<V>::choose()
   const bool asked = options_.algorithm == SpGemmAlgorithm::tiles;
   if (const std::string why = whyNoTiles(); !why.empty()) {
     if (asked)
-      failOption("algorithm tiles", why, "auto or rows");
+      throw Error(ExitCode::usage, "A B: algorithm tiles: " + why + ". Allowed: auto or rows.");
     report_.choice = "rows: " + why;
     return;
   }

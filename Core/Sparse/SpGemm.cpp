@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/PreparedProduct.h"
+#include "Core/Sparse/PreparedProductOnCuda.h"
 
 #include <algorithm>
 #include <numeric>
@@ -12,7 +13,7 @@ namespace {
 void requireCpu(const Context& context)
 {
   if (context.onCuda())
-    throw Error(ExitCode::device, "A B: sparse products have no CUDA form in this build. Allowed: the device \"cpu\".");
+    throw Error(ExitCode::device, "plan of A B: plans are made on the CPU. Allowed: the device \"cpu\".");
 }
 
 /// Which entry of the matrix as it was given each entry of the prepared operand is; empty if they are in order.
@@ -46,7 +47,13 @@ template <class V>
 CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
                       SpGemmReport* report)
 {
-  requireCpu(context);
+  if (context.onCuda()) {
+    PreparedProductOnCuda<V> product(context, a, b, options);
+    CsrMatrix<V> c = product.multiply();
+    if (report)
+      *report = product.report();
+    return c;
+  }
   PreparedProduct<V> product(context, a, b, options);
   if (report)
     *report = product.report();
@@ -57,7 +64,17 @@ template <class V>
 void multiplyInRanges(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
                       const std::function<void(std::size_t, CsrMatrix<V>&&)>& consume, SpGemmReport* report)
 {
-  requireCpu(context);
+  if (context.onCuda()) {
+    PreparedProductOnCuda<V> product(context, a, b, options);
+    const std::vector<std::size_t> starts = product.rangeStarts();
+    for (std::size_t range = 0; range + 1 < starts.size(); ++range)
+      consume(starts[range], product.multiply(starts[range], starts[range + 1]));
+    if (report) {
+      *report = product.report();
+      report->ranges = starts.size() - 1;
+    }
+    return;
+  }
   PreparedProduct<V> product(context, a, b, options);
   const std::vector<std::size_t> starts = product.rangeStarts();
   if (report) {
@@ -71,7 +88,8 @@ void multiplyInRanges(const Context& context, const CsrMatrix<V>& a, const CsrMa
 template <class V>
 SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
 {
-  requireCpu(context);
+  if (context.onCuda())
+    return PreparedProductOnCuda<V>(context, a, b, options).describe();
   const PreparedProduct<V> product(context, a, b, options);
   SpGemmReport report = product.report();
   report.ranges = product.rangeStarts().size() - 1;

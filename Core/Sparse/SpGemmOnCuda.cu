@@ -72,6 +72,13 @@ std::uint64_t rowsIn(const RowBinCounts& bins)
   return sum;
 }
 
+/// Bytes of both operands' tiles.
+template <class V>
+std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals)
+{
+  return TilesOnCuda<V>::bytes(a.rows, totals.a.tiles) + (same ? 0 : TilesOnCuda<V>::bytes(b.rows, totals.b.tiles));
+}
+
 /// Bytes of an analysis for each row of A, and of the row starts of C.
 constexpr std::uint64_t bytesARow = 2 * sizeof(std::uint32_t) + rowBins * sizeof(std::uint32_t) + sizeof(std::uint64_t);
 
@@ -137,13 +144,10 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V
 }
 
 template <class V>
-CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
-                                         SpGemmReport& report)
+AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
+                                     const std::string& whyNot, ProductAnalysisOnCuda& analysis, SpGemmReport& report)
 {
-  const std::string whyNot = whyNoTiles<V>(options.semiring);
-  const double threshold = thresholdOf(options, whyNot);
-  ProductAnalysisOnCuda analysis(context_, a, b);
-  analyseOnCuda(context_, a, b, same, threshold, analysis);
+  analyseOnCuda(context_, a, b, same, thresholdOf(options, whyNot), analysis);
   totals_.copyLater(analysis.totals.span().data());
   context_.stream->wait();
   const AnalysisTotals totals = totals_[0];
@@ -151,17 +155,38 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
   report.entriesBound = totals.entriesBound;
   report.tileGroups = totals.tileGroups;
   report.choice = choiceText(report, options.algorithm, whyNot);
+  return totals;
+}
+
+template <class V>
+CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
+                                         SpGemmReport& report)
+{
+  const std::string whyNot = whyNoTiles<V>(options.semiring);
+  ProductAnalysisOnCuda analysis(context_, a, b);
+  const AnalysisTotals totals = analyse(a, b, same, options, whyNot, analysis, report);
   if (options.algorithm == SpGemmAlgorithm::tiles && totals.tileGroups == 0)
     failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(mostTilesOfRowOnCuda) + " in 8 rows of B");
 
+  const auto isTooMuch = [&](std::uint64_t wanted) { return options.maxMemoryBytes > 0 && wanted > options.maxMemoryBytes; };
+  const auto instead = [&](const std::string& whyNoTilesNow) {
+    if (options.algorithm == SpGemmAlgorithm::tiles)
+      failAlgorithm("tiles", whyNoTilesNow);
+    SpGemmOnCudaOptions byRows = options;
+    byRows.algorithm = SpGemmAlgorithm::rows;
+    CsrOnCuda<V> c = multiplyViews(a, b, same, byRows, report);
+    report.choice = "rows: " + whyNoTilesNow;
+    return c;
+  };
   std::uint64_t bytes = bytesARow * a.rows;
   TilesOfBoth<V> tiles;
   std::uint32_t* const rowCounts = analysis.rowCounts.span().data();
   const std::uint32_t* const tileGroups = analysis.tileGroups.span().data();
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (totals.tileGroups > 0) {
-      bytes += TilesOnCuda<V>::bytes(a.rows, totals.a.tiles) + (same ? 0 : TilesOnCuda<V>::bytes(b.rows, totals.b.tiles));
-      checkMemory(bytes, options.maxMemoryBytes);
+      bytes += tileBytes(a, b, same, totals);
+      if (isTooMuch(bytes))
+        return instead("the tiles do not fit into the memory limit");
       tiles = makeBothTiles(context_, a, b, same, analysis, totals);
       countByTilesOnCuda(context_, tiles.viewOfA(), tiles.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts);
     }
@@ -177,16 +202,11 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
     binBySizeOnCuda(context_, c.rows, analysis);
   totals_.copyLater(analysis.totals.span().data());
   context_.stream->wait();
-  if (totals_[0].notFinite) {
-    if (options.algorithm == SpGemmAlgorithm::tiles)
-      failAlgorithm("tiles", "some numbers are not finite");
-    SpGemmOnCudaOptions byRows = options;
-    byRows.algorithm = SpGemmAlgorithm::rows;
-    CsrOnCuda<V> again = multiplyViews(a, b, same, byRows, report);
-    report.choice = "rows: some numbers are not finite";
-    return again;
-  }
+  if (totals_[0].notFinite)
+    return instead("some numbers are not finite");
   c.entries = entries_[0];
+  if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
+    return instead("the tiles do not fit into the memory limit");
   checkMemory(bytes + c.bytes(), options.maxMemoryBytes);
   c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
   c.value = Buffer<V>(context_, std::max<std::uint64_t>(c.entries, 1));
@@ -204,6 +224,20 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
                   "precision int64: A B on CUDA: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
   }
   return c;
+}
+
+template <class V>
+SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
+{
+  checkSizes(a.columns, b.rows, b.columns);
+  SpGemmReport report;
+  report.groups = ceilDiv(a.rows, tileSide);
+  if (a.entries == 0 || b.entries == 0)
+    return report;
+  const std::string whyNot = whyNoTiles<V>(options.semiring);
+  ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
+  analyse(a.view(), b.view(), a.column.span().data() == b.column.span().data(), options, whyNot, analysis, report);
+  return report;
 }
 
 template <class V>
@@ -240,6 +274,7 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
                                                SpGemmReport*);                                                                     \
   template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,             \
                                                    const SpGemmOnCudaOptions&, SpGemmReport*);                                     \
+  template SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&);              \
   template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t);
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(double)

@@ -7,6 +7,8 @@
 #include "Core/Sparse/SpGemmOptions.h"
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -37,12 +39,19 @@ public:
   CsrOnCuda<V> multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow, std::size_t lastRow,
                             const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
 
+  /// What would be done, without doing it.
+  template <class V>
+  SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {});
+
   /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is, and the number of rows.
   /// Throws Error(outOfMemory) if 8 rows are too much.
   template <class V>
   std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes);
 
 private:
+  template <class V>
+  AnalysisTotals analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
+                         const std::string& whyNoTiles, ProductAnalysisOnCuda&, SpGemmReport&);
   template <class V>
   CsrOnCuda<V> multiplyViews(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&, SpGemmReport&);
 

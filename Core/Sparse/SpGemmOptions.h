@@ -28,6 +28,11 @@ struct SpGemmOptions {
   std::size_t maxMemoryBytes = 0;         // for C and what it takes to make it, without A and B; 0: what the system has
 };
 
+/// Throws Error(usage) for options that do not fit each other or a product of that size, and Error(unreadableInput) for a mask or D
+/// that is no matrix.
+template <class V>
+void checkOptionsOf(const Context&, std::size_t rows, std::size_t columns, const SpGemmOptions<V>&);
+
 /// What was found and done.
 struct SpGemmReport {
   std::uint64_t products = 0, entriesBound = 0;    // pairs of entries that meet; entries of C at most

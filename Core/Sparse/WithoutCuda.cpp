@@ -1,5 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/RowEpilogueOnCuda.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
@@ -36,6 +37,16 @@ SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context) {}
     fail();                                                                                                                        \
   }                                                                                                                                \
   template <>                                                                                                                      \
+  SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&)                        \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context&, Semiring, CsrOnCuda<V>) const                                           \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
   std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t)                        \
   {                                                                                                                                \
     fail();                                                                                                                        \
@@ -46,7 +57,8 @@ TESSERA_WITHOUT_CUDA(std::int64_t)
 #undef TESSERA_WITHOUT_CUDA
 
 template <class V>
-struct CusparseProduct<V>::State {};
+struct CusparseProduct<V>::State {
+};
 
 template <class V>
 CusparseProduct<V>::CusparseProduct(const Context&, const CsrOnCuda<V>&, const CsrOnCuda<V>&)
