@@ -8,12 +8,18 @@ namespace {
 constexpr int threads = 256, warps = threads / 32, blocksAMultiprocessor = 4;
 constexpr int tilesOfAAtOnce = 32; // a lane each
 
+/// A tile of B that a tile of A meets, by their numbers: that of A's among those at hand.
+struct alignas(8) Meeting {
+  std::uint32_t tileOfB, tileOfA;
+};
+
 struct Memory {
   TileRowPattern<threads> row;
   double2 ofA[tilesOfAAtOnce][32];                    // columns k and k + 4 of row r of a tile of A at 4 r + k
   std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce]; // 1 + index of B's tile that such a tile of A meets, 0: none
-  std::uint16_t entriesBefore[slotsAtOnce][tileSide]; // of a row of C, in the slots before
-  unsigned done[tileSide], next[tileSide];            // entries of each row before these slots, and in them
+  std::uint32_t rows[slotsAtOnce][tileSide];          // of a tile of C: pattern << 16 | entries of the row in the slots before
+  Meeting meetings[warps][tilesOfAAtOnce];            // of the slot of each warp, in the order of A's tiles
+  int next[tileSide];                                 // entries of each row in these slots
 };
 
 /// c += a b for 8 x 4 and 4 x 8 numbers: lane 4 i + k holds a(i, k) and b(k, i), lane 4 i + j has c(i, 2 j) and c(i, 2 j + 1).
@@ -34,18 +40,19 @@ __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 #endif
 }
 
-/// Entries of each row of the slots before each of `count` slots, and in all.
-__device__ void countEntriesBefore(Memory& shared, int count)
+/// Fills rows and next for `count` slots.
+__device__ void rankEntries(Memory& shared, int count)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (int r = warp; r < static_cast<int>(tileSide); r += warps) {
     int before = 0;
     for (int first = 0; first < count; first += 32) {
       const int slot = first + lane;
+      const unsigned pattern = slot < count ? rowOfPattern(shared.row.pattern[slot], r) : 0;
       int ofWarp = 0;
-      const int own = warpExclusive(slot < count ? __popc(rowOfPattern(shared.row.pattern[slot], r)) : 0, ofWarp);
+      const int own = warpExclusive(__popc(pattern), ofWarp);
       if (slot < count)
-        shared.entriesBefore[slot][r] = static_cast<std::uint16_t>(before + own);
+        shared.rows[slot][r] = pattern << 16 | (before + own);
       before += ofWarp;
     }
     if (lane == 0)
@@ -79,33 +86,44 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
   __syncthreads();
 }
 
-/// sum of the products of the tiles of A in `todo` with their partners; `tile` is that of each lane's tile of A.
-template <class V>
-__device__ __forceinline__ double2 sumOfProducts(const Memory& shared, unsigned todo, std::uint32_t tile,
-                                                 const TilePair<V>* pairsOfB)
+/// Adds the products of `Count` pairs of tiles: loads first, so that they are under way together. `ofB` is this lane's pair of tile
+/// 0.
+template <int Count, class V>
+__device__ __forceinline__ void addProducts(const double2* ofA, const Meeting* meetings, const TilePair<V>* ofB, double2& even,
+                                            double2& odd)
 {
-  constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // tiles of B on their way, as registers allow
-  const int lane = threadIdx.x % 32;
-  double2 even = {0, 0}, odd = {0, 0}; // two sums, so that neither waits for the other
-  while (todo != 0) {
-    int source[ahead];
-    TilePair<V> ofB[ahead];
+  TilePair<V> pairs[Count];
+  std::uint32_t tilesOfA[Count];
 #pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-      source[u] = __ffs(todo) - 1;
-      todo &= todo - 1;
-      const std::uint32_t of = __shfl_sync(~0u, tile, source[u] & 31);
-      if (source[u] >= 0)
-        ofB[u] = pairsOfB[of * std::size_t{32} + lane];
-    }
-#pragma unroll
-    for (int u = 0; u < ahead; ++u)
-      if (source[u] >= 0) {
-        const double2 ofA = shared.ofA[source[u]][lane];
-        multiplyAdd(even, ofA.x, ofB[u].low);
-        multiplyAdd(odd, ofA.y, ofB[u].high);
-      }
+  for (int u = 0; u < Count; ++u) {
+    const Meeting meeting = meetings[u];
+    tilesOfA[u] = meeting.tileOfA;
+    pairs[u] = ofB[meeting.tileOfB * std::size_t{32}];
   }
+#pragma unroll
+  for (int u = 0; u < Count; ++u) {
+    const double2 tileOfA = ofA[tilesOfA[u] * 32];
+    multiplyAdd(even, tileOfA.x, pairs[u].low);
+    multiplyAdd(odd, tileOfA.y, pairs[u].high);
+  }
+}
+
+/// The sum of the products of a warp's pairs of tiles.
+template <class V>
+__device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeting* meetings, int count, const TilePair<V>* ofB)
+{
+  constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // as registers allow
+  double2 even = {0, 0}, odd = {0, 0};          // two sums, so that neither waits for the other
+  int i = 0;
+#pragma unroll 1
+  for (; i + ahead <= count; i += ahead)
+    addProducts<ahead>(ofA, meetings + i, ofB, even, odd);
+  if (ahead > 2 && i + 2 <= count) {
+    addProducts<2>(ofA, meetings + i, ofB, even, odd);
+    i += 2;
+  }
+  if (i < count)
+    addProducts<1>(ofA, meetings + i, ofB, even, odd);
   return {even.x + odd.x, even.y + odd.y};
 }
 
@@ -120,48 +138,50 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
   Memory& shared = *reinterpret_cast<Memory*>(memory);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rowOfTile = lane / 4, columnOfTile = lane % 4 * 2;
   const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group], lastOfA = a.rowStart[group + 1];
-  const std::size_t row = group * tileSide + rowOfTile;
-  const bool inside = row < rows;
-  const std::uint64_t startOfRow = inside ? rowStart[row] : 0;
-  if (threadIdx.x < tileSide)
-    shared.done[threadIdx.x] = 0;
+  const std::uint64_t startOfRow = rowStart[min(group * tileSide + rowOfTile, rows)]; // rows behind the last have no entries
+  std::uint32_t* const columnsOfRow = columns + startOfRow;
+  V* const valuesOfRow = values + startOfRow;
+  Meeting* const meetings = shared.meetings[warp];
+  unsigned done = 0; // entries of the row before these slots
   shared.row.findRange(a, firstOfA, lastOfA, b);
   forWindows(shared.row.window, [&](int lowest, int words) {
     const int slots = shared.row.mark(a, firstOfA, lastOfA, b, lowest, words);
     for (int firstSlot = 0; firstSlot < slots; firstSlot += slotsAtOnce) {
       const int count = min(slotsAtOnce, slots - firstSlot);
       shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
-      countEntriesBefore(shared, count);
+      rankEntries(shared, count);
       for (std::uint32_t first = firstOfA; first < lastOfA; first += tilesOfAAtOnce) {
         const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
+        const bool isFirst = first == firstOfA;
         __syncthreads();
         bringTilesOfA(shared, a, first, last, b, lowest, words, firstSlot, count);
         const std::uint32_t beforeB = first + lane < last ? b.rowStart[a.column[first + lane]] - 1 : 0; // partners count from 1
         unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
         for (int slot = warp; slot < count; slot += warps) {
-          const std::uint32_t tile = beforeB + partner;
-          const unsigned todo = __ballot_sync(~0u, partner != 0);
+          const unsigned met = __ballot_sync(~0u, partner != 0);
+          if (partner != 0)
+            meetings[__popc(met & bitsBefore(lane))] = {beforeB + partner, static_cast<std::uint32_t>(lane)};
           partner = slot + warps < count ? shared.partner[slot + warps][lane] : 0;
-          if (todo == 0 && first > firstOfA)
+          if (met == 0 && !isFirst)
             continue;
-          const double2 sum = sumOfProducts(shared, todo, tile, b.pairs);
-          const unsigned ofRow = inside ? rowOfPattern(shared.row.pattern[slot], rowOfTile) : 0;
-          const bool hasFirst = ofRow >> columnOfTile & 1, hasSecond = ofRow >> columnOfTile >> 1 & 1;
-          const std::uint64_t to = startOfRow + shared.done[rowOfTile] + shared.entriesBefore[slot][rowOfTile]
-                                   + __popc(ofRow & bitsBefore(columnOfTile));
-          const auto write = [&](bool has, std::uint64_t at, int column, double value) {
-            if (!has)
-              return;
-            columns[at] = static_cast<std::uint32_t>(shared.row.column[slot] * static_cast<int>(tileSide) + column);
-            values[at] = static_cast<V>(first > firstOfA ? values[at] + value : value);
+          __syncwarp();
+          const double2 sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
+          __syncwarp(); // the next slot's meetings overwrite these
+          const unsigned state = shared.rows[slot][rowOfTile], ofRow = state >> 16;
+          const unsigned at = done + (state & 0xffffu) + __popc(ofRow & bitsBefore(columnOfTile));
+          const std::uint32_t column = shared.row.column[slot] * static_cast<std::uint32_t>(tileSide) + columnOfTile;
+          const auto write = [&](unsigned to, std::uint32_t columnOfEntry, double value) {
+            columnsOfRow[to] = columnOfEntry;
+            valuesOfRow[to] = static_cast<V>(isFirst ? value : valuesOfRow[to] + value);
           };
-          write(hasFirst, to, columnOfTile, sum.x);
-          write(hasSecond, to + hasFirst, columnOfTile + 1, sum.y);
+          if (ofRow >> columnOfTile & 1)
+            write(at, column, sum.x);
+          if (ofRow >> columnOfTile & 2)
+            write(at + (ofRow >> columnOfTile & 1), column + 1, sum.y);
         }
       }
       __syncthreads();
-      if (threadIdx.x < tileSide)
-        shared.done[threadIdx.x] += shared.next[threadIdx.x];
+      done += shared.next[rowOfTile];
       __syncthreads();
     }
   });
