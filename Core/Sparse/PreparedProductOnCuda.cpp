@@ -119,6 +119,7 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::
   report_.entriesBound += report.entriesBound;
   report_.groups += report.groups;
   report_.tileGroups += report.tileGroups;
+  report_.bytesTaken = std::max(report_.bytesTaken, report.bytesTaken);
   report_.choice = report.choice;
   return c;
 }

@@ -79,8 +79,8 @@ std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, con
   return TilesOnCuda<V>::bytes(a.rows, totals.a.tiles) + (same ? 0 : TilesOnCuda<V>::bytes(b.rows, totals.b.tiles));
 }
 
-/// Bytes of an analysis for each row of A, and of the row starts of C.
-constexpr std::uint64_t bytesARow = 2 * sizeof(std::uint32_t) + rowBins * sizeof(std::uint32_t) + sizeof(std::uint64_t);
+/// Bytes of an analysis for each row of A.
+constexpr std::uint64_t bytesARow = (2 + rowBins) * sizeof(std::uint32_t);
 
 void checkMemory(std::uint64_t wanted, std::size_t most)
 {
@@ -207,7 +207,8 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
   c.entries = entries_[0];
   if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
     return instead("the tiles do not fit into the memory limit");
-  checkMemory(bytes + c.bytes(), options.maxMemoryBytes);
+  report.bytesTaken = bytes + c.bytes();
+  checkMemory(report.bytesTaken, options.maxMemoryBytes);
   c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
   c.value = Buffer<V>(context_, std::max<std::uint64_t>(c.entries, 1));
 
@@ -254,7 +255,7 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   std::vector<std::size_t> starts{0};
   std::uint64_t bytes = 0;
   for (std::size_t first = 0; first < a.rows; first += tileSide) {
-    std::uint64_t more = tileSide * bytesARow;
+    std::uint64_t more = tileSide * (bytesARow + sizeof(std::uint64_t));
     for (std::size_t row = first; row < std::min(first + tileSide, a.rows); ++row)
       more += std::min<std::uint64_t>(products[row], b.columns) * (sizeof(std::uint32_t) + sizeof(V));
     checkMemory(more, most);

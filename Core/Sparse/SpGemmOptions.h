@@ -39,6 +39,7 @@ struct SpGemmReport {
   double entriesPerTileA = 0, entriesPerTileB = 0; // of tiles that have any; 0 if they were not counted
   std::uint64_t groups = 0, tileGroups = 0;        // of 8 rows; how many of them by tiles
   std::uint64_t ranges = 1;                        // of rows, one after the other, to stay in the memory
+  std::uint64_t bytesTaken = 0;                    // of a CUDA device's memory at most, C among them, without A and B
   std::string choice;                              // a line that says which method and why
 };
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -26,7 +27,7 @@ public:
   virtual void run() = 0;
   virtual CsrMatrix<V> result() = 0;
   virtual void drop() = 0;
-  virtual std::string choice() const { return ""; }
+  virtual SpGemmReport report() const { return {}; }
 };
 
 template <class V>
@@ -43,7 +44,7 @@ public:
   }
   CsrMatrix<V> result() override { return c_; }
   void drop() override { c_ = {}; }
-  std::string choice() const override { return report_.choice; }
+  SpGemmReport report() const override { return report_; }
 
 private:
   const Context& context_;
@@ -67,7 +68,7 @@ public:
   }
   CsrMatrix<V> result() override { return broughtToHost(context_, *c_); }
   void drop() override { c_.reset(); }
-  std::string choice() const override { return report_.choice; }
+  SpGemmReport report() const override { return report_; }
 
 private:
   const Context& context_;
@@ -191,9 +192,10 @@ private:
     return std::make_unique<OnCuda<V>>(context_, onCuda_, algorithmOf(name));
   }
 
-  void measure(const std::string& name)
+  void measure(const std::string& nameOrFile)
   {
-    a_ = converted<V>(context_, matrixNamed(context_, name));
+    const std::string name = std::filesystem::path(nameOrFile).filename().string();
+    a_ = converted<V>(context_, matrixNamed(context_, nameOrFile));
     if (context_.onCuda())
       onCuda_ = broughtToCuda(context_, a_, "A");
     expected_.reset();
@@ -237,9 +239,19 @@ private:
     result.share = result.bytes / copyBytesAMs_ / times.msWarm;
     result.shareOf = "copy";
     results_.push_back(result);
-    std::fprintf(stderr, "%s: %s: %.4f ms, C has %llu entries, compression %.2f. %s\n", name.c_str(), methodName.c_str(),
-                 times.msWarm, static_cast<unsigned long long>(expected_->entries()),
-                 result.items / std::max(static_cast<double>(expected_->entries()), 1.0), method.choice().c_str());
+    sayMore(result, method.report());
+  }
+
+  /// What the table has no column for.
+  void sayMore(const BenchResult& result, const SpGemmReport& report) const
+  {
+    const auto entries = static_cast<double>(expected_->entries());
+    std::fprintf(stderr, "%s: %s: %.4f ms, C has %.0f entries, %.1f G products/s, compression %.2f", result.caseName.c_str(),
+                 result.method.c_str(), result.msWarm, entries, 1e-6 * result.items / result.msWarm,
+                 result.items / std::max(entries, 1.0));
+    if (report.bytesTaken > 0)
+      std::fprintf(stderr, ", memory taken %.2f of A and C", static_cast<double>(report.bytesTaken) / result.bytes);
+    std::fprintf(stderr, ". %s\n", report.choice.c_str());
   }
 
   Context& context_;
