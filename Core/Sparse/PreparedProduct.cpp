@@ -164,7 +164,7 @@ void PreparedProduct<V>::choose()
   if (tileBytes > memoryLimit() / 2) {
     const std::string why = "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
     if (asked)
-      failOption("algorithm tiles", why, "auto or rows, or a larger memory limit");
+      throw Error(ExitCode::usage, "A B: algorithm tiles: " + why + ". Allowed: auto or rows, or a larger memory limit.");
     report_.choice = "rows: " + why;
     return;
   }
