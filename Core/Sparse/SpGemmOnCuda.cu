@@ -36,9 +36,12 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
     if (!whyNot.empty())
       failAlgorithm("tiles", whyNot);
     return alwaysTiles;
-  default:
-    failAlgorithm(options.algorithm == SpGemmAlgorithm::cusparse ? "cusparse" : "tsparse", "made elsewhere");
+  case SpGemmAlgorithm::cusparse:
+    failAlgorithm("cusparse", "CusparseProduct makes it");
+  case SpGemmAlgorithm::tsparse:
+    failAlgorithm("tsparse", "this build has none");
   }
+  return neverTiles;
 }
 
 /// Tiles of both operands, those of A once if B is A.

@@ -218,6 +218,23 @@ TEST_F(SpGemmOnCudaTest, TileRowsOfManyTiles)
   expectExact(wholeMatrix<float>(13, 300, 50, 23), wholeMatrix<float>(300, 600000, 20, 24), "more than one window of columns");
 }
 
+TEST_F(SpGemmOnCudaTest, MoreTilesInARowThanCanBeNumberedGoByRows)
+{
+  for (const std::uint32_t tiles : {mostTilesOfRowOnCuda, mostTilesOfRowOnCuda + 1}) {
+    EntryMap<double> entries;
+    for (std::uint32_t tile = 0; tile < tiles; ++tile)
+      entries[{tile % 3, 8 * tile + tile % 8}] = 1 + tile % 5;
+    const CsrMatrix<double> b = matrixOf(3, std::size_t{8} * tiles, entries),
+                            a = matrixOf<double>(2, 3, {{{0, 0}, 2}, {{0, 2}, 1}, {{1, 1}, 3}});
+
+    expectSame(product(a, b, SpGemmAlgorithm::automatic), plainProduct(a, b));
+    if (tiles == mostTilesOfRowOnCuda)
+      expectSame(product(a, b, SpGemmAlgorithm::tiles), plainProduct(a, b));
+    else
+      EXPECT_NE(testing::messageOf([&] { product(a, b, SpGemmAlgorithm::tiles); }).find("more than 65535"), std::string::npos);
+  }
+}
+
 TEST_F(SpGemmOnCudaTest, DenseGroupsGoByTilesAndScatteredOnesByRows)
 {
   Dice dice(25);
