@@ -6,7 +6,7 @@
 namespace tessera {
 
 /// Threads of kernels with a block a row.
-constexpr int blockRowThreads = 512, blockRowWarps = blockRowThreads / 32;
+constexpr int blockRowThreads = 512, blockRowWarps = blockRowThreads / 32, blockRowsAMultiprocessor = 3;
 
 /// How much shared memory they take: a window of columns, 32 a word, and sums.
 struct BlockRowRoom {
@@ -182,7 +182,7 @@ __device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomF
 
 /// A block a row, in windows of columns. Reads 8 + sizeof(V) bytes a product, writes 4 + sizeof(V) an entry of C.
 template <class V, class Ring>
-__global__ void __launch_bounds__(blockRowThreads)
+__global__ void __launch_bounds__(blockRowThreads, blockRowsAMultiprocessor)
     multiplyBlockRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, BlockRowRoom room, RowTarget<V> c)
 {
   extern __shared__ __align__(16) unsigned char memory[];
