@@ -1,6 +1,6 @@
 #include "Core/Image/ImageWriter.h"
 
-#include "Core/Image/AtomicFile.h"
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Image/ImageFormat.h"
 #include "Core/Image/ItkSupport.h"
 #include "Core/Image/WholeFile.h"

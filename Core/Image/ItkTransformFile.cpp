@@ -1,7 +1,7 @@
 #include "Core/Image/ItkTransformFile.h"
 
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/Error.h"
-#include "Core/Image/AtomicFile.h"
 #include "Core/Image/InputError.h"
 #include "Core/Image/ItkSupport.h"
 

@@ -1,4 +1,4 @@
-#include "Core/Image/AtomicFile.h"
+#include "Core/Compute/AtomicFile.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TemporaryFolder.h"
 

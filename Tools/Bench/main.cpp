@@ -1,10 +1,12 @@
 #include "Components/RegisterComponents.h"
 #include "Core/Compute/Error.h"
+#include "Core/Sparse/BenchmarkMatrices.h"
 #include "Tools/Bench/AdjointBench.h"
 #include "Tools/Bench/BendingBench.h"
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Bench/CostBench.h"
 #include "Tools/Bench/MetricBench.h"
+#include "Tools/Bench/SpGemmBench.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -20,28 +22,34 @@ ProgramText benchText()
   volume.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
-  Option method = ownOption("method", "NAME", "a FieldInterpolator; may be repeated");
+  Option method = ownOption("method", "NAME", "a FieldInterpolator; spgemm: auto, tiles, rows, cusparse1, 2 or 3; may be repeated");
   method.repeatable = true;
+  Option matrix =
+      ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
+  matrix.repeatable = true;
   Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
   metric.repeatable = true;
   Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
   samples.repeatable = true;
   Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
   bins.repeatable = true;
-  return {"tessera-bench",
-          "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
-          "(cost) or "
-          "the exact bending energy (bending; its volumes are control points) beside the machine's own limit.",
-          {{"What",
-            {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins}},
-           {"How",
-            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
-             ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
-             ownOption("json", "", "for machines")}},
-           commonOptions()},
-          exitCodesText()};
+  return {
+      "tessera-bench",
+      "tessera-bench --device cuda --tile 5",
+      "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
+      "(cost), "
+      "the exact bending energy (bending; its volumes are control points) or products of sparse matrices with themselves (spgemm) "
+      "beside the machine's own limit.",
+      {{"What",
+        {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
+         ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
+         ownOption("precision", "NAME", "spgemm: f32 or f64 (default: f32)")}},
+       {"How",
+        {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
+         ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
+         ownOption("json", "", "for machines")}},
+       commonOptions()},
+      exitCodesText()};
 }
 
 std::array<int, 3> volumeOf(const std::string& text)
@@ -126,6 +134,23 @@ MetricSettings metricSettings(const Arguments& arguments)
   return settings;
 }
 
+SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& arguments)
+{
+  SpGemmBenchSettings settings{arguments.all("matrix"), arguments.all("method"), true, bsiSettings(arguments).repeats};
+  if (settings.matrices.empty())
+    for (const BenchmarkMatrix& matrix : benchmarkMatrices())
+      settings.matrices.push_back(matrix.name);
+  if (settings.methods.empty())
+    settings.methods = {"auto", "tiles", "rows"};
+  if (arguments.has("all-methods") && context.onCuda())
+    settings.methods.insert(settings.methods.end(), {"cusparse1", "cusparse2", "cusparse3"});
+  const std::string precision = arguments.text("precision", "f32");
+  if (precision != "f32" && precision != "f64")
+    throw Error(ExitCode::usage, "--precision: \"" + precision + "\": not known here. Allowed: f32, f64.");
+  settings.singlePrecision = precision == "f32";
+  return settings;
+}
+
 struct Benchmark {
   std::string name;
   std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
@@ -137,6 +162,7 @@ const Benchmark benchmarks[] = {
     {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
     {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+    {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }},
 };
 
 /// That of the first word, which is taken away; the first benchmark if the words begin with an option.

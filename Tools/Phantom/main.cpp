@@ -1,5 +1,5 @@
 #include "Core/Compute/Error.h"
-#include "Core/Image/AtomicFile.h"
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/OutputPointsFile.h"
 #include "Core/Image/PointsFile.h"

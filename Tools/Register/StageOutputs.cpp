@@ -1,6 +1,6 @@
 #include "Tools/Register/StageOutputs.h"
 
-#include "Core/Image/AtomicFile.h"
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Image/Checksum.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Registration/StageComponents.h"

@@ -1,8 +1,8 @@
 #include "Tools/Transform/TransformedPoints.h"
 
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Image/AtomicFile.h"
 #include "Core/Image/PointsFile.h"
 
 #include <cmath>

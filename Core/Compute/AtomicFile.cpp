@@ -1,4 +1,4 @@
-#include "Core/Image/AtomicFile.h"
+#include "Core/Compute/AtomicFile.h"
 
 #include "Core/Compute/Error.h"
 

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cusparse.h>
+
+namespace tessera {
+
+/// The functions of cuSPARSE that are used, loaded while the program runs: the library is several times as large as this program.
+struct CusparseLibrary {
+  /// Throws Error(device) if it is not found or lacks a function.
+  static const CusparseLibrary& loaded();
+
+  decltype(&cusparseCreate) create;
+  decltype(&cusparseDestroy) destroy;
+  decltype(&cusparseSetStream) setStream;
+  decltype(&cusparseGetErrorString) errorString;
+  decltype(&cusparseCreateCsr) createCsr;
+  decltype(&cusparseDestroySpMat) destroyMatrix;
+  decltype(&cusparseSpMatGetSize) sizeOf;
+  decltype(&cusparseCsrSetPointers) setPointers;
+  decltype(&cusparseSpGEMM_createDescr) createProduct;
+  decltype(&cusparseSpGEMM_destroyDescr) destroyProduct;
+  decltype(&cusparseSpGEMM_workEstimation) workEstimation;
+  decltype(&cusparseSpGEMM_estimateMemory) estimateMemory;
+  decltype(&cusparseSpGEMM_compute) compute;
+  decltype(&cusparseSpGEMM_copy) copy;
+
+  /// Throws Error(device) with cuSPARSE's words.
+  void check(cusparseStatus_t, const char* doing) const;
+};
+
+}

@@ -1,0 +1,366 @@
+#include "Core/Sparse/PreparedProduct.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Sparse/HalfPrecision.h"
+#include "Core/Sparse/NumberChecks.h"
+#include "Core/Sparse/OrderedRows.h"
+#include "Core/Sparse/RowProduct.h"
+#include "Core/Sparse/TileProduct.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+constexpr std::uint64_t productsPerChunk = 1 << 17;
+constexpr std::size_t groupsPerChunk = 512;
+
+/// First groups of chunks of about as many products, and the end.
+std::vector<std::size_t> chunkGroups(const ProductAnalysis& analysis, std::size_t first, std::size_t last)
+{
+  std::vector<std::size_t> starts{first};
+  std::uint64_t products = 0;
+  for (std::size_t group = first; group < last; ++group) {
+    products += analysis.groupProducts[group];
+    if (products >= productsPerChunk || group + 1 - starts.back() == groupsPerChunk) {
+      starts.push_back(group + 1);
+      products = 0;
+    }
+  }
+  if (starts.back() != last)
+    starts.push_back(last);
+  return starts;
+}
+
+/// Of one row: `ring` must not have run over.
+template <class Ring>
+void checkOverflow(const Ring& ring, std::size_t row)
+{
+  if (ring.overflowed)
+    throw Error(ExitCode::usage, "precision int64: row " + std::to_string(row + 1)
+                                     + " of C: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+}
+
+const char* nameOf(SpGemmAlgorithm algorithm)
+{
+  constexpr const char* names[] = {"auto", "tiles", "rows", "tsparse", "cusparse"};
+  return names[static_cast<int>(algorithm)];
+}
+
+}
+
+template <class V>
+struct PreparedProduct<V>::Workspace {
+  Workspace(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const TileMatrix<V>& tiles, bool withTiles)
+  {
+    if (withTiles) {
+      tileProduct.emplace(tiles, b.columns);
+      tileRows.assign(groupsAtOnce, TileRowBuilder<V>(a.columns));
+    }
+  }
+  std::optional<TileProduct<V>> tileProduct;
+  std::vector<TileRowBuilder<V>> tileRows;         // of A, if it is not B
+  std::size_t firstComputed = 0, lastComputed = 0; // groups that are in tileProduct
+  std::shared_ptr<void> rowProduct;                // a RowProduct of the ring, made when a row needs it
+  std::vector<std::pair<std::uint32_t, V>> scratch;
+
+  template <class Ring>
+  RowProduct<V, Ring>& rows(const CsrMatrix<V>& b)
+  {
+    if (!rowProduct)
+      rowProduct = std::make_shared<RowProduct<V, Ring>>(b);
+    return *static_cast<RowProduct<V, Ring>*>(rowProduct.get());
+  }
+};
+
+template <class V>
+CsrMatrix<V> preparedOperand(const Context& context, const CsrMatrix<V>& matrix, bool transpose, const std::string& name)
+{
+  const bool sorted = checkMatrix(context, matrix, name);
+  if (transpose)
+    return transposed(context, matrix);
+  return sorted ? matrix : withSortedRows(context, matrix);
+}
+
+template <class V>
+PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, SpGemmOptions<V> options)
+    : context_(context), options_(std::move(options)), a_(preparedOperand(context, a, options_.transposeA, "A"))
+{
+  const bool same = a.isSame(b) && a.value.data() == b.value.data() && options_.transposeA == options_.transposeB;
+  b_ = same ? a_ : preparedOperand(context, b, options_.transposeB, "B");
+  analysis_ = analyseProduct(context, a_, b_);
+  checkOptions();
+  std::vector<std::int32_t> rowExponent, columnExponent;
+  if constexpr (std::is_same_v<V, float>)
+    if (options_.half) {
+      HalfScaled halfA = halfScaledRows(context, a_), halfB = halfScaledColumns(context, b_);
+      a_ = std::move(halfA.matrix);
+      b_ = std::move(halfB.matrix);
+      rowExponent = std::move(halfA.exponent);
+      columnExponent = std::move(halfB.exponent);
+    }
+  epilogue_.emplace(options_, std::move(rowExponent), std::move(columnExponent));
+  if (options_.accumulate)
+    for (std::size_t row = 0; row < a_.rows; ++row)
+      analysis_.groupBound[row / tileSide] += epilogue_->extraEntries(row);
+  report_.products = analysis_.products;
+  report_.entriesBound = std::accumulate(analysis_.groupBound.begin(), analysis_.groupBound.end(), std::uint64_t(0));
+  report_.groups = groups();
+  choose();
+  if (report_.tileGroups > 0)
+    makeTiles();
+}
+
+template <class V>
+void PreparedProduct<V>::checkOptions() const
+{
+  if (options_.algorithm == SpGemmAlgorithm::tsparse || options_.algorithm == SpGemmAlgorithm::cusparse)
+    throw Error(ExitCode::device, std::string("A B: algorithm ") + nameOf(options_.algorithm)
+                                      + ": it needs a CUDA device. Allowed on the CPU: auto, tiles or rows.");
+  checkOptionsOf(context_, a_.rows, b_.columns, options_);
+}
+
+/// Why no group may go by tiles; empty: nothing speaks against it.
+template <class V>
+std::string PreparedProduct<V>::whyNoTiles() const
+{
+  if (options_.semiring == Semiring::minPlus || options_.semiring == Semiring::maxMin)
+    return "tiles add and multiply; this semiring does not";
+  if (std::max(a_.columns, b_.columns) > largestTiledColumns)
+    return "more than " + std::to_string(largestTiledColumns) + " columns";
+  if (options_.semiring == Semiring::plusTimes && !(allFinite(context_, a_.value) && allFinite(context_, b_.value)))
+    return "some numbers are not finite";
+  if constexpr (std::is_same_v<V, std::int64_t>)
+    if (options_.semiring == Semiring::plusTimes && !sumsFitInt64(context_, a_, b_))
+      return "sums may be beyond 64 bits, which rows find out";
+  return "";
+}
+
+template <class V>
+void PreparedProduct<V>::choose()
+{
+  tiled_.assign(groups(), 0);
+  if (options_.algorithm == SpGemmAlgorithm::rows) {
+    report_.choice = "rows, as asked";
+    return;
+  }
+  const bool asked = options_.algorithm == SpGemmAlgorithm::tiles;
+  if (const std::string why = whyNoTiles(); !why.empty()) {
+    if (asked)
+      throw Error(ExitCode::usage, "A B: algorithm tiles: " + why + ". Allowed: auto or rows.");
+    report_.choice = "rows: " + why;
+    return;
+  }
+  tilesOfA_ = countTiles(context_, a_);
+  tilesOfB_ = a_.isSame(b_) ? tilesOfA_ : countTiles(context_, b_);
+  report_.entriesPerTileA = tilesOfA_.entriesPerTile;
+  report_.entriesPerTileB = tilesOfB_.entriesPerTile;
+  const std::uint64_t tileBytes = tilesOfB_.tiles * tileSide * tileSide * sizeof(V);
+  if (tileBytes > memoryLimit() / 2) {
+    const std::string why = "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
+    if (asked)
+      throw Error(ExitCode::usage, "A B: algorithm tiles: " + why + ". Allowed: auto or rows, or a larger memory limit.");
+    report_.choice = "rows: " + why;
+    return;
+  }
+  if (asked)
+    tiled_.assign(groups(), 1);
+  else
+    tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, a_, tilesOfB_));
+  report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
+  report_.choice = asked ? "tiles, as asked"
+                         : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)
+                               + " groups of 8 rows by tiles, the others by rows";
+}
+
+template <class V>
+TileValues PreparedProduct<V>::tileValues() const
+{
+  return options_.semiring == Semiring::plusPair ? TileValues::ones
+         : options_.semiring == Semiring::orAnd  ? TileValues::oneIfNotZero
+                                                 : TileValues::asTheyAre;
+}
+
+template <class V>
+void PreparedProduct<V>::makeTiles()
+{
+  std::vector<std::uint8_t> wanted(tilesOfB_.perGroup.size()); // rows of tiles of B that groups by tiles meet
+  for (std::size_t row = 0; row < a_.rows; ++row)
+    if (tiled_[row / tileSide])
+      for (std::uint64_t i = a_.rowStart[row]; i < a_.rowStart[row + 1]; ++i)
+        wanted[a_.column[i] / tileSide] = 1;
+  tilesAreThoseOfA_ = a_.isSame(b_) && a_.value.data() == b_.value.data();
+  for (std::size_t group = 0; tilesAreThoseOfA_ && group < groups(); ++group)
+    wanted[group] |= tiled_[group];
+  tiles_ = tilesOf(context_, b_, tilesOfB_, wanted, tileValues());
+}
+
+template <class V>
+TileRow<V> PreparedProduct<V>::tileRow(TileRowBuilder<V>& builder, std::size_t group) const
+{
+  if (!tilesAreThoseOfA_)
+    return builder.build(a_, group, tilesOfA_.perGroup[group], tileValues());
+  const std::uint64_t first = tiles_.rowStart[group];
+  return {tiles_.rowStart[group + 1] - first, tiles_.column.data() + first, tiles_.bitmap.data() + first,
+          tiles_.numbers.data() + first * tileSide * tileSide};
+}
+
+/// Makes sure that a group is in workspace.tileProduct, with those behind it that go by tiles too; returns its place there.
+template <class V>
+std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group, std::size_t lastGroup) const
+{
+  if (group >= workspace.firstComputed && group < workspace.lastComputed)
+    return group - workspace.firstComputed;
+  std::array<TileRow<V>, groupsAtOnce> rows;
+  std::size_t count = 0;
+  for (; count < groupsAtOnce && group + count < lastGroup && tiled_[group + count]; ++count)
+    rows[count] = tileRow(workspace.tileRows[count], group + count);
+  workspace.tileProduct->compute(std::span<const TileRow<V>>(rows.data(), count));
+  workspace.firstComputed = group;
+  workspace.lastComputed = group + count;
+  return 0;
+}
+
+template <class V>
+template <class Ring>
+std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column,
+                                           V* value, std::uint64_t* counts) const
+{
+  Ring ring;
+  std::uint64_t at = 0;
+  for (std::size_t row = firstRow; row < lastRow; ++row) {
+    const std::size_t group = row / tileSide;
+    std::size_t count = 0;
+    if (tiled_[group]) {
+      const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
+      count = workspace.tileProduct->emitRow(place, row % tileSide, column + at, value + at);
+      for (std::size_t i = 0; options_.semiring == Semiring::orAnd && i < count; ++i)
+        value[at + i] = value[at + i] != 0;
+    } else {
+      const std::uint64_t first = a_.rowStart[row];
+      count = workspace.template rows<Ring>(b_).multiply(ring, a_.column.data() + first, a_.value.data() + first,
+                                                         a_.rowEntries(row), column + at, value + at);
+    }
+    count = epilogue_->apply(ring, row, column + at, value + at, count, workspace.scratch);
+    checkOverflow(ring, row);
+    counts[row - firstRow] = count;
+    at += count;
+  }
+  return at;
+}
+
+template <class V>
+std::uint64_t PreparedProduct<V>::memoryLimit() const
+{
+  return options_.maxMemoryBytes > 0 ? options_.maxMemoryBytes
+                                     : static_cast<std::uint64_t>(std::min(availableMemoryBytes(), 0x1p62));
+}
+
+template <class V>
+CsrMatrix<V> PreparedProduct<V>::multiply(std::size_t firstGroup, std::size_t lastGroup)
+{
+  const std::size_t rowOffset = firstGroup * tileSide;
+  std::vector<std::size_t> starts = chunkGroups(analysis_, firstGroup, lastGroup);
+  std::vector<std::uint64_t> bounds;
+  for (std::size_t chunk = 0; chunk + 1 < starts.size(); ++chunk)
+    bounds.push_back(std::accumulate(analysis_.groupBound.begin() + starts[chunk], analysis_.groupBound.begin() + starts[chunk + 1],
+                                     std::uint64_t(0)));
+  for (std::size_t& start : starts)
+    start = std::min(start * tileSide, a_.rows) - std::min(rowOffset, a_.rows);
+  OrderedRows<V> rows(context_, b_.columns, std::move(starts), std::move(bounds), memoryLimit());
+  Workspaces<Workspace> workspaces;
+  return withSemiring<V>(options_.semiring, [&]<class Ring>(Ring) {
+    return rows.run([&](std::size_t first, std::size_t last, RowRoom<V> room, std::uint64_t* counts) {
+      auto workspace = workspaces.borrow([&] { return std::make_unique<Workspace>(a_, b_, tiles_, report_.tileGroups > 0); });
+      const std::uint64_t made = makeRows<Ring>(*workspace, rowOffset + first, rowOffset + last, room.column, room.value, counts);
+      workspaces.giveBack(std::move(workspace));
+      return made;
+    });
+  });
+}
+
+template <class V>
+std::vector<std::size_t> PreparedProduct<V>::rangeStarts() const
+{
+  const std::uint64_t limit = memoryLimit(), entryBytes = sizeof(std::uint32_t) + sizeof(V);
+  std::vector<std::size_t> starts{0};
+  std::uint64_t bytes = 0;
+  for (std::size_t group = 0; group < groups(); ++group) {
+    const std::uint64_t needed = analysis_.groupBound[group] * entryBytes + tileSide * sizeof(std::uint64_t);
+    if (bytes > 0 && bytes + needed > limit) {
+      starts.push_back(group);
+      bytes = 0;
+    }
+    bytes += needed;
+  }
+  starts.push_back(groups());
+  return starts;
+}
+
+template <class V>
+template <class Ring>
+void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c, std::size_t firstRow, std::size_t lastRow,
+                                    V* value) const
+{
+  Ring ring;
+  for (std::size_t row = firstRow; row < lastRow; ++row) {
+    const std::size_t group = row / tileSide, count = c.rowEntries(row);
+    const std::uint64_t first = a_.rowStart[row], start = c.rowStart[row];
+    if (tiled_[group]) {
+      const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
+      workspace.tileProduct->gatherRow(place, row % tileSide, c.column.data() + start, count, value + start);
+    } else {
+      workspace.template rows<Ring>(b_).gather(ring, a_.column.data() + first, a_.value.data() + first, a_.rowEntries(row),
+                                               c.column.data() + start, count, value + start);
+    }
+    for (std::uint64_t i = start; i < start + count; ++i) {
+      if (options_.semiring == Semiring::orAnd)
+        value[i] = value[i] != 0;
+      if (options_.scale)
+        value[i] = ring.product(*options_.scale, value[i]);
+    }
+    checkOverflow(ring, row);
+  }
+}
+
+template <class V>
+Array<V> PreparedProduct<V>::valuesFor(const MatrixPattern& c)
+{
+  Array<V> value(c.entries());
+  const std::vector<std::size_t> starts = chunkGroups(analysis_, 0, groups());
+  Workspaces<Workspace> workspaces;
+  withSemiring<V>(options_.semiring, [&]<class Ring>(Ring) {
+    forEachChunk(context_, starts.size() - 1, [&](std::size_t chunk) {
+      auto workspace = workspaces.borrow([&] { return std::make_unique<Workspace>(a_, b_, tiles_, report_.tileGroups > 0); });
+      gatherRows<Ring>(*workspace, c, starts[chunk] * tileSide, std::min(starts[chunk + 1] * tileSide, a_.rows), value.data());
+      workspaces.giveBack(std::move(workspace));
+    });
+  });
+  return value;
+}
+
+template <class V>
+void PreparedProduct<V>::replaceNumbers(const Array<V>& a, const Array<V>& b)
+{
+  a_.value = a;
+  b_.value = b;
+  report_.tileGroups = 0;
+  choose(); // numbers that are not finite go by rows
+  if (report_.tileGroups > 0)
+    makeTiles();
+}
+
+#define TESSERA_FOR_VALUE(V)                                                                                                       \
+  template CsrMatrix<V> preparedOperand<V>(const Context&, const CsrMatrix<V>&, bool, const std::string&);                         \
+  template class PreparedProduct<V>;
+TESSERA_FOR_VALUE(double)
+TESSERA_FOR_VALUE(float)
+TESSERA_FOR_VALUE(std::int64_t)
+#undef TESSERA_FOR_VALUE
+
+}

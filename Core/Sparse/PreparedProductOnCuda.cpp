@@ -1,0 +1,179 @@
+#include "Core/Sparse/PreparedProductOnCuda.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/HalfPrecision.h"
+#include "Core/Sparse/PreparedProduct.h"
+#include "Core/Sparse/ProductAnalysis.h"
+
+#include <algorithm>
+#include <span>
+
+namespace tessera {
+namespace {
+
+template <class T>
+std::span<const T> firstOrOne(const Array<T>& array)
+{
+  static constexpr T none{};
+  return array.empty() ? std::span<const T>(&none, 1) : array.span(); // no memory of a device has no bytes
+}
+
+/// Ranges of rows, one below the other.
+template <class V>
+CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vector<CsrMatrix<V>>& ranges)
+{
+  CsrMatrix<V> all = emptyMatrix<V>(rows, columns);
+  std::size_t row = 0;
+  for (const CsrMatrix<V>& range : ranges) {
+    const std::uint64_t before = all.rowStart[row];
+    for (std::size_t i = 0; i < range.rows; ++i)
+      all.rowStart[++row] = before + range.rowStart[i + 1];
+  }
+  all.column = Array<std::uint32_t>(all.entries());
+  all.value = Array<V>(all.entries());
+  std::uint64_t at = 0;
+  for (const CsrMatrix<V>& range : ranges) {
+    std::copy(range.column.begin(), range.column.end(), all.column.begin() + at);
+    std::copy(range.value.begin(), range.value.end(), all.value.begin() + at);
+    at += range.entries();
+  }
+  return all;
+}
+
+}
+
+template <class V>
+PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& givenA, const CsrMatrix<V>& givenB,
+                                                const SpGemmOptions<V>& options)
+    : context_(context), options_(options), onCuda_{.semiring = options.semiring,
+                                                    .algorithm = options.algorithm,
+                                                    .maxMemoryBytes = options.maxMemoryBytes},
+      spGemm_(context)
+{
+  if (options.algorithm == SpGemmAlgorithm::tsparse)
+    throw Error(ExitCode::device, "A B: algorithm tsparse: this build has none. Allowed on CUDA: auto, tiles, rows or cusparse.");
+  CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;
+  const bool same = givenA.isSame(givenB) && givenA.value.data() == givenB.value.data() && options.transposeA == options.transposeB;
+  if (!same)
+    b = preparedOperand(context, givenB, options.transposeB, "B");
+  rows_ = a.rows;
+  columns_ = same ? a.columns : b.columns;
+  checkOptionsOf(context, rows_, columns_, options);
+  bool separate = !same;
+  if constexpr (std::is_same_v<V, float>)
+    if (options.half) {
+      HalfScaled halfA = halfScaledRows(context, a), halfB = halfScaledColumns(context, same ? a : b);
+      a = std::move(halfA.matrix);
+      b = std::move(halfB.matrix);
+      rowExponent_.fromHost(context, halfA.exponent.empty() ? std::vector<std::int32_t>(1) : halfA.exponent);
+      columnExponent_.fromHost(context, halfB.exponent.empty() ? std::vector<std::int32_t>(1) : halfB.exponent);
+      separate = true;
+    }
+  a_ = broughtToCuda(context, a, "A");
+  if (separate)
+    b_ = broughtToCuda(context, b, "B");
+  if (options.mask) {
+    maskStart_.fromHost(context, options.mask->rowStart.span());
+    maskColumn_.fromHost(context, firstOrOne(options.mask->column));
+  }
+  if (options.accumulate)
+    accumulate_ = broughtToCuda(context, *options.accumulate, "D");
+}
+
+template <class V>
+SpGemmReport PreparedProductOnCuda<V>::describe()
+{
+  SpGemmOnCudaOptions described = onCuda_;
+  if (options_.algorithm == SpGemmAlgorithm::cusparse)
+    described.algorithm = SpGemmAlgorithm::rows;
+  SpGemmReport report = spGemm_.describe(a_, b_ ? *b_ : a_, described);
+  if (options_.algorithm == SpGemmAlgorithm::cusparse)
+    report.choice = "cuSPARSE, as asked";
+  report.ranges = rangeStarts().size() - 1;
+  return report;
+}
+
+template <class V>
+CsrOnCuda<V> PreparedProductOnCuda<V>::productByCusparse()
+{
+  if constexpr (std::is_same_v<V, std::int64_t>) {
+    throw Error(ExitCode::usage, "A B: algorithm cusparse: it has no 64-bit integers. Allowed: auto or rows.");
+  } else {
+    if (options_.semiring != Semiring::plusTimes)
+      throw Error(ExitCode::usage, "A B: algorithm cusparse: it has no other semiring than plus-times. Allowed: auto or rows.");
+    CusparseProduct<V> product(context_, a_, b_ ? *b_ : a_);
+    report_.choice = "cuSPARSE, as asked";
+    return broughtToCuda(context_, product.broughtToHost(product.multiply(1)), "C"); // by way of the host, which sorts its rows
+  }
+}
+
+template <class V>
+CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::size_t lastRow)
+{
+  if (options_.algorithm == SpGemmAlgorithm::cusparse)
+    return productByCusparse();
+  SpGemmReport report;
+  CsrOnCuda<V> c = spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
+  report_.products += report.products;
+  report_.entriesBound += report.entriesBound;
+  report_.groups += report.groups;
+  report_.tileGroups += report.tileGroups;
+  report_.bytesTaken = std::max(report_.bytesTaken, report.bytesTaken);
+  report_.choice = report.choice;
+  return c;
+}
+
+template <class V>
+CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_t lastRow)
+{
+  RowEpilogueOnCuda<V> epilogue;
+  const std::size_t count = lastRow - firstRow;
+  if (options_.mask)
+    epilogue.mask = PatternView{count, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()};
+  epilogue.complementMask = options_.complementMask;
+  if (options_.half) {
+    epilogue.rowExponent = rowExponent_.span().data() + firstRow;
+    epilogue.columnExponent = columnExponent_.span().data();
+  }
+  epilogue.scale = options_.scale;
+  if (accumulate_) {
+    epilogue.accumulate = accumulate_->view();
+    epilogue.accumulate->rows = count;
+    epilogue.accumulate->rowStart += firstRow;
+  }
+  epilogue.dropTolerance = options_.dropTolerance;
+  return broughtToHost(context_, epilogue.apply(context_, options_.semiring, productOfRows(firstRow, lastRow)));
+}
+
+template <class V>
+CsrMatrix<V> PreparedProductOnCuda<V>::multiply()
+{
+  try {
+    return multiply(0, rows_);
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::outOfMemory || options_.algorithm == SpGemmAlgorithm::cusparse)
+      throw;
+  }
+  report_ = {};
+  const std::vector<std::size_t> starts = rangeStarts();
+  std::vector<CsrMatrix<V>> ranges;
+  for (std::size_t range = 0; range + 1 < starts.size(); ++range)
+    ranges.push_back(multiply(starts[range], starts[range + 1]));
+  report_.ranges = ranges.size();
+  return joinedRanges(rows_, columns_, ranges);
+}
+
+template <class V>
+std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
+{
+  if (options_.algorithm == SpGemmAlgorithm::cusparse)
+    return rows_ > 0 ? std::vector<std::size_t>{0, rows_} : std::vector<std::size_t>{0};
+  return spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes);
+}
+
+template class PreparedProductOnCuda<float>;
+template class PreparedProductOnCuda<double>;
+template class PreparedProductOnCuda<std::int64_t>;
+
+}

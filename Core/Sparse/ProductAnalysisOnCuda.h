@@ -1,0 +1,68 @@
+#pragma once
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Compute/PinnedValues.h"
+#include "Core/Sparse/CsrOnCuda.h"
+#include "Core/Sparse/ProductAnalysis.h"
+
+#include <cstdint>
+#include <limits>
+
+namespace tessera {
+
+/// Tiles win on CUDA from about so many products for each pair of tiles that meet; see dox/Decisions.
+constexpr double productsPerTilePairOnCuda = 10;
+/// Thresholds that choose tiles for every group and for none.
+constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infinity();
+/// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.
+constexpr std::uint32_t mostTilesOfRowOnCuda = 65535;
+
+/// How a row of C is computed. Rows of few products are expanded and sorted in registers by so many neighbouring lanes; those of a
+/// few hundred entries are summed up in shared memory by a warp each; the others by a block each.
+enum RowBin { sorted8, sorted16, sorted32, sorted64, warp256, warp512, warp1024, wholeBlock, rowBins };
+
+/// Rows of each bin, wherever in a list they are.
+struct RowBinCounts {
+  std::uint32_t of[rowBins];
+};
+
+/// Of one matrix.
+struct TileTotals {
+  unsigned long long segments; // runs of neighbouring entries of one row in one tile
+  unsigned long long tiles;
+  std::uint32_t mostOfRow; // tiles of a row of tiles at most
+};
+
+/// What kernels count; zero before.
+struct AnalysisTotals {
+  unsigned long long products, entriesBound; // pairs of entries that meet, entries of C at most
+  TileTotals a, b;                           // b: unused if B is A
+  std::uint32_t tileGroups;                  // groups of 8 rows that go by tiles
+  RowBinCounts rows, rowsBySize;             // of the others: by products, and once their entries are counted by entries
+  std::uint32_t notFinite, overflowed;       // 1: a number of a tile is not finite; a sum of int64 is beyond 64 bits
+};
+
+/// What one pass over A, the row starts of B and, if tiles may win, over B finds. All arrays are on the device.
+struct ProductAnalysisOnCuda {
+  ProductAnalysisOnCuda(const Context&, const PatternView& a, const PatternView& b);
+
+  Buffer<AnalysisTotals> totals;
+  Buffer<std::uint32_t> products;           // of each row, at most 2^32 - 1; 0 for rows that go by tiles
+  Buffer<std::uint32_t> rowCounts;          // entries of each row of C, rows + 1; 0 for rows without products
+  Buffer<std::uint32_t> binnedRows;         // rows of each bin, from bin * rows on
+  Buffer<std::uint32_t> tileGroups;         // first ones of the totals
+  Buffer<std::uint32_t> tilesOfA, tilesOfB; // in each group of 8 rows, groups + 1; only counted if tiles may win
+};
+
+/// Fills the analysis but for rowCounts of rows that have products. `threshold` is that of products for a pair of tiles. If `same`,
+/// B is A. Nothing waits.
+void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold, ProductAnalysisOnCuda&);
+
+/// Sorts the rows into bins again, by the entries in rowCounts.
+void binBySizeOnCuda(const Context&, std::size_t rows, ProductAnalysisOnCuda&);
+
+/// starts[i]: the sum of counts before i, for i from 0 to `count`; counts has count + 1 elements, the last one is only read.
+void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts, std::uint64_t* starts);
+void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts, std::uint32_t* starts);
+
+}

@@ -1,0 +1,149 @@
+#include "Core/Sparse/SpGemm.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/PreparedProduct.h"
+#include "Core/Sparse/PreparedProductOnCuda.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+void requireCpu(const Context& context)
+{
+  if (context.onCuda())
+    throw Error(ExitCode::device, "plan of A B: plans are made on the CPU. Allowed: the device \"cpu\".");
+}
+
+/// Which entry of the matrix as it was given each entry of the prepared operand is; empty if they are in order.
+template <class V>
+std::vector<std::uint64_t> preparedOrder(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
+                                         const std::string& name)
+{
+  CsrMatrix<std::int64_t> numbered;
+  static_cast<MatrixPattern&>(numbered) = matrix;
+  numbered.value = Array<std::int64_t>(matrix.value.size());
+  std::iota(numbered.value.begin(), numbered.value.end(), 0);
+  const CsrMatrix<std::int64_t> prepared = preparedOperand(context, numbered, transpose, name);
+  if (prepared.isSame(numbered))
+    return {};
+  return {prepared.value.begin(), prepared.value.end()};
+}
+
+template <class V>
+Array<V> inOrder(const Array<V>& values, const std::vector<std::uint64_t>& order)
+{
+  if (order.empty())
+    return values;
+  Array<V> result(order.size());
+  std::transform(order.begin(), order.end(), result.begin(), [&](std::uint64_t i) { return values[i]; });
+  return result;
+}
+
+}
+
+template <class V>
+CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
+                      SpGemmReport* report)
+{
+  if (context.onCuda()) {
+    PreparedProductOnCuda<V> product(context, a, b, options);
+    CsrMatrix<V> c = product.multiply();
+    if (report)
+      *report = product.report();
+    return c;
+  }
+  PreparedProduct<V> product(context, a, b, options);
+  if (report)
+    *report = product.report();
+  return product.multiply(0, product.groups());
+}
+
+template <class V>
+void multiplyInRanges(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
+                      const std::function<void(std::size_t, CsrMatrix<V>&&)>& consume, SpGemmReport* report)
+{
+  if (context.onCuda()) {
+    PreparedProductOnCuda<V> product(context, a, b, options);
+    const std::vector<std::size_t> starts = product.rangeStarts();
+    for (std::size_t range = 0; range + 1 < starts.size(); ++range)
+      consume(starts[range], product.multiply(starts[range], starts[range + 1]));
+    if (report) {
+      *report = product.report();
+      report->ranges = starts.size() - 1;
+    }
+    return;
+  }
+  PreparedProduct<V> product(context, a, b, options);
+  const std::vector<std::size_t> starts = product.rangeStarts();
+  if (report) {
+    *report = product.report();
+    report->ranges = starts.size() - 1;
+  }
+  for (std::size_t range = 0; range + 1 < starts.size(); ++range)
+    consume(starts[range] * tileSide, product.multiply(starts[range], starts[range + 1]));
+}
+
+template <class V>
+SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
+{
+  if (context.onCuda())
+    return PreparedProductOnCuda<V>(context, a, b, options).describe();
+  const PreparedProduct<V> product(context, a, b, options);
+  SpGemmReport report = product.report();
+  report.ranges = product.rangeStarts().size() - 1;
+  return report;
+}
+
+template <class V>
+SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
+{
+  requireCpu(context);
+  if (options.accumulate || options.dropTolerance || options.half)
+    throw Error(ExitCode::usage,
+                "plan of A B: D, tolerance or half precision: their patterns depend on numbers. Allowed: semiring, "
+                "algorithm, transposition, mask and scale.");
+  orderOfA_ = preparedOrder(context, a, options.transposeA, "A");
+  orderOfB_ = preparedOrder(context, b, options.transposeB, "B");
+  product_ = std::make_unique<PreparedProduct<V>>(context, a, b, options);
+  c_ = product_->multiply(0, product_->groups());
+}
+
+template <class V>
+SpGemmPlan<V>::~SpGemmPlan() = default;
+template <class V>
+SpGemmPlan<V>::SpGemmPlan(SpGemmPlan&&) noexcept = default;
+template <class V>
+SpGemmPlan<V>& SpGemmPlan<V>::operator=(SpGemmPlan&&) noexcept = default;
+
+template <class V>
+CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
+{
+  const auto check = [](const Array<V>& given, std::size_t wanted, const char* name) {
+    if (given.size() != wanted)
+      throw Error(ExitCode::usage, std::string("plan of A B: ") + name + ": " + std::to_string(given.size())
+                                       + " numbers. Allowed: as many as its pattern has entries, " + std::to_string(wanted) + ".");
+  };
+  check(a, product_->entriesOfA(), "A");
+  check(b, product_->entriesOfB(), "B");
+  product_->replaceNumbers(inOrder(a, orderOfA_), inOrder(b, orderOfB_));
+  CsrMatrix<V> c;
+  static_cast<MatrixPattern&>(c) = c_;
+  c.value = product_->valuesFor(c_);
+  return c;
+}
+
+#define TESSERA_FOR_VALUE(V)                                                                                                       \
+  template CsrMatrix<V> multiply<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&,             \
+                                    SpGemmReport*);                                                                                \
+  template void multiplyInRanges<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&,             \
+                                    const std::function<void(std::size_t, CsrMatrix<V> &&)>&, SpGemmReport*);                      \
+  template SpGemmReport describeProduct<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&);     \
+  template class SpGemmPlan<V>;
+TESSERA_FOR_VALUE(double)
+TESSERA_FOR_VALUE(float)
+TESSERA_FOR_VALUE(std::int64_t)
+#undef TESSERA_FOR_VALUE
+
+}

@@ -1,0 +1,288 @@
+#include "Core/Sparse/SpGemmOnCuda.h"
+
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Sparse/RowProductOnCuda.h"
+#include "Core/Sparse/TilesOnCuda.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace tessera {
+namespace {
+
+[[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
+{
+  throw Error(ExitCode::usage, "A B on CUDA: algorithm " + algorithm + ": " + wrong + ". Allowed: auto or rows.");
+}
+
+/// Why no group of rows may go by tiles, before numbers are looked at; empty: nothing speaks against it.
+template <class V>
+std::string whyNoTiles(Semiring semiring)
+{
+  if (semiring != Semiring::plusTimes)
+    return "tiles add and multiply; this semiring does not";
+  return std::is_same_v<V, std::int64_t> ? "tensor cores do not multiply 64-bit integers" : "";
+}
+
+double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot)
+{
+  switch (options.algorithm) {
+  case SpGemmAlgorithm::automatic:
+    return whyNot.empty() ? options.productsPerTilePair : neverTiles;
+  case SpGemmAlgorithm::rows:
+    return neverTiles;
+  case SpGemmAlgorithm::tiles:
+    if (!whyNot.empty())
+      failAlgorithm("tiles", whyNot);
+    return alwaysTiles;
+  case SpGemmAlgorithm::cusparse:
+    failAlgorithm("cusparse", "CusparseProduct makes it");
+  case SpGemmAlgorithm::tsparse:
+    failAlgorithm("tsparse", "this build has none");
+  }
+  return neverTiles;
+}
+
+/// Tiles of both operands, those of A once if B is A.
+template <class V>
+struct TilesOfBoth {
+  std::optional<TilesOnCuda<V>> a, b;
+
+  TileView<V> viewOfA() const { return a->view(); }
+  TileView<V> viewOfB() const { return b ? b->view() : a->view(); }
+};
+
+template <class V>
+TilesOfBoth<V> makeBothTiles(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same,
+                             ProductAnalysisOnCuda& analysis, const AnalysisTotals& totals)
+{
+  std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
+  TilesOfBoth<V> tiles;
+  tiles.a.emplace(
+      makeTilesOnCuda(context, a, analysis.tilesOfA.span().data(), static_cast<std::uint32_t>(totals.a.tiles), notFinite));
+  if (!same)
+    tiles.b.emplace(
+        makeTilesOnCuda(context, b, analysis.tilesOfB.span().data(), static_cast<std::uint32_t>(totals.b.tiles), notFinite));
+  return tiles;
+}
+
+std::uint64_t rowsIn(const RowBinCounts& bins)
+{
+  std::uint64_t sum = 0;
+  for (const std::uint32_t count : bins.of)
+    sum += count;
+  return sum;
+}
+
+/// Bytes of both operands' tiles.
+template <class V>
+std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals)
+{
+  return TilesOnCuda<V>::bytes(a.rows, totals.a.tiles) + (same ? 0 : TilesOnCuda<V>::bytes(b.rows, totals.b.tiles));
+}
+
+/// Bytes of an analysis for each row of A.
+constexpr std::uint64_t bytesARow = (2 + rowBins) * sizeof(std::uint32_t);
+
+void checkMemory(std::uint64_t wanted, std::size_t most)
+{
+  if (most > 0 && wanted > most)
+    throw Error(ExitCode::outOfMemory, "A B on CUDA: C and what it takes to make it: " + std::to_string(wanted)
+                                           + " bytes, more than the limit of " + std::to_string(most)
+                                           + ". Allowed: a larger limit, or C in ranges of rows.");
+}
+
+void checkSizes(std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB)
+{
+  if (columnsOfA != rowsOfB)
+    throw Error(ExitCode::usage, "A B on CUDA: A has " + std::to_string(columnsOfA) + " columns and B " + std::to_string(rowsOfB)
+                                     + " rows. Allowed: as many columns of A as rows of B.");
+  if (columnsOfB > largestColumnsOnCuda)
+    throw Error(ExitCode::usage, "A B on CUDA: B has " + std::to_string(columnsOfB) + " columns. Allowed: up to "
+                                     + std::to_string(largestColumnsOnCuda) + ".");
+}
+
+std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, const std::string& whyNot)
+{
+  if (algorithm == SpGemmAlgorithm::rows)
+    return "rows, as asked";
+  if (algorithm == SpGemmAlgorithm::tiles)
+    return "tiles, as asked";
+  if (!whyNot.empty())
+    return "rows: " + whyNot;
+  return std::to_string(report.tileGroups) + " of " + std::to_string(report.groups)
+         + " groups of 8 rows by tiles, the others by rows";
+}
+
+}
+
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : context_(context), streams_(context), totals_(context, 1), entries_(context, 1)
+{
+}
+
+template <class V>
+CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options,
+                                    SpGemmReport* report)
+{
+  return multiplyRows(a, b, 0, a.rows, options, report);
+}
+
+template <class V>
+CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow, std::size_t lastRow,
+                                        const SpGemmOnCudaOptions& options, SpGemmReport* report)
+{
+  checkSizes(a.columns, b.rows, b.columns);
+  SpGemmReport found;
+  found.groups = ceilDiv(lastRow - firstRow, tileSide);
+  CsrView<V> rows = a.view();
+  rows.rowStart += firstRow;
+  rows.rows = lastRow - firstRow;
+  const bool same = a.column.span().data() == b.column.span().data() && rows.rows == b.rows;
+  const bool none = rows.rows == 0 || a.entries == 0 || b.entries == 0;
+  CsrOnCuda<V> c = none ? CsrOnCuda<V>::empty(context_, rows.rows, b.columns) : multiplyViews(rows, b.view(), same, options, found);
+  if (report)
+    *report = found;
+  return c;
+}
+
+template <class V>
+AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
+                                     const std::string& whyNot, ProductAnalysisOnCuda& analysis, SpGemmReport& report)
+{
+  analyseOnCuda(context_, a, b, same, thresholdOf(options, whyNot), analysis);
+  totals_.copyLater(analysis.totals.span().data());
+  context_.stream->wait();
+  const AnalysisTotals totals = totals_[0];
+  report.products = totals.products;
+  report.entriesBound = totals.entriesBound;
+  report.tileGroups = totals.tileGroups;
+  report.choice = choiceText(report, options.algorithm, whyNot);
+  return totals;
+}
+
+template <class V>
+CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
+                                         SpGemmReport& report)
+{
+  const std::string whyNot = whyNoTiles<V>(options.semiring);
+  ProductAnalysisOnCuda analysis(context_, a, b);
+  const AnalysisTotals totals = analyse(a, b, same, options, whyNot, analysis, report);
+  if (options.algorithm == SpGemmAlgorithm::tiles && totals.tileGroups == 0)
+    failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(mostTilesOfRowOnCuda) + " in 8 rows of B");
+
+  const auto isTooMuch = [&](std::uint64_t wanted) { return options.maxMemoryBytes > 0 && wanted > options.maxMemoryBytes; };
+  const auto instead = [&](const std::string& whyNoTilesNow) {
+    if (options.algorithm == SpGemmAlgorithm::tiles)
+      failAlgorithm("tiles", whyNoTilesNow);
+    SpGemmOnCudaOptions byRows = options;
+    byRows.algorithm = SpGemmAlgorithm::rows;
+    CsrOnCuda<V> c = multiplyViews(a, b, same, byRows, report);
+    report.choice = "rows: " + whyNoTilesNow;
+    return c;
+  };
+  std::uint64_t bytes = bytesARow * a.rows;
+  TilesOfBoth<V> tiles;
+  std::uint32_t* const rowCounts = analysis.rowCounts.span().data();
+  const std::uint32_t* const tileGroups = analysis.tileGroups.span().data();
+  if constexpr (!std::is_same_v<V, std::int64_t>)
+    if (totals.tileGroups > 0) {
+      bytes += tileBytes(a, b, same, totals);
+      if (isTooMuch(bytes))
+        return instead("the tiles do not fit into the memory limit");
+      tiles = makeBothTiles(context_, a, b, same, analysis, totals);
+      countByTilesOnCuda(context_, tiles.viewOfA(), tiles.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts);
+    }
+  countByRowsOnCuda(context_, streams_, a, b, totals.rows, analysis.binnedRows.span().data(), rowCounts);
+
+  CsrOnCuda<V> c;
+  c.rows = a.rows;
+  c.columns = b.columns;
+  c.rowStart = Buffer<std::uint64_t>(context_, c.rows + 1);
+  scanOnCuda(context_, c.rows, rowCounts, c.rowStart.span().data());
+  entries_.copyLater(c.rowStart.span().data() + c.rows);
+  if (rowsIn(totals.rows) > 0)
+    binBySizeOnCuda(context_, c.rows, analysis);
+  totals_.copyLater(analysis.totals.span().data());
+  context_.stream->wait();
+  if (totals_[0].notFinite)
+    return instead("some numbers are not finite");
+  c.entries = entries_[0];
+  if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
+    return instead("the tiles do not fit into the memory limit");
+  report.bytesTaken = bytes + c.bytes();
+  checkMemory(report.bytesTaken, options.maxMemoryBytes);
+  c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
+  c.value = Buffer<V>(context_, std::max<std::uint64_t>(c.entries, 1));
+
+  if constexpr (!std::is_same_v<V, std::int64_t>)
+    if (totals.tileGroups > 0)
+      multiplyByTilesOnCuda(context_, tiles.viewOfA(), tiles.viewOfB(), tileGroups, totals.tileGroups, c);
+  multiplyByRowsOnCuda(context_, streams_, options.semiring, a, b, totals_[0].rowsBySize, analysis.binnedRows.span().data(), c,
+                       &analysis.totals.span().data()->overflowed);
+  if constexpr (std::is_same_v<V, std::int64_t>) {
+    totals_.copyLater(analysis.totals.span().data());
+    context_.stream->wait();
+    if (totals_[0].overflowed)
+      throw Error(ExitCode::usage,
+                  "precision int64: A B on CUDA: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+  }
+  return c;
+}
+
+template <class V>
+SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
+{
+  checkSizes(a.columns, b.rows, b.columns);
+  SpGemmReport report;
+  report.groups = ceilDiv(a.rows, tileSide);
+  if (a.entries == 0 || b.entries == 0)
+    return report;
+  const std::string whyNot = whyNoTiles<V>(options.semiring);
+  ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
+  analyse(a.view(), b.view(), a.column.span().data() == b.column.span().data(), options, whyNot, analysis, report);
+  return report;
+}
+
+template <class V>
+std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes)
+{
+  checkSizes(a.columns, b.rows, b.columns);
+  const std::uint64_t most = maxMemoryBytes > 0 ? maxMemoryBytes : context_.stream->freeBytes();
+  std::vector<std::uint32_t> products(a.rows);
+  if (a.rows > 0 && b.entries > 0) {
+    ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
+    analyseOnCuda(context_, a.view(), b.view(), false, neverTiles, analysis);
+    products = analysis.products.toHost(context_);
+  }
+  std::vector<std::size_t> starts{0};
+  std::uint64_t bytes = 0;
+  for (std::size_t first = 0; first < a.rows; first += tileSide) {
+    std::uint64_t more = tileSide * (bytesARow + sizeof(std::uint64_t));
+    for (std::size_t row = first; row < std::min(first + tileSide, a.rows); ++row)
+      more += std::min<std::uint64_t>(products[row], b.columns) * (sizeof(std::uint32_t) + sizeof(V));
+    checkMemory(more, most);
+    if (bytes > 0 && bytes + more > most) {
+      starts.push_back(first);
+      bytes = 0;
+    }
+    bytes += more;
+  }
+  if (a.rows > 0)
+    starts.push_back(a.rows);
+  return starts;
+}
+
+#define TESSERA_FOR_VALUE(V)                                                                                                       \
+  template CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&,               \
+                                               SpGemmReport*);                                                                     \
+  template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,             \
+                                                   const SpGemmOnCudaOptions&, SpGemmReport*);                                     \
+  template SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&);              \
+  template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t);
+TESSERA_FOR_VALUE(float)
+TESSERA_FOR_VALUE(double)
+TESSERA_FOR_VALUE(std::int64_t)
+#undef TESSERA_FOR_VALUE
+
+}

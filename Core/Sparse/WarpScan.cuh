@@ -1,0 +1,81 @@
+#pragma once
+
+#include "Core/Compute/Cuda.cuh"
+
+namespace tessera {
+
+/// Sum over this lane and those before it in its group of `Width` neighbouring lanes.
+template <int Width>
+__device__ __forceinline__ int groupInclusive(int value)
+{
+  const int lane = threadIdx.x % Width;
+#pragma unroll
+  for (int distance = 1; distance < Width; distance *= 2) {
+    const int before = __shfl_up_sync(~0u, value, distance, Width);
+    if (lane >= distance)
+      value += before;
+  }
+  return value;
+}
+
+/// Sum over the lanes before this one; `total` is that of the warp.
+__device__ __forceinline__ int warpExclusive(int value, int& total)
+{
+  const int inclusive = groupInclusive<32>(value);
+  total = __shfl_sync(~0u, inclusive, 31);
+  return inclusive - value;
+}
+
+/// Sum of values of the whole group; the order of integers does not matter.
+template <int Width, class T>
+__device__ __forceinline__ T groupSum(T value)
+{
+#pragma unroll
+  for (int distance = Width / 2; distance > 0; distance /= 2)
+    value += __shfl_xor_sync(~0u, value, distance);
+  return value;
+}
+
+__device__ __forceinline__ int warpMinimum(int value)
+{
+#pragma unroll
+  for (int distance = 16; distance > 0; distance /= 2)
+    value = min(value, __shfl_xor_sync(~0u, value, distance));
+  return value;
+}
+
+__device__ __forceinline__ int warpMaximum(int value)
+{
+  return -warpMinimum(-value);
+}
+
+/// The last of the group's lanes whose `start` is not above `position`; starts rise, that of the first lane is not above it.
+template <int Width>
+__device__ __forceinline__ int ownerOf(int position, int start)
+{
+  int owner = 0;
+#pragma unroll
+  for (int distance = Width / 2; distance > 0; distance /= 2) {
+    const int of = __shfl_sync(~0u, start, owner + distance, Width);
+    if (of <= position)
+      owner += distance;
+  }
+  return owner;
+}
+
+/// Sets a bit of shared memory; most are set already, and reading costs less than an atomic operation.
+__device__ __forceinline__ void setBit(unsigned* words, int bit)
+{
+  const unsigned wanted = 1u << (bit & 31);
+  unsigned& word = words[bit >> 5];
+  if (!(*static_cast<volatile unsigned*>(&word) & wanted))
+    atomicOr(&word, wanted);
+}
+
+/// Bits of a word before bit `bit % 32`.
+__device__ __forceinline__ unsigned bitsBefore(int bit)
+{
+  return (1u << (bit & 31)) - 1;
+}
+
+}

@@ -1,0 +1,83 @@
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/RowEpilogueOnCuda.h"
+#include "Core/Sparse/SpGemmOnCuda.h"
+
+// In place of this folder's .cu files in a build without the CUDA toolkit.
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail()
+{
+  throw Error(ExitCode::device, "sparse products on CUDA: this build has no CUDA. Allowed: the device \"cpu\".");
+}
+
+}
+
+struct SideStreams::State {};
+
+SideStreams::SideStreams(const Context&)
+{
+  fail();
+}
+SideStreams::~SideStreams() = default;
+
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context) {}
+
+#define TESSERA_WITHOUT_CUDA(V)                                                                                                    \
+  template <>                                                                                                                      \
+  CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&, SpGemmReport*)         \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,                      \
+                                          const SpGemmOnCudaOptions&, SpGemmReport*)                                               \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&)                        \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context&, Semiring, CsrOnCuda<V>) const                                           \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
+  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t)                        \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }
+TESSERA_WITHOUT_CUDA(float)
+TESSERA_WITHOUT_CUDA(double)
+TESSERA_WITHOUT_CUDA(std::int64_t)
+#undef TESSERA_WITHOUT_CUDA
+
+template <class V>
+struct CusparseProduct<V>::State {
+};
+
+template <class V>
+CusparseProduct<V>::CusparseProduct(const Context&, const CsrOnCuda<V>&, const CsrOnCuda<V>&)
+{
+  fail();
+}
+template <class V>
+CusparseProduct<V>::~CusparseProduct() = default;
+template <class V>
+typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int)
+{
+  fail();
+}
+template <class V>
+CsrMatrix<V> CusparseProduct<V>::broughtToHost(const Result&) const
+{
+  fail();
+}
+template class CusparseProduct<float>;
+template class CusparseProduct<double>;
+
+}

@@ -1,0 +1,275 @@
+#include "Tools/Bench/SpGemmBench.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/BenchmarkMatrices.h"
+#include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/MatrixFile.h"
+#include "Core/Sparse/SpGemm.h"
+#include "Core/Sparse/SpGemmOnCuda.h"
+#include "Tools/Bench/BenchClock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+namespace tessera {
+namespace {
+
+/// A way to compute A A; what it makes is kept until the next run.
+template <class V>
+class Method {
+public:
+  virtual ~Method() = default;
+  virtual void run() = 0;
+  virtual CsrMatrix<V> result() = 0;
+  virtual void drop() = 0;
+  virtual SpGemmReport report() const { return {}; }
+};
+
+template <class V>
+class OnCpu final : public Method<V> {
+public:
+  OnCpu(const Context& context, const CsrMatrix<V>& a, SpGemmAlgorithm algorithm) : context_(context), a_(a)
+  {
+    options_.algorithm = algorithm;
+  }
+  void run() override
+  {
+    c_ = {};
+    c_ = multiply(context_, a_, a_, options_, &report_);
+  }
+  CsrMatrix<V> result() override { return c_; }
+  void drop() override { c_ = {}; }
+  SpGemmReport report() const override { return report_; }
+
+private:
+  const Context& context_;
+  const CsrMatrix<V>& a_;
+  SpGemmOptions<V> options_;
+  SpGemmReport report_;
+  CsrMatrix<V> c_;
+};
+
+template <class V>
+class OnCuda final : public Method<V> {
+public:
+  OnCuda(const Context& context, const CsrOnCuda<V>& a, SpGemmAlgorithm algorithm) : context_(context), spGemm_(context), a_(a)
+  {
+    options_.algorithm = algorithm;
+  }
+  void run() override
+  {
+    c_.reset();
+    c_ = spGemm_.multiply(a_, a_, options_, &report_);
+  }
+  CsrMatrix<V> result() override { return broughtToHost(context_, *c_); }
+  void drop() override { c_.reset(); }
+  SpGemmReport report() const override { return report_; }
+
+private:
+  const Context& context_;
+  SpGemmOnCuda spGemm_;
+  const CsrOnCuda<V>& a_;
+  SpGemmOnCudaOptions options_;
+  SpGemmReport report_;
+  std::optional<CsrOnCuda<V>> c_;
+};
+
+template <class V>
+class ByCusparse final : public Method<V> {
+public:
+  ByCusparse(const Context& context, const CsrOnCuda<V>& a, int variant) : product_(context, a, a), variant_(variant) {}
+  void run() override
+  {
+    c_.reset();
+    c_ = product_.multiply(variant_);
+  }
+  CsrMatrix<V> result() override { return product_.broughtToHost(*c_); }
+  void drop() override { c_.reset(); }
+
+private:
+  CusparseProduct<V> product_;
+  int variant_;
+  std::optional<typename CusparseProduct<V>::Result> c_;
+};
+
+constexpr const char* methodsOfCusparse[] = {"cusparse1", "cusparse2", "cusparse3"};
+
+SpGemmAlgorithm algorithmOf(const std::string& method)
+{
+  if (method == "auto")
+    return SpGemmAlgorithm::automatic;
+  if (method == "tiles")
+    return SpGemmAlgorithm::tiles;
+  if (method == "rows")
+    return SpGemmAlgorithm::rows;
+  throw Error(ExitCode::usage,
+              "--method: \"" + method
+                  + "\": no method of sparse products. Allowed: auto, tiles, rows; on CUDA also cusparse1, cusparse2 "
+                    "and cusparse3.");
+}
+
+/// A benchmark matrix by its name, else a file.
+CsrMatrix<double> matrixNamed(const Context& context, const std::string& name)
+{
+  const auto& known = benchmarkMatrices();
+  if (std::any_of(known.begin(), known.end(), [&](const BenchmarkMatrix& matrix) { return name == matrix.name; }))
+    return makeBenchmarkMatrix(context, name);
+  return converted<double>(context, readMatrix(context, name).matrix);
+}
+
+std::uint64_t productsOf(const MatrixPattern& a)
+{
+  std::uint64_t products = 0;
+  for (const std::uint32_t k : a.column)
+    products += a.rowEntries(k);
+  return products;
+}
+
+/// The largest difference of numbers, relative to `expected`. Throws Error(device) if their places differ.
+template <class V>
+double largestDifference(const CsrMatrix<V>& c, const CsrMatrix<V>& expected, const std::string& what)
+{
+  const auto equal = [](const auto& x, const auto& y) {
+    return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(*x.data())) == 0;
+  };
+  if (!equal(c.rowStart, expected.rowStart) || !equal(c.column, expected.column))
+    throw Error(ExitCode::device, what + ": C has " + std::to_string(c.entries()) + " entries, by the method before "
+                                      + std::to_string(expected.entries()) + ": methods disagree. Allowed: the same places.");
+  double largest = 0;
+  for (std::size_t i = 0; i < c.value.size(); ++i)
+    if (c.value[i] != expected.value[i])
+      largest = std::max(largest, std::abs(static_cast<double>(c.value[i]) - expected.value[i])
+                                      / std::max(std::abs(static_cast<double>(expected.value[i])), 1e-30));
+  return largest;
+}
+
+template <class V>
+class Run {
+public:
+  Run(Context& context, const SpGemmBenchSettings& settings)
+      : context_(context), settings_(settings), clock_(context, settings.repeats),
+        device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads"), copyBytesAMs_(copyRate())
+  {
+  }
+
+  std::vector<BenchResult> all()
+  {
+    for (const std::string& method : settings_.methods)
+      if (!context_.onCuda()
+          || std::find(std::begin(methodsOfCusparse), std::end(methodsOfCusparse), method) == std::end(methodsOfCusparse))
+        algorithmOf(method); // unknown ones are said before anything is measured
+    for (const std::string& name : settings_.matrices)
+      measure(name);
+    return results_;
+  }
+
+private:
+  double copyRate()
+  {
+    constexpr std::size_t count = std::size_t{256} << 20;
+    Buffer<unsigned char> from(context_, count), to(context_, count);
+    const BenchTimes times = clock_.time([&] {
+      if (context_.onCuda())
+        context_.stream->copyOnDevice(to.span().data(), from.span().data(), count);
+      else
+        std::memcpy(to.span().data(), from.span().data(), count);
+    });
+    return 2.0 * count / times.msWarm;
+  }
+
+  std::unique_ptr<Method<V>> methodNamed(const std::string& name) const
+  {
+    if (!context_.onCuda())
+      return std::make_unique<OnCpu<V>>(context_, a_, algorithmOf(name));
+    for (int i = 0; i < 3; ++i)
+      if (name == methodsOfCusparse[i])
+        return std::make_unique<ByCusparse<V>>(context_, onCuda_, i + 1);
+    return std::make_unique<OnCuda<V>>(context_, onCuda_, algorithmOf(name));
+  }
+
+  void measure(const std::string& nameOrFile)
+  {
+    const std::string name = std::filesystem::path(nameOrFile).filename().string();
+    a_ = converted<V>(context_, matrixNamed(context_, nameOrFile));
+    if (context_.onCuda())
+      onCuda_ = broughtToCuda(context_, a_, "A");
+    expected_.reset();
+    const std::uint64_t products = productsOf(a_);
+    for (const std::string& method : settings_.methods)
+      if (const std::unique_ptr<Method<V>> ready = readyMethod(name, method))
+        measure(name, method, products, *ready);
+  }
+
+  /// A method that has done the work once; none if it cannot, which is said.
+  std::unique_ptr<Method<V>> readyMethod(const std::string& name, const std::string& methodName) const
+  {
+    try {
+      std::unique_ptr<Method<V>> method = methodNamed(methodName);
+      method->run();
+      return method;
+    } catch (const Error& error) {
+      std::fprintf(stderr, "%s: %s: %s\n", name.c_str(), methodName.c_str(), error.what());
+      return nullptr;
+    }
+  }
+
+  void measure(const std::string& name, const std::string& methodName, std::uint64_t products, Method<V>& method)
+  {
+    CsrMatrix<V> c = method.result();
+    BenchResult result;
+    result.caseName = name;
+    result.method = methodName;
+    result.device = device_;
+    result.items = static_cast<double>(products);
+    result.bytes = static_cast<double>(a_.bytes() + c.bytes());
+    if (expected_)
+      result.largestError = largestDifference(c, *expected_, name + ": " + methodName);
+    else
+      expected_ = std::move(c);
+    c = {};
+    const BenchTimes times = clock_.time([&] { method.run(); });
+    method.drop();
+    result.ms = times.ms;
+    result.msWarm = times.msWarm;
+    result.share = result.bytes / copyBytesAMs_ / times.msWarm;
+    result.shareOf = "copy";
+    results_.push_back(result);
+    sayMore(result, method.report());
+  }
+
+  /// What the table has no column for.
+  void sayMore(const BenchResult& result, const SpGemmReport& report) const
+  {
+    const auto entries = static_cast<double>(expected_->entries());
+    std::fprintf(stderr, "%s: %s: %.4f ms, C has %.0f entries, %.1f G products/s, compression %.2f", result.caseName.c_str(),
+                 result.method.c_str(), result.msWarm, entries, 1e-6 * result.items / result.msWarm,
+                 result.items / std::max(entries, 1.0));
+    if (report.bytesTaken > 0)
+      std::fprintf(stderr, ", memory taken %.2f of A and C", static_cast<double>(report.bytesTaken) / result.bytes);
+    std::fprintf(stderr, ". %s\n", report.choice.c_str());
+  }
+
+  Context& context_;
+  const SpGemmBenchSettings& settings_;
+  BenchClock clock_;
+  std::string device_;
+  double copyBytesAMs_;
+  CsrMatrix<V> a_;
+  CsrOnCuda<V> onCuda_;
+  std::optional<CsrMatrix<V>> expected_;
+  std::vector<BenchResult> results_;
+};
+
+}
+
+std::vector<BenchResult> spGemmBench(Context& context, const SpGemmBenchSettings& settings)
+{
+  return settings.singlePrecision ? Run<float>(context, settings).all() : Run<double>(context, settings).all();
+}
+
+}

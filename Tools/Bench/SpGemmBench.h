@@ -1,0 +1,22 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+#include "Tools/Bench/BenchReport.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// Products A A of sparse matrices, by several methods whose results are compared; bytes are those of A once and C once.
+struct SpGemmBenchSettings {
+  std::vector<std::string> matrices; // names of benchmark matrices, or files
+  std::vector<std::string> methods;  // auto, tiles, rows; on CUDA also cusparse1, cusparse2, cusparse3
+  bool singlePrecision = true;
+  std::size_t repeats = 11;
+};
+
+/// Throws Error(device) if methods disagree about C. What a method cannot do is said on standard error and left out.
+std::vector<BenchResult> spGemmBench(Context&, const SpGemmBenchSettings&);
+
+}

@@ -1,0 +1,232 @@
+#include "Tools/SpGEMM/SpGemmArguments.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/BenchmarkMatrices.h"
+#include "Core/Sparse/MatrixFile.h"
+#include "Tools/Common/Process.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr std::array<const char*, 5> semirings{"plus-times", "or-and", "min-plus", "max-min", "plus-pair"};
+constexpr std::array<const char*, 5> algorithms{"auto", "tiles", "rows", "tsparse", "cusparse"};
+constexpr std::array<const char*, 4> precisions{"f16", "f32", "f64", "int64"};
+
+[[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
+/// The position of a name in its list.
+template <class Names>
+int chosen(const Arguments& arguments, const std::string& option, const Names& names, int absent)
+{
+  if (!arguments.has(option))
+    return absent;
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (arguments.text(option) == names[i])
+      return static_cast<int>(i);
+    all += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + std::string(names[i]);
+  }
+  fail("--" + option + " " + arguments.text(option), "no such name", all);
+}
+
+std::optional<double> numberIn(const std::string& text)
+{
+  double value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failure == std::errc() && end == text.data() + text.size() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
+double number(const Arguments& arguments, const std::string& option, const std::string& allowed)
+{
+  const std::optional<double> value = numberIn(arguments.text(option));
+  if (!value)
+    fail("--" + option + " " + arguments.text(option), "not a number", allowed);
+  return *value;
+}
+
+int wholeNumber(const Arguments& arguments, const std::string& option, int least, int most)
+{
+  const std::string text = arguments.text(option);
+  int value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    fail("--" + option + " " + text, "not a number that can be used",
+         "whole numbers from " + std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+/// "500M", "1.5G", or bytes.
+std::size_t bytesIn(const std::string& text)
+{
+  const std::size_t unit = text.find_last_of("kKMGT") == text.size() - 1
+                               ? std::string("kMGT").find(text.back() == 'K' ? 'k' : text.back())
+                               : std::string::npos;
+  const std::optional<double> count = numberIn(unit == std::string::npos ? text : text.substr(0, text.size() - 1));
+  const double bytes = count.value_or(-1) * std::pow(1024.0, unit == std::string::npos ? 0 : static_cast<double>(unit) + 1);
+  if (!(bytes >= 1 && bytes < 0x1p62))
+    fail("--max-memory " + text, "not a number of bytes", "numbers above zero, also with k, M, G or T behind them");
+  return static_cast<std::size_t>(bytes);
+}
+
+const Option* optionOf(const std::string& token)
+{
+  static const std::vector<OptionGroup> groups = spGemmText().groups;
+  const std::string name = token.substr(token.find_first_not_of('-'), token.find('=') - token.find_first_not_of('-'));
+  for (const OptionGroup& group : groups)
+    for (const Option& option : group.options)
+      if (option.name == name || std::count(option.aliases.begin(), option.aliases.end(), name))
+        return &option;
+  return nullptr;
+}
+
+/// Takes what is no option and no option's value out of the tokens. --drop-zeros may stand alone, for 0.
+std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
+{
+  std::vector<std::string> operands, options;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const std::string& token = tokens[i];
+    if (token == "-" || token[0] != '-' || token.find_first_not_of('-') == std::string::npos) {
+      operands.push_back(token);
+      continue;
+    }
+    const Option* const option = optionOf(token);
+    const bool wantsValue = option && !option->value.empty() && token.find('=') == std::string::npos;
+    if (option && option->name == "drop-zeros" && wantsValue && (i + 1 == tokens.size() || !numberIn(tokens[i + 1]))) {
+      options.push_back(token + "=0");
+      continue;
+    }
+    options.push_back(token);
+    if (wantsValue && i + 1 < tokens.size())
+      options.push_back(tokens[++i]);
+  }
+  tokens = std::move(options);
+  return operands;
+}
+
+void checkOperands(const SpGemmArguments& asked)
+{
+  const std::size_t count = asked.operands.size();
+  const bool ofOneMatrix = asked.timesTransposed || asked.transposedTimes || asked.power > 0;
+  if (asked.triple && count != 3)
+    fail("--triple", std::to_string(count) + " matrices", "three: R A P");
+  if (!asked.triple && (count == 0 || count > 2))
+    fail("operands", std::to_string(count) + " matrices", "A, or A and B");
+  if (ofOneMatrix && count != 1)
+    fail("--aat, --ata, --power", std::to_string(count) + " matrices", "one");
+  if (asked.timesTransposed + asked.transposedTimes + asked.triple + (asked.power > 0) > 1)
+    fail("--aat, --ata, --power, --triple", "more than one of them", "one of them");
+  if ((ofOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
+    fail("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple", "with A, or A and B, alone");
+}
+
+void checkOutput(const SpGemmArguments& asked)
+{
+  if (asked.output.empty() && !asked.info && !asked.check && asked.repeats == 1 && !asked.json)
+    fail("-o", "not given", "-o FILE, or -o - for standard output; --info, --check, --repeat and --json do without");
+  if (!asked.output.empty())
+    formatOfMatrix(asked.output);
+  if (asked.output == "-" && asked.json)
+    fail("-o - and --json", "both write to standard output", "one of them");
+  if (asked.info && !asked.output.empty())
+    fail("--info and -o", "--info makes no product", "one of them");
+  if (asked.check && asked.dropTolerance)
+    fail("--check and --drop-zeros", "what was dropped cannot be compared", "one of them");
+  if (asked.complement && asked.mask.empty())
+    fail("--complement", "without a mask", "--mask FILE --complement");
+}
+
+}
+
+ProgramText spGemmText()
+{
+  std::string names;
+  for (const BenchmarkMatrix& matrix : benchmarkMatrices())
+    names += (names.empty() ? "" : ", ") + std::string(matrix.name);
+  const auto own = [](const char* name, const char* value, const char* meaning) { return ownOption(name, value, meaning); };
+  Option output = {"o", "FILE", "where C is written; - is standard output (Matrix Market)", false, false, {"output"}};
+  return {
+      "tessera-spgemm",
+      "tessera-spgemm A.mtx B.mtx -o C.mtx",
+      "Multiplies sparse matrices: C = A B, or A A if there is no B. Files are chosen by their suffix: .mtx (Matrix Market), .npz\n"
+      "(SciPy), .graph (METIS), .el (edges), .tcsr (binary CSR); - is Matrix Market on standard input. tessera-spgemm generate "
+      "NAME -o\n"
+      "FILE writes a benchmark matrix.",
+      {{"What to multiply",
+        {own("aat", "", "A times its transposed"), own("ata", "", "the transposed of A times A"),
+         own("transpose-a", "", "A transposed in the place of A"), own("transpose-b", "", "B transposed in the place of B"),
+         own("power", "K", "A times A, K factors in all, from 2"),
+         own("triple", "", "R A P: three matrices, multiplied from the left; what is said below is about the last product"),
+         own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
+         own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
+         own("complement", "", "keep those where it has none"), own("scale", "X", "multiply the entries by X"),
+         own("accumulate", "FILE", "add this matrix D, which the mask leaves alone"),
+         own("drop-zeros", "[T]",
+             "leave entries of a magnitude of at most T out (0 if not given); else zeros stay where they arise")}},
+       {"How",
+        {output,
+         own("precision", "NAME",
+             "f64 (default), f32, f16 (numbers rounded to half, sums in f32) or int64 (default if all files "
+             "hold integers)"),
+         own("device", "NAME", "auto, cpu or cuda"), own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
+         own("max-memory", "BYTES", "for C and the work, e.g. 4G; larger products are made and written in ranges of rows"),
+         own("check", "", "compare with a plain product in double"),
+         own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
+         own("repeat", "N", "multiply N times and print the times"),
+         own("json", "", "print what was found and done for machines")}},
+       commonOptions()},
+      "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
+}
+
+SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments& arguments)
+{
+  std::vector<std::string> tokens = given;
+  SpGemmArguments asked;
+  asked.operands = takeOperands(tokens);
+  arguments = parseCommandLine(spGemmText().groups, tokens);
+  asked.output = arguments.text("o");
+  if (!asked.operands.empty() && asked.operands[0] == "generate") {
+    if (asked.operands.size() != 2 || asked.output.empty())
+      fail("generate", asked.output.empty() ? "no -o" : "not one name", "generate NAME -o FILE");
+    asked.generate = asked.operands[1];
+    return asked;
+  }
+  if (arguments.has("help") || arguments.has("version"))
+    return asked;
+  asked.timesTransposed = arguments.has("aat");
+  asked.transposedTimes = arguments.has("ata");
+  asked.transposeA = arguments.has("transpose-a");
+  asked.transposeB = arguments.has("transpose-b");
+  asked.triple = arguments.has("triple");
+  asked.power = arguments.has("power") ? wholeNumber(arguments, "power", 2, 1000) : 0;
+  asked.semiring = static_cast<Semiring>(chosen(arguments, "semiring", semirings, 0));
+  asked.algorithm = static_cast<SpGemmAlgorithm>(chosen(arguments, "algorithm", algorithms, 0));
+  if (arguments.has("precision"))
+    asked.precision = static_cast<Precision>(chosen(arguments, "precision", precisions, 0));
+  asked.mask = arguments.text("mask");
+  asked.complement = arguments.has("complement");
+  asked.accumulate = arguments.text("accumulate");
+  if (arguments.has("scale"))
+    asked.scale = number(arguments, "scale", "finite numbers");
+  if (arguments.has("drop-zeros"))
+    asked.dropTolerance = number(arguments, "drop-zeros", "numbers from zero on");
+  if (arguments.has("max-memory"))
+    asked.maxMemoryBytes = bytesIn(arguments.text("max-memory"));
+  asked.device = arguments.text("device", "auto");
+  asked.check = arguments.has("check");
+  asked.info = arguments.has("info");
+  asked.json = arguments.has("json");
+  asked.repeats = arguments.has("repeat") ? wholeNumber(arguments, "repeat", 1, 100000) : 1;
+  checkOperands(asked);
+  checkOutput(asked);
+  return asked;
+}
+
+}

@@ -1,0 +1,40 @@
+#include "Tools/Common/Process.h"
+#include "Tools/SpGEMM/SpGemmArguments.h"
+#include "Tools/SpGEMM/SpGemmRun.h"
+
+#include <cstdio>
+
+using namespace tessera;
+
+namespace {
+
+int print(const std::string& text)
+{
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+int run(int count, char** words, RunLog& log)
+{
+  const std::vector<std::string> tokens(words + 1, words + count);
+  Arguments arguments({});
+  if (tokens.empty())
+    return print(helpText(spGemmText()));
+  const SpGemmArguments asked = spGemmArguments(tokens, arguments);
+  if (arguments.has("help"))
+    return print(helpText(spGemmText()));
+  if (arguments.has("version"))
+    return print(versionText("tessera-spgemm"));
+
+  setVerbosity(arguments, log);
+  setPriority(arguments, log);
+  std::string threadSource;
+  return runSpGemm(asked, threadCount(arguments, threadSource), log);
+}
+
+}
+
+int main(int count, char** words)
+{
+  return runProgram([&](RunLog& log) { return run(count, words, log); });
+}
