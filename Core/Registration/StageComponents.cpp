@@ -197,7 +197,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   made.transform = create(std::type_identity<Transform<D>>{}, names("Transform"), 0);
   if (!made.transform->canBeOptimized())
     parameters.fail("Transform", "a transform without parameters that an optimizer could find",
-                    "Allowed: such a transform in the file of -t0, and here one that --list-components lists");
+                    "Allowed: such a transform in the file of -t0, and here one with parameters, such as \"BSplineTransform\"");
   made.optimizer = create(std::type_identity<Optimizer>{}, names("Optimizer"), 0);
 
   const std::vector<std::string> metrics = names("Metric"), samplers = names("ImageSampler"), interpolators = names("Interpolator");
