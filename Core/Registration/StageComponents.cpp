@@ -205,6 +205,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   made.registration->checkTermCount(metrics.size());
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     made.terms.push_back(create(std::type_identity<CostTerm<D>>{}, metrics, i));
+    made.terms[i]->checkTransform(*made.transform);
     if (made.terms[i]->needsSampler() && samplers.empty())
       parameters.fail("Metric", "\"" + metrics[i] + "\" needs samples, but the text names no ImageSampler",
                       "Allowed: for example (ImageSampler \"RandomCoordinate\")");
