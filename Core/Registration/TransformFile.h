@@ -19,6 +19,7 @@ struct FileSection {
 template <int D>
 struct TransformFileSource {
   const TransformChain<D>* chain = nullptr;       // its last transform is written
+  const std::vector<FileEntry>* model = nullptr;  // that transform's fileEntries if it has been refined since; null: it is asked
   std::string initialPath = "NoInitialTransform"; // as a reader is to find it
   std::string itkPath;                            // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
   ImageGeometry<D> fixed;                         // the output grid of who applies it

@@ -123,8 +123,9 @@ std::string transformFileText(const TransformFileSource<D>& source, std::vector<
   Text text(warnings);
   addTransform(text, source);
   addGeometry(text, source);
-  const std::vector<FileEntry> specific =
-      source.itkPath.empty() ? source.chain->transform->fileEntries() : std::vector<FileEntry>{};
+  std::vector<FileEntry> specific;
+  if (source.itkPath.empty())
+    specific = source.model ? *source.model : source.chain->transform->fileEntries();
   if (!specific.empty())
     text.heading(source.chain->transform->fileHeading());
   for (const FileEntry& entry : specific)

@@ -8,9 +8,10 @@ namespace tessera {
 /// Threads of kernels with a block a row.
 constexpr int blockRowThreads = 512, blockRowWarps = blockRowThreads / 32, blockRowsAMultiprocessor = 3;
 
-/// How much shared memory they take: a window of columns, 32 a word, and sums.
+/// How much shared memory they take: of a window of columns a bit for each word of 32 columns, as many words as may have columns,
+/// and sums.
 struct BlockRowRoom {
-  int words, sums;
+  int topWords, words, sums;
 
   template <class V>
   __host__ __device__ std::size_t sumBytes() const
@@ -20,50 +21,128 @@ struct BlockRowRoom {
   template <class V>
   __host__ __device__ std::size_t bytes() const
   {
-    return sumBytes<V>() + words * std::size_t{8};
+    return sumBytes<V>() + (topWords + words) * std::size_t{8};
   }
 };
 
-/// The columns of a row of C that lie in a window, as bits, with the number of those before each word; in shared memory of a block.
+/// The columns of a row of C that lie in a window, as words of bits, with the number of those before each word; in shared memory of
+/// a block. A narrow window has all its words, one after the other; a wide one those that have columns, which a first level of bits
+/// finds.
 struct BlockRow {
-  unsigned* mask;
-  int* before;
-  int lowest = 0, words = 0; // first column of the window, words in it
+  unsigned *top, *mask;    // words that have columns, and their columns, word after word
+  int *topBefore, *before; // words before a word of the first, columns before a word of the second
+  int lowest = 0, end = 0; // first column of the window, a multiple of 32, and the one behind its last
+  int topWords = 0, words = 0;
+  bool isWide = false;
 
   __device__ BlockRow(unsigned char* memory, const BlockRowRoom& room)
-      : mask(reinterpret_cast<unsigned*>(memory)), before(reinterpret_cast<int*>(mask + room.words))
+      : top(reinterpret_cast<unsigned*>(memory)), mask(top + room.topWords), topBefore(reinterpret_cast<int*>(mask + room.words)),
+        before(topBefore + room.topWords)
   {
   }
 
-  __device__ int end() const { return lowest + min(32 * words, 0x7fffffff - lowest); }
+  __device__ int wordOf(int column) const
+  {
+    const int word = (column - lowest) >> 5;
+    if (!isWide)
+      return word;
+    return topBefore[word >> 5] + __popc(top[word >> 5] & bitsBefore(word));
+  }
   __device__ int placeOf(int column) const
   {
-    return before[(column - lowest) >> 5] + __popc(mask[(column - lowest) >> 5] & bitsBefore(column - lowest));
+    const int word = wordOf(column);
+    return before[word] + __popc(mask[word] & bitsBefore(column));
+  }
+  /// The first column of a word; the end of the window if there are not so many.
+  __device__ int columnOfWord(int word) const
+  {
+    if (!isWide)
+      return min(end, lowest + word * columnsAWord);
+    if (word >= words)
+      return end;
+    const int at = lastNotAbove(topBefore, topWords, word);
+    return lowest + (at * 32 + bitOf(top[at], word - topBefore[at])) * 32;
   }
   /// The column at a place; the end of the window if there are not so many.
   __device__ int columnAt(int place, int total) const
   {
     if (place >= total)
-      return end();
-    int low = 0, high = words; // the last word with so many or fewer before it
+      return end;
+    const int word = lastNotAbove(before, words, place);
+    return columnOfWord(word) + bitOf(mask[word], place - before[word]);
+  }
+
+private:
+  /// Where the last of `count` rising numbers is that is not above `value`; the first is not.
+  static __device__ int lastNotAbove(const int* numbers, int count, int value)
+  {
+    int low = 0, high = count;
     while (low < high) {
       const int middle = (low + high) >> 1;
-      if (before[middle] <= place)
+      if (numbers[middle] <= value)
         low = middle + 1;
       else
         high = middle;
     }
-    unsigned bits = mask[low - 1];
-    for (int skip = place - before[low - 1]; skip > 0; --skip)
+    return low - 1;
+  }
+  /// The position of bit number `skip` of those that are set.
+  static __device__ int bitOf(unsigned bits, int skip)
+  {
+    for (; skip > 0; --skip)
       bits &= bits - 1;
-    return lowest + (low - 1) * 32 + __ffs(bits) - 1;
+    return __ffs(bits) - 1;
   }
 };
 
+/// Bits before each of `count` words; returns how many there are. Every thread of the block calls it, after a barrier.
+inline __device__ int rankBits(const unsigned* bits, int* bitsBeforeWord, int count)
+{
+  __shared__ int ofWarps[blockRowWarps];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int each = ceilDiv(count, blockRowThreads) | 1; // odd, so that threads do not meet in a bank
+  const int first = min(count, static_cast<int>(threadIdx.x) * each), last = min(count, first + each);
+  int sum = 0;
+  for (int w = first; w < last; ++w)
+    sum += __popc(bits[w]);
+  int ofWarp = 0, sumBefore = warpExclusive(sum, ofWarp), total = 0;
+  if (lane == 0)
+    ofWarps[warp] = ofWarp;
+  __syncthreads();
+  for (int w = 0; w < blockRowWarps; ++w) {
+    if (w < warp)
+      sumBefore += ofWarps[w];
+    total += ofWarps[w];
+  }
+  for (int w = first; w < last; ++w) {
+    bitsBeforeWord[w] = sumBefore;
+    sumBefore += __popc(bits[w]);
+  }
+  __syncthreads();
+  return total;
+}
+
+/// f(column - lowest) for all products whose column lies in the window; a warp an entry of A.
+template <class F>
+__device__ void forColumns(const BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
+                           std::uint64_t last, F&& f)
+{
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const auto end = static_cast<std::uint32_t>(shared.end);
+  for (std::uint64_t e = first + warp; e < last; e += blockRowWarps) {
+    const RowPiece row = rowOfB(a, b, e);
+    const std::uint64_t endOfRow = row.from + row.length;
+    const bool startsBefore = row.length > 0 && b.column[row.from] < static_cast<std::uint32_t>(shared.lowest);
+    const std::uint64_t from = startsBefore ? lowerBound(b, row.from, endOfRow, shared.lowest) : row.from;
+    for (std::uint64_t j = from + lane; j < endOfRow && b.column[j] < end; j += 32)
+      f(static_cast<int>(b.column[j]) - shared.lowest);
+  }
+}
+
 /// Moves the window to the first column of the row from `from` on; false if there is none. Then `isWhole` says whether the window
-/// has all columns from there. Every thread of the block calls it.
+/// has all columns from there, as far as the first level of a wide one has room. Every thread of the block calls it.
 inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
-                                  std::uint64_t last, int from, int roomForWords, bool& isWhole)
+                                  std::uint64_t last, int from, const BlockRowRoom& room, bool& isWhole)
 {
   __shared__ int lowest, highest;
   __syncthreads();
@@ -84,52 +163,48 @@ inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const 
   __syncthreads();
   if (highest < 0)
     return false;
-  shared.lowest = lowest / 32 * 32;
-  const int wanted = (highest - shared.lowest) / 32 + 1;
-  shared.words = min(wanted, roomForWords);
-  isWhole = wanted <= roomForWords;
+  shared.lowest = lowest / columnsAWord * columnsAWord;
+  const int wantedWords = (highest - shared.lowest) / columnsAWord + 1, wantedTop = ceilDiv(wantedWords, 32);
+  shared.isWide = wantedWords > room.words;
+  shared.topWords = min(wantedTop, room.topWords);
+  shared.words = wantedWords;
+  isWhole = !shared.isWide || wantedTop <= room.topWords;
+  const int columns = shared.isWide ? columnsATopWord * shared.topWords : columnsAWord * wantedWords;
+  shared.end = shared.lowest + min(columns, 0x7fffffff - shared.lowest);
   return true;
 }
 
-/// Finds the columns in the window; returns how many. Every thread of the block calls it.
-inline __device__ int findColumns(const BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
-                                  std::uint64_t last)
+/// Finds the words of a wide window that have columns; it ends earlier (and is not whole) if there are more than there is room for.
+inline __device__ void findWords(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
+                                 std::uint64_t last, int roomForWords, bool& isWhole)
 {
-  __shared__ int ofWarps[blockRowWarps];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int w = threadIdx.x; w < shared.topWords; w += blockRowThreads)
+    shared.top[w] = 0;
+  __syncthreads();
+  forColumns(shared, a, b, first, last, [&](int column) { setBit(shared.top, column / columnsAWord); });
+  __syncthreads();
+  shared.words = rankBits(shared.top, shared.topBefore, shared.topWords);
+  if (shared.words > roomForWords) {
+    shared.end = shared.columnOfWord(roomForWords);
+    shared.words = roomForWords;
+    isWhole = false;
+  }
+}
+
+/// Finds the columns in the window; returns how many. Every thread of the block calls it.
+inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
+                                  std::uint64_t last, int roomForWords, bool& isWhole)
+{
+  if (shared.isWide)
+    findWords(shared, a, b, first, last, roomForWords, isWhole);
   for (int w = threadIdx.x; w < shared.words; w += blockRowThreads)
     shared.mask[w] = 0;
   __syncthreads();
-  const std::uint32_t end = shared.end();
-  for (std::uint64_t e = first + warp; e < last; e += blockRowWarps) {
-    const RowPiece row = rowOfB(a, b, e);
-    const std::uint64_t endOfRow = row.from + row.length;
-    const bool startsBefore = row.length > 0 && b.column[row.from] < static_cast<std::uint32_t>(shared.lowest);
-    const std::uint64_t from = startsBefore ? lowerBound(b, row.from, endOfRow, shared.lowest) : row.from;
-    for (std::uint64_t j = from + lane; j < endOfRow && b.column[j] < end; j += 32)
-      setBit(shared.mask, static_cast<int>(b.column[j]) - shared.lowest);
-  }
+  forColumns(shared, a, b, first, last, [&](int column) {
+    setBit(shared.mask, shared.wordOf(shared.lowest + column) * columnsAWord + column % columnsAWord);
+  });
   __syncthreads();
-  const int each = ceilDiv(shared.words, blockRowThreads), firstWord = min(shared.words, static_cast<int>(threadIdx.x) * each);
-  const int lastWord = min(shared.words, firstWord + each);
-  int sum = 0;
-  for (int w = firstWord; w < lastWord; ++w)
-    sum += __popc(shared.mask[w]);
-  int ofWarp = 0, sumBefore = warpExclusive(sum, ofWarp), total = 0;
-  if (lane == 0)
-    ofWarps[warp] = ofWarp;
-  __syncthreads();
-  for (int w = 0; w < blockRowWarps; ++w) {
-    if (w < warp)
-      sumBefore += ofWarps[w];
-    total += ofWarps[w];
-  }
-  for (int w = firstWord; w < lastWord; ++w) {
-    shared.before[w] = sumBefore;
-    sumBefore += __popc(shared.mask[w]);
-  }
-  __syncthreads();
-  return total;
+  return rankBits(shared.mask, shared.before, shared.words);
 }
 
 /// Sums at places [firstPlace, firstPlace + count) of the window, `total` of which it has. The block's warps share them out twice:
@@ -180,6 +255,26 @@ __device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomF
   __syncthreads();
 }
 
+/// The columns of the window, in order.
+inline __device__ void writeColumns(const BlockRow& shared, std::uint32_t* to)
+{
+  const auto write = [&](int word, int firstColumn) {
+    std::uint32_t* at = to + shared.before[word];
+    for (unsigned bits = shared.mask[word]; bits != 0; bits &= bits - 1)
+      *at++ = static_cast<std::uint32_t>(firstColumn + __ffs(bits) - 1);
+  };
+  if (!shared.isWide) {
+    for (int word = threadIdx.x; word < shared.words; word += blockRowThreads)
+      write(word, shared.lowest + word * columnsAWord);
+    return;
+  }
+  for (int t = threadIdx.x; t < shared.topWords; t += blockRowThreads) {
+    int word = shared.topBefore[t];
+    for (unsigned bits = shared.top[t]; bits != 0 && word < shared.words; bits &= bits - 1, ++word)
+      write(word, shared.lowest + (t * 32 + __ffs(bits) - 1) * columnsAWord);
+  }
+}
+
 /// A block a row, in windows of columns. Reads 8 + sizeof(V) bytes a product, writes 4 + sizeof(V) an entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(blockRowThreads, blockRowsAMultiprocessor)
@@ -193,17 +288,13 @@ __global__ void __launch_bounds__(blockRowThreads, blockRowsAMultiprocessor)
   std::uint64_t to = c.rowStart[row];
   Ring ring;
   bool isWhole = false;
-  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room.words, isWhole); from = shared.end()) {
-    const int total = findColumns(shared, a, b, first, last);
+  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room, isWhole); from = shared.end) {
+    const int total = findColumns(shared, a, b, first, last, room.words, isWhole);
     const bool isAll = isWhole && from == 0;
     for (int place = 0; place < total; place += room.sums)
       sumPlaces(ring, shared, sums, room.sums, a, b, first, last, place, min(room.sums, total - place), total, isAll,
                 c.value + to + place);
-    for (int w = threadIdx.x; w < shared.words; w += blockRowThreads) {
-      std::uint64_t at = to + shared.before[w];
-      for (unsigned bits = shared.mask[w]; bits != 0; bits &= bits - 1)
-        c.column[at++] = static_cast<std::uint32_t>(shared.lowest + w * 32 + __ffs(bits) - 1);
-    }
+    writeColumns(shared, c.column + to);
     to += total;
   }
   c.report(ring);

@@ -11,7 +11,7 @@
 namespace tessera {
 
 /// Tiles win on CUDA from about so many products for each pair of tiles that meet; see dox/Decisions.
-constexpr double productsPerTilePairOnCuda = 10;
+constexpr double productsPerTilePairOnCuda = 7;
 /// Thresholds that choose tiles for every group and for none.
 constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infinity();
 /// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.

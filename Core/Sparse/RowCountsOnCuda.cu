@@ -34,8 +34,8 @@ __global__ void __launch_bounds__(blockRowThreads)
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
   std::uint32_t entries = 0;
   bool isWhole = false;
-  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room.words, isWhole); from = shared.end())
-    entries += findColumns(shared, a, b, first, last);
+  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room, isWhole); from = shared.end)
+    entries += findColumns(shared, a, b, first, last, room.words, isWhole);
   if (threadIdx.x == 0)
     rowCounts[row] = entries;
 }

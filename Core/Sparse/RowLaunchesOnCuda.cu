@@ -12,7 +12,7 @@ namespace {
 
 constexpr int capacityOfWarpBin[] = {256, 512, 1024}; // entries, and words of columns
 constexpr int sortedProducts[] = {8, 16, 32, 64};
-constexpr int windowWordsOfBlock = 4096;
+constexpr int windowTopWordsOfBlock = 1024, windowWordsOfBlock = 4096;
 constexpr std::size_t mostWarpRowBytes = 96 << 10; // of a block; more, and too few rows are under way
 
 }
@@ -27,7 +27,7 @@ void launchRows(const Context& context, SideStreams& streams, const RowLaunches&
   const int allWords = static_cast<int>(ceilDiv<std::size_t>(columns, columnsAWord));
   const int topWords = static_cast<int>(ceilDiv<std::size_t>(columns, columnsATopWord));
   const bool withSums = sumsOfBlock > 0;
-  BlockRowRoom blockRoom{std::min(windowWordsOfBlock, allWords),
+  BlockRowRoom blockRoom{std::min(windowTopWordsOfBlock, topWords), std::min(windowWordsOfBlock, allWords),
                          withSums ? static_cast<int>(std::min<std::size_t>(sumsOfBlock, columns * blockRowWarps)) : 0};
   if (pass.blockRowBytes(blockRoom) > static_cast<std::size_t>(mostShared))
     blockRoom.sums /= 4;

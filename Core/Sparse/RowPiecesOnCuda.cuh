@@ -7,6 +7,9 @@
 
 namespace tessera {
 
+/// Columns of a row are found as bits in two levels: words of columns, and words of words that have any.
+constexpr int columnsAWord = 32, columnsATopWord = 32 * columnsAWord;
+
 /// A piece of a row of B that meets an entry of A; a lane has one, of length 0 if none.
 struct RowPiece {
   std::uint64_t from = 0;

@@ -11,6 +11,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::uint64_t fewestTiledShare = 16; // automatic: by rows if less than this part of the groups would go by tiles
+
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
 {
   throw Error(ExitCode::usage, "A B on CUDA: algorithm " + algorithm + ": " + wrong + ". Allowed: auto or rows.");
@@ -181,6 +183,10 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
     report.choice = "rows: " + whyNoTilesNow;
     return c;
   };
+  if (options.algorithm == SpGemmAlgorithm::automatic && totals.tileGroups > 0
+      && totals.tileGroups < report.groups / fewestTiledShare)
+    return instead("tiles would be for " + std::to_string(totals.tileGroups) + " of " + std::to_string(report.groups)
+                   + " groups of 8 rows, and all of B has to be cut into them");
   std::uint64_t bytes = bytesARow * a.rows;
   TilesOfBoth<V> tiles;
   std::uint32_t* const rowCounts = analysis.rowCounts.span().data();

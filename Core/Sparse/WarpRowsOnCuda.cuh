@@ -7,8 +7,6 @@ namespace tessera {
 
 /// Rows a block of kernels with a warp a row, and its threads.
 constexpr int warpsABlock = 4, warpRowThreads = 32 * warpsABlock;
-/// Columns under one bit of the upper level.
-constexpr int columnsAWord = 32, columnsATopWord = 32 * columnsAWord;
 
 /// How much shared memory a row takes: a bit for each word of 32 columns over the whole width, as many words as the row may touch,
 /// and its sums.

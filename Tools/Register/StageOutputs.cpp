@@ -112,10 +112,12 @@ std::vector<FileEntry> StageOutputs<D>::interpolatorEntries() const
 }
 
 template <int D>
-std::string StageOutputs<D>::writeTransform(const std::string& suffix, const TransformChain<D>& chain)
+std::string StageOutputs<D>::writeTransform(const std::string& suffix, const TransformChain<D>& chain,
+                                            const std::vector<FileEntry>* model)
 {
   TransformFileSource<D> source;
   source.chain = &chain;
+  source.model = model;
   if (!stage_.initialTransform.empty())
     source.initialPath = stage_.initialTransform;
   source.fixed = stage_.fixedGeometry;

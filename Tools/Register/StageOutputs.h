@@ -44,7 +44,7 @@ public:
   void writeFinal(const TransformChain<D>&);
 
   /// Writes TransformParameters.<stage><suffix>.txt and returns its path.
-  std::string writeTransform(const std::string& suffix, const TransformChain<D>&);
+  std::string writeTransform(const std::string& suffix, const TransformChain<D>&, const std::vector<FileEntry>* model = nullptr);
 
   /// Path of TransformParameters.<stage>.txt.
   std::string transformPath() const { return pathOf("TransformParameters", "", "txt"); }

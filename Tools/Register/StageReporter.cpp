@@ -100,8 +100,7 @@ void StageReporter<D>::levelFinished(const LevelSummary& summary, const Transfor
     log_.info(line);
   log_.info("");
   outputs_.writeAfterLevel(summary.level, iterationTable_, chain);
-  finished_.assign(1, chain);
-  finishedLevel_ = summary.level;
+  finished_ = Finished{summary.level, chain, chain.transform->fileEntries()};
 }
 
 template <int D>
@@ -113,11 +112,11 @@ bool StageReporter<D>::stopAsked() const
 template <int D>
 void StageReporter<D>::keepFinishedLevel()
 {
-  if (finished_.empty())
+  if (!finished_)
     log_.info("Interrupted before the first level was finished: nothing is kept of this stage.");
   else
-    log_.info("Interrupted: level " + std::to_string(finishedLevel_) + " is kept as "
-              + outputs_.writeTransform(levelSuffix(finishedLevel_), finished_.front()));
+    log_.info("Interrupted: level " + std::to_string(finished_->level) + " is kept as "
+              + outputs_.writeTransform(levelSuffix(finished_->level), finished_->chain, &finished_->model));
 }
 
 std::vector<std::string> settingsLines(const std::vector<std::vector<FileEntry>>& settingsOfLevels)

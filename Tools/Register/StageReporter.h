@@ -4,6 +4,7 @@
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/StageOutputs.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,8 +38,13 @@ private:
   RunLog& log_;
   std::vector<std::string> header_;
   std::string iterationTable_;
-  std::vector<TransformChain<D>> finished_; // none or the last finished level's
-  std::size_t finishedLevel_ = 0;
+  /// A level's result; the next level refines the transform that its chain has.
+  struct Finished {
+    std::size_t level = 0;
+    TransformChain<D> chain;
+    std::vector<FileEntry> model;
+  };
+  std::optional<Finished> finished_; // the last one's
 };
 
 /// elastix's "( SP_a 241.100579 )" lines; of several levels, one value a level.
