@@ -90,6 +90,14 @@ const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 }
 
 template <int D>
+void TransformBendingEnergyPenalty<D>::checkTransform(const Transform<D>& transform) const
+{
+  if (isExact_ && !dynamic_cast<const BSplineTransform<D>*>(&transform))
+    parameters_.fail(bendingEnergyIntegration().name, "\"Exact\" with (Transform \"" + transform.name() + "\")",
+                     "Allowed: \"Sampled\", or (Transform \"BSplineTransform\")");
+}
+
+template <int D>
 void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
 {
   level_ = level;
@@ -114,10 +122,8 @@ template <int D>
 void TransformBendingEnergyPenalty<D>::prepareExact()
 {
   const TransformChain<D>& chain = *level_.chain;
-  const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
-  if (!spline)
-    parameters_.fail(bendingEnergyIntegration().name, "\"Exact\" with (Transform \"" + chain.transform->name() + "\")",
-                     "Allowed: \"Sampled\", or (Transform \"BSplineTransform\")");
+  checkTransform(*chain.transform);
+  const auto* spline = static_cast<const BSplineTransform<D>*>(chain.transform.get());
   if (chain.initial && chain.combination == Combination::compose)
     exact_.emplace(spline->grid());
   else

@@ -30,6 +30,7 @@ public:
   static const ComponentDescription& description();
 
   bool needsSampler() const override { return !isExact_; }
+  void checkTransform(const Transform<D>&) const override;
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;

@@ -254,13 +254,30 @@ std::shared_ptr<Stream> Stream::onDevice(int ordinal)
   return std::make_shared<CudaStream>(ordinal);
 }
 
+namespace {
+
+/// Why cudaGetDeviceCount counted none. It calls a missing driver one that is too old.
+std::string whyNoDevice(cudaError_t answer)
+{
+  if (answer == cudaSuccess || answer == cudaErrorNoDevice)
+    return "no CUDA device is visible";
+  int driver = 0; // stays 0 without one
+  if (answer != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess)
+    return std::string("CUDA says: ") + cudaGetErrorString(answer);
+  const auto version = [](int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); };
+  return driver == 0 ? "no NVIDIA driver is installed"
+                     : "the NVIDIA driver is for CUDA up to " + version(driver) + ", this build for " + version(CUDART_VERSION);
+}
+
+}
+
 CudaDevices findCudaDevices()
 {
   int count = 0;
   const cudaError_t answer = cudaGetDeviceCount(&count);
   if (answer != cudaSuccess || count == 0) {
     cudaGetLastError();
-    return {{}, answer == cudaSuccess ? "no CUDA device is visible" : std::string("CUDA says: ") + cudaGetErrorString(answer)};
+    return {{}, whyNoDevice(answer)};
   }
   CudaDevices devices;
   for (int ordinal = 0; ordinal < count; ++ordinal) {

@@ -39,10 +39,10 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
     return {{DeviceKind::cpu, 0}, "cpu: " + whyNot};
   if (!whyNot.empty())
     throw Error(ExitCode::device, where + ": \"" + text + "\": " + whyNot + ". Allowed: \"cpu\" or \"auto\".");
-  if (static_cast<std::size_t>(ordinal) >= cuda.found.size())
-    throw Error(ExitCode::device,
-                where + ": \"" + text + "\": only " + std::to_string(cuda.found.size())
-                    + " CUDA devices are visible. Allowed: \"cuda:0\" to \"cuda:" + std::to_string(cuda.found.size() - 1) + "\".");
+  if (const std::size_t count = cuda.found.size(); static_cast<std::size_t>(ordinal) >= count)
+    throw Error(ExitCode::device, where + ": \"" + text + "\": only " + std::to_string(count) + " CUDA device"
+                                      + (count > 1 ? "s are" : " is") + " visible. Allowed: \"cuda:0\""
+                                      + (count > 1 ? " to \"cuda:" + std::to_string(count - 1) + "\"" : "") + ".");
   return {{DeviceKind::cuda, ordinal},
           "cuda:" + std::to_string(ordinal) + " (" + cuda.found[ordinal].name + "), " + (text == "auto" ? "found" : "as asked")};
 }

@@ -41,10 +41,18 @@ std::string DeviceMemory::text() const
   std::vector<Part> sorted = parts_;
   std::ranges::stable_sort(sorted, std::greater{}, &Part::bytes);
   const double negligible = bytes() / 1000;
+  double others = 0;
   std::string text;
+  const auto tell = [&text](const std::string& name, double bytes) {
+    text += (text.empty() ? "" : ", ") + name + " " + memoryText(bytes);
+  };
   for (const Part& part : sorted)
-    if (part.bytes > negligible)
-      text += (text.empty() ? "" : ", ") + part.name + " " + memoryText(part.bytes);
+    if (part.bytes >= std::max(1e6, negligible))
+      tell(part.name, part.bytes);
+    else
+      others += part.bytes;
+  if (others > negligible)
+    tell("others", others);
   return text;
 }
 

@@ -21,7 +21,8 @@ public:
 
   double bytes() const;
   const std::vector<Part>& parts() const { return parts_; }
-  /// "samples 1.3 GB, images 180 MB", the largest first; parts below a thousandth are left out.
+  /// "samples 1.3 GB, images 180 MB", the largest first; parts below 1 MB or a thousandth are told as "others", or not
+  /// at all if even those are less than a thousandth.
   std::string text() const;
 
 private:

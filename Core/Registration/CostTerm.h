@@ -71,6 +71,8 @@ public:
   virtual bool needsSampler() const = 0;
   /// Whether TermLevel::points must be given.
   virtual bool needsPoints() const { return false; }
+  /// Throws Error(usage) if its parameters do not suit the transform that is registered.
+  virtual void checkTransform(const Transform<D>&) const {}
   /// Empty if it runs on CUDA with this chain; otherwise what does not: `the metric "..."`.
   virtual std::string whyNotOnCuda(const TransformChain<D>&) const = 0;
   virtual void prepareForLevel(Context&, const TermLevel<D>&) = 0;

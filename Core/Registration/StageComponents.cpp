@@ -197,7 +197,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   made.transform = create(std::type_identity<Transform<D>>{}, names("Transform"), 0);
   if (!made.transform->canBeOptimized())
     parameters.fail("Transform", "a transform without parameters that an optimizer could find",
-                    "Allowed: such a transform in the file of -t0, and here one that --list-components lists");
+                    "Allowed: such a transform in the file of -t0, and here one with parameters, such as \"BSplineTransform\"");
   made.optimizer = create(std::type_identity<Optimizer>{}, names("Optimizer"), 0);
 
   const std::vector<std::string> metrics = names("Metric"), samplers = names("ImageSampler"), interpolators = names("Interpolator");
@@ -205,6 +205,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   made.registration->checkTermCount(metrics.size());
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     made.terms.push_back(create(std::type_identity<CostTerm<D>>{}, metrics, i));
+    made.terms[i]->checkTransform(*made.transform);
     if (made.terms[i]->needsSampler() && samplers.empty())
       parameters.fail("Metric", "\"" + metrics[i] + "\" needs samples, but the text names no ImageSampler",
                       "Allowed: for example (ImageSampler \"RandomCoordinate\")");

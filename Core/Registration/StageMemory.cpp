@@ -201,7 +201,7 @@ std::string planText(const LevelPlan& plan, std::size_t level, const std::string
   if (plan.slabs > 1)
     text += " in " + std::to_string(plan.slabs) + " slabs";
   text += " (" + plan.memory.text() + ")";
-  return std::isinf(plan.usableBytes) ? text : text + ", " + memoryText(plan.usableBytes) + " are free";
+  return std::isinf(plan.usableBytes) ? text : text + ", " + memoryText(plan.usableBytes) + " may be taken";
 }
 
 template <int D>

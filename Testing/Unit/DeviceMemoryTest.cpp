@@ -33,6 +33,16 @@ TEST(DeviceMemory, TellsTheLargestPartsFirstAndLeavesOutTheSmallest)
   EXPECT_EQ(memory.text(), "samples 1.3 GB, images 300 MB");
 }
 
+TEST(DeviceMemory, TellsPartsBelowAMegabyteTogether)
+{
+  DeviceMemory memory;
+  memory.add("images", 0.3e6);
+  memory.add("samples", 2.5e6);
+  memory.add("masks", 0.9e6);
+
+  EXPECT_EQ(memory.text(), "samples 3 MB, others 2 MB");
+}
+
 TEST(DeviceMemory, SizesAreRoundedUp)
 {
   EXPECT_EQ(memoryText(0), "0 MB");

@@ -150,7 +150,7 @@ TEST(StageMemory, SlabsDoNotHelpLists)
   EXPECT_EQ(plan.memory.bytes(), whole.memory.bytes());
 }
 
-TEST(StageMemory, TextSaysWhatIsNeededForWhatAndWhatIsFree)
+TEST(StageMemory, TextSaysWhatIsNeededForWhatAndWhatMayBeTaken)
 {
   LevelPlan plan;
   plan.memory.add("images", 1.2e9);
@@ -158,7 +158,7 @@ TEST(StageMemory, TextSaysWhatIsNeededForWhatAndWhatIsFree)
   plan.usableBytes = 4e9;
 
   EXPECT_EQ(planText(plan, 2, "cuda:1"),
-            "level 2: about 3.2 GB of memory of cuda:1 are needed (samples 2.0 GB, images 1.2 GB), 4.0 GB are free");
+            "level 2: about 3.2 GB of memory of cuda:1 are needed (samples 2.0 GB, images 1.2 GB), 4.0 GB may be taken");
   plan.slabs = 5;
   plan.usableBytes = unlimited;
   EXPECT_EQ(planText(plan, 0, "a CUDA device"),

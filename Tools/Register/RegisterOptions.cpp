@@ -31,7 +31,7 @@ double bytesOf(const std::string& option, const std::string& text)
     if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
       return number * factor;
   throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
-                                   + "\": no size of memory. Allowed: a number above 0 with a unit, such as 500MB or 2.5GB.");
+                                   + "\": no size of memory. Allowed: a number above 0 with MB or GB, such as 500MB or 2.5GB.");
 }
 }
 

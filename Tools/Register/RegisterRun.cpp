@@ -95,8 +95,10 @@ void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t
   std::vector<std::vector<FileEntry>> settings;
   for (const LevelSummary& level : summary.levels)
     settings.push_back(level.settings);
-  log.info("Settings of " + summary.optimizer + " for all resolutions:");
-  for (const std::string& line : settingsLines(settings))
+  const std::vector<std::string> lines = settingsLines(settings);
+  if (!lines.empty())
+    log.info("Settings of " + summary.optimizer + " for all resolutions:");
+  for (const std::string& line : lines)
     log.info(line);
   log.info("\nTime spent on saving the results, applying the final transform etc.: " + decimals(summary.writingSeconds * 1000, 0)
            + " ms.");
@@ -148,8 +150,7 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
   Context context = contextOf(run, parameters, device.choice);
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
-  log.info("Device: " + run.summary.device + " (" + run.summary.deviceReason + "), " + std::to_string(context.threads)
-           + " threads.");
+  log.info("Device: " + device.choice.reason + ", " + std::to_string(context.threads) + " threads.");
 
   StageOutputs<D> outputs(run.registry,
                           {context, stage, run.folder, run.initialPath, inputs.fixed.front()->geometry,
@@ -157,6 +158,8 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
                            settings},
                           log);
   StageSummary summary = describe(text, parameters);
+  summary.device = run.summary.device;
+  summary.deviceReason = run.summary.deviceReason;
   StageReporter<D> reporter(outputs,
                             "stage " + std::to_string(stage + 1) + " of " + std::to_string(run.options.parameterFiles.size()),
                             summary.optimizer, parameters.levelCount(), log);

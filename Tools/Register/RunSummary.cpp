@@ -53,13 +53,14 @@ Json json(const LevelSummary& level)
                {"iterations", level.iterations},
                {"evaluations", level.evaluations},
                {"evaluationsWithGradient", level.evaluationsWithGradient},
-               {"millisecondsOfAnEvaluation", phases},
                {"metric", level.value},
                {"seconds", level.seconds},
                {"preparationSeconds", level.preparationSeconds},
                {"time", json(level.time, 1000 * level.seconds)},
                {"stopCondition", level.stopCondition},
                {"settings", settings}};
+  if (!phases.empty())
+    summary["millisecondsOfAnEvaluation"] = phases;
   if (level.deviceBytesTaken > 0)
     summary["deviceMemory"] = {
         {"plannedBytes", level.deviceBytesPlanned}, {"takenBytes", level.deviceBytesTaken}, {"slabs", level.slabs}};
@@ -72,6 +73,8 @@ Json json(const StageSummary& stage)
   for (const LevelSummary& level : stage.levels)
     levels.push_back(json(level));
   return {{"parameterFile", stage.parameterFile},
+          {"device", stage.device},
+          {"deviceReason", stage.deviceReason},
           {"transform", stage.transform},
           {"metrics", stage.metrics},
           {"optimizer", stage.optimizer},

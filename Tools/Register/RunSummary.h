@@ -11,7 +11,7 @@ namespace tessera {
 
 /// What one stage did.
 struct StageSummary {
-  std::string parameterFile, transform, optimizer;
+  std::string parameterFile, device, deviceReason, transform, optimizer;
   std::vector<std::string> metrics;
   std::vector<LevelSummary> levels;
   double finalMetric = 0, seconds = 0, writingSeconds = 0;
@@ -21,7 +21,7 @@ struct StageSummary {
 /// What a run did, for machines.
 struct RunSummary {
   std::chrono::steady_clock::time_point clock = std::chrono::steady_clock::now(); // of the start
-  std::string command, started, finished, device, deviceReason;
+  std::string command, started, finished, device, deviceReason;                   // the device of the last stage
   int threads = 1;
   double seconds = 0, readingSeconds = 0;
   InputHeaders inputs;
