@@ -78,12 +78,17 @@ std::vector<std::uint64_t> countTilePairs(const Context& context, const MatrixPa
   return pairs;
 }
 
+void checkFactors(std::size_t rowsOfA, std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB)
+{
+  if (columnsOfA != rowsOfB)
+    throw Error(ExitCode::usage, "A B: A is " + std::to_string(rowsOfA) + " x " + std::to_string(columnsOfA) + " and B "
+                                     + std::to_string(rowsOfB) + " x " + std::to_string(columnsOfB)
+                                     + ". Allowed: as many columns of A as rows of B.");
+}
+
 ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, const MatrixPattern& b)
 {
-  if (a.columns != b.rows)
-    throw Error(ExitCode::usage, "A B: A is " + std::to_string(a.rows) + " x " + std::to_string(a.columns) + " and B "
-                                     + std::to_string(b.rows) + " x " + std::to_string(b.columns)
-                                     + ". Allowed: as many columns of A as rows of B.");
+  checkFactors(a.rows, a.columns, b.rows, b.columns);
   ProductAnalysis analysis;
   analysis.groupProducts.resize(groupsOf(a));
   analysis.groupBound.resize(groupsOf(a));

@@ -34,6 +34,9 @@ struct ProductAnalysis {
   std::uint64_t products = 0, bound = 0;    // their sums
 };
 
+/// Throws Error(usage) if A has other columns than B has rows.
+void checkFactors(std::size_t rowsOfA, std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB);
+
 /// Throws Error(usage) if A has other columns than B has rows, and Error(unreadableInput) if an entry of A lies outside.
 ProductAnalysis analyseProduct(const Context&, const MatrixPattern& a, const MatrixPattern& b);
 

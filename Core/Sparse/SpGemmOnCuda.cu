@@ -95,13 +95,12 @@ void checkMemory(std::uint64_t wanted, std::size_t most)
                                            + ". Allowed: a larger limit, or C in ranges of rows.");
 }
 
-void checkSizes(std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB)
+template <class V>
+void checkSizes(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b)
 {
-  if (columnsOfA != rowsOfB)
-    throw Error(ExitCode::usage, "A B on CUDA: A has " + std::to_string(columnsOfA) + " columns and B " + std::to_string(rowsOfB)
-                                     + " rows. Allowed: as many columns of A as rows of B.");
-  if (columnsOfB > largestColumnsOnCuda)
-    throw Error(ExitCode::usage, "A B on CUDA: B has " + std::to_string(columnsOfB) + " columns. Allowed: up to "
+  checkFactors(a.rows, a.columns, b.rows, b.columns);
+  if (b.columns > largestColumnsOnCuda)
+    throw Error(ExitCode::usage, "A B on CUDA: B has " + std::to_string(b.columns) + " columns. Allowed: up to "
                                      + std::to_string(largestColumnsOnCuda) + ".");
 }
 
@@ -134,7 +133,7 @@ template <class V>
 CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow, std::size_t lastRow,
                                         const SpGemmOnCudaOptions& options, SpGemmReport* report)
 {
-  checkSizes(a.columns, b.rows, b.columns);
+  checkSizes(a, b);
   SpGemmReport found;
   found.groups = ceilDiv(lastRow - firstRow, tileSide);
   CsrView<V> rows = a.view();
@@ -239,21 +238,27 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
 template <class V>
 SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
 {
-  checkSizes(a.columns, b.rows, b.columns);
+  checkSizes(a, b);
   SpGemmReport report;
   report.groups = ceilDiv(a.rows, tileSide);
   if (a.entries == 0 || b.entries == 0)
     return report;
   const std::string whyNot = whyNoTiles<V>(options.semiring);
   ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
-  analyse(a.view(), b.view(), a.column.span().data() == b.column.span().data(), options, whyNot, analysis, report);
+  const bool same = a.column.span().data() == b.column.span().data();
+  const AnalysisTotals totals = analyse(a.view(), b.view(), same, options, whyNot, analysis, report);
+  const auto perTile = [](std::uint64_t entries, const TileTotals& counted) {
+    return counted.tiles > 0 ? static_cast<double>(entries) / static_cast<double>(counted.tiles) : 0.0;
+  };
+  report.entriesPerTileA = perTile(a.entries, totals.a);
+  report.entriesPerTileB = perTile(b.entries, same ? totals.a : totals.b);
   return report;
 }
 
 template <class V>
 std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes)
 {
-  checkSizes(a.columns, b.rows, b.columns);
+  checkSizes(a, b);
   const std::uint64_t most = maxMemoryBytes > 0 ? maxMemoryBytes : context_.stream->freeBytes();
   std::vector<std::uint32_t> products(a.rows);
   if (a.rows > 0 && b.entries > 0) {
