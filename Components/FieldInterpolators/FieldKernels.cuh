@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Buffer.h"
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/LoadConstant.h"
 #include "Core/Registration/FieldInterpolator.h"
 
 #include <cstddef>
@@ -10,16 +11,6 @@
 // What the CUDA methods of FieldInterpolator share. The work of one thread is host-device code, so that it can be run thread by
 // thread without a GPU.
 namespace tessera {
-
-/// A value that is read again soon, through the read-only path.
-TESSERA_HOST_DEVICE inline float loadShared(const float* from)
-{
-#ifdef __CUDA_ARCH__
-  return __ldg(from);
-#else
-  return *from;
-#endif
-}
 
 /// A value that nobody reads soon: it leaves the caches first.
 template <class T>

@@ -219,7 +219,7 @@ private:
       const float* row = layer + field.nearestPoint(1, axis(1).firstPoint + tileY_ + j) * width;
       TESSERA_UNROLL
       for (int i = 0; i < 4; ++i)
-        method_.points[k][j][i] = loadShared(row + field.nearestPoint(0, axis(0).firstPoint + tileX_ + i));
+        method_.points[k][j][i] = loadConstant(row + field.nearestPoint(0, axis(0).firstPoint + tileX_ + i));
     }
   }
   TESSERA_HOST_DEVICE const TileAxis& axis(int d) const { return launch_.field.axes[d]; }

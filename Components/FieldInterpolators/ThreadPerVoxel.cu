@@ -54,7 +54,7 @@ private:
         float points[Order + 1];
         TESSERA_UNROLL
         for (int i = 0; i <= Order; ++i)
-          points[i] = loadShared(first + i);
+          points[i] = loadConstant(first + i);
         rows[j] = weightedSum(weights[0], points);
       }
       layers[k] = weightedSum(weights[1], rows);

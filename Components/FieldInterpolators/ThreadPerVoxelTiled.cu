@@ -73,7 +73,7 @@ struct TileBundle {
     float values[4] = {};
     TESSERA_UNROLL
     for (int i = 0; i < points; ++i)
-      values[i] = loadShared(line + field.nearestPoint(0, first + i));
+      values[i] = loadConstant(line + field.nearestPoint(0, first + i));
     shared[tile * rowPitch + row] = make_float4(values[0], values[1], values[2], values[3]);
   }
 

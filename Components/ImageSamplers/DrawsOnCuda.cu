@@ -19,7 +19,7 @@ struct BoxVoxel {
   {
     return voxelIn<D>(first, size, imageSize, words);
   }
-  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const { return loadVoxel(voxels + found.offset); }
+  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const { return loadConstant(voxels + found.offset); }
 };
 
 /// A voxel of a list; of all if `offsets` is null.
@@ -37,7 +37,7 @@ struct ListedVoxel {
     const std::size_t offset = offsets != nullptr ? offsets[choice] : choice;
     return {indexOfVoxel<D>(imageSize, offset), offset};
   }
-  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const { return loadVoxel(voxels + found.offset); }
+  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const { return loadConstant(voxels + found.offset); }
 };
 
 /// A point of a box, with the intensity that a spline has there.

@@ -35,8 +35,7 @@ double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
   bytes += static_cast<double>(sizeof(double) * bendingCovectors<D>() * std::min(samplesAtOnce, samples));
   if (last.cudaForm() != CudaForm::kernelSpline)
     return bytes + static_cast<double>(sizeof(unsigned long long) * last.parameterCount());
-  const std::size_t landmarks = last.parameterCount() / D;
-  return bytes + static_cast<double>(sizeof(double) * (splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
+  return bytes + splineSumBytes<D>(last.parameterCount() / D);
 }
 
 /// Kernels leave zeros.

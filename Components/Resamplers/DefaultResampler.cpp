@@ -86,17 +86,6 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
   });
 }
 
-template <int D>
-void leaveInvalid(const Mask<D>& valid, const PointBatch<D>& points, std::uint8_t* inside)
-{
-  for (std::size_t i = 0; i < points.count; ++i) {
-    Vec<D> mm;
-    for (int d = 0; d < D; ++d)
-      mm[d] = points.mm[d][i];
-    inside[i] = inside[i] && valid.contains(mm);
-  }
-}
-
 }
 
 template <int D>
@@ -138,7 +127,7 @@ Image<D> DefaultResampler<D>::resample(Context& context, const TransformChain<D>
     mapChain<D>(context, chain, points.list(), points.out());
     moving.evaluate(context, points.list(), values, nullptr, inside.data());
     if (validMoving)
-      leaveInvalid<D>(*validMoving, points, inside.data());
+      keepInMask<D>(*validMoving, points.list(), inside.data());
     for (std::size_t i = 0; i < points.count; ++i)
       values[i] = inside[i] ? values[i] : outside;
   });

@@ -5,6 +5,7 @@
 #include "Core/Compute/Parallel.h"
 #include "Core/Compute/Transfers.h"
 #include "Core/Registration/FieldAdjoint.h"
+#include "Core/Registration/VoxelBatches.h"
 
 #include <algorithm>
 #include <cmath>
@@ -49,17 +50,6 @@ void copyFixed(const VoxelLattice<D>& box, std::size_t first, std::size_t count,
     fixed += part;
     first += part;
     count -= part;
-  }
-}
-
-template <int D>
-void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
-{
-  for (std::size_t i = 0; i < points.count; ++i) {
-    Vec<D> pointMm;
-    for (int d = 0; d < D; ++d)
-      pointMm[d] = points.pointMm[d][i];
-    counts[i] &= mask.contains(pointMm) ? 1 : 0;
   }
 }
 

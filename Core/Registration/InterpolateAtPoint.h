@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/HostDevice.h"
+#include "Core/Compute/LoadConstant.h"
 #include "Core/Compute/SplinePolynomials.h"
 #include "Core/Registration/InterpolatorOnCuda.h"
 
@@ -25,16 +26,6 @@ TESSERA_HOST_DEVICE inline int mirrored(int index, int last)
   while (index < 0 || index > last)
     index = index < 0 ? -index : 2 * last - index;
   return index;
-}
-
-/// Through the read-only cache.
-TESSERA_HOST_DEVICE inline float loadVoxel(const float* voxel)
-{
-#ifdef __CUDA_ARCH__
-  return __ldg(voxel);
-#else
-  return *voxel;
-#endif
 }
 
 /// The row (y, z) of a grid; `y` and `z` lie in it.
@@ -101,8 +92,8 @@ TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image
     TESSERA_UNROLL
     for (int r = 0; r < rowCount; ++r) {
       const float* const start = corner + (r & 1) * image.size[0] + (r >> 1) * plane;
-      low[r] = loadVoxel(start);
-      high[r] = loadVoxel(start + 1);
+      low[r] = loadConstant(start);
+      high[r] = loadConstant(start + 1);
     }
   } else {
     int knot[D][2];
@@ -114,8 +105,8 @@ TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image
     TESSERA_UNROLL
     for (int r = 0; r < rowCount; ++r) {
       const float* const row = rowOf<D>(image, knot[1][r & 1], D == 3 ? knot[D - 1][r >> 1] : 0);
-      low[r] = loadVoxel(row + knot[0][0]);
-      high[r] = loadVoxel(row + knot[0][1]);
+      low[r] = loadConstant(row + knot[0][0]);
+      high[r] = loadConstant(row + knot[0][1]);
     }
   }
   const float tx = cell.fraction[0], ty = cell.fraction[1];
@@ -198,7 +189,7 @@ TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image
       const float* const row = rowOf<D>(image, knot[1][j], D == 3 ? knot[D - 1][k] : 0);
       TESSERA_UNROLL
       for (int i = 0; i < width; ++i) {
-        const float coefficient = loadVoxel(row + knot[0][i]);
+        const float coefficient = loadConstant(row + knot[0][i]);
         rows[i] += y.value[j] * coefficient;
         rowsY[i] += y.slope[j] * coefficient;
       }
@@ -237,13 +228,13 @@ TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& ima
     long long stride = 1;
     TESSERA_UNROLL
     for (int d = 0; d < D; ++d) {
-      const float above = loadVoxel(nearest[d] + 1 < image.size[d] ? voxel + stride : voxel);
-      const float below = loadVoxel(nearest[d] > 0 ? voxel - stride : voxel);
+      const float above = loadConstant(nearest[d] + 1 < image.size[d] ? voxel + stride : voxel);
+      const float below = loadConstant(nearest[d] > 0 ? voxel - stride : voxel);
       differences[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
       stride *= image.size[d];
     }
   }
-  return loadVoxel(voxel);
+  return loadConstant(voxel);
 }
 
 /// Value and, if asked, derivatives along the index axes at a continuous index. False, and zeros, if it is not inside.

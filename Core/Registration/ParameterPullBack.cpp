@@ -31,11 +31,10 @@ double ParameterPullBack<D>::deviceBytes(const Transform<D>& last, std::size_t s
 {
   if (samples == 0 || last.cudaForm() == CudaForm::linear)
     return 0;
-  const std::size_t parameters = last.parameterCount(), landmarks = parameters / D;
+  const std::size_t parameters = last.parameterCount();
   if (last.cudaForm() != CudaForm::kernelSpline)
     return static_cast<double>(parameters * sizeof(unsigned long long) + sizeof(unsigned));
-  return static_cast<double>(sizeof(double)
-                             * (2 * D * std::min(samples, samplesAtOnce) + splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
+  return static_cast<double>(sizeof(double) * 2 * D * std::min(samples, samplesAtOnce)) + splineSumBytes<D>(parameters / D);
 }
 
 template <int D>

@@ -37,6 +37,13 @@ constexpr std::size_t splineScratch(std::size_t landmarks)
   return mostSplineSlabs * (landmarks + D + 1) * D;
 }
 
+/// Bytes of that, and of the sums.
+template <int D>
+constexpr double splineSumBytes(std::size_t landmarks)
+{
+  return static_cast<double>(sizeof(double) * (splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
+}
+
 /// sums (`overwrites`: instead of what is there) += sum over samples of (d T / d vectors)^T v. Planar arrays of `count` doubles:
 /// `points`, D of them, where the spline is asked (NaN: not at all), and `covectors`, D. Each sum has a fixed order; reads
 /// 16 D bytes a sample for 32 rows, computes each kernel once a sample and landmark.

@@ -36,6 +36,18 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
   points.count = count;
 }
 
+/// counts[i] = 0 for points outside of the mask; what is 0 stays so.
+template <int D>
+void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
+{
+  for (std::size_t i = 0; i < points.count; ++i) {
+    Vec<D> pointMm;
+    for (int d = 0; d < D; ++d)
+      pointMm[d] = points.pointMm[d][i];
+    counts[i] = counts[i] && mask.contains(pointMm);
+  }
+}
+
 /// Calls body(first, points) for every batch of consecutive voxels of a lattice, on the context's threads; `points` are the
 /// batch's own and may be overwritten. Which voxels share a batch depends on the size of the lattice alone.
 template <int D, class Body>

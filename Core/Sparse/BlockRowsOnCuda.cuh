@@ -95,33 +95,6 @@ private:
   }
 };
 
-/// Bits before each of `count` words; returns how many there are. Every thread of the block calls it, after a barrier.
-inline __device__ int rankBits(const unsigned* bits, int* bitsBeforeWord, int count)
-{
-  __shared__ int ofWarps[blockRowWarps];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int each = ceilDiv(count, blockRowThreads) | 1; // odd, so that threads do not meet in a bank
-  const int first = min(count, static_cast<int>(threadIdx.x) * each), last = min(count, first + each);
-  int sum = 0;
-  for (int w = first; w < last; ++w)
-    sum += __popc(bits[w]);
-  int ofWarp = 0, sumBefore = warpExclusive(sum, ofWarp), total = 0;
-  if (lane == 0)
-    ofWarps[warp] = ofWarp;
-  __syncthreads();
-  for (int w = 0; w < blockRowWarps; ++w) {
-    if (w < warp)
-      sumBefore += ofWarps[w];
-    total += ofWarps[w];
-  }
-  for (int w = first; w < last; ++w) {
-    bitsBeforeWord[w] = sumBefore;
-    sumBefore += __popc(bits[w]);
-  }
-  __syncthreads();
-  return total;
-}
-
 /// f(column - lowest) for all products whose column lies in the window; a warp an entry of A.
 template <class F>
 __device__ void forColumns(const BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
@@ -183,7 +156,7 @@ inline __device__ void findWords(BlockRow& shared, const PatternView& a, const P
   __syncthreads();
   forColumns(shared, a, b, first, last, [&](int column) { setBit(shared.top, column / columnsAWord); });
   __syncthreads();
-  shared.words = rankBits(shared.top, shared.topBefore, shared.topWords);
+  shared.words = rankBitsInBlock<blockRowThreads>(shared.top, shared.topBefore, shared.topWords);
   if (shared.words > roomForWords) {
     shared.end = shared.columnOfWord(roomForWords);
     shared.words = roomForWords;
@@ -204,7 +177,7 @@ inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const 
     setBit(shared.mask, shared.wordOf(shared.lowest + column) * columnsAWord + column % columnsAWord);
   });
   __syncthreads();
-  return rankBits(shared.mask, shared.before, shared.words);
+  return rankBitsInBlock<blockRowThreads>(shared.mask, shared.before, shared.words);
 }
 
 /// Sums at places [firstPlace, firstPlace + count) of the window, `total` of which it has. The block's warps share them out twice:

@@ -15,7 +15,6 @@ template <int Threads>
 struct ColumnWindow {
   unsigned mask[windowWords];
   std::uint16_t before[windowWords];
-  int ofWarps[Threads / 32];
   int lowest, highest; // of all columns, see findRange
 
   /// The range of columns for which visit(report) calls report(first column, last column).
@@ -49,27 +48,7 @@ struct ColumnWindow {
   __device__ int countAndRank(int words)
   {
     __syncthreads();
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int each = ceilDiv(words, Threads), first = min(words, static_cast<int>(threadIdx.x) * each),
-              last = min(words, first + each);
-    int sum = 0;
-    for (int w = first; w < last; ++w)
-      sum += __popc(mask[w]);
-    int ofWarp = 0, sumBefore = warpExclusive(sum, ofWarp), total = 0;
-    if (lane == 0)
-      ofWarps[warp] = ofWarp;
-    __syncthreads();
-    for (int w = 0; w < Threads / 32; ++w) {
-      if (w < warp)
-        sumBefore += ofWarps[w];
-      total += ofWarps[w];
-    }
-    for (int w = first; w < last; ++w) {
-      before[w] = static_cast<std::uint16_t>(sumBefore);
-      sumBefore += __popc(mask[w]);
-    }
-    __syncthreads();
-    return total;
+    return rankBitsInBlock<Threads>(mask, before, words);
   }
 
   __device__ int rank(int column) const { return before[column >> 5] + __popc(mask[column >> 5] & bitsBefore(column)); }

@@ -104,17 +104,7 @@ std::vector<TripletBlock<std::int64_t>> parseNodes(const Context& context, const
 {
   const std::vector<NodeLines> pieces = nodeLines(input, head);
   std::vector<TripletBlock<std::int64_t>> blocks(pieces.size());
-  std::vector<std::optional<LineError>> errors(pieces.size());
-  forEachChunk(context, pieces.size(), [&](std::size_t piece) {
-    try {
-      parsePiece(input, head, pieces[piece], blocks[piece]);
-    } catch (const LineError& error) {
-      errors[piece] = error;
-    }
-  });
-  for (const std::optional<LineError>& error : errors)
-    if (error)
-      input.failAt(error->at, error->wrong, error->allowed);
+  forEachPiece(context, input, pieces.size(), [&](std::size_t piece) { parsePiece(input, head, pieces[piece], blocks[piece]); });
   return blocks;
 }
 

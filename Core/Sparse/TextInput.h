@@ -99,6 +99,24 @@ V LineWords::number(const char* what)
 /// One after the other from `position` on: the line without its end, and the position behind it.
 std::string_view nextLine(std::string_view text, std::size_t& position);
 
+/// Calls work(piece) for each of `pieces` parts of the text, in parallel. Of several LineErrors that of the first piece is thrown,
+/// as Error.
+template <class Work>
+void forEachPiece(const Context& context, const TextInput& input, std::size_t pieces, Work&& work)
+{
+  std::vector<std::optional<LineError>> errors(pieces);
+  forEachChunk(context, pieces, [&](std::size_t piece) {
+    try {
+      work(piece);
+    } catch (const LineError& error) {
+      errors[piece] = error;
+    }
+  });
+  for (const std::optional<LineError>& error : errors)
+    if (error)
+      input.failAt(error->at, error->wrong, error->allowed);
+}
+
 /// Calls line(words, block) for each line from byte `from` on that is not blank, in parallel; each piece of whole lines fills a
 /// Block of its own, and these come back in the order of the text. Of several LineErrors the first of the text is thrown, as Error.
 template <class Block, class Line>
@@ -114,26 +132,18 @@ std::vector<Block> parseLines(const Context& context, const TextInput& input, st
   };
   const std::size_t pieces = (text.size() + pieceBytes - 1) / pieceBytes;
   std::vector<Block> blocks(pieces);
-  std::vector<std::optional<LineError>> errors(pieces);
-  forEachChunk(context, pieces, [&](std::size_t piece) {
+  forEachPiece(context, input, pieces, [&](std::size_t piece) {
     const char* at = text.data() + lineStart(piece * pieceBytes);
     const char* const last = text.data() + lineStart((piece + 1) * pieceBytes);
-    try {
-      while (at < last) {
-        const void* const found = std::memchr(at, '\n', static_cast<std::size_t>(last - at));
-        const char* const end = found ? static_cast<const char*>(found) : last;
-        LineWords words(at, end);
-        if (!words.atEnd())
-          line(words, blocks[piece]);
-        at = end + 1;
-      }
-    } catch (const LineError& error) {
-      errors[piece] = error;
+    while (at < last) {
+      const void* const found = std::memchr(at, '\n', static_cast<std::size_t>(last - at));
+      const char* const end = found ? static_cast<const char*>(found) : last;
+      LineWords words(at, end);
+      if (!words.atEnd())
+        line(words, blocks[piece]);
+      at = end + 1;
     }
   });
-  for (const std::optional<LineError>& error : errors)
-    if (error)
-      input.failAt(error->at, error->wrong, error->allowed);
   return blocks;
 }
 

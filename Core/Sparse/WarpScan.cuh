@@ -78,4 +78,33 @@ __device__ __forceinline__ unsigned bitsBefore(int bit)
   return (1u << (bit & 31)) - 1;
 }
 
+/// Bits set before each of `count` words of shared memory; returns how many are. Every thread of a block of `Threads` calls it
+/// after a barrier, and there is one behind it.
+template <int Threads, class Count>
+__device__ int rankBitsInBlock(const unsigned* words, Count* before, int count)
+{
+  __shared__ int ofWarps[Threads / 32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const int each = ceilDiv(count, Threads) | 1; // odd, so that threads do not meet in a bank
+  const int first = min(count, static_cast<int>(threadIdx.x) * each), last = min(count, first + each);
+  int sum = 0;
+  for (int w = first; w < last; ++w)
+    sum += __popc(words[w]);
+  int ofWarp = 0, sumBefore = warpExclusive(sum, ofWarp), total = 0;
+  if (lane == 0)
+    ofWarps[warp] = ofWarp;
+  __syncthreads();
+  for (int w = 0; w < Threads / 32; ++w) {
+    if (w < warp)
+      sumBefore += ofWarps[w];
+    total += ofWarps[w];
+  }
+  for (int w = first; w < last; ++w) {
+    before[w] = static_cast<Count>(sumBefore);
+    sumBefore += __popc(words[w]);
+  }
+  __syncthreads();
+  return total;
+}
+
 }

@@ -13,17 +13,22 @@ void useBSpline(TermScene<D>& scene, int order, bool cyclic, double largestMm = 
   scene.use(std::make_shared<BSplineTransform<D>>(parametersOf(text, D, 1, "Transform0")), largestMm);
 }
 
+/// Of a small image whose sides differ.
+template <int D>
+Size<D> unequalSize()
+{
+  Size<D> size{};
+  for (int d = 0; d < D; ++d)
+    size[d] = static_cast<std::size_t>(D == 2 ? 41 - 5 * d : 27 - 5 * d);
+  return size;
+}
+
 /// Visits all ways a B-spline can stand in a chain: alone, after and before an affine transform and another B-spline, composed and
 /// added, and alone with every order and cyclic.
 template <int D, class Visit>
 void forEachBendingScene(Visit&& visit)
 {
-  TermScene<D> scene(1, [] {
-    Size<D> size{};
-    for (int d = 0; d < D; ++d)
-      size[d] = static_cast<std::size_t>(D == 2 ? 41 - 5 * d : 27 - 5 * d);
-    return size;
-  }());
+  TermScene<D> scene(1, unequalSize<D>());
   const auto restart = [&] { scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get(); };
   for (const int order : {1, 2, 3})
     for (const bool cyclic : {false, true}) {

@@ -79,12 +79,7 @@ void useField(TermScene<D>& scene, int order)
 template <int D, class Visit>
 void forEachModelScene(bool withJumps, Visit&& visit)
 {
-  TermScene<D> scene(1, [] {
-    Size<D> size{};
-    for (int d = 0; d < D; ++d)
-      size[d] = static_cast<std::size_t>(D == 2 ? 41 - 5 * d : 27 - 5 * d);
-    return size;
-  }());
+  TermScene<D> scene(1, unequalSize<D>());
   const auto restart = [&] { scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get(); };
   const std::size_t kernels = D == 2 ? 1 : splineTypes.size();
   for (std::size_t kernel = 0; kernel < kernels; ++kernel) {

@@ -83,6 +83,19 @@ inline CsrMatrix<double> randomMatrix(std::size_t rows, std::size_t columns, dou
   return randomMatrix<double>(rows, columns, perRow, seed, [](Dice& dice) { return 0.5 + dice.unit(); });
 }
 
+/// Whole numbers whose sums every method and precision has exactly.
+template <class V>
+V smallWhole(Dice& dice)
+{
+  return static_cast<V>(static_cast<int>(dice.below(9)) - 4);
+}
+
+template <class V>
+CsrMatrix<V> wholeMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed)
+{
+  return randomMatrix<V>(rows, columns, perRow, seed, smallWhole<V>);
+}
+
 /// Equal in every bit and in the order of entries.
 template <class V>
 void expectSame(const CsrMatrix<V>& got, const CsrMatrix<V>& expected)

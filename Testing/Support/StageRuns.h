@@ -2,8 +2,8 @@
 
 // Whole stages between drawn images, without files.
 
-#include "Components/RegisterComponents.h"
 #include "Core/Registration/StageMemory.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/NoiseImage.h"
 
 #include <memory>
@@ -11,16 +11,6 @@
 #include <vector>
 
 namespace tessera::testing {
-
-inline const Registry& allComponents()
-{
-  static const Registry known = [] {
-    Registry r;
-    registerComponents(r);
-    return r;
-  }();
-  return known;
-}
 
 /// A short registration of one level, with these parameters, "(Name value) (Name value)", besides or instead of its own.
 inline std::shared_ptr<const ParameterMap> stageText(const std::string& lines)

@@ -6,6 +6,7 @@
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/BSplineTransform.h"
 #include "Core/Registration/CostTerm.h"
+#include "Core/Registration/HeldChainOnCuda.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Phantom.h"
 #include "Testing/Support/TransformChecks.h"
@@ -15,6 +16,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera::testing {
@@ -164,6 +166,27 @@ void expectSameBitsForAnyThreadCount(CostTerm<D>& term, const SampleSet<D>& samp
     EXPECT_EQ(gradient, first) << threads << " threads";
     EXPECT_EQ(term.evaluate(context, samples, parameters, {}).value, firstValue) << "value alone, " << threads << " threads";
   }
+}
+
+/// What a term found, on the host.
+struct TermEvaluation {
+  TermValue term;
+  std::vector<double> gradient;
+};
+
+/// One evaluation at the scene's parameters, on any device.
+template <int D>
+TermEvaluation evaluateTerm(Context context, CostTerm<D>& term, const TermScene<D>& scene, const SampleSet<D>& samples,
+                            bool withGradient = true)
+{
+  term.prepareForLevel(context, scene.level);
+  const Context vectors = vectorContext<D>(context, *scene.chain->transform);
+  Buffer<double> position, gradient;
+  position.fromHost(vectors, scene.chain->parameters);
+  if (withGradient)
+    gradient.fromHost(vectors, std::vector<double>(scene.chain->parameters.size(), 1e30)); // must be overwritten
+  const TermValue value = term.evaluate(context, samples, std::as_const(position).span(), gradient.span());
+  return {value, gradient.toHost(vectors)};
 }
 
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/RegisterComponents.h"
 #include "Core/Registration/TransformFields.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/BSplineChains.h"
 
 #include <vector>
@@ -25,12 +25,7 @@ struct TransformFieldCase {
   /// What the name means on a device.
   std::optional<FieldMethod<D>> method(const std::string& name, DeviceKind device, FieldQuantity quantity) const
   {
-    static const Registry registry = [] {
-      Registry filled;
-      registerComponents(filled);
-      return filled;
-    }();
-    return FieldMethods<D>(registry, chain, lattice, name, name).choose(device, quantity);
+    return FieldMethods<D>(allComponents(), chain, lattice, name, name).choose(device, quantity);
   }
 };
 

@@ -4,8 +4,8 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
-#include "Components/RegisterComponents.h"
 #include "Core/Registration/ImageTerm.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/BSplineChains.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/TermChecks.h"
@@ -15,31 +15,16 @@ namespace {
 
 using namespace testing;
 
-const Registry& registry()
-{
-  static const Registry known = [] {
-    Registry r;
-    registerComponents(r);
-    return r;
-  }();
-  return known;
-}
-
-struct Evaluation {
-  TermValue term;
-  std::vector<double> gradient;
-};
-
 constexpr const char* fewMayCount = "(RequiredRatioOfValidSamples 0.05)\n";
 
 template <int D, class Formula>
-Evaluation evaluate(const TermLevel<D>& level, const SampleSet<D>& samples, const std::string& text = "")
+TermEvaluation evaluate(const TermLevel<D>& level, const SampleSet<D>& samples, const std::string& text = "")
 {
   const Parameters parameters = parametersOf(fewMayCount + text, D, 1, "Metric0");
   ImageTerm<D> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
   Context context{{}, 2};
   term.prepareForLevel(context, level);
-  Evaluation result{{}, std::vector<double>(level.chain->parameters.size(), 1e30)};
+  TermEvaluation result{{}, std::vector<double>(level.chain->parameters.size(), 1e30)};
   result.term = term.evaluate(context, samples, level.chain->parameters, result.gradient);
   return result;
 }
@@ -66,11 +51,11 @@ void expectTheSameByPoints(const TermScene<D>& scene, const SampleSet<D>& sample
                            const std::string& text = "")
 {
   TermLevel<D> level = scene.level;
-  const Evaluation byPoints = evaluate<D, Formula>(level, samples, text);
-  level.registry = &registry();
+  const TermEvaluation byPoints = evaluate<D, Formula>(level, samples, text);
+  level.registry = &allComponents();
   ASSERT_NE(FieldOfLattice<D>(level, DeviceKind::cpu).at(samples), nullptr) << what;
 
-  const Evaluation dense = evaluate<D, Formula>(level, samples, text);
+  const TermEvaluation dense = evaluate<D, Formula>(level, samples, text);
 
   EXPECT_EQ(dense.term.asked, byPoints.term.asked) << what;
   EXPECT_EQ(dense.term.valid, byPoints.term.valid) << what;
@@ -144,7 +129,7 @@ TYPED_TEST(DenseImageTermTest, GradientMatchesFiniteDifferences)
     scene.useAffine();
     scene.useAsInitial(Combination::add);
     scene.useBSpline();
-    scene.level.registry = &registry();
+    scene.level.registry = &allComponents();
     const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
     ImageTerm<3> term(parameters, std::make_unique<MetricOf<TypeParam>>(parameters));
     Context context;
@@ -159,7 +144,7 @@ TYPED_TEST(DenseImageTermTest, RepeatsItsBitsForAnyThreadCount)
 {
   TermScene<3> scene(1, {27, 21, 17});
   scene.useBSpline();
-  scene.level.registry = &registry();
+  scene.level.registry = &allComponents();
   for (const bool masked : {false, true}) {
     if (masked)
       useMasks(scene);
@@ -207,7 +192,7 @@ TEST(DenseImageTermPlanesTest, VoxelsBesideTheGridStayWhereTheyAre)
 
 TEST(DenseImageTermPlanesTest, AFarAwayOriginCostsNoAccuracy)
 {
-  Evaluation near;
+  TermEvaluation near;
   for (const double originMm : {0.0, 1e6}) {
     TermScene<3> scene(1, {27, 21, 17});
     const auto movedAway = [&](const ImagePointer<3>& image) {
@@ -221,9 +206,9 @@ TEST(DenseImageTermPlanesTest, AFarAwayOriginCostsNoAccuracy)
     Context context;
     scene.interpolator->prepareForLevel(context, scene.moving, 0);
     scene.useBSpline();
-    scene.level.registry = &registry();
+    scene.level.registry = &allComponents();
 
-    const Evaluation found = evaluate<3, AdvancedMeanSquares>(scene.level, scene.lattice(1));
+    const TermEvaluation found = evaluate<3, AdvancedMeanSquares>(scene.level, scene.lattice(1));
 
     if (originMm == 0) {
       near = found;
@@ -260,7 +245,7 @@ TEST(DenseImageTermPlanesTest, IntensitiesThatAreNoNumbersAreLeftOut)
 
 /// A level with everything that a lattice can have, and its term by slabs of at most `bytes`.
 template <class Formula>
-Evaluation inSlabs(const TermScene<3>& scene, const SampleSet<3>& samples, std::size_t bytes)
+TermEvaluation inSlabs(const TermScene<3>& scene, const SampleSet<3>& samples, std::size_t bytes)
 {
   const Parameters parameters = parametersOf("", 3, 1, "Metric0");
   MetricOf<Formula> metric(parameters);
@@ -269,7 +254,7 @@ Evaluation inSlabs(const TermScene<3>& scene, const SampleSet<3>& samples, std::
   DenseImageTerm<3> term(scene.level, {}, metric, bytes);
   const DenseImageTerm<3>::Target target{std::get<VoxelLattice<3>>(samples), *fields.at(samples), scene.chain->parameters};
   Context context{{}, 2};
-  Evaluation result{{}, std::vector<double>(scene.chain->parameters.size(), 1e30)};
+  TermEvaluation result{{}, std::vector<double>(scene.chain->parameters.size(), 1e30)};
   const SampleCount count = term.accumulate(context, target, true);
   result.term = {metric.finish(count.valid), count.valid, count.asked};
   term.pullBack(context, target, result.gradient);
@@ -283,11 +268,11 @@ TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
     if (masked)
       useMasks(scene);
     scene.useBSpline();
-    scene.level.registry = &registry();
+    scene.level.registry = &allComponents();
     const SampleSet<3> samples = scene.lattice(1);
-    const Evaluation whole = inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30);
+    const TermEvaluation whole = inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30);
     for (const std::size_t layers : {1, 2, 3, 5, 16}) {
-      const Evaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, layers * 27 * 21 * 16);
+      const TermEvaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, layers * 27 * 21 * 16);
       EXPECT_EQ(slabs.term.value, whole.term.value) << layers << " layers: counts are whole numbers";
       EXPECT_EQ(slabs.term.valid, whole.term.valid) << layers;
       EXPECT_EQ(slabs.term.asked, whole.term.asked) << layers;
@@ -302,10 +287,10 @@ TEST(DenseImageTermSlabsTest, ASmallerSlabMayHaveMoreAccumulators)
   ASSERT_LT(planStripes(first * perLayer, 1).stripes, planStripes(second * perLayer, 1).stripes);
   TermScene<3> scene(1, {16, 16, first + second});
   scene.useBSpline();
-  scene.level.registry = &registry();
+  scene.level.registry = &allComponents();
   const SampleSet<3> samples = scene.lattice(1);
 
-  const Evaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, first * perLayer * 16);
+  const TermEvaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, first * perLayer * 16);
 
   EXPECT_EQ(slabs.term.value, inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30).term.value);
 }
@@ -315,7 +300,7 @@ TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
   TermScene<3> scene(1, {27, 21, 17});
   useMasks(scene);
   scene.useBSpline();
-  scene.level.registry = &registry();
+  scene.level.registry = &allComponents();
   const Parameters parameters = parametersOf(fewMayCount, 3, 1, "Metric0");
   ImageTerm<3> term(parameters, std::make_unique<MetricOf<NormalizedMutualInformation>>(parameters));
   Context context;
@@ -335,7 +320,7 @@ TEST(DenseImageTermMethodsTest, AFieldInterpolatorWithoutACpuIsRefused)
   scene.use(std::make_shared<BSplineTransform<3>>(
                 parametersOf("(FinalGridSpacingInVoxels 5)\n(FieldInterpolator \"TextureHardware\")", 3, 1, "Transform0")),
             1.5);
-  scene.level.registry = &registry();
+  scene.level.registry = &allComponents();
 
   const std::string message = messageOf([&] { evaluate<3, AdvancedMeanSquares>(scene.level, scene.lattice(1)); });
 
@@ -346,7 +331,7 @@ TEST(DenseImageTermMethodsTest, LatticesThatAreNoBoxAndComposedChainsGoByPoints)
 {
   TermScene<3> scene(1, {27, 21, 17});
   scene.useAffine();
-  scene.level.registry = &registry();
+  scene.level.registry = &allComponents();
   const auto found = [&](const SampleSet<3>& samples) {
     return FieldOfLattice<3>(scene.level, DeviceKind::cpu).at(samples) != nullptr;
   };

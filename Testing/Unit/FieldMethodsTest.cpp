@@ -1,7 +1,7 @@
 #include "Core/Registration/FieldMethods.h"
 
-#include "Components/RegisterComponents.h"
 #include "Components/Transforms/TranslationTransform.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/BSplineChains.h"
 #include "Testing/Support/ErrorText.h"
 
@@ -13,21 +13,11 @@ using namespace testing;
 constexpr DeviceKind cpu = DeviceKind::cpu, cuda = DeviceKind::cuda;
 constexpr FieldQuantity displacements = FieldQuantity::displacements, derivatives = FieldQuantity::derivatives;
 
-const Registry& registry()
-{
-  static const Registry filled = [] {
-    Registry made;
-    registerComponents(made);
-    return made;
-  }();
-  return filled;
-}
-
 FieldMethods<3> methodsOf(double spacingVoxels, const std::string& name)
 {
   const ImageGeometry<3> lattice = turnedLattice<3>({9, 8, 7}, {1, 1, 1});
   const BSplineGrid<3> grid = gridAcross<3>(lattice, {5, 5, spacingVoxels}, 3);
-  return {registry(), randomBSplineChain<3>(grid, 1), lattice, name, "t.txt:3: (FieldInterpolator \"" + name + "\")"};
+  return {allComponents(), randomBSplineChain<3>(grid, 1), lattice, name, "t.txt:3: (FieldInterpolator \"" + name + "\")"};
 }
 
 /// "by points" if there is none.
@@ -99,7 +89,7 @@ TEST(FieldMethods, WhatIsNoSingleBSplineAlongTheLatticeGoesByPoints)
   ImageGeometry<3> turned = lattice;
   turned.direction = identityMatrix<3>();
   const auto whyByPoints = [](const TransformChain<3>& chain, const ImageGeometry<3>& where) {
-    const FieldMethods<3> methods(registry(), chain, where, "VectorPerTile", "given");
+    const FieldMethods<3> methods(allComponents(), chain, where, "VectorPerTile", "given");
     EXPECT_EQ(chosen(methods, cpu, displacements), "by points");
     EXPECT_EQ(methods.whyNotOnCuda(displacements), methods.whyByPoints());
     return methods.whyByPoints();

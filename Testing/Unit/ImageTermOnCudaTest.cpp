@@ -5,10 +5,10 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
-#include "Components/RegisterComponents.h"
 #include "Components/Transforms/EulerTransform.h"
 #include "Core/Compute/Error.h"
 #include "Core/Registration/ImageTerm.h"
+#include "Testing/Support/AllComponents.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/ModelScenes.h"
 
@@ -19,23 +19,13 @@ namespace {
 
 using namespace testing;
 
-struct Evaluation {
-  TermValue term;
-  std::vector<double> gradient;
-};
-
 template <int D, class Formula>
-Evaluation evaluateOn(Context context, TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient)
+TermEvaluation evaluateOn(Context context, TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient)
 {
   const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0");
   ImageTerm<D> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
   scene.interpolator->prepareForLevel(context, scene.moving, 0);
-  term.prepareForLevel(context, scene.level);
-  const Context vectors = vectorContext<D>(context, *scene.chain->transform);
-  Buffer<double> position, gradient(vectors, withGradient ? scene.chain->parameters.size() : 0);
-  position.fromHost(vectors, scene.chain->parameters);
-  const TermValue value = term.evaluate(context, samples, std::as_const(position).span(), gradient.span());
-  return {value, gradient.toHost(vectors)};
+  return evaluateTerm<D>(context, term, scene, samples, withGradient);
 }
 
 double product(const std::vector<double>& a, const std::vector<double>& b)
@@ -44,7 +34,7 @@ double product(const std::vector<double>& a, const std::vector<double>& b)
 }
 
 /// Intensities come in float on both devices, and dense fields too on CUDA: 1e-7 of a displacement of some voxels.
-void expectAgreement(const Evaluation& cpu, const Evaluation& cuda, const std::string& what)
+void expectAgreement(const TermEvaluation& cpu, const TermEvaluation& cuda, const std::string& what)
 {
   EXPECT_EQ(cuda.term.asked, cpu.term.asked) << what;
   EXPECT_NEAR(static_cast<double>(cuda.term.valid), static_cast<double>(cpu.term.valid), 1e-3 * static_cast<double>(cpu.term.valid))
@@ -61,32 +51,22 @@ void expectAgreement(const Evaluation& cpu, const Evaluation& cuda, const std::s
 template <class Formula>
 class ImageTermOnCudaTest : public ::testing::Test {
 protected:
-  static const Registry& registry()
-  {
-    static const Registry known = [] {
-      Registry r;
-      registerComponents(r);
-      return r;
-    }();
-    return known;
-  }
-
   /// All kinds of samples through the scene's chain.
   template <int D>
   void expectTheCpusResults(TermScene<D>& scene, const std::string& what)
   {
-    scene.level.registry = &registry();
+    scene.level.registry = &allComponents();
     Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
     const std::pair<const char*, SampleSet<D>> sets[] = {
         {"points", scene.points(2500, 0)}, {"every voxel", scene.lattice(1)}, {"every third voxel", scene.lattice(3)}};
     for (const auto& [name, samples] : sets) {
       const std::string of = what + ", " + name;
-      const Evaluation cpu = evaluateOn<D, Formula>(Context{}, scene, samples, true);
-      const Evaluation first = evaluateOn<D, Formula>(cuda, scene, samples, true);
+      const TermEvaluation cpu = evaluateOn<D, Formula>(Context{}, scene, samples, true);
+      const TermEvaluation first = evaluateOn<D, Formula>(cuda, scene, samples, true);
       expectAgreement(cpu, first, of);
-      const Evaluation again = evaluateOn<D, Formula>(cuda, scene, samples, true);
+      const TermEvaluation again = evaluateOn<D, Formula>(cuda, scene, samples, true);
       EXPECT_EQ(again.gradient, first.gradient) << of << ": not the same bits again";
-      const Evaluation valueAlone = evaluateOn<D, Formula>(cuda, scene, samples, false);
+      const TermEvaluation valueAlone = evaluateOn<D, Formula>(cuda, scene, samples, false);
       EXPECT_EQ(valueAlone.term.value, first.term.value) << of << ": value alone";
     }
   }
@@ -164,7 +144,7 @@ TEST_F(MeanSquaresOnCudaTest, WorkForASplineIsRecordedAndReplayedWithItsParamete
 
   const auto replayed = evaluate();
   EXPECT_NE(replayed, first);
-  const Evaluation fresh = evaluateOn<3, AdvancedMeanSquares>(cuda, scene, samples, true);
+  const TermEvaluation fresh = evaluateOn<3, AdvancedMeanSquares>(cuda, scene, samples, true);
   EXPECT_EQ(replayed.first, fresh.term.value);
   EXPECT_EQ(replayed.second, fresh.gradient);
 }

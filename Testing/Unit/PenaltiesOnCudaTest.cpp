@@ -13,23 +13,11 @@ namespace {
 
 using namespace testing;
 
-struct Evaluation {
-  TermValue term;
-  std::vector<double> gradient;
-};
-
 template <class Term, int D>
-Evaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient = true)
+TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient = true)
 {
   Term term(parametersOf("(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0"));
-  term.prepareForLevel(context, scene.level);
-  const Context vectors = vectorContext<D>(context, *scene.chain->transform);
-  Buffer<double> position, gradient;
-  position.fromHost(vectors, scene.chain->parameters);
-  if (withGradient)
-    gradient.fromHost(vectors, std::vector<double>(scene.chain->parameters.size(), 1e30)); // must be overwritten
-  const TermValue value = term.evaluate(context, samples, std::as_const(position).span(), gradient.span());
-  return {value, gradient.toHost(vectors)};
+  return evaluateTerm<D>(context, term, scene, samples, withGradient);
 }
 
 /// The CPU's results; the same bits again, and without a gradient. `tolerance` is a share of the gradient's norm.
@@ -37,9 +25,9 @@ template <class Term, int D>
 void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples, double tolerance, const std::string& what)
 {
   const Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
-  const Evaluation cpu = evaluateOn<Term, D>(Context{}, scene, samples);
+  const TermEvaluation cpu = evaluateOn<Term, D>(Context{}, scene, samples);
 
-  const Evaluation cuda = evaluateOn<Term, D>(onCuda, scene, samples);
+  const TermEvaluation cuda = evaluateOn<Term, D>(onCuda, scene, samples);
 
   EXPECT_EQ(cuda.term.asked, cpu.term.asked) << what;
   EXPECT_EQ(cuda.term.valid, cpu.term.valid) << what;
@@ -51,7 +39,7 @@ void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples
     norm2 += cpu.gradient[i] * cpu.gradient[i];
   }
   EXPECT_LE(std::sqrt(difference2), tolerance * std::sqrt(norm2)) << what;
-  const Evaluation again = evaluateOn<Term, D>(onCuda, scene, samples);
+  const TermEvaluation again = evaluateOn<Term, D>(onCuda, scene, samples);
   EXPECT_EQ(again.gradient, cuda.gradient) << what << ": not the same bits again";
   EXPECT_EQ(again.term.value, cuda.term.value) << what << ": not the same bits again";
   EXPECT_EQ((evaluateOn<Term, D>(onCuda, scene, samples, false).term.value), cuda.term.value) << what << ": value alone";
@@ -162,7 +150,7 @@ TEST(PenaltiesOnCudaTest, BendingEnergyReusesItsArraysFromEvaluationToEvaluation
   for (const SampleSet<3>& samples : {scene.points(300), scene.lattice(2), scene.points(70), scene.points(300)}) {
     const double value = penalty.evaluate(context, samples, std::as_const(position).span(), gradient.span()).value;
 
-    const Evaluation alone = evaluateOn<TransformBendingEnergyPenalty<3>, 3>(context, scene, samples);
+    const TermEvaluation alone = evaluateOn<TransformBendingEnergyPenalty<3>, 3>(context, scene, samples);
     EXPECT_EQ(value, alone.term.value);
     EXPECT_EQ(gradient.toHost(context), alone.gradient);
   }
@@ -173,7 +161,7 @@ TEST(PenaltiesOnCudaTest, LinearTransformsDoNotBend)
   TESSERA_NEEDS_GPU();
   TermScene<2> scene(1, {41, 36});
   scene.useAffine();
-  const Evaluation found =
+  const TermEvaluation found =
       evaluateOn<TransformBendingEnergyPenalty<2>, 2>(makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(100));
 
   EXPECT_EQ(found.term.value, 0);
@@ -185,7 +173,7 @@ TEST(PenaltiesOnCudaTest, AFlatTransformHasNoBendingEnergyAndNoGradient)
   TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 22, 17});
   useBSpline<3>(scene, 3, false, 0);
-  const Evaluation found =
+  const TermEvaluation found =
       evaluateOn<TransformBendingEnergyPenalty<3>, 3>(makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(100));
 
   EXPECT_EQ(found.term.value, 0);
@@ -262,7 +250,7 @@ TEST(PenaltiesOnCudaTest, PairsThatCoincideHaveNoSlope)
   pairs.movingMm = pairs.fixedMm;
   scene.level.points = &pairs;
 
-  const Evaluation found =
+  const TermEvaluation found =
       evaluateOn<CorrespondingPointsEuclideanDistanceMetric<3>, 3>(makeContext({DeviceKind::cuda, 0}, 1), scene, PointList<3>{});
 
   EXPECT_EQ(found.term.value, 0);

@@ -13,9 +13,7 @@ namespace {
 
 using namespace testing;
 
-struct Evaluation {
-  TermValue term;
-  std::vector<double> gradient;
+struct Evaluation : TermEvaluation {
   std::vector<std::string> phases;
 };
 
@@ -37,7 +35,7 @@ Evaluation evaluateInSlabs(TermScene<3>& scene, const SampleSet<3>& samples, std
   };
   const TermValue valueAlone = evaluate({}), value = evaluate(gradient.span());
   EXPECT_EQ(valueAlone.value, value.value) << slabs << " slabs";
-  Evaluation result{value, gradient.toHost(vectors), {}};
+  Evaluation result{{value, gradient.toHost(vectors)}, {}};
   for (int again = 0; again < 2; ++again) { // not recorded as one piece
     EXPECT_EQ(evaluate(gradient.span()).value, value.value) << slabs << " slabs";
     EXPECT_EQ(gradient.toHost(vectors), result.gradient) << slabs << " slabs: not the same bits again";

@@ -13,27 +13,9 @@
 namespace tessera {
 namespace {
 
-using testing::Dice;
-using testing::EntryMap;
-using testing::expectSame;
-using testing::matrixOf;
-using testing::plainProduct;
-using testing::randomMatrix;
+using namespace testing;
 
 constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic};
-
-/// Whole numbers whose sums every method and precision has exactly.
-template <class V>
-V smallWhole(Dice& dice)
-{
-  return static_cast<V>(static_cast<int>(dice.below(9)) - 4);
-}
-
-template <class V>
-CsrMatrix<V> wholeMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed)
-{
-  return randomMatrix<V>(rows, columns, perRow, seed, smallWhole<V>);
-}
 
 class SpGemmOnCudaTest : public ::testing::Test {
 protected:

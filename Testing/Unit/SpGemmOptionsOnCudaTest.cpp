@@ -11,17 +11,7 @@
 namespace tessera {
 namespace {
 
-using testing::Dice;
-using testing::expectSame;
-using testing::randomMatrix;
-
-/// Whole numbers whose sums every method has exactly.
-template <class V>
-CsrMatrix<V> wholeMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed)
-{
-  return randomMatrix<V>(rows, columns, perRow, seed,
-                         [](Dice& dice) { return static_cast<V>(static_cast<int>(dice.below(9)) - 4); });
-}
+using namespace testing;
 
 class SpGemmOptionsOnCudaTest : public ::testing::Test {
 protected:

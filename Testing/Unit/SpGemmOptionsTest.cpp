@@ -12,12 +12,7 @@
 namespace tessera {
 namespace {
 
-using testing::Dice;
-using testing::EntryMap;
-using testing::expectSame;
-using testing::matrixOf;
-using testing::plainProduct;
-using testing::randomMatrix;
+using namespace testing;
 
 constexpr Semiring everySemiring[] = {Semiring::plusTimes, Semiring::orAnd, Semiring::minPlus, Semiring::maxMin,
                                       Semiring::plusPair};

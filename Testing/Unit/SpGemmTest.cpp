@@ -11,12 +11,7 @@
 namespace tessera {
 namespace {
 
-using testing::Dice;
-using testing::EntryMap;
-using testing::expectSame;
-using testing::matrixOf;
-using testing::plainProduct;
-using testing::randomMatrix;
+using namespace testing;
 
 struct Method {
   SpGemmAlgorithm algorithm;

@@ -241,6 +241,12 @@ std::string projectVersion()
   return TESSERA_VERSION;
 }
 
+int printText(const std::string& text)
+{
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
 std::string versionText(const std::string& program)
 {
   std::string text = program + " " + projectVersion() + "\n";

@@ -62,6 +62,9 @@ std::string helpText(const ProgramText& program);
 /// Name, version, compiler, and what the build supports, one line each.
 std::string versionText(const std::string& program);
 
+/// To standard output; returns 0, the exit code of who only had that to do.
+int printText(const std::string& text);
+
 /// "tessera 0.1.0" without the name.
 std::string projectVersion();
 

@@ -53,7 +53,7 @@ template <int D>
 void logNeed(const Registry& registry, const RegisterOptions& options, const Parameters& parameters, const StageExtent<D>& extent,
              StageDevice stage, const std::string& file, RunLog& log)
 {
-  std::string device = "cuda:" + std::to_string(stage.choice.device.ordinal);
+  std::string device = deviceName(stage.choice.device);
   if (stage.choice.device.kind == DeviceKind::cpu) {
     if (requestOf(options, parameters).text != "auto" || !whyStageNotOnCuda<D>(registry, parameters, extent.initial).empty())
       return;
@@ -79,7 +79,7 @@ StageDevice chooseStageDevice(const Registry& registry, const RegisterOptions& o
   Context host{Device{}, options.threads};
   const double usable = usableDeviceMemory(makeContext(stage.choice.device, options.threads));
   stage.plans = planStage<D>(host, registry, parameters, extent, usable);
-  const std::string why = misfit(stage.plans, "cuda:" + std::to_string(stage.choice.device.ordinal));
+  const std::string why = misfit(stage.plans, deviceName(stage.choice.device));
   if (why.empty())
     return stage;
   if (request.text == "auto")

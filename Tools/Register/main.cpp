@@ -5,17 +5,9 @@
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/RegisterRun.h"
 
-#include <cstdio>
-
 using namespace tessera;
 
 namespace {
-
-int print(const std::string& text)
-{
-  std::fputs(text.c_str(), stdout);
-  return 0;
-}
 
 int writePages(const Registry& registry, const std::string& path)
 {
@@ -30,16 +22,16 @@ int run(int count, char** words, RunLog& log)
   const std::vector<std::string> tokens(words + 1, words + count);
   const Arguments arguments = parseCommandLine(registerText().groups, tokens);
   if (count == 1 || arguments.has("help"))
-    return print(helpText(registerText()));
+    return printText(helpText(registerText()));
   if (arguments.has("version"))
-    return print(versionText("tessera"));
+    return printText(versionText("tessera"));
 
   Registry registry;
   registerComponents(registry);
   if (arguments.has("list-components"))
-    return print(componentList(registry));
+    return printText(componentList(registry));
   if (arguments.has("describe"))
-    return print(componentPage(registry, arguments.text("describe")));
+    return printText(componentPage(registry, arguments.text("describe")));
   if (arguments.has("reference-pages"))
     return writePages(registry, arguments.text("reference-pages"));
 

@@ -2,29 +2,21 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 #include "Tools/SpGEMM/SpGemmRun.h"
 
-#include <cstdio>
-
 using namespace tessera;
 
 namespace {
-
-int print(const std::string& text)
-{
-  std::fputs(text.c_str(), stdout);
-  return 0;
-}
 
 int run(int count, char** words, RunLog& log)
 {
   const std::vector<std::string> tokens(words + 1, words + count);
   Arguments arguments({});
   if (tokens.empty())
-    return print(helpText(spGemmText()));
+    return printText(helpText(spGemmText()));
   const SpGemmArguments asked = spGemmArguments(tokens, arguments);
   if (arguments.has("help"))
-    return print(helpText(spGemmText()));
+    return printText(helpText(spGemmText()));
   if (arguments.has("version"))
-    return print(versionText("tessera-spgemm"));
+    return printText(versionText("tessera-spgemm"));
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);

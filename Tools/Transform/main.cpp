@@ -3,25 +3,17 @@
 #include "Tools/Transform/TransformOptions.h"
 #include "Tools/Transform/TransformRun.h"
 
-#include <cstdio>
-
 using namespace tessera;
 
 namespace {
-
-int print(const std::string& text)
-{
-  std::fputs(text.c_str(), stdout);
-  return 0;
-}
 
 int run(int count, char** words, RunLog& log)
 {
   const Arguments arguments = parseCommandLine(transformText().groups, std::vector<std::string>(words + 1, words + count));
   if (count == 1 || arguments.has("help"))
-    return print(helpText(transformText()));
+    return printText(helpText(transformText()));
   if (arguments.has("version"))
-    return print(versionText("tessera-transform"));
+    return printText(versionText("tessera-transform"));
 
   setVerbosity(arguments, log);
   setPriority(arguments, log);
