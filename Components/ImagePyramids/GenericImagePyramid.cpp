@@ -1,8 +1,6 @@
 #include "Components/ImagePyramids/GenericImagePyramid.h"
 
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
-#include "Core/Image/DiscreteGaussian.h"
-#include "Core/Image/RecursiveGaussian.h"
 #include "Core/Image/Shrink.h"
 
 #include <algorithm>
@@ -31,18 +29,18 @@ bool anyAbove(const auto& values, auto limit)
 
 /// Linear interpolation at (f - 1) / 2 + f i: two voxels' mean, or one voxel. 0 where that lies outside the image.
 template <int D>
-ImagePointer<D> resampleLinearly(Context& context, const Image<D>& image, const Size<D>& factors)
+FilterStep<D> resamplingLinearly(const ImageGeometry<D>& original, const Size<D>& factors)
 {
-  const ImageGeometry<D> geometry = rescaledGeometry<D>(image.geometry, factors);
-  std::array<AxisTaps, D> taps;
+  FilterStep<D> step;
+  step.geometry = rescaledGeometry<D>(original, factors);
   for (int d = 0; d < D; ++d) {
     const std::size_t f = factors[d];
-    taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f,
-               geometry.size[d]};
-    if (f >= 2 * image.geometry.size[d]) // one voxel only, at (f - 1) / 2 >= size - 1 / 2
-      taps[d].weights = {0.0};
+    step.taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f,
+                    step.geometry.size[d]};
+    if (f >= 2 * original.size[d]) // one voxel only, at (f - 1) / 2 >= size - 1 / 2
+      step.taps[d].weights = {0.0};
   }
-  return std::make_shared<Image<D>>(applyTaps<D>(context, image, taps, geometry));
+  return step;
 }
 
 /// elastix keeps the order of neighbouring levels: a sigma is at most that of the level before.
@@ -80,25 +78,17 @@ Vec<D> GenericImagePyramid<D>::sigmaVoxels(const Vec<D>& spacingMm, std::size_t 
 }
 
 template <int D>
-ImagePointer<D> GenericImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+std::vector<FilterStep<D>> GenericImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
 {
-  ImagePointer<D> image = original;
-  const Vec<D> sigma = sigmaVoxels(original->geometry.spacingMm, level);
-  if (anyAbove(sigma, 0.0))
-    image = std::make_shared<Image<D>>(smoothRecursively<D>(context, *original, sigma, AxisOrder::lastFirst));
+  const Vec<D> sigma = sigmaVoxels(original.spacingMm, level);
   const Size<D>& factors = factors_[level];
-  if (anyAbove(factors, std::size_t{1}))
-    image = takesVoxels_ ? takeVoxels<D>(context, *image, factors) : resampleLinearly<D>(context, *image, factors);
-  return image;
-}
-
-template <int D>
-ImageGeometry<D> GenericImagePyramid<D>::geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
-{
-  const Size<D>& factors = factors_[level];
-  if (!anyAbove(factors, std::size_t{1}))
-    return original;
-  return takesVoxels_ ? shrunkGrid<D>(original, factors).geometry : rescaledGeometry<D>(original, factors);
+  const bool smooths = anyAbove(sigma, 0.0), rescales = anyAbove(factors, std::size_t{1});
+  if (!rescales)
+    return smooths ? std::vector{FilterStep<D>::smoothing(original, sigma, AxisOrder::lastFirst)} : std::vector<FilterStep<D>>{};
+  FilterStep<D> step = takesVoxels_ ? takingVoxels<D>(original, factors) : resamplingLinearly<D>(original, factors);
+  step.sigmaVoxels = sigma;
+  step.order = AxisOrder::lastFirst;
+  return {step};
 }
 
 template <int D>

@@ -14,13 +14,14 @@ double varianceOf(std::size_t factor)
 }
 
 template <int D>
-ImagePointer<D> smoothAndShrink(Context& context, const Image<D>& image, const Size<D>& factors, const Vec<D>& variances)
+FilterStep<D> smoothingAndShrinking(const ImageGeometry<D>& geometry, const Size<D>& factors, const Vec<D>& variances)
 {
-  const ShrunkGrid<D> grid = shrunkGrid<D>(image.geometry, factors);
-  std::array<AxisTaps, D> taps;
+  const ShrunkGrid<D> grid = shrunkGrid<D>(geometry, factors);
+  FilterStep<D> step;
+  step.geometry = grid.geometry;
   for (int d = 0; d < D; ++d)
-    taps[d] = smoothingTaps(variances[d], grid.firstVoxel[d], factors[d], grid.geometry.size[d]);
-  return std::make_shared<Image<D>>(applyTaps<D>(context, image, taps, grid.geometry));
+    step.taps[d] = smoothingTaps(variances[d], grid.firstVoxel[d], factors[d], grid.geometry.size[d]);
+  return step;
 }
 
 }
@@ -41,16 +42,15 @@ bool RecursiveImagePyramid<D>::dividesDownward() const
   return true;
 }
 
-/// Calls shrink(factors, variances) for each step from the full image to the level's.
 template <int D>
-template <class Shrink>
-void RecursiveImagePyramid<D>::forEachStep(std::size_t level, Shrink&& shrink) const
+std::vector<FilterStep<D>> RecursiveImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
 {
   if (!dividesDownward()) {
     Vec<D> variances;
     std::transform(factors_[level].begin(), factors_[level].end(), variances.begin(), varianceOf);
-    return shrink(factors_[level], variances);
+    return {smoothingAndShrinking<D>(original, factors_[level], variances)};
   }
+  std::vector<FilterStep<D>> steps;
   Size<D> reached;
   reached.fill(1);
   for (std::size_t l = factors_.size(); l-- > level;) {
@@ -61,27 +61,10 @@ void RecursiveImagePyramid<D>::forEachStep(std::size_t level, Shrink&& shrink) c
       variances[d] = factors[d] == 1 ? 0 : varianceOf(factors[d]);
     }
     if (factors_[l] != reached)
-      shrink(factors, variances);
+      steps.push_back(smoothingAndShrinking<D>(steps.empty() ? original : steps.back().geometry, factors, variances));
     reached = factors_[l];
   }
-}
-
-template <int D>
-ImagePointer<D> RecursiveImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
-{
-  ImagePointer<D> image = original;
-  forEachStep(level, [&](const Size<D>& factors, const Vec<D>& variances) {
-    image = smoothAndShrink<D>(context, *image, factors, variances);
-  });
-  return image;
-}
-
-template <int D>
-ImageGeometry<D> RecursiveImagePyramid<D>::geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
-{
-  ImageGeometry<D> geometry = original;
-  forEachStep(level, [&](const Size<D>& factors, const Vec<D>&) { geometry = shrunkGrid<D>(geometry, factors).geometry; });
-  return geometry;
+  return steps;
 }
 
 template <int D>

@@ -17,16 +17,13 @@ class RecursiveImagePyramid final : public ImagePyramid<D> {
 public:
   RecursiveImagePyramid(const Parameters&, ImageSide);
 
-  ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
-  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
+  std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
 
   static const ComponentDescription& description(ImageSide);
 
 private:
   bool dividesDownward() const;
-  template <class Shrink>
-  void forEachStep(std::size_t level, Shrink&&) const;
 
   Schedule<D, std::size_t> factors_;
 };

@@ -7,13 +7,14 @@
 namespace tessera {
 
 template <int D>
-ImagePointer<D> takeVoxels(Context& context, const Image<D>& image, const Size<D>& factors)
+FilterStep<D> takingVoxels(const ImageGeometry<D>& original, const Size<D>& factors)
 {
-  const ShrunkGrid<D> grid = shrunkGrid<D>(image.geometry, factors);
-  std::array<AxisTaps, D> taps;
+  const ShrunkGrid<D> grid = shrunkGrid<D>(original, factors);
+  FilterStep<D> step;
+  step.geometry = grid.geometry;
   for (int d = 0; d < D; ++d)
-    taps[d] = smoothingTaps(0, grid.firstVoxel[d], factors[d], grid.geometry.size[d]);
-  return std::make_shared<Image<D>>(applyTaps<D>(context, image, taps, grid.geometry));
+    step.taps[d] = smoothingTaps(0, grid.firstVoxel[d], factors[d], grid.geometry.size[d]);
+  return step;
 }
 
 template <int D>
@@ -23,21 +24,12 @@ ShrinkingImagePyramid<D>::ShrinkingImagePyramid(const Parameters& parameters, Im
 }
 
 template <int D>
-ImagePointer<D> ShrinkingImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+std::vector<FilterStep<D>> ShrinkingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
 {
-  return shrinks(level) ? takeVoxels<D>(context, *original, factors_[level]) : original;
-}
-
-template <int D>
-ImageGeometry<D> ShrinkingImagePyramid<D>::geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
-{
-  return shrinks(level) ? shrunkGrid<D>(original, factors_[level]).geometry : original;
-}
-
-template <int D>
-bool ShrinkingImagePyramid<D>::shrinks(std::size_t level) const
-{
-  return std::any_of(factors_[level].begin(), factors_[level].end(), [](std::size_t f) { return f > 1; });
+  const Size<D>& factors = factors_[level];
+  if (std::all_of(factors.begin(), factors.end(), [](std::size_t f) { return f == 1; }))
+    return {};
+  return {takingVoxels<D>(original, factors)};
 }
 
 template <int D>
@@ -52,8 +44,8 @@ const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side
   return side == ImageSide::fixed ? fixed : moving;
 }
 
-template ImagePointer<2> takeVoxels<2>(Context&, const Image<2>&, const Size<2>&);
-template ImagePointer<3> takeVoxels<3>(Context&, const Image<3>&, const Size<3>&);
+template FilterStep<2> takingVoxels<2>(const ImageGeometry<2>&, const Size<2>&);
+template FilterStep<3> takingVoxels<3>(const ImageGeometry<3>&, const Size<3>&);
 template class ShrinkingImagePyramid<2>;
 template class ShrinkingImagePyramid<3>;
 

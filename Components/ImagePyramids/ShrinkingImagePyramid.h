@@ -15,20 +15,17 @@ class ShrinkingImagePyramid final : public ImagePyramid<D> {
 public:
   ShrinkingImagePyramid(const Parameters&, ImageSide);
 
-  ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
-  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
+  std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
 
   static const ComponentDescription& description(ImageSide);
 
 private:
-  bool shrinks(std::size_t level) const;
-
   Schedule<D, std::size_t> factors_;
 };
 
 /// Voxels firstVoxel + factor * i.
 template <int D>
-ImagePointer<D> takeVoxels(Context&, const Image<D>&, const Size<D>& factors);
+FilterStep<D> takingVoxels(const ImageGeometry<D>& original, const Size<D>& factors);
 
 }

@@ -1,7 +1,5 @@
 #include "Components/ImagePyramids/SmoothingImagePyramid.h"
 
-#include "Core/Image/RecursiveGaussian.h"
-
 namespace tessera {
 
 template <int D>
@@ -11,7 +9,7 @@ SmoothingImagePyramid<D>::SmoothingImagePyramid(const Parameters& parameters, Im
 }
 
 template <int D>
-ImagePointer<D> SmoothingImagePyramid<D>::imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level)
+std::vector<FilterStep<D>> SmoothingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
 {
   Vec<D> sigmaVoxels = scheduleOfLevel(level);
   bool smooths = false;
@@ -19,7 +17,9 @@ ImagePointer<D> SmoothingImagePyramid<D>::imageOfLevel(Context& context, const I
     sigma *= 0.5;
     smooths = smooths || sigma > 0;
   }
-  return smooths ? std::make_shared<Image<D>>(smoothRecursively<D>(context, *original, sigmaVoxels)) : original;
+  if (!smooths)
+    return {};
+  return {FilterStep<D>::smoothing(original, sigmaVoxels, AxisOrder::ascending)};
 }
 
 template <int D>

@@ -14,8 +14,7 @@ class SmoothingImagePyramid final : public ImagePyramid<D> {
 public:
   SmoothingImagePyramid(const Parameters&, ImageSide);
 
-  ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) override;
-  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t) const override { return original; }
+  std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const override;
   Vec<D> scheduleOfLevel(std::size_t level) const override { return factorsAsVec<D>(factors_[level]); }
 
   static const ComponentDescription& description(ImageSide);

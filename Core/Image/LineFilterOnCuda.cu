@@ -149,13 +149,9 @@ private:
   Work work_{};
 };
 
-void requireManageable(const LinesOnCuda& lines)
+AxisTaps tapsOf(const KeptPlaces& kept)
 {
-  constexpr std::size_t most = std::numeric_limits<int>::max();
-  if (lines.lineCount() > most || lines.length > most - 2 * mostThreads * segmentLength)
-    throw Error(ExitCode::device, "line filter on CUDA: " + std::to_string(lines.lineCount()) + " lines of "
-                                      + std::to_string(lines.length)
-                                      + " values: too many at a time. Allowed: fewer than 2^31 of either.");
+  return {{kept.weights.begin(), kept.weights.end()}, static_cast<std::ptrdiff_t>(kept.first), kept.step, kept.count};
 }
 
 template <class F>
@@ -168,7 +164,7 @@ void filterAs(Context& context, const ExponentialFilter& terms, const LinesOnCud
   if (kept && !launch.isOneChunk()) { // a kept value may need elements of two chunks
     Buffer<float> whole(context, count);
     Launch<F>(terms, lines, nullptr, in, whole.span().data()).run(context, Output::all);
-    keepOnCuda(context, lines, *kept, whole.span().data(), out);
+    tapLinesOnCuda(context, lines, tapsOf(*kept), whole.span().data(), out);
   } else if (F::mirrors && in == out && !launch.isOneChunk()) { // chunks read what their neighbours write
     Buffer<float> before(context, count);
     context.stream->copyOnDevice(before.span().data(), in, count * sizeof(float));
@@ -208,37 +204,6 @@ void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnd
                        const KeptPlaces& kept, const float* in, float* out)
 {
   filterLines(context, terms, ends, lines, &kept, in, out);
-}
-
-namespace {
-
-/// A thread a kept value of neighbouring lines; along rows of neighbouring places. Reads 4 or 8 B, writes 4 B.
-__global__ void keep(const float* in, float* out, unsigned lineCount, unsigned stride, int length, KeptPlaces kept)
-{
-  const std::size_t thread = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
-  const std::size_t count = kept.count;
-  if (thread >= lineCount * count)
-    return;
-  const std::size_t inner = thread % stride, row = thread / stride, i = row % count, outer = row / count;
-  const float* const line = in + outer * length * stride + inner;
-  const std::size_t place = kept.first + kept.step * i, last = length - 1;
-  const float here = line[min(place, last) * stride];
-  out[thread] = kept.weights[1] == 0 ? kept.weights[0] * here
-                                     : fmaf(kept.weights[1], line[min(place + 1, last) * stride], kept.weights[0] * here);
-}
-
-}
-
-void keepOnCuda(Context& context, const LinesOnCuda& lines, const KeptPlaces& kept, const float* in, float* out)
-{
-  requireManageable(lines);
-  constexpr unsigned threads = 256;
-  const std::size_t values = lines.lineCount() * kept.count;
-  if (values == 0)
-    return;
-  keep<<<static_cast<unsigned>(ceilDiv<std::size_t>(values, threads)), threads, 0, cudaStreamOf(context)>>>(
-      in, out, static_cast<unsigned>(lines.lineCount()), static_cast<unsigned>(lines.stride), static_cast<int>(lines.length), kept);
-  checkLaunch("keeping places of lines");
 }
 
 }

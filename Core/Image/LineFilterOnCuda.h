@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
+#include "Core/Image/DiscreteGaussian.h"
 #include "Core/Image/ExponentialFilter.h"
 
 #include <array>
@@ -44,7 +45,11 @@ void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const Lines
 void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&, const KeptPlaces& kept, const float* in,
                        float* out);
 
-/// Without a filter.
-void keepOnCuda(Context&, const LinesOnCuda&, const KeptPlaces& kept, const float* in, float* out);
+/// Taps along every line, at most 65 of them: lines of taps.count values, not into `in`. Reads and writes once, but for taps that
+/// meet in no cache.
+void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float* in, float* out);
+
+/// Throws Error(device) if kernels cannot count the lines.
+void requireManageable(const LinesOnCuda&);
 
 }

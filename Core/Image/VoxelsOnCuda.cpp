@@ -13,23 +13,39 @@ struct Copy {
   Buffer<Value> values;
 };
 
+/// What is on a device, by its source in host memory.
+template <class Value, class Source>
+class SharedCopies {
+public:
+  using Held = Copy<Source, Value>;
+
+  /// The values that are there, or else those that fill(buffer) puts there.
+  template <class Fill>
+  static std::shared_ptr<const Buffer<Value>> find(const Context& context, const std::shared_ptr<const Source>& source, Fill&& fill)
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
+    std::weak_ptr<Held>& entry = known_[{source.get(), context.stream.get()}];
+    std::shared_ptr<Held> held = entry.lock();
+    if (!held) {
+      held = std::make_shared<Held>();
+      held->source = source;
+      fill(held->values);
+      entry = held;
+    }
+    return {held, &held->values};
+  }
+
+private:
+  static inline std::mutex mutex_;
+  static inline std::map<std::pair<const Source*, const Stream*>, std::weak_ptr<Held>> known_;
+};
+
 template <class Value, class Source>
 std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context, const std::shared_ptr<const Source>& source)
 {
-  using Held = Copy<Source, Value>;
-  static std::mutex mutex;
-  static std::map<std::pair<const Source*, const Stream*>, std::weak_ptr<Held>> known;
-  const std::lock_guard lock(mutex);
-  std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
-  std::weak_ptr<Held>& entry = known[{source.get(), context.stream.get()}];
-  std::shared_ptr<Held> held = entry.lock();
-  if (!held) {
-    held = std::make_shared<Held>();
-    held->source = source;
-    held->values.fromHost(context, source->voxels);
-    entry = held;
-  }
-  return {held, &held->values};
+  return SharedCopies<Value, Source>::find(context, source,
+                                           [&](Buffer<Value>& values) { values.fromHost(context, source->voxels); });
 }
 
 }
@@ -52,6 +68,14 @@ std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context& context,
   return sharedCopy<std::uint8_t>(context, mask);
 }
 
+template <int D>
+std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context& context, const ImagePointer<D>& image, Buffer<float>&& voxels)
+{
+  return SharedCopies<float, Image<D>>::find(context, image, [&](Buffer<float>& values) { values = std::move(voxels); });
+}
+
+template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&, Buffer<float>&&);
+template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&, Buffer<float>&&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const std::shared_ptr<const VectorImage<2>>&);

@@ -14,6 +14,10 @@ std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const std::sha
 template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
 
+/// Voxels that were computed on the device: as long as anyone holds the result, voxelsOnCuda gives these and copies nothing.
+template <int D>
+std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context&, const ImagePointer<D>&, Buffer<float>&& voxels);
+
 /// Mask as kernels see it; `voxels` is null for none, which contains every point.
 template <int D>
 struct MaskOnCuda {

@@ -20,9 +20,9 @@ void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const Lines
 {
   fail("filtering lines");
 }
-void keepOnCuda(Context&, const LinesOnCuda&, const KeptPlaces&, const float*, float*)
+void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float*, float*)
 {
-  fail("keeping places of lines");
+  fail("taps of lines");
 }
 
 }

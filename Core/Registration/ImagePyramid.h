@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Parameters/Parameters.h"
+#include "Core/Image/FilteredImage.h"
 #include "Core/Image/Image.h"
 #include "Core/Image/ImageSide.h"
 #include "Core/Compute/Context.h"
@@ -14,12 +15,22 @@ public:
   static constexpr const char* roleName = "ImagePyramid";
   virtual ~ImagePyramid() = default;
 
-  /// May return `original` itself where the level changes nothing.
-  virtual ImagePointer<D> imageOfLevel(Context&, const ImagePointer<D>& original, std::size_t level) = 0;
-  /// Of the image that imageOfLevel gives for an original of this one.
-  virtual ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const = 0;
+  /// From an original of this geometry to the level's image; none where the level changes nothing.
+  virtual std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const = 0;
   /// Shrink or smoothing factor per axis, as mask erosion uses it.
   virtual Vec<D> scheduleOfLevel(std::size_t level) const = 0;
+
+  /// `original` itself where the level changes nothing; see filteredImage.
+  ImagePointer<D> imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level,
+                               HeldOnCuda* held = nullptr) const
+  {
+    return filteredImage<D>(context, original, stepsOfLevel(original->geometry, level), held);
+  }
+  ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+  {
+    const auto steps = stepsOfLevel(original, level);
+    return steps.empty() ? original : steps.back().geometry;
+  }
 };
 
 /// Roles of parameter files; both make ImagePyramids, which differ in the names of their schedules.

@@ -9,7 +9,8 @@
 namespace tessera {
 namespace {
 
-/// Images of one side at this level; a (pyramid, image) pair is computed once.
+/// Images of one side at this level; a (pyramid, image) pair is computed once. What was computed on a CUDA device stays there until
+/// leaveDevice, for those who use it from then on.
 template <int D>
 class LevelImages {
 public:
@@ -25,9 +26,10 @@ public:
     const std::pair key{indexFor(pyramids_, term), indexFor(originals_, term)};
     ImagePointer<D>& image = made_[key];
     if (!image)
-      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_);
+      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_);
     return image;
   }
+  void leaveDevice() { onCuda_.clear(); }
 
 private:
   Context& context_;
@@ -35,11 +37,30 @@ private:
   const std::vector<ImagePointer<D>>& originals_;
   std::size_t level_;
   std::map<std::pair<std::size_t, std::size_t>, ImagePointer<D>> made_;
+  HeldOnCuda onCuda_;
 };
 
 Parameter<bool> erosionOf(ImageSide side)
 {
   return side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
+}
+
+/// One a term; terms of the same kind and image share one.
+template <int D>
+std::vector<Interpolator<D>*> prepareInterpolators(Context& context, StageComponents<D>& components,
+                                                   const std::vector<ImagePointer<D>>& moving, std::size_t level)
+{
+  std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> prepared;
+  std::vector<Interpolator<D>*> ofTerms;
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    Interpolator<D>*& interpolator = prepared[{components.interpolatorOfTerm[t], moving[t].get()}];
+    if (!interpolator) {
+      interpolator = components.interpolators[t].get();
+      interpolator->prepareForLevel(context, moving[t], level);
+    }
+    ofTerms.push_back(interpolator);
+  }
+  return ofTerms;
 }
 
 template <int D>
@@ -88,26 +109,27 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
   LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level);
   LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level);
 
+  // Images first, while nothing else needs memory.
   LevelData<D> data;
-  std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> interpolators;
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    data.fixed.push_back(fixedImages.of(t));
+    data.moving.push_back(movingImages.of(t));
+  }
+  const std::vector<Interpolator<D>*> interpolators = prepareInterpolators<D>(context, components, data.moving, level);
+  movingImages.leaveDevice();
+
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D> termLevel;
     termLevel.level = level;
-    termLevel.fixed = fixedImages.of(t);
-    termLevel.moving = movingImages.of(t);
+    termLevel.fixed = data.fixed[t];
+    termLevel.moving = data.moving[t];
     termLevel.fixedMask = maskOf(context, input.fixedMasks, parameters, components.fixedPyramids, ImageSide::fixed, t, level);
     termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids, ImageSide::moving, t, level);
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
     termLevel.slabs = slabs;
-
-    Interpolator<D>*& interpolator = interpolators[{components.interpolatorOfTerm[t], termLevel.moving.get()}];
-    if (!interpolator) {
-      interpolator = components.interpolators[t].get();
-      interpolator->prepareForLevel(context, termLevel.moving, level);
-    }
-    termLevel.interpolator = interpolator;
+    termLevel.interpolator = interpolators[t];
 
     const VoxelBox<D> region = regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry);
     ImageSampler<D>* sampler = nullptr;
@@ -121,8 +143,6 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     }
     components.terms[t]->prepareForLevel(context, termLevel);
     data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, region, termLevel.fixedMask});
-    data.fixed.push_back(termLevel.fixed);
-    data.moving.push_back(termLevel.moving);
   }
   return data;
 }

@@ -34,10 +34,12 @@ template <int D>
 class LevelExtent {
 public:
   LevelExtent(const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
-              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level)
-      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level), chain_(chain)
+              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level, double usableBytes)
+      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level), chain_(chain),
+        usableBytes_(usableBytes)
   {
     addImages();
+    addPyramids();
     for (std::size_t t = 0; t < components.terms.size(); ++t)
       terms_.push_back(termExtent(t));
   }
@@ -67,6 +69,7 @@ public:
       memory.add("cost", Cost<D>::deviceBytes(parameters, terms_.size()));
     }
     memory.add("small arrays", smallArrays);
+    memory.add("pyramids", std::max(0.0, std::min(pyramidBytes_, usableBytes_) - memory.bytes()));
     return memory;
   }
 
@@ -106,6 +109,25 @@ private:
     }
     images_.add("images", images);
     images_.add("masks", masks);
+  }
+
+  /// As LevelImages computes them: what is made stays until all are.
+  void addPyramids()
+  {
+    double made = smallArrays;
+    std::set<std::tuple<ImageSide, std::size_t, std::size_t>> known;
+    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side, std::size_t term) {
+      const std::size_t pyramid = indexFor(pyramids, term), image = indexFor(originals, term);
+      const auto steps = pyramids[pyramid]->stepsOfLevel(originals[image], level_);
+      if (steps.empty() || !known.insert({side, pyramid, image}).second)
+        return;
+      pyramidBytes_ = std::max(pyramidBytes_, made + filteredImageDeviceBytes<D>(originals[image].size, steps));
+      made += static_cast<double>(steps.back().geometry.voxelCount() * sizeof(float));
+    };
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      add(components_.fixedPyramids, stage_.fixed, ImageSide::fixed, t);
+      add(components_.movingPyramids, stage_.moving, ImageSide::moving, t);
+    }
   }
 
   TermExtent<D> termExtent(std::size_t t)
@@ -148,7 +170,9 @@ private:
   const StageComponents<D>& components_;
   std::size_t level_;
   const TransformChain<D>& chain_;
-  DeviceMemory images_; // and what else does not depend on slabs
+  double usableBytes_;
+  double pyramidBytes_ = 0; // most while the level's images are computed; nothing else of the level is there yet
+  DeviceMemory images_;     // and what else does not depend on slabs
   std::vector<TermExtent<D>> terms_;
 };
 
@@ -181,7 +205,7 @@ std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const 
   const std::vector<TransformChain<D>> chains = chainsOf<D>(host, parameters, stage, components);
   std::vector<LevelPlan> plans;
   for (std::size_t level = 0; level < chains.size(); ++level) {
-    LevelExtent<D> extent(registry, parameters, stage, components, chains[level], level);
+    LevelExtent<D> extent(registry, parameters, stage, components, chains[level], level, usableBytes);
     LevelPlan plan{extent.memory(1), 1, usableBytes};
     const std::size_t most = extent.layers();
     while (!plan.fits() && plan.slabs < most) {

@@ -1,0 +1,92 @@
+#include "Core/Image/FilteredImage.h"
+
+#include "Core/Compute/DeviceMemory.h"
+#include "Core/Image/VolumeOnCuda.h"
+#include "Core/Image/VoxelsOnCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+template <int D>
+bool smooths(const FilterStep<D>& step)
+{
+  return std::any_of(step.sigmaVoxels.begin(), step.sigmaVoxels.end(), [](double sigma) { return sigma > 0; });
+}
+
+template <int D>
+bool taps(const FilterStep<D>& step, const Size<D>& size)
+{
+  for (int d = 0; d < D; ++d)
+    if (!step.taps[d].isIdentity() || step.taps[d].count != size[d])
+      return true;
+  return false;
+}
+
+template <int D>
+ImagePointer<D> filteredOnCpu(Context& context, const ImagePointer<D>& original, const std::vector<FilterStep<D>>& steps)
+{
+  ImagePointer<D> image = original;
+  for (const FilterStep<D>& step : steps) {
+    if (smooths<D>(step))
+      image = std::make_shared<Image<D>>(smoothRecursively<D>(context, *image, step.sigmaVoxels, step.order));
+    if (taps<D>(step, image->geometry.size) || image->geometry != step.geometry)
+      image = std::make_shared<Image<D>>(applyTaps<D>(context, *image, step.taps, step.geometry));
+  }
+  return image;
+}
+
+}
+
+template <int D>
+FilterStep<D> FilterStep<D>::smoothing(const ImageGeometry<D>& geometry, const Vec<D>& sigmaVoxels, AxisOrder order)
+{
+  FilterStep step{sigmaVoxels, order, {}, geometry};
+  for (int d = 0; d < D; ++d)
+    step.taps[d] = {{1.0}, 0, 1, geometry.size[d]};
+  return step;
+}
+
+template <int D>
+ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original, const std::vector<FilterStep<D>>& steps,
+                              HeldOnCuda* held)
+{
+  if (steps.empty())
+    return original;
+  if (!context.onCuda())
+    return filteredOnCpu<D>(context, original, steps);
+  const double usable = usableDeviceMemory(context);
+  if (filteredImageDeviceBytes<D>(original->geometry.size, steps) > usable)
+    return filteredInSlabs<D>(context, *original, steps, usable);
+  VolumeOnCuda<D> volume(context, original->geometry.size, voxelsOnCuda<D>(context, original));
+  for (const FilterStep<D>& step : steps)
+    for (int axis = D - 1; axis >= 0; --axis)
+      volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+  Buffer<float> voxels = volume.takeVoxels();
+  const auto image = std::make_shared<Image<D>>(Image<D>{steps.back().geometry, voxels.toHost(context)});
+  const auto shared = shareVoxelsOnCuda<D>(context, image, std::move(voxels));
+  if (held)
+    held->push_back(shared);
+  return image;
+}
+
+template <int D>
+double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps)
+{
+  typename VolumeOnCuda<D>::Demand demand(size);
+  for (const FilterStep<D>& step : steps)
+    for (int axis = D - 1; axis >= 0; --axis)
+      demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+  return demand.mostBytes();
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template struct FilterStep<D>;                                                                                                   \
+  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&, const std::vector<FilterStep<D>>&, HeldOnCuda*);        \
+  template double filteredImageDeviceBytes<D>(const Size<D>&, const std::vector<FilterStep<D>>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}
