@@ -12,9 +12,11 @@ public:
   explicit DefaultResampler(const Parameters&);
   static const ComponentDescription& description();
 
-  using Resampler<D>::resample;
-  std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                 const ImageGeometry<D>& output, const LayerRange&) const override;
+  void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
+                    const LayerRange&, std::span<float* const> values) const override;
+  /// Of mapping and of interpolation: the difference to mapping alone.
+  std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                                const ImageGeometry<D>& output, std::span<float* const> values) const override;
 
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
 
 #include <limits>
@@ -30,6 +31,15 @@ struct LayerRange {
   std::size_t first = 0, count = std::numeric_limits<std::size_t>::max();
 };
 
+/// Layers of a grid as a grid of their own, and as voxels [begin, end) of the whole.
+template <int D>
+struct GridLayers {
+  ImageGeometry<D> geometry;
+  std::size_t begin, end;
+
+  GridLayers(const ImageGeometry<D>& grid, const LayerRange&);
+};
+
 /// Brings moving images to the fixed grid, and knows which results a parameter text asks for.
 template <int D>
 class Resampler {
@@ -37,16 +47,19 @@ public:
   static constexpr const char* roleName = "Resampler";
   virtual ~Resampler() = default;
 
-  /// The values of every source at T(x) for the voxels x in some layers of `output`, in images of those layers; T(x) is computed
-  /// once for all of them. In float, not yet rounded. A voxel has the same bits whichever layers are asked for.
-  virtual std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                         const ImageGeometry<D>& output, const LayerRange&) const = 0;
-  /// One source, all layers.
-  Image<D> resample(Context& context, const TransformChain<D>& chain, const ResampleSource<D>& source,
-                    const ImageGeometry<D>& output) const
-  {
-    return std::move(resample(context, chain, std::span(&source, 1), output, LayerRange{}).front());
-  }
+  /// The values of every source at T(x) for the voxels x in some layers of `output`; T(x) is computed once for all of them.
+  /// values[s] holds as many as these layers have voxels, x fastest, in the host's memory. In float, not yet rounded. A voxel has
+  /// the same bits whichever layers are asked for.
+  virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
+                            const LayerRange&, std::span<float* const> values) const = 0;
+  /// What the parts of one more resampling took, all layers.
+  virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                                        const ImageGeometry<D>& output, std::span<float* const> values) const = 0;
+
+  /// The same as images of those layers. Throws Error(outOfMemory).
+  std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                                 const ImageGeometry<D>& output, const LayerRange& = {}) const;
+  Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&, const ImageGeometry<D>& output) const;
 
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;
