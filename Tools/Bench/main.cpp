@@ -6,6 +6,7 @@
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Bench/CostBench.h"
 #include "Tools/Bench/MetricBench.h"
+#include "Tools/Bench/PyramidBench.h"
 #include "Tools/Bench/ResampleBench.h"
 #include "Tools/Bench/SpGemmBench.h"
 #include "Tools/Common/Process.h"
@@ -45,14 +46,16 @@ ProgramText benchText()
           "tessera-bench --device cuda --tile 5",
           "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
           "(cost), "
-          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample) or "
+          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample), "
+          "Gaussian "
+          "pyramids and their filters beside ITK's (pyramid) or "
           "products of sparse matrices with themselves (spgemm) "
           "beside the machine's own limit.",
           {{"What",
             {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
              ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
              ownOption("precision", "NAME", "spgemm: f32 or f64 (default: f32)"),
-             ownOption("no-itk", "", "resample: without ITK's filter")}},
+             ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
              ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
@@ -175,6 +178,12 @@ ResampleSettings resampleSettings(const Arguments& arguments)
   return settings;
 }
 
+PyramidSettings pyramidSettings(const Arguments& arguments)
+{
+  const ResampleSettings settings = resampleSettings(arguments);
+  return {settings.volumes, settings.withItk, settings.repeats};
+}
+
 struct Benchmark {
   std::string name;
   std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
@@ -186,6 +195,7 @@ const Benchmark benchmarks[] = {
     {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
     {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+    {"pyramid", [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
     {"resample", [](const Registry& r, Context& c, const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
     {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }},
 };
