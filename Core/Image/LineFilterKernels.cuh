@@ -41,6 +41,22 @@ __device__ inline ComplexFloat addScaled(ComplexFloat weight, float x, ComplexFl
 {
   return {fmaf(weight.re, x, to.re), fmaf(weight.im, x, to.im)};
 }
+__device__ inline float plus(float a, float b)
+{
+  return a + b;
+}
+__device__ inline ComplexFloat plus(ComplexFloat a, ComplexFloat b)
+{
+  return {a.re + b.re, a.im + b.im};
+}
+__device__ inline float minus(float a, float b)
+{
+  return a - b;
+}
+__device__ inline ComplexFloat minus(ComplexFloat a, ComplexFloat b)
+{
+  return {a.re - b.re, a.im - b.im};
+}
 /// y + Re(a state)
 __device__ inline float addReal(float a, float state, float y)
 {
@@ -61,18 +77,9 @@ struct Filter {
     Number of[terms]{};
   };
 
-  Number pole[terms], amplitude[terms], amplitudeAhead[terms]; // times pole: of what comes from the right
-  Number ofConstant[terms], segmentPower[terms];               // 1 / (1 - pole), pole^16
-  Number power[terms][segmentLength];
-};
-
-struct Divisor {
-  unsigned value = 1, reciprocal = 0;
-
-  Divisor() = default;
-  /// Exact for dividends below 2^32 / value.
-  explicit Divisor(unsigned v) : value(v), reciprocal(static_cast<unsigned>((std::uint64_t{1} << 32) / v + 1)) {}
-  __device__ unsigned operator()(unsigned dividend) const { return value == 1 ? dividend : __umulhi(dividend, reciprocal); }
+  Number pole[terms], amplitude[terms], amplitudeAhead[terms];                      // times pole: of what comes from the right
+  Number ofConstant[terms], segmentPower[terms];                                    // 1 / (1 - pole), pole^16
+  Number evenWeight[terms][segmentLength / 2], oddWeight[terms][segmentLength / 2]; // (pole^k +- pole^(15 - k)) / 2
 };
 
 struct Work {
@@ -82,7 +89,6 @@ struct Work {
   int length;
   int lanes, segments, reach;     // lines and segments a block
   int warmPlaces, placesPerChunk; // elements of a block before those that it writes; those
-  Divisor rowLength, keptCount;
   KeptPlaces kept;
   void* chunkStates; // of lines longer than a block: [left, right][chunk][line]; null: there is one chunk
   unsigned chunks;
@@ -100,18 +106,28 @@ __device__ inline int placeWithin(int place, int length)
   return min(there, period - there);
 }
 
-/// Sums of one segment's own elements: what it hands on to the right and to the left.
+/// Sums of one segment's own elements: what it hands on to the right and to the left. The weights of one are those of the other in
+/// reverse, so that sums and differences of opposite elements need half the products.
 template <class F>
 __device__ inline void sumSegment(const F& filter, const float (&x)[segmentLength], typename F::State& toRight,
                                   typename F::State& toLeft)
 {
+  using Number = typename F::Pole;
+  Number sum[F::count]{}, difference[F::count]{};
 #pragma unroll
-  for (int t = 0; t < F::count; ++t)
+  for (int k = 0; k < segmentLength / 2; ++k) {
+    const float both = x[k] + x[segmentLength - 1 - k], apart = x[k] - x[segmentLength - 1 - k];
 #pragma unroll
-    for (int k = 0; k < segmentLength; ++k) {
-      toRight.of[t] = addScaled(filter.power[t][segmentLength - 1 - k], x[k], toRight.of[t]);
-      toLeft.of[t] = addScaled(filter.power[t][k], x[k], toLeft.of[t]);
+    for (int t = 0; t < F::count; ++t) {
+      sum[t] = addScaled(filter.evenWeight[t][k], both, sum[t]);
+      difference[t] = addScaled(filter.oddWeight[t][k], apart, difference[t]);
     }
+  }
+#pragma unroll
+  for (int t = 0; t < F::count; ++t) {
+    toLeft.of[t] = plus(sum[t], difference[t]);
+    toRight.of[t] = minus(sum[t], difference[t]);
+  }
 }
 
 template <class F>
@@ -124,8 +140,15 @@ __device__ inline typename F::State passedOn(const F& filter, const typename F::
   return sum;
 }
 
-/// Both recursions over one segment, from what comes from the left and from the right.
-template <class F>
+/// Whether element k of a segment is asked for: all of them, or pairs in the middle of every `pairStep` elements.
+template <int pairStep>
+__device__ constexpr bool isAsked(int k)
+{
+  return pairStep == 0 || k % pairStep == pairStep / 2 - 1 || k % pairStep == pairStep / 2;
+}
+
+/// Both recursions over one segment, from what comes from the left and from the right. What is not asked for stays undefined.
+template <int pairStep, class F>
 __device__ inline void filterSegment(const F& filter, const float (&x)[segmentLength], typename F::State left,
                                      typename F::State right, float (&y)[segmentLength])
 {
@@ -135,14 +158,16 @@ __device__ inline void filterSegment(const F& filter, const float (&x)[segmentLe
 #pragma unroll
     for (int t = 0; t < F::count; ++t) {
       left.of[t] = advanced(filter.pole[t], left.of[t], x[k]);
-      y[k] = addReal(filter.amplitude[t], left.of[t], y[k]);
+      if (isAsked<pairStep>(k))
+        y[k] = addReal(filter.amplitude[t], left.of[t], y[k]);
     }
   }
 #pragma unroll
   for (int k = segmentLength - 1; k >= 0; --k)
 #pragma unroll
     for (int t = 0; t < F::count; ++t) {
-      y[k] = addReal(filter.amplitudeAhead[t], right.of[t], y[k]);
+      if (isAsked<pairStep>(k))
+        y[k] = addReal(filter.amplitudeAhead[t], right.of[t], y[k]);
       right.of[t] = advanced(filter.pole[t], right.of[t], x[k]);
     }
 }
@@ -209,42 +234,53 @@ __device__ inline void loadAcross(const Work& work, const Place<false>& at, floa
   }
 }
 
-/// Neighbouring threads read neighbouring elements; through shared memory each gets its segment.
+/// The threads of a row read it side by side; through shared memory each gets its segment.
 template <bool mirrors>
-__device__ inline void loadRows(const Work& work, float* tile, float (&x)[segmentLength])
+__device__ inline void loadRows(const Work& work, const Place<true>& at, float* tile, float (&x)[segmentLength])
 {
-  const int first = Place<true>::chunkFirst(work), rowLength = static_cast<int>(work.rowLength.value);
+  const int first = Place<true>::chunkFirst(work), rowLength = work.segments * segmentLength;
+  const float* const row = work.in + static_cast<std::size_t>(min(at.line, work.lineCount - 1)) * work.length;
+  if (first >= 0 && first + rowLength <= work.length) {
+    const float* const from = row + first + at.segment;
 #pragma unroll
-  for (int k = 0; k < segmentLength; ++k) {
-    const int e = static_cast<int>(k * blockDim.x + threadIdx.x), lane = static_cast<int>(work.rowLength(e));
-    const unsigned line = min(blockIdx.x * work.lanes + lane, work.lineCount - 1);
-    const int place = first + e - lane * rowLength;
-    const bool within = place >= 0 && place < work.length;
-    x[k] = work.in[static_cast<std::size_t>(line) * work.length + (within ? place : placeWithin<mirrors>(place, work.length))];
+    for (int k = 0; k < segmentLength; ++k)
+      x[k] = from[k * work.segments];
+  } else {
+#pragma unroll
+    for (int k = 0; k < segmentLength; ++k)
+      x[k] = row[placeWithin<mirrors>(first + at.segment + k * work.segments, work.length)];
   }
+  const int e = at.lane * rowLength + at.segment;
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k)
-    tile[rowSlot(static_cast<int>(k * blockDim.x + threadIdx.x))] = x[k];
+    tile[rowSlot(e + k * work.segments)] = x[k];
   __syncthreads();
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k)
     x[k] = tile[threadIdx.x * (segmentLength + 1) + k];
 }
 
-__device__ inline void storeRows(const Work& work, float* tile, const float (&y)[segmentLength])
+__device__ inline void putRows(float* tile, const float (&y)[segmentLength])
 {
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k)
     tile[threadIdx.x * (segmentLength + 1) + k] = y[k];
   __syncthreads();
-  const int first = Place<true>::chunkFirst(work), rowLength = static_cast<int>(work.rowLength.value);
+}
+
+__device__ inline void storeRows(const Work& work, const Place<true>& at, float* tile, const float (&y)[segmentLength])
+{
+  putRows(tile, y);
+  if (at.line >= work.lineCount)
+    return;
+  const int first = Place<true>::chunkFirst(work), rowLength = work.segments * segmentLength, e = at.lane * rowLength;
+  const int end = min(work.warmPlaces + work.placesPerChunk, work.length - first); // of what is written, in the row
+  float* const to = work.out + static_cast<std::size_t>(at.line) * work.length + first;
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k) {
-    const int e = static_cast<int>(k * blockDim.x + threadIdx.x), lane = static_cast<int>(work.rowLength(e));
-    const unsigned line = blockIdx.x * work.lanes + lane;
-    const int inRow = e - lane * rowLength, place = first + inRow;
-    if (line < work.lineCount && inRow >= work.warmPlaces && inRow < work.warmPlaces + work.placesPerChunk && place < work.length)
-      work.out[static_cast<std::size_t>(line) * work.length + place] = tile[rowSlot(e)];
+    const int place = at.segment + k * work.segments;
+    if (place >= work.warmPlaces && place < end)
+      to[place] = tile[rowSlot(e + place)];
   }
 }
 
@@ -260,6 +296,13 @@ __device__ inline void storeAcross(const Work& work, const Place<false>& at, con
       to[static_cast<std::size_t>(k) * work.stride] = y[k];
 }
 
+template <int pairStep>
+__device__ inline float pairValue(const Work& work, const float (&y)[segmentLength], int i)
+{
+  const int k = i * pairStep + pairStep / 2 - 1;
+  return fmaf(work.kept.weights[1], y[k + 1], work.kept.weights[0] * y[k]);
+}
+
 /// One kept value from the line that slotOf(place) finds in shared memory.
 template <class SlotOf>
 __device__ inline float keptValue(const Work& work, const float* tile, int index, SlotOf slotOf)
@@ -271,20 +314,15 @@ __device__ inline float keptValue(const Work& work, const float* tile, int index
   return fmaf(work.kept.weights[1], tile[slotOf(min(place + 1, last))], work.kept.weights[0] * here);
 }
 
-__device__ inline void storeKeptOfRows(const Work& work, float* tile, const float (&y)[segmentLength])
+__device__ inline void storeKeptOfRows(const Work& work, const Place<true>& at, float* tile, const float (&y)[segmentLength])
 {
-#pragma unroll
-  for (int k = 0; k < segmentLength; ++k)
-    tile[threadIdx.x * (segmentLength + 1) + k] = y[k];
-  __syncthreads();
-  const int count = static_cast<int>(work.keptCount.value), rowLength = static_cast<int>(work.rowLength.value);
-  const unsigned firstLine = blockIdx.x * work.lanes;
-  const int lines = static_cast<int>(min(static_cast<unsigned>(work.lanes), work.lineCount - firstLine));
-  for (int o = static_cast<int>(threadIdx.x); o < lines * count; o += static_cast<int>(blockDim.x)) {
-    const int lane = static_cast<int>(work.keptCount(o));
-    work.out[static_cast<std::size_t>(firstLine) * count + o] =
-        keptValue(work, tile, o - lane * count, [&](int place) { return rowSlot(lane * rowLength + place); });
-  }
+  putRows(tile, y);
+  if (at.line >= work.lineCount)
+    return;
+  const int count = static_cast<int>(work.kept.count), e = at.lane * work.segments * segmentLength;
+  float* const to = work.out + static_cast<std::size_t>(at.line) * count;
+  for (int i = at.segment; i < count; i += work.segments)
+    to[i] = keptValue(work, tile, i, [&](int place) { return rowSlot(e + place); });
 }
 
 __device__ inline void storeKeptAcross(const Work& work, const Place<false>& at, float* tile, const float (&y)[segmentLength])
@@ -302,9 +340,44 @@ __device__ inline void storeKeptAcross(const Work& work, const Place<false>& at,
         keptValue(work, tile, i, [&](int place) { return columnSlot(work, place, at.lane); });
 }
 
+/// Where a segment holds both elements of each kept value.
+template <int pairStep>
+__device__ inline void storePairs(const Work& work, const Place<false>& at, float*, const float (&y)[segmentLength])
+{
+  constexpr int perSegment = segmentLength / pairStep;
+  if (at.line >= work.lineCount)
+    return;
+  const int count = static_cast<int>(work.kept.count), first = at.segment * perSegment;
+  float* const to = work.out + at.lineStart(work, count) + static_cast<std::size_t>(first) * work.stride;
+#pragma unroll
+  for (int i = 0; i < perSegment; ++i)
+    if (first + i < count)
+      to[static_cast<std::size_t>(i) * work.stride] = pairValue<pairStep>(work, y, i);
+}
+template <int pairStep>
+__device__ inline void storePairs(const Work& work, const Place<true>& at, float* tile, const float (&y)[segmentLength])
+{
+  constexpr int perSegment = segmentLength / pairStep;
+#pragma unroll
+  for (int i = 0; i < perSegment; ++i)
+    tile[threadIdx.x * (perSegment + 1) + i] = pairValue<pairStep>(work, y, i);
+  __syncthreads();
+  if (at.line >= work.lineCount)
+    return;
+  const int count = static_cast<int>(work.kept.count), e = at.lane * work.segments * perSegment;
+  float* const to = work.out + static_cast<std::size_t>(at.line) * count;
+#pragma unroll
+  for (int k = 0; k < perSegment; ++k) {
+    const int i = at.segment + k * work.segments;
+    if (i < count)
+      to[i] = tile[e + i + (e + i) / perSegment];
+  }
+}
+
 /// Grid (bundles of lines, chunks). Reads and writes each element once; chunkStates reads alone, and writes two states a chunk and
 /// line.
-template <class F, bool alongRows, Output output>
+/// pairStep: of kept places, if segments hold both elements of each; else 0.
+template <class F, bool alongRows, Output output, int pairStep = 0>
 __global__ void __launch_bounds__(mostThreads) filterLines(const __grid_constant__ F filter, const __grid_constant__ Work work)
 {
   using State = typename F::State;
@@ -317,7 +390,7 @@ __global__ void __launch_bounds__(mostThreads) filterLines(const __grid_constant
   const int thread = static_cast<int>(threadIdx.x), lastSegment = work.segments - 1;
   float x[segmentLength];
   if constexpr (alongRows)
-    loadRows<F::mirrors>(work, tile, x);
+    loadRows<F::mirrors>(work, at, tile, x);
   else
     loadAcross<F::mirrors>(work, at, x);
 
@@ -357,13 +430,15 @@ __global__ void __launch_bounds__(mostThreads) filterLines(const __grid_constant
     for (int s = min(lastSegment - at.segment, work.reach); s > 0; --s)
       right = passedOn(filter, right, toLeft[thread + s * at.segmentStep]);
     float y[segmentLength];
-    filterSegment(filter, x, left, right, y);
-    if constexpr (output == Output::all && alongRows)
-      storeRows(work, tile, y);
+    filterSegment<pairStep>(filter, x, left, right, y);
+    if constexpr (pairStep > 0)
+      storePairs<pairStep>(work, at, tile, y);
+    else if constexpr (output == Output::all && alongRows)
+      storeRows(work, at, tile, y);
     else if constexpr (output == Output::all)
       storeAcross(work, at, y);
     else if constexpr (alongRows)
-      storeKeptOfRows(work, tile, y);
+      storeKeptOfRows(work, at, tile, y);
     else
       storeKeptAcross(work, at, tile, y);
   }

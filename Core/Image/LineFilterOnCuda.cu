@@ -35,8 +35,11 @@ F filterOf(const ExponentialFilter& terms)
     filter.amplitudeAhead[t] = number(terms[t].amplitude * p);
     filter.ofConstant[t] = number(1.0 / (1.0 - p));
     filter.segmentPower[t] = number(std::pow(p, segmentLength));
-    for (int k = 0; k < segmentLength; ++k)
-      filter.power[t][k] = number(std::pow(p, k));
+    for (int k = 0; k < segmentLength / 2; ++k) {
+      const std::complex<double> near = std::pow(p, k), far = std::pow(p, segmentLength - 1 - k);
+      filter.evenWeight[t][k] = number(0.5 * (near + far));
+      filter.oddWeight[t][k] = number(0.5 * (near - far));
+    }
   }
   return filter;
 }
@@ -80,13 +83,10 @@ public:
     work_.reach = reach;
     work_.warmPlaces = warm * segmentLength;
     work_.placesPerChunk = written * segmentLength;
-    work_.rowLength = Divisor(work_.segments * segmentLength);
     work_.chunkStates = nullptr;
     work_.chunks = static_cast<unsigned>(ceilDiv<std::size_t>(all, written));
-    if (kept) {
-      work_.kept = *kept;
-      work_.keptCount = Divisor(static_cast<unsigned>(kept->count));
-    }
+    if (kept)
+      keep(*kept);
   }
 
   bool isOneChunk() const { return work_.chunks == 1; }
@@ -103,20 +103,38 @@ public:
       }
     if constexpr (!F::mirrors)
       if (output == Output::kept)
-        return launch<Output::kept>(context);
+        return pairStep_ == 2   ? launch<Output::kept, 2>(context)
+               : pairStep_ == 4 ? launch<Output::kept, 4>(context)
+               : pairStep_ == 8 ? launch<Output::kept, 8>(context)
+                                : launch<Output::kept>(context);
     launch<Output::all>(context);
   }
 
 private:
   static constexpr std::size_t bytesAThread = 2 * sizeof(typename F::State) + (segmentLength + 1) * sizeof(float);
 
-  template <Output output>
+  /// Of every second, fourth or eighth place the middle of a segment's parts: two neighbours, of which one may weigh nothing.
+  void keep(const KeptPlaces& kept)
+  {
+    work_.kept = kept;
+    const std::size_t middle = kept.step / 2;
+    const bool isSecond = kept.first == middle && kept.weights[1] == 0;
+    const bool isPair = (kept.step == 2 || kept.step == 4 || kept.step == 8) && (isSecond || kept.first + 1 == middle)
+                        && middle + kept.step * (kept.count - 1) < static_cast<std::size_t>(work_.length);
+    if (!isPair)
+      return;
+    pairStep_ = static_cast<int>(kept.step);
+    if (isSecond)
+      work_.kept.weights = {0, kept.weights[0]};
+  }
+
+  template <Output output, int pairStep = 0>
   void launch(const Context& context)
   {
     if (alongRows_)
-      launchKernel(context, filterLines<F, true, output>);
+      launchKernel(context, filterLines<F, true, output, pairStep>);
     else
-      launchKernel(context, filterLines<F, false, output>);
+      launchKernel(context, filterLines<F, false, output, pairStep>);
   }
 
   void launchKernel(const Context& context, void (*kernel)(const F, const Work))
@@ -145,7 +163,7 @@ private:
 
   F filter_;
   bool alongRows_;
-  int mostThreads_;
+  int mostThreads_, pairStep_ = 0;
   Work work_{};
 };
 

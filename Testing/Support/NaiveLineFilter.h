@@ -2,13 +2,14 @@
 
 #include "Core/Image/ExponentialFilter.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdlib>
 #include <vector>
 
 namespace tessera::testing {
 
-/// The filter's definition, term by term, as far as its poles reach.
+/// The filter's sums one after the other, over a line that is continued as far as its poles reach.
 inline std::vector<double> filteredByDefinition(const ExponentialFilter& filter, LineEnds ends, const std::vector<float>& line)
 {
   const long length = static_cast<long>(line.size()), period = 2 * (length - 1);
@@ -20,10 +21,19 @@ inline std::vector<double> filteredByDefinition(const ExponentialFilter& filter,
   };
   std::vector<double> result(line.size());
   for (const ExponentialTerm& term : filter) {
-    std::complex<double> weight = term.amplitude;
-    for (long k = 0; std::abs(weight) > 1e-14; ++k, weight *= term.pole)
-      for (long n = 0; n < length; ++n)
-        result[n] += weight.real() * (k == 0 ? at(n) : at(n - k) + at(n + k));
+    const long reach = static_cast<long>(std::ceil(std::log(1e-14) / std::log(std::abs(term.pole)))) + 1;
+    std::complex<double> sum = 0;
+    for (long n = -reach; n < length; ++n) {
+      sum = at(n) + term.pole * sum;
+      if (n >= 0)
+        result[n] += (term.amplitude * sum).real();
+    }
+    sum = 0; // from behind, without the element itself
+    for (long n = length + reach; n >= 0; --n) {
+      if (n < length)
+        result[n] += (term.amplitude * term.pole * sum).real();
+      sum = at(n) + term.pole * sum;
+    }
   }
   return result;
 }
