@@ -67,7 +67,7 @@ template <class F>
 class Launch {
 public:
   Launch(const ExponentialFilter& terms, const LinesOnCuda& lines, const KeptPlaces* kept, const float* in, float* out)
-      : filter_(filterOf<F>(terms)), alongRows_(lines.stride == 1), mostThreads_(threadsThatFit(bytesAThread))
+      : filter_(filterOf<F>(terms)), alongRows_(!lines.sideBySide), mostThreads_(threadsThatFit(bytesAThread))
   {
     const int leastLanes = alongRows_ ? 1 : lanesAcross, reach = reachOf(terms), warm = F::mirrors ? reach : 0;
     const int mostSegments = mostThreads_ / leastLanes - 2 * warm;
@@ -131,10 +131,11 @@ private:
   template <Output output, int pairStep = 0>
   void launch(const Context& context)
   {
-    if (alongRows_)
-      launchKernel(context, filterLines<F, true, output, pairStep>);
-    else
-      launchKernel(context, filterLines<F, false, output, pairStep>);
+    if constexpr (F::mirrors)
+      if (work_.lanes * work_.segments <= threadsOfTwoBlocks)
+        return launchKernel(context, alongRows_ ? filterLines<F, true, output, pairStep, threadsOfTwoBlocks>
+                                                : filterLines<F, false, output, pairStep, threadsOfTwoBlocks>);
+    launchKernel(context, alongRows_ ? filterLines<F, true, output, pairStep> : filterLines<F, false, output, pairStep>);
   }
 
   void launchKernel(const Context& context, void (*kernel)(const F, const Work))

@@ -14,6 +14,7 @@ namespace tessera {
 /// (outer * length + i) * stride + inner, inner < stride.
 struct LinesOnCuda {
   std::size_t outer = 1, length = 1, stride = 1;
+  bool sideBySide = stride > 1; // as blocks take them: neighbouring lines beside each other, or rows one behind the other
 
   /// x fastest.
   static LinesOnCuda along(std::span<const std::size_t> size, std::size_t axis)
@@ -22,6 +23,7 @@ struct LinesOnCuda {
     lines.length = size[axis];
     for (std::size_t d = 0; d < size.size(); ++d)
       (d < axis ? lines.stride : lines.outer) *= d == axis ? 1 : size[d];
+    lines.sideBySide = axis > 0; // however few there are: a bundle of one line gives the bits of the whole
     return lines;
   }
   std::size_t lineCount() const { return outer * stride; }

@@ -283,7 +283,8 @@ private:
     for (const auto& steps : levels)
       voxels.emplace_back(steps.empty() ? 0 : steps.back().geometry.voxelCount());
     std::vector<std::unique_ptr<PinnedRange>> pinned;
-    for (const auto* memory : {&image_->voxels, &voxels[0], &voxels[1], &voxels[2], &voxels[3]})
+    for (const std::vector<float>* memory :
+         std::initializer_list<const std::vector<float>*>{&image_->voxels, &voxels[0], &voxels[1], &voxels[2], &voxels[3]})
       if (!memory->empty())
         pinned.push_back(std::make_unique<PinnedRange>(context_, memory->data(), memory->size() * sizeof(float)));
     return clock_.time([&] {
