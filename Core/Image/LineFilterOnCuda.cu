@@ -22,6 +22,15 @@ float toNumber(std::complex<double> z, float)
   return static_cast<float>(z.real());
 }
 
+/// Of poles of 0 too, as very small sigmas have them.
+std::complex<double> power(std::complex<double> p, int exponent)
+{
+  std::complex<double> product = 1;
+  for (int i = 0; i < exponent; ++i)
+    product *= p;
+  return product;
+}
+
 template <class F>
 F filterOf(const ExponentialFilter& terms)
 {
@@ -34,9 +43,9 @@ F filterOf(const ExponentialFilter& terms)
     filter.amplitude[t] = number(terms[t].amplitude);
     filter.amplitudeAhead[t] = number(terms[t].amplitude * p);
     filter.ofConstant[t] = number(1.0 / (1.0 - p));
-    filter.segmentPower[t] = number(std::pow(p, segmentLength));
+    filter.segmentPower[t] = number(power(p, segmentLength));
     for (int k = 0; k < segmentLength / 2; ++k) {
-      const std::complex<double> near = std::pow(p, k), far = std::pow(p, segmentLength - 1 - k);
+      const std::complex<double> near = power(p, k), far = power(p, segmentLength - 1 - k);
       filter.evenWeight[t][k] = number(0.5 * (near + far));
       filter.oddWeight[t][k] = number(0.5 * (near - far));
     }
@@ -155,7 +164,7 @@ private:
     typename F::State chunkPower;
     for (int t = 0; t < F::count; ++t) {
       const std::complex<double> p{filter_.pole[t].re, filter_.pole[t].im};
-      chunkPower.of[t] = toNumber(std::pow(p, work_.placesPerChunk), ComplexFloat{});
+      chunkPower.of[t] = toNumber(power(p, work_.placesPerChunk), ComplexFloat{});
     }
     constexpr unsigned threads = 128;
     joinChunks<F><<<ceilDiv(work_.lineCount, threads), threads, 0, cudaStreamOf(context)>>>(filter_, work_, chunkPower);

@@ -75,11 +75,12 @@ void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const Axis
 
 void requireManageable(const LinesOnCuda& lines)
 {
-  constexpr std::size_t most = std::numeric_limits<int>::max();
-  if (lines.lineCount() > most || lines.length > most - (1 << 16))
-    throw Error(ExitCode::device, "line filter on CUDA: " + std::to_string(lines.lineCount()) + " lines of "
-                                      + std::to_string(lines.length)
-                                      + " values: too many at a time. Allowed: fewer than 2^31 of either.");
+  constexpr std::size_t mostLines = std::numeric_limits<int>::max(),
+                        longest = std::size_t{1} << 25; // a grid has 65535 chunks of 512
+  if (lines.lineCount() > mostLines || lines.length > longest)
+    throw Error(ExitCode::device, "filtering lines on CUDA: " + std::to_string(lines.lineCount()) + " lines of "
+                                      + std::to_string(lines.length) + " values: too many at a time. Allowed: "
+                                      + std::to_string(mostLines) + " lines of up to " + std::to_string(longest) + ".");
 }
 
 }

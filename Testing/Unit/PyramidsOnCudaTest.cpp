@@ -143,4 +143,26 @@ TEST(PyramidsOnCudaTest, TakeNoMoreMemoryThanTheyTell)
   }
 }
 
+TEST(PyramidsOnCudaTest, KeepToTheMemoryThatIsThere)
+{
+  TESSERA_NEEDS_GPU();
+  Context context = makeContext({DeviceKind::cuda, 0}, 1);
+  const ImagePointer<3> original = noise<3>({100, 90, 80});
+  constexpr double limitBytes = 2e6; // the image has 2.9 MB
+  for (const auto& [name, pyramid] : allPyramids<3>()) {
+    const auto steps = pyramid->stepsOfLevel(original->geometry, 0);
+    const ImagePointer<3> expected = filteredImage<3>(context, original, steps);
+    HeldOnCuda held;
+    limitDeviceMemory(limitBytes);
+    takePeakDeviceMemory(context);
+
+    const ImagePointer<3> result = filteredImage<3>(context, original, steps, &held);
+
+    EXPECT_LE(takePeakDeviceMemory(context), limitBytes) << name;
+    limitDeviceMemory(std::numeric_limits<double>::infinity());
+    EXPECT_EQ(result->voxels, expected->voxels) << name;
+    EXPECT_TRUE(held.empty()) << name;
+  }
+}
+
 }
