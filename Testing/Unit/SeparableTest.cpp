@@ -95,6 +95,12 @@ TEST(SeparableTest, DerivativesOnCudaAreTheDirectSum)
   expectNaiveDerivatives<3>(coveredField<3>({135, 150, 5}, {5, 4.2, 3}, {0.4, 0, 0.7}, 3));
 }
 
+TEST(SeparableTest, JacobiansOnCudaMatchFiniteDifferencesOfDisplacements)
+{
+  TESSERA_NEEDS_GPU();
+  expectJacobiansAreFiniteDifferences(displacements<3>(), jacobians<3>(), 10 * singleRounding(1));
+}
+
 TEST(SeparableTest, WeightsOnCudaSumToOneAndAffineFunctionsAreReproduced)
 {
   TESSERA_NEEDS_GPU();
