@@ -132,7 +132,8 @@ template <int D, int Order, class Result>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target, int components)
 {
   constexpr int arrays = D == 3 ? 2 : 1;
-  const BlockShape shape = shapeFor(field, wantedRows, 1, arrays * sizeof(float4), sharedBytesForPoints);
+  const BlockShape shape =
+      shapeFor(field, warpsOfFewestIdleLanes(field.axes[0].voxels), wantedRows, 1, arrays * sizeof(float4), sharedBytesForPoints);
   const std::size_t bytes = (arrays * shape.area() + 2 * shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
   March<D> march = marchOf(field, coefficients, target, shape);
   march.store.channels = components;

@@ -33,22 +33,31 @@ inline int rowsSinceTileBegan(const FieldAxis& axis, int tile, int order)
   return static_cast<int>((behind - std::floor(behind)) * tile + 1e-6) % tile;
 }
 
-/// The widest rows of warps that leave few lanes idle, and about the wanted rows, whole tiles of them if there are such, as far as
-/// they fit `sharedBytes`.
-template <int D>
-BlockShape shapeFor(const AlignedField<D>& field, int wantedRows, int depth, std::size_t bytesAPoint, std::size_t sharedBytes)
+/// Warps of a block along x, up to four: of those that leave the fewest lanes idle the most.
+inline int warpsOfFewestIdleLanes(int voxels)
 {
-  const int needed = ceilDiv(field.axes[0].voxels, 32);
-  BlockShape shape{1, 0, D == 3 ? depth : 1, 0, 0, 0};
-  for (int warps = 2, fewest = needed; warps <= 4; ++warps) {
-    const int idle = ceilDiv(needed, warps) * warps - needed;
-    if (idle <= fewest) {
-      fewest = idle;
-      shape.warps = warps;
-    }
-  }
-  if (needed < 2)
-    shape.warps = 1;
+  const int needed = ceilDiv(voxels, 32);
+  int best = std::min(needed, 2);
+  for (int warps = 3; warps <= 4; ++warps)
+    if (ceilDiv(needed, warps) * warps <= ceilDiv(needed, best) * best)
+      best = warps;
+  return best;
+}
+
+/// Warps of a block along x, up to four: of those that need the fewest blocks the least.
+inline int warpsOfFewestBlocks(int voxels)
+{
+  constexpr int most = 4;
+  const int needed = ceilDiv(voxels, 32);
+  return ceilDiv(needed, ceilDiv(needed, most));
+}
+
+/// About the wanted rows, whole tiles of them if there are such, as far as they fit `sharedBytes`.
+template <int D>
+BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int depth, std::size_t bytesAPoint,
+                    std::size_t sharedBytes)
+{
+  BlockShape shape{warps, 0, D == 3 ? depth : 1, 0, 0, 0};
   shape.width = pointsFor(field.axes[0], 32 * shape.warps, field.order);
   const FieldAxis& y = field.axes[1];
   for (int wanted = std::min(wantedRows, mostRows);; wanted = (wanted + 1) / 2) {

@@ -80,13 +80,13 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
   });
 }
 
-/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and rows that begin within a
-/// sector of 32 bytes need that most; dense control points want long marches.
+/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and planar rows that begin
+/// within a sector of 32 bytes need that most; dense control points want long marches.
 template <int D>
 int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
 {
   constexpr int voxelsASector = 8;
-  if (target.layout != FieldLayout::padded && field.axes[0].voxels % voxelsASector != 0)
+  if (target.layout == FieldLayout::planar && field.axes[0].voxels % voxelsASector != 0)
     return 12;
   return field.axes[1].step > 1 / 3.5 ? 30 : 20;
 }
@@ -94,7 +94,10 @@ int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
 template <int D, int Order>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
 {
-  const BlockShape shape = shapeFor(field, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
+  // where the ends of a block's rows are sectors written in parts, few blocks are worth some idle lanes
+  const int voxels = field.axes[0].voxels;
+  const int warps = target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
+  const BlockShape shape = shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
   const std::size_t bytes = (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
   const auto kernel = target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
   kernel<<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(marchOf(field, coefficients, target, shape));

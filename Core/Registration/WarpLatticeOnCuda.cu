@@ -29,6 +29,10 @@ struct LatticeWarp {
 constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
 constexpr int bitsOfWholeNumbers = 0x4b400000;
 
+/// Voxels before a plane from which on a point belongs to the cell behind it, as cellOf has it by its rounding to float: indices of
+/// lattices that lie on the planes are rounded here, and many of their points would get the slope of the other side.
+constexpr float planeWidth = 0x1p-18f;
+
 /// The cell of index + shift, and the fraction in it; `index` is less by bitsOfWholeNumbers.
 template <int D>
 struct WarpedCell : SplineCell<D> {
@@ -43,7 +47,7 @@ struct WarpedCell : SplineCell<D> {
       const float rounded = rest + wholeNumbers, nearest = rounded - wholeNumbers;
       int first = static_cast<int>(index[d] >> 32) + __float_as_int(rounded);
       float fraction = rest - nearest;
-      if (nearest > rest) {
+      if (fraction < -planeWidth) {
         first -= 1;
         fraction += 1;
       }
@@ -64,7 +68,7 @@ private:
       const int last = image.size[d] - 1;
       within = within && (this->first[d] >= 0 || (this->first[d] == -1 && this->fraction[d] >= 0.5f))
                && (this->first[d] < last || (this->first[d] == last && this->fraction[d] < 0.5f));
-      if (image.lastVoxelClosesCell && this->first[d] == last && this->fraction[d] == 0) {
+      if (image.lastVoxelClosesCell && this->first[d] == last && this->fraction[d] <= planeWidth) {
         this->first[d] = last - 1;
         this->fraction[d] = 1;
       }

@@ -79,7 +79,8 @@ TEST(SeparableTest, FieldsOfManyBlocksOnCudaAreTheDirectSum)
   TESSERA_NEEDS_GPU();
   for (const auto& field :
        {coveredField<3>({331, 47, 5}, {3, 3, 3}, {0.4, 0, 0.7}, 3), coveredField<3>({7, 203, 6}, {5, 4, 5}, {0.1, 0.9, 0}, 3),
-        coveredField<3>({70, 41, 11}, {1, 1, 1}, {0.25, 0.5, 0.75}, 3)})
+        coveredField<3>({70, 41, 11}, {1, 1, 1}, {0.25, 0.5, 0.75}, 3), coveredField<3>({336, 47, 5}, {3, 5, 3}, {0.4, 0, 0.7}, 3),
+        coveredField<3>({72, 41, 11}, {1, 1, 1}, {0, 0.5, 0.75}, 3)})
     expectNaiveDisplacements<3>(displacements<3>(), field, roundings);
   expectNaiveDisplacements<2>(displacements<2>(), coveredField<2>({515, 130}, {6.5, 5}, {0.4, 0.1}, 3), roundings);
 }
@@ -92,6 +93,12 @@ TEST(SeparableTest, DerivativesOnCudaAreTheDirectSum)
   for (const auto& field : awkwardFields<2>(spacings2, orders))
     expectNaiveDerivatives<2>(field);
   expectNaiveDerivatives<3>(coveredField<3>({135, 150, 5}, {5, 4.2, 3}, {0.4, 0, 0.7}, 3));
+}
+
+TEST(SeparableTest, JacobiansOnCudaMatchFiniteDifferencesOfDisplacements)
+{
+  TESSERA_NEEDS_GPU();
+  expectJacobiansAreFiniteDifferences(displacements<3>(), jacobians<3>(), 10 * singleRounding(1));
 }
 
 TEST(SeparableTest, WeightsOnCudaSumToOneAndAffineFunctionsAreReproduced)
@@ -107,8 +114,10 @@ TEST(SeparableTest, EveryLayoutOnCudaHoldsTheSameBits)
   TESSERA_NEEDS_GPU();
   const AlignedField<3> field = coveredField<3>({67, 29, 13}, {5.37, 3, 7}, {0.3, 0.6, 0.9}, 3);
   for (const FieldLayout layout : {FieldLayout::interleaved, FieldLayout::padded}) {
-    expectSameInLayout<3>(displacements<3>(), field, 3, layout);
-    expectSameInLayout<2>(displacements<2>(), coveredField<2>({45, 23}, {5, 7}, {0.3, 0.6}, 3), 2, layout);
+    for (const int width : {67, 72}) // 72: rows of whole sectors of 32 bytes
+      expectSameInLayout<3>(displacements<3>(), coveredField<3>({width, 29, 13}, {5.37, 3, 7}, {0.3, 0.6, 0.9}, 3), 3, layout);
+    for (const int width : {45, 48})
+      expectSameInLayout<2>(displacements<2>(), coveredField<2>({width, 23}, {5, 7}, {0.3, 0.6}, 3), 2, layout);
   }
   expectSameInLayout<3>(jacobians<3>(), field, 9, FieldLayout::interleaved);
   expectSameInLayout<3>(determinants<3>(), field, 1, FieldLayout::interleaved);
@@ -119,7 +128,8 @@ TEST(SeparableTest, BricksWithoutMaskOnCudaAreLeftAlone)
   TESSERA_NEEDS_GPU();
   const AlignedField<3> field = coveredField<3>({301, 97, 31}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3);
   for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved, FieldLayout::padded})
-    expectOnlyMaskedBricks<3>(displacements<3>(), field, 3, layout);
+    for (const int width : {301, 304})
+      expectOnlyMaskedBricks<3>(displacements<3>(), coveredField<3>({width, 97, 31}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3), 3, layout);
   expectOnlyMaskedBricks<3>(jacobians<3>(), field, 9, FieldLayout::planar);
   expectOnlyMaskedBricks<3>(determinants<3>(), field, 1, FieldLayout::planar);
 }

@@ -126,19 +126,20 @@ public:
         device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads")
   {
     const Parameters none(std::make_shared<ParameterMap>(), "", 3, 1);
-    std::vector<std::string> names = settings.methods;
-    if (names.empty())
-      for (const ComponentDescription* description : registry.all())
-        if (description->role == FieldInterpolator<3>::roleName)
-          names.push_back(description->name);
-    for (const std::string& name : names) {
-      auto method = registry.create<FieldInterpolator<3>>(name, none, "--method");
-      if (!settings.methods.empty() && !method->runsOn(context.device.kind))
-        throw Error(ExitCode::usage,
-                    "--method: \"" + name + "\": it does not run on " + device_ + ". Allowed: another device or method.");
-      if (method->runsOn(context.device.kind))
-        methods_.push_back(std::move(method));
+    for (const ComponentDescription* description : registry.all())
+      if (description->role == FieldInterpolator<3>::roleName) {
+        auto method = registry.create<FieldInterpolator<3>>(description->name, none, "--method");
+        if (method->runsOn(context.device.kind))
+          methods_.push_back(std::move(method));
+      }
+    if (settings.methods.empty())
+      return;
+    std::vector<Method> named;
+    for (const std::string& name : settings.methods) {
+      named.push_back(registry.create<FieldInterpolator<3>>(name, none, "--method"));
+      requireServed(*named.back());
     }
+    methods_ = std::move(named);
   }
 
   std::vector<BenchResult> all()
@@ -152,6 +153,26 @@ public:
   }
 
 private:
+  using Method = std::unique_ptr<FieldInterpolator<3>>;
+
+  /// Throws Error(usage), with the methods that can, if this one cannot serve all that is asked for.
+  void requireServed(const FieldInterpolator<3>& method) const
+  {
+    for (const auto& volume : settings_.volumes)
+      for (const double tile : settings_.tiles) {
+        const AlignedField<3> field = fieldOf(volume, tile);
+        const bool runs = method.runsOn(context_.device.kind);
+        const std::string why = runs ? method.refusal(field) : "it does not run on " + device_;
+        if (why.empty())
+          continue;
+        std::string able;
+        for (const Method& other : methods_)
+          if (other->refusal(field).empty())
+            able += (able.empty() ? "" : ", ") + other->name();
+        throw Error(ExitCode::usage, "--method: \"" + method.name() + "\": " + why + ". Allowed: " + able + ".");
+      }
+  }
+
   void add(const std::string& caseName, const std::string& method, const BenchTimes& times, double items, double bytes,
            double limitMs, const std::string& shareOf)
   {
@@ -248,7 +269,7 @@ private:
   const BsiSettings& settings_;
   BenchClock clock_;
   std::string device_;
-  std::vector<std::unique_ptr<FieldInterpolator<3>>> methods_;
+  std::vector<Method> methods_;
   std::vector<BenchResult> results_;
   Buffer<float> field_;
   std::string caseOfVolume_;
