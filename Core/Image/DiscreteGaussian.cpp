@@ -58,6 +58,12 @@ double scaledBessel(int n, double y)
   return wanted * scaledBessel0(y) / here;
 }
 
+std::size_t tapPosition(const AxisTaps& taps, std::size_t i, std::size_t k, std::size_t length)
+{
+  const std::ptrdiff_t at = static_cast<std::ptrdiff_t>(taps.step * i + k) + taps.first;
+  return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, static_cast<std::ptrdiff_t>(length) - 1));
+}
+
 /// One axis in place of another: `in` has `length` values an axis line, lines of `inner` contiguous values lie side by side.
 void tapOuterAxis(const Context& context, const std::vector<float>& in, std::size_t inner, std::size_t length, const AxisTaps& taps,
                   std::vector<float>& out)
@@ -67,11 +73,8 @@ void tapOuterAxis(const Context& context, const std::vector<float>& in, std::siz
     thread_local std::vector<double> sums;
     sums.assign(inner, 0);
     const float* const slab = in.data() + row / taps.count * length * inner;
-    const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(taps.step * (row % taps.count)) + taps.first;
     for (std::size_t k = 0; k < taps.weights.size(); ++k) {
-      const std::ptrdiff_t at =
-          std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(k), 0, static_cast<std::ptrdiff_t>(length) - 1);
-      const float* const values = slab + static_cast<std::size_t>(at) * inner;
+      const float* const values = slab + tapPosition(taps, row % taps.count, k, length) * inner;
       const double weight = taps.weights[k];
       for (std::size_t x = 0; x < inner; ++x)
         sums[x] += weight * static_cast<double>(values[x]);
@@ -80,23 +83,92 @@ void tapOuterAxis(const Context& context, const std::vector<float>& in, std::siz
   });
 }
 
+void tapRow(const float* row, std::size_t length, const AxisTaps& taps, float* out)
+{
+  for (std::size_t i = 0; i < taps.count; ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < taps.weights.size(); ++k)
+      sum += taps.weights[k] * static_cast<double>(row[tapPosition(taps, i, k, length)]);
+    out[i] = static_cast<float>(sum);
+  }
+}
+
 void tapRows(const Context& context, const std::vector<float>& in, std::size_t length, const AxisTaps& taps,
              std::vector<float>& out)
 {
   constexpr std::size_t rowsPerChunk = 64;
   forEachRange(context, out.size() / taps.count, rowsPerChunk, [&](std::size_t firstRow, std::size_t lastRow) {
     for (std::size_t row = firstRow; row < lastRow; ++row)
-      for (std::size_t i = 0; i < taps.count; ++i) {
-        const std::ptrdiff_t first = static_cast<std::ptrdiff_t>(taps.step * i) + taps.first;
-        double sum = 0;
-        for (std::size_t k = 0; k < taps.weights.size(); ++k) {
-          const std::ptrdiff_t at =
-              std::clamp<std::ptrdiff_t>(first + static_cast<std::ptrdiff_t>(k), 0, static_cast<std::ptrdiff_t>(length) - 1);
-          sum += taps.weights[k] * static_cast<double>(in[row * length + static_cast<std::size_t>(at)]);
-        }
-        out[row * taps.count + i] = static_cast<float>(sum);
-      }
+      tapRow(in.data() + row * length, length, taps, out.data() + row * taps.count);
   });
+}
+
+/// Rows of the result, one by one, from the rows of the image that they need: no axis takes a value twice. Rounds as axis after
+/// axis.
+template <int D>
+class RowsOfTaps {
+public:
+  RowsOfTaps(const Image<D>& image, const std::array<AxisTaps, D>& taps) : image_(image), taps_(taps)
+  {
+    for (int d = 1; d < D; ++d)
+      stride_[d] = stride_[d - 1] * image.geometry.size[d - 1];
+  }
+
+  void make(std::size_t row, float* out)
+  {
+    for (int d = 1; d < D; ++d) {
+      index_[d] = row % taps_[d].count;
+      row /= taps_[d].count;
+    }
+    tapRow(combined(1, 0), image_.geometry.size[0], taps_[0], out);
+  }
+
+private:
+  /// The row at this offset, after the taps of this axis and of those behind it.
+  const float* combined(int axis, std::size_t offset)
+  {
+    if (axis == D)
+      return image_.voxels.data() + offset;
+    const AxisTaps& taps = taps_[axis];
+    const auto rowOfTap = [&](std::size_t k) {
+      return combined(axis + 1, offset + tapPosition(taps, index_[axis], k, image_.geometry.size[axis]) * stride_[axis]);
+    };
+    if (taps.weights.size() == 1 && taps.weights[0] == 1)
+      return rowOfTap(0);
+    const std::size_t length = image_.geometry.size[0];
+    std::vector<double>& sums = sums_[axis];
+    sums.assign(length, 0);
+    for (std::size_t k = 0; k < taps.weights.size(); ++k) {
+      const float* const values = rowOfTap(k);
+      for (std::size_t x = 0; x < length; ++x)
+        sums[x] += taps.weights[k] * static_cast<double>(values[x]);
+    }
+    rows_[axis].assign(sums.begin(), sums.end());
+    return rows_[axis].data();
+  }
+
+  const Image<D>& image_;
+  const std::array<AxisTaps, D>& taps_;
+  Size<D> stride_{1}, index_{};
+  std::array<std::vector<double>, D> sums_;
+  std::array<std::vector<float>, D> rows_;
+};
+
+template <int D>
+std::vector<float> tapByRows(const Context& context, const Image<D>& image, const std::array<AxisTaps, D>& taps)
+{
+  std::size_t rows = 1;
+  for (int d = 1; d < D; ++d)
+    rows *= taps[d].count;
+  const std::size_t length = taps[0].count;
+  std::vector<float> result(rows * length);
+  constexpr std::size_t rowsPerChunk = 64;
+  forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
+    RowsOfTaps<D> maker(image, taps);
+    for (std::size_t row = first; row < last; ++row)
+      maker.make(row, result.data() + row * length);
+  });
+  return result;
 }
 
 }
@@ -131,6 +203,8 @@ AxisTaps smoothingTaps(double variance, std::size_t firstKept, std::size_t step,
 template <int D>
 Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<AxisTaps, D>& taps, const ImageGeometry<D>& geometry)
 {
+  if (std::all_of(taps.begin(), taps.end(), [](const AxisTaps& axis) { return axis.weights.size() <= axis.step; }))
+    return {geometry, tapByRows<D>(context, image, taps)};
   Image<D> result{geometry, {}};
   const std::vector<float>* from = &image.voxels;
   Size<D> size = image.geometry.size;
