@@ -58,14 +58,14 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
   pointToIndex_ = image->geometry.pointToIndex();
   coefficients_ = {};
   fineCoefficients_ = {};
-  if (order_ > 1 && use_ == InterpolatorUse::resampling) {
+  if (order_ > 1 && use_ == InterpolatorUse::resampling && !context.onCuda()) {
     fineCoefficients_ = bsplineCoefficientsInDouble<D>(context, *image, order_);
     fineSpline_ = SplineImage<D, double>(fineCoefficients_.data(), image->geometry);
     return;
   }
   if (order_ > 1)
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
-  if (context.onCuda() && use_ == InterpolatorUse::matching)
+  if (context.onCuda())
     putOnCuda(context);
   spline_ = SplineImage<D>(order_ > 1 ? coefficients_.data() : image->voxels.data(), image->geometry);
 }

@@ -1,18 +1,25 @@
 #pragma once
 
+#include "Components/Resamplers/ResamplingOnCuda.h"
+#include "Core/Registration/Extrapolation.h"
 #include "Core/Registration/Resampler.h"
 
 namespace tessera {
 
-/// The moving image at T(x) where T(x) lies inside it, DefaultPixelValue elsewhere.
+/// The moving image at T(x) where T(x) lies inside it, DefaultPixelValue elsewhere unless the image is extrapolated.
 template <int D>
 class DefaultResampler final : public Resampler<D> {
 public:
   explicit DefaultResampler(const Parameters&);
   static const ComponentDescription& description();
 
-  Image<D> resample(Context&, const TransformChain<D>&, const Interpolator<D>& moving, const MaskPointer<D>& validMoving,
-                    const ImageGeometry<D>& output) const override;
+  void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
+                    const LayerRange&, std::span<float* const> values) const override;
+  /// On the CPU of mapping and of interpolation, the difference to mapping alone; on CUDA of kernels, and of copies beside them.
+  std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                                const ImageGeometry<D>& output, std::span<float* const> values) const override;
+  DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
+                            const ImageGeometry<D>& output) const override;
 
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }
@@ -21,8 +28,11 @@ public:
   std::vector<FileEntry> fileEntries() const override;
 
 private:
+  std::vector<MovingToResample<D>> onCuda(const Context&, std::span<const ResampleSource<D>>) const;
+
   Parameters parameters_;
   double defaultPixelValue_;
+  Extrapolation extrapolation_;
   bool writesFinalResult_;
   ResultImageSettings resultImage_;
 };

@@ -5,12 +5,12 @@ namespace {
 
 using namespace resampling;
 
-template <int D, int Order>
+template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ LatticeToResample<D> r)
 {
   const RowsOfThread<D> mine(r, 1);
   if (mine.rows > 0)
-    *mine.to = valueByPoint<D, Order>(r, mine.voxel);
+    *mine.to = valueByPoint<D, Kind>(r, mine.voxel);
 }
 
 }
@@ -18,9 +18,9 @@ __global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ La
 template <int D>
 void resampleByPoints(Context& context, const LatticeToResample<D>& r)
 {
-  withOrder(r.image.order, [&]<int Order>() {
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
     const dim3 threads(32, 8);
-    resamplePoints<D, Order><<<blocksFor(r, threads, 1), threads, 0, cudaStreamOf(context)>>>(r);
+    resamplePoints<D, Kind><<<blocksFor(r, threads, 1), threads, 0, cudaStreamOf(context)>>>(r);
   });
   checkLaunch("resampling by points");
 }

@@ -51,7 +51,7 @@ __device__ __forceinline__ bool displacementOf(const SplineToResample<D>& s, con
   return true;
 }
 
-template <int D, int Order>
+template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(threadsABlock, 3)
     resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
                    const __grid_constant__ SplineToResample<D> s)
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(threadsABlock, 3)
 #pragma unroll
       for (int e = 0; e < D; ++e)
         shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
-    *mine.to = sure ? valueInCell<D, Order>(r, mine.voxel, shiftedCell<D>(index, shift)) : valueOfUnsure<D, Order>(r, mine.voxel);
+    *mine.to = sure ? valueInCell<D, Kind>(r, mine.voxel, shiftedCell<D>(index, shift)) : valueOfUnsure<D, Kind>(r, mine.voxel);
     mine.to += mine.stride;
     mine.voxel.index[1] += blockDim.y;
 #pragma unroll
@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(threadsABlock, 3)
 template <int D>
 void resampleBySpline(Context& context, const LatticeToResample<D>& r, const FixedPointMap<D>& index, const SplineToResample<D>& s)
 {
-  withOrder(r.image.order, [&]<int Order>() {
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
     const dim3 threads(64, 4);
-    resampleSpline<D, Order><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index, s);
+    resampleSpline<D, Kind><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index, s);
   });
   checkLaunch("resampling by a B-spline");
 }

@@ -11,7 +11,7 @@ constexpr int mostThreads = 256, wantedRows = 20;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 /// Looks each displaced voxel of a march up in the moving image.
-template <int D, int Order>
+template <int D, Interpolation Kind>
 struct ResamplingSink {
   const LatticeToResample<D>& r;
   const SplineToResample<D>& s;
@@ -43,7 +43,7 @@ struct ResamplingSink {
 #pragma unroll
       for (int e = 0; e < D; ++e)
         shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
-    *to = valueInCell<D, Order>(r, voxel, shiftedCell<D>(index, shift));
+    *to = valueInCell<D, Kind>(r, voxel, shiftedCell<D>(index, shift));
     to += r.size[0];
     ++voxel.index[1];
 #pragma unroll
@@ -52,13 +52,13 @@ struct ResamplingSink {
   }
 };
 
-template <int D, int Order>
-__global__ void __launch_bounds__(mostThreads, Order < 2 ? 4 : 3)
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(mostThreads, orderOf(Kind) < 2 ? 4 : 3)
     resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
                   const __grid_constant__ SplineToResample<D> s, const __grid_constant__ March<D> march)
 {
   extern __shared__ float4 shared[];
-  displaceRows<D, 3>(march, shared, [&](const auto& place) { return ResamplingSink<D, Order>(r, map, s, place); });
+  displaceRows<D, 3>(march, shared, [&](const auto& place) { return ResamplingSink<D, Kind>(r, map, s, place); });
 }
 
 }
@@ -71,8 +71,8 @@ void resampleByTiles(Context& context, const LatticeToResample<D>& r, const Fixe
   March<D> march = marchOf(field, s.coefficients, FieldTarget{}, shape);
   march.firstLayer = r.firstLayer;
   march.endLayer = r.endLayer;
-  withOrder(r.image.order, [&]<int Order>() {
-    resampleTiles<D, Order>
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
+    resampleTiles<D, Kind>
         <<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(r, index, s, march);
   });
   checkLaunch("resampling by tiles");

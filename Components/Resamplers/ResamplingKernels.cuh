@@ -1,11 +1,30 @@
 #pragma once
 
 #include "Components/Resamplers/ResamplingKernels.h"
+#include "Core/Registration/LabelMajority.h"
 #include "Core/Registration/InterpolatorOnCuda.cuh"
 #include "Core/Registration/TransformOnCuda.cuh"
 
 // What the kernels share: from an index of the moving image to a value.
 namespace tessera::resampling {
+
+/// What is made of the voxels around a point: orders 0 to 5 of splines, or a label.
+enum class Interpolation { order0, order1, order2, order3, order4, order5, labelMajority };
+
+constexpr int orderOf(Interpolation kind)
+{
+  return kind == Interpolation::labelMajority ? 1 : static_cast<int>(kind);
+}
+
+/// Calls function.template operator()<Kind>() for what an image asks for.
+template <int D, class Function>
+void withInterpolation(const InterpolatorOnCuda<D>& image, Function&& function)
+{
+  if (image.isLabelMajority)
+    function.template operator()<Interpolation::labelMajority>();
+  else
+    withOrder(image.order, [&]<int Order>() { function.template operator()<static_cast<Interpolation>(Order)>(); });
+}
 
 /// A voxel of the output lattice.
 template <int D>
@@ -28,24 +47,38 @@ __device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
   return pointMm;
 }
 
-/// By the CPU's expressions.
-template <int D, int Order>
-__device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& voxel)
+/// The corners of a cell of order 1, those beyond the border repeated.
+template <int D>
+__device__ void readCorners(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell, float (&corners)[1 << D])
 {
-  const Vec<D> mappedMm = mapChain<D>(r.chain, pointOf(r, voxel)), index = r.image.pointToIndex(mappedMm);
-  float value = r.outside, unused[D];
-  if (isInside<D>(r.image, index) && r.valid.contains(mappedMm))
-    valueAtIndex<D, Order>(r.image, index, false, value, unused);
-  return value;
+#pragma unroll
+  for (int c = 0; c < 1 << D; ++c) {
+    int at[3] = {};
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      at[d] = repeated(cell.first[d] + (c >> d & 1), image.size[d] - 1);
+    corners[c] = __ldg(rowOf<D>(image, at[1], at[2]) + at[0]);
+  }
 }
 
-template <int D, int Order>
-__device__ __noinline__ float valueOfUnsure(const LatticeToResample<D>& r, Voxel<D> voxel)
+/// What is outside the image, and extrapolated, is asked for at the point that stands for it.
+template <int D>
+__device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> mappedMm)
 {
-  return valueByPoint<D, Order>(r, voxel);
+  Vec<D> index = r.image.pointToIndex(mappedMm);
+  bool moves = false;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const double last = r.image.size[d] - 1;
+    const double inside = r.extrapolation == Extrapolation::nearest ? broughtInside<Extrapolation::nearest>(index[d], last)
+                                                                    : broughtInside<Extrapolation::mirror>(index[d], last);
+    moves = moves || inside != index[d];
+    index[d] = inside;
+  }
+  return moves ? r.pointFromImageIndex(index) : mappedMm;
 }
 
-/// `count` knots from the cell's first: their weights.
+/// Weights of the knots from a cell's first on.
 template <int Order>
 __device__ __forceinline__ void knotWeights(float t, float (&weights)[Order + 1])
 {
@@ -108,10 +141,125 @@ __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image,
   }
 }
 
-/// Of any cell; a call, so that it takes no registers from the rest.
+/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
 template <int D, int Order>
+__device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
+{
+  float weights[D][Order + 1], sum = 0;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    knotWeights<Order>(cell.fraction[d], weights[d]);
+#pragma unroll 1
+  for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
+    float ofPlane = 0;
+#pragma unroll 1
+    for (int j = 0; j <= Order; ++j) {
+      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
+                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
+      float ofRow = 0;
+#pragma unroll 1
+      for (int i = 0; i <= Order; ++i)
+        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
+      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
+    }
+    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
+  }
+  return sum;
+}
+
+/// T(x), once for all interpolations.
+template <int D>
+__device__ __noinline__ Vec<D> mapped(const LatticeToResample<D>& r, Voxel<D> voxel)
+{
+  return mapChain<D>(r.chain, pointOf(r, voxel));
+}
+
+/// By the CPU's expressions.
+template <int D, Interpolation Kind>
+__device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& voxel)
+{
+  Vec<D> mappedMm = mapped<D>(r, voxel);
+  if (r.extrapolation != Extrapolation::constant)
+    mappedMm = standIn<D>(r, mappedMm);
+  const Vec<D> index = r.image.pointToIndex(mappedMm);
+  if (!isInside<D>(r.image, index) || !r.valid.contains(mappedMm))
+    return r.outside;
+  if constexpr (Kind == Interpolation::labelMajority) {
+    SplineCell<D> cell;
+    float corners[1 << D];
+    double fraction[D];
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const double floored = floor(index[d]);
+      cell.first[d] = static_cast<int>(floored);
+      fraction[d] = index[d] - floored;
+    }
+    readCorners<D>(r.image, cell, corners);
+    return majorityLabel<D>(corners, fraction);
+  } else if constexpr (orderOf(Kind) < 2) {
+    float value, unused[D];
+    valueAtIndex<D, orderOf(Kind)>(r.image, index, false, value, unused);
+    return value;
+  } else {
+    const SplineCell<D> cell = cellOf<D, orderOf(Kind)>(r.image, index);
+    return cell.interior ? valueInside<D, orderOf(Kind)>(r.image, cell) : splineAtBorder<D, orderOf(Kind)>(r.image, cell);
+  }
+}
+
+/// A call, so that it takes no registers from the rest.
+template <int D, Interpolation Kind>
+__device__ __noinline__ float valueOfUnsure(const LatticeToResample<D>& r, Voxel<D> voxel)
+{
+  return valueByPoint<D, Kind>(r, voxel);
+}
+
+/// Of what sums of linear weights in single precision may be off by, for each voxel by which the cell's fractions may.
+constexpr float errorOfSums = 8;
+
+/// The label of most weight; false if another has as much within `margin`.
+template <int D>
+__device__ __forceinline__ bool majority(const float (&corners)[1 << D], const SplineCell<D>& cell, float margin, float& label)
+{
+  constexpr int count = 1 << D;
+  label = corners[0];
+  bool same = true;
+#pragma unroll
+  for (int c = 1; c < count; ++c)
+    same = same && corners[c] == corners[0];
+  if (same)
+    return true;
+  float weight[count], most = -1, second = -1; // second: of the other labels
+#pragma unroll
+  for (int c = 0; c < count; ++c) {
+    weight[c] = 1;
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      weight[c] *= c >> d & 1 ? cell.fraction[d] : 1 - cell.fraction[d];
+  }
+#pragma unroll
+  for (int c = 0; c < count; ++c) {
+    float sum = 0;
+#pragma unroll
+    for (int other = 0; other < count; ++other)
+      sum += corners[other] == corners[c] ? weight[other] : 0;
+    if (most >= 0 && corners[c] == label)
+      continue;
+    if (sum > most) {
+      second = most;
+      most = sum;
+      label = corners[c];
+    } else {
+      second = fmaxf(second, sum);
+    }
+  }
+  return most - second > errorOfSums * margin;
+}
+
+/// Of any cell; a call, so that it takes no registers from the rest.
+template <int D, Interpolation Kind>
 __device__ __noinline__ float valueAtBorder(const LatticeToResample<D>& r, Voxel<D> voxel, SplineCell<D> cell)
 {
+  constexpr int Order = orderOf(Kind);
   constexpr bool even = Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
   bool inside = true, outside = false, nearestIsSure = true;
   std::size_t nearest = 0;
@@ -128,27 +276,32 @@ __device__ __noinline__ float valueAtBorder(const LatticeToResample<D>& r, Voxel
     nearest = nearest * r.image.size[d] + (middle + (!even && fraction >= 0.5f ? 1 : 0));
     cell.interior = cell.interior && cell.first[d] >= 0 && cell.first[d] + Order <= last;
   }
-  if (outside)
+  const bool isMoved = r.extrapolation != Extrapolation::constant && !(cell.interior && inside);
+  if (outside && !isMoved)
     return r.outside;
   const bool needsNearest = Order == 0 || r.valid.voxels != nullptr;
-  if (!inside || (needsNearest && !nearestIsSure) || (r.valid.voxels != nullptr && !r.validHasImagesGrid))
-    return valueOfUnsure<D, Order>(r, voxel);
+  if (isMoved || !inside || (needsNearest && !nearestIsSure) || (r.valid.voxels != nullptr && !r.validHasImagesGrid))
+    return valueOfUnsure<D, Kind>(r, voxel);
   if (r.valid.voxels != nullptr && __ldg(r.valid.voxels + nearest) == 0)
     return r.outside;
   if constexpr (Order == 0) {
     return __ldg(r.image.coefficients + nearest);
-  } else {
+  } else if constexpr (Kind == Interpolation::labelMajority) {
+    float corners[1 << D], label;
+    readCorners<D>(r.image, cell, corners);
+    return majority<D>(corners, cell, r.margin, label) ? label : valueOfUnsure<D, Kind>(r, voxel);
+  } else if constexpr (Order == 1) {
     float unused[D];
-    if constexpr (Order == 1)
-      return linearInCell<D>(r.image, cell, unused);
-    else
-      return splineInCell<D, Order>(r.image, cell, false, unused);
+    return linearInCell<D>(r.image, cell, unused);
+  } else {
+    return splineAtBorder<D, Order>(r.image, cell);
   }
 }
 
-template <int D, int Order>
+template <int D, Interpolation Kind>
 __device__ __forceinline__ float valueInCell(const LatticeToResample<D>& r, const Voxel<D>& voxel, const SplineCell<D>& cell)
 {
+  constexpr int Order = orderOf(Kind);
   bool plain = r.valid.voxels == nullptr;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
@@ -156,7 +309,9 @@ __device__ __forceinline__ float valueInCell(const LatticeToResample<D>& r, cons
     if (Order == 0)
       plain = plain && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
   }
-  return plain ? valueInside<D, Order>(r.image, cell) : valueAtBorder<D, Order>(r, voxel, cell);
+  if constexpr (Kind == Interpolation::labelMajority)
+    plain = false;
+  return plain ? valueInside<D, Order>(r.image, cell) : valueAtBorder<D, Kind>(r, voxel, cell);
 }
 
 /// The lower 32 bits as a fraction in [0, 1), by 23 of them.

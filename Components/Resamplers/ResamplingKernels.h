@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Context.h"
 #include "Core/Image/VoxelsOnCuda.h"
+#include "Core/Registration/Extrapolation.h"
 #include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registration/InterpolatorOnCuda.h"
 #include "Core/Registration/TransformOnCuda.h"
@@ -22,8 +23,10 @@ struct LatticeToResample {
   AffineMap<D> pointFromIndex;
   ChainOnCuda<D> chain;
   InterpolatorOnCuda<D> image;
+  AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;
+  Extrapolation extrapolation = Extrapolation::constant;
   float outside = 0; // value of voxels that are mapped outside the moving image
   float margin = 0;  // voxels of the moving image
 };

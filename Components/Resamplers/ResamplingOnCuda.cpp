@@ -79,6 +79,17 @@ std::optional<AlignedField<D>> fieldInTiles(const OneSplineChain<D>& chain, Imag
 }
 
 template <int D>
+MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source, Extrapolation rule, float outside)
+    : image(source.interpolator->onCuda()), pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()),
+      extrapolation(rule), outsideValue(outside)
+{
+  if (!source.valid)
+    return;
+  validVoxels_ = voxelsOnCuda<D>(context, source.valid);
+  valid = MaskOnCuda<D>(*source.valid, *validVoxels_);
+}
+
+template <int D>
 ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
     : lattice_(lattice), held_(std::make_shared<HeldChainOnCuda<D>>(context, chain)), oneSpline_(asOneSpline<D>(chain))
 {
@@ -135,7 +146,9 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   r.chain = chain_;
   r.image = moving.image;
   r.valid = moving.valid;
-  r.outside = moving.outside;
+  r.pointFromImageIndex = moving.pointFromIndex;
+  r.extrapolation = moving.extrapolation;
+  r.outside = moving.outsideValue;
   const PointToIndex<D>& toIndex = moving.image.pointToIndex;
   r.validHasImagesGrid = moving.valid.size == moving.image.size && moving.valid.pointToIndex.fromOffset == toIndex.fromOffset
                          && moving.valid.pointToIndex.originMm == toIndex.originMm;
@@ -202,6 +215,8 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   }
 }
 
+template struct MovingToResample<2>;
+template struct MovingToResample<3>;
 template class ResamplingOnCuda<2>;
 template class ResamplingOnCuda<3>;
 

@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
+#include "Core/Registration/HeldChainOnCuda.h"
+#include "Core/Registration/Reporter.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFields.h"
@@ -48,10 +50,10 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
 
 /// What has no CUDA form of that which is asked for; empty: all has one.
 template <int D>
-std::string withoutCuda(const TransformOptions& options, const FieldMethods<D>& methods)
+std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain, const FieldMethods<D>& methods)
 {
-  if (!options.image.empty())
-    return "resampling an image (-in) has no CUDA form";
+  if (const std::string why = options.image.empty() ? "" : whyNotOnCuda<D>(chain); !why.empty())
+    return "resampling an image (-in) has no CUDA form here: " + why;
   if (!options.points.empty())
     return "mapping a file of points (-def) has no CUDA form";
   const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
@@ -78,8 +80,9 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
                                                                parameters.withLabel("ResampleInterpolator0"),
                                                                parameters.where("ResampleInterpolator"));
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  // A field takes tens of milliseconds on the CPU, a second to write, and some tenths of a second until a GPU has started.
-  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, methods);
+  // A field takes tens of milliseconds on the CPU, an image tenths of a second, each a second to write; and there are some tenths of
+  // a second until a GPU has started.
+  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, *file.chain, methods);
   const DeviceChoice choice = chooseDevice(options.device, "--device", whyNotCuda);
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
@@ -166,14 +169,29 @@ LoadedImage<D> readMoving(const Run<D>& run)
 }
 
 template <int D>
+void requireDeviceMemory(const Run<D>& run, const ImageGeometry<D>& moving, bool hasInvalidVoxels)
+{
+  if (!run.context.onCuda())
+    return;
+  const DeviceMemory needed = run.resampler->deviceMemory(*run.file.chain, moving, hasInvalidVoxels, run.lattice);
+  const double usable = usableDeviceMemory(run.context);
+  if (needed.bytes() > usable)
+    throw Error(ExitCode::outOfMemory, "--device: \"" + run.options.device + "\": resampling -in needs " + memoryText(needed.bytes())
+                                           + " of " + deviceName(run.context.device) + " (" + needed.text() + "), which has "
+                                           + memoryText(usable) + " free. Allowed: a device with more, or \"cpu\".");
+}
+
+template <int D>
 void resampleImage(Run<D>& run, const ImagePointer<D>& moving, const MaskPointer<D>& valid)
 {
   run.log.info("Resampling image and writing to disk ...");
   const auto start = Clock::now();
+  requireDeviceMemory<D>(run, moving->geometry, valid != nullptr);
   Interpolator<D>& interpolator = *run.interpolator->interpolator;
   interpolator.prepareForLevel(run.context, moving, 0);
-  Image<D> result = run.resampler->resample(run.context, *run.file.chain, interpolator, valid, run.lattice);
-  run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s");
+  Image<D> result = run.resampler->resample(run.context, *run.file.chain, {&interpolator, valid}, run.lattice);
+  run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
+                 + deviceName(run.context.device));
   result.geometry = run.file.output;
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
   writeImage<D>(run.pathOf(run.result().name), result, type, run.result().compress);
