@@ -1,6 +1,7 @@
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/HostCopies.h"
+#include "Core/Compute/PinnedRange.h"
 #include "Core/Compute/Range.h"
 #include "Core/Compute/Stream.h"
 #include "Core/Compute/Transfers.h"
@@ -27,6 +28,12 @@ std::shared_ptr<Stream> Stream::onDevice(int)
 {
   fail("a stream");
 }
+
+PinnedRange::PinnedRange(const Context&, const void*, std::size_t)
+{
+  fail("pinned memory");
+}
+PinnedRange::~PinnedRange() = default;
 
 Range::Range(const char*) {}
 Range::~Range() {}
