@@ -35,6 +35,7 @@ public:
 
 private:
   void putOnCuda(const Context&);
+  void resampleOnCuda(Context&);
 
   Parameters parameters_;
   InterpolatorUse use_;
