@@ -15,8 +15,7 @@ void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const Image
   voxels_.lastVoxelClosesCell = true;
   if (context.onCuda()) {
     voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
-    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 1};
-    onCuda_.repeatsBorder = onCuda_.isLabelMajority = true;
+    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, orderOfLabels};
   }
 }
 

@@ -20,7 +20,7 @@ constexpr int orderOf(Interpolation kind)
 template <int D, class Function>
 void withInterpolation(const InterpolatorOnCuda<D>& image, Function&& function)
 {
-  if (image.isLabelMajority)
+  if (image.order == orderOfLabels)
     function.template operator()<Interpolation::labelMajority>();
   else
     withOrder(image.order, [&]<int Order>() { function.template operator()<static_cast<Interpolation>(Order)>(); });

@@ -1,5 +1,7 @@
 #include "Components/Resamplers/ResamplingOnCuda.h"
 
+#include "Core/Registration/LabelMajority.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -170,7 +172,8 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
     return work;
   r.margin = static_cast<float>(fixedPointMargin<D>(lattice_.size) + 0x1p-19 * shift); // 32 roundings
   // the cell of an even order begins half a voxel before its middle knot, and any Order / 2 knots before that
-  const double toFirstKnot = (moving.image.order % 2 == 0 ? 0.5 : 0.0) - moving.image.order / 2;
+  const int order = moving.image.order == orderOfLabels ? 1 : moving.image.order;
+  const double toFirstKnot = (order % 2 == 0 ? 0.5 : 0.0) - order / 2;
   work.index = fixedPoint<D>(index, toFirstKnot, hasSpline ? bitsOfWholeNumbers : 0);
   work.way = !hasSpline ? Way::linear : field_ ? Way::tiles : Way::spline;
   work.spline = spline_;

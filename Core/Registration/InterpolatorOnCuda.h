@@ -15,7 +15,6 @@ struct InterpolatorOnCuda {
   int order = 1;                    // 0: nearest voxel; to 5
   bool lastVoxelClosesCell = false; // as SplineImage has it
   bool repeatsBorder = false;       // beyond the border order 1 finds its voxels again, not mirrored ones; values alone
-  bool isLabelMajority = false;     // order 1: of labels, instead of intensities
   bool nearestInDouble = false;     // order 0: which rounding decides, NearestNeighborInterpolator's or BSplineInterpolator's
 
   InterpolatorOnCuda() = default;
