@@ -298,19 +298,35 @@ __device__ __noinline__ float valueAtBorder(const LatticeToResample<D>& r, Voxel
   }
 }
 
+/// Whether the voxel nearest to a cell's point is valid for sure, and sure to be the nearest.
+template <int D, int Order>
+__device__ __noinline__ bool isSurelyValid(const LatticeToResample<D>& r, SplineCell<D> cell)
+{
+  constexpr bool even = Order % 2 == 0;
+  bool sure = r.validHasImagesGrid;
+  std::size_t nearest = 0;
+#pragma unroll
+  for (int d = D - 1; d >= 0; --d) {
+    const float fraction = cell.fraction[d];
+    sure = sure && fabsf(even ? fminf(fraction, 1 - fraction) : fraction - 0.5f) > r.margin;
+    nearest = nearest * r.image.size[d] + (cell.first[d] + Order / 2 + (!even && fraction >= 0.5f ? 1 : 0));
+  }
+  return sure && __ldg(r.valid.voxels + nearest) != 0;
+}
+
 template <int D, Interpolation Kind>
 __device__ __forceinline__ float valueInCell(const LatticeToResample<D>& r, const Voxel<D>& voxel, const SplineCell<D>& cell)
 {
   constexpr int Order = orderOf(Kind);
-  bool plain = r.valid.voxels == nullptr;
+  bool plain = Kind != Interpolation::labelMajority;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     plain = plain && static_cast<unsigned>(cell.first[d]) < static_cast<unsigned>(max(r.image.size[d] - Order, 0));
     if (Order == 0)
       plain = plain && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
   }
-  if constexpr (Kind == Interpolation::labelMajority)
-    plain = false;
+  if (plain && r.valid.voxels != nullptr)
+    plain = isSurelyValid<D, Order>(r, cell);
   return plain ? valueInside<D, Order>(r.image, cell) : valueAtBorder<D, Kind>(r, voxel, cell);
 }
 

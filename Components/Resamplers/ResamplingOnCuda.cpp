@@ -170,7 +170,10 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   const double shift = hasSpline ? longest * largestMm_ : 0;
   if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift))
     return work;
-  r.margin = static_cast<float>(fixedPointMargin<D>(lattice_.size) + 0x1p-19 * shift); // 32 roundings
+  double margin = fixedPointMargin<D>(lattice_.size) + 0x1p-19 * shift; // 32 roundings
+  if (moving.image.order == 0 && !moving.image.nearestInDouble)         // of indices that are rounded to single precision
+    margin += 0x1p-23 * static_cast<double>(*std::max_element(moving.image.size.begin(), moving.image.size.end()));
+  r.margin = static_cast<float>(margin);
   // the cell of an even order begins half a voxel before its middle knot, and any Order / 2 knots before that
   const int order = moving.image.order == orderOfLabels ? 1 : moving.image.order;
   const double toFirstKnot = (order % 2 == 0 ? 0.5 : 0.0) - order / 2;
