@@ -41,7 +41,7 @@ void expectTheChainsPoints(const TermScene<D>& scene, const OneSplineChain<D>& w
     const Vec<D> expected = mapped<D>(*scene.chain, pointMm), askedMm = whole.asked(pointMm);
     Vec<D> result = whole.linear(pointMm), u{};
     if (whole.spline) {
-      u = mappedBySpline(whole, askedMm);
+      u = mappedBySpline<D>(whole, askedMm);
       for (int d = 0; d < D; ++d)
         u[d] -= askedMm[d];
     }
