@@ -32,7 +32,8 @@ struct ResamplingSink {
 #pragma unroll
     for (int d = 0; d < D; ++d)
       step[d] = map.step[d][1];
-    const std::size_t row = D == 3 ? static_cast<std::size_t>(place.z - r.firstLayer) * r.size[1] + place.y : place.y - r.firstLayer;
+    const std::size_t row =
+        D == 3 ? static_cast<std::size_t>(place.z - r.firstLayer) * r.size[1] + place.y : place.y - r.firstLayer;
     to = r.voxels + row * r.size[0] + place.x;
   }
   __device__ __forceinline__ void operator()(const float (&u)[D])
@@ -72,8 +73,7 @@ void resampleByTiles(Context& context, const LatticeToResample<D>& r, const Fixe
   march.firstLayer = r.firstLayer;
   march.endLayer = r.endLayer;
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resampleTiles<D, Kind>
-        <<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(r, index, s, march);
+    resampleTiles<D, Kind><<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(r, index, s, march);
   });
   checkLaunch("resampling by tiles");
 }

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Components/Resamplers/ResamplingKernels.h"
-#include "Core/Registration/LabelMajority.h"
 #include "Core/Registration/InterpolatorOnCuda.cuh"
+#include "Core/Registration/LabelMajority.h"
 #include "Core/Registration/TransformOnCuda.cuh"
 
 // What the kernels share: from an index of the moving image to a value.
@@ -403,9 +403,9 @@ struct RowsOfThread {
       voxel.index[1] += r.firstLayer;
       endRow = r.endLayer;
     }
-    rows = voxel.index[0] < r.size[0] ? min(rowsAThread, (endRow - voxel.index[1] + static_cast<int>(blockDim.y) - 1)
-                                                             / static_cast<int>(blockDim.y))
-                                      : 0;
+    rows = voxel.index[0] < r.size[0]
+               ? min(rowsAThread, (endRow - voxel.index[1] + static_cast<int>(blockDim.y) - 1) / static_cast<int>(blockDim.y))
+               : 0;
     to = r.voxels + row * r.size[0] + voxel.index[0];
     stride = static_cast<std::size_t>(blockDim.y) * r.size[0];
   }

@@ -14,7 +14,8 @@
 // grid of control points ends) a voxel is done again by the CPU's expressions in double precision, so that the choice is the CPU's.
 namespace tessera {
 
-/// Layers [firstLayer, endLayer) of the lattice's last axis; what is read of the moving image, and where from if all goes by points.
+/// Layers [firstLayer, endLayer) of the lattice's last axis; what is read of the moving image, and where from if all goes by
+/// points.
 template <int D>
 struct LatticeToResample {
   std::array<int, D> size{};
@@ -40,10 +41,10 @@ struct FixedPointMap {
 /// Displacements of a cubic B-spline of control points as they enter the moving image's index.
 template <int D>
 struct SplineToResample {
-  FixedPointMap<D> gridIndex;            // of the first control point that carries a voxel
-  float gridMargin = 0;                  // control points by which that may be off
-  std::array<int, D> points{};           // control points an axis
-  const float* coefficients = nullptr;   // mm, planar, x fastest
+  FixedPointMap<D> gridIndex;             // of the first control point that carries a voxel
+  float gridMargin = 0;                   // control points by which that may be off
+  std::array<int, D> points{};            // control points an axis
+  const float* coefficients = nullptr;    // mm, planar, x fastest
   float indexFromDisplacement[D][D] = {}; // of the moving image, per mm
 };
 
@@ -51,8 +52,8 @@ struct SplineToResample {
 template <int D>
 void resampleLinearly(Context&, const LatticeToResample<D>&, const FixedPointMap<D>& index);
 
-/// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any spacing of at least one
-/// voxel. Bytes a voxel: the same.
+/// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any spacing of at least
+/// one voxel. Bytes a voxel: the same.
 template <int D>
 void resampleByTiles(Context&, const LatticeToResample<D>&, const FixedPointMap<D>& index, const SplineToResample<D>&,
                      const AlignedField<D>&);

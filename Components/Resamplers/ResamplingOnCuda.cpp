@@ -10,7 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p20; // voxels; what integers and the rounding of shifts can hold
-constexpr long long bitsOfWholeNumbers = 0x4b400000;            // what the rounding of shifts adds
+constexpr long long bitsOfWholeNumbers = 0x4b400000;           // what the rounding of shifts adds
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)

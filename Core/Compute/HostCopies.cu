@@ -12,7 +12,8 @@
 namespace tessera {
 namespace {
 
-/// Pinned memory of the host. Taking it costs more than filling it once, so that it is kept for the next one until the process ends.
+/// Pinned memory of the host. Taking it costs more than filling it once, so that it is kept for the next one until the process
+/// ends.
 class PinnedPiece {
 public:
   explicit PinnedPiece(std::size_t bytes)
@@ -118,8 +119,9 @@ void copyInPieces(const Context& context, void* device, const void* host, std::s
     lane.wait();
     copyOnHost(context, pieces[turn].data(), static_cast<const std::byte*>(host) + done, share);
     lane.follow(stream);
-    checkCuda(cudaMemcpyAsync(static_cast<std::byte*>(device) + done, pieces[turn].data(), share, cudaMemcpyHostToDevice, lane.stream),
-              "copying to the device");
+    checkCuda(
+        cudaMemcpyAsync(static_cast<std::byte*>(device) + done, pieces[turn].data(), share, cudaMemcpyHostToDevice, lane.stream),
+        "copying to the device");
   }
   for (Lane& lane : lanes)
     lane.wait();

@@ -39,7 +39,8 @@ std::unique_ptr<Interpolator<D>> resampleInterpolator(const std::string& name)
     return std::make_unique<LinearInterpolator<D>>(with(""), InterpolatorUse::resampling);
   if (name == "labels")
     return std::make_unique<LabelMajorityInterpolator<D>>(with(""));
-  return std::make_unique<BSplineInterpolator<D>>(with("(FinalBSplineInterpolationOrder " + name + ")"), InterpolatorUse::resampling);
+  return std::make_unique<BSplineInterpolator<D>>(with("(FinalBSplineInterpolationOrder " + name + ")"),
+                                                  InterpolatorUse::resampling);
 }
 
 /// Noise for intensities; for labels blobs of a few voxels and single ones.
@@ -66,9 +67,8 @@ struct Resampling {
   {
     const auto prepared = resampleInterpolator<D>(interpolator);
     prepared->prepareForLevel(context, moving, 0);
-    const DefaultResampler<D> resampler(parametersOf("(DefaultPixelValue " + std::to_string(outsideValue)
-                                                         + ")\n(ResampleExtrapolation \"" + extrapolation + "\")",
-                                                     D, 1, ""));
+    const DefaultResampler<D> resampler(parametersOf(
+        "(DefaultPixelValue " + std::to_string(outsideValue) + ")\n(ResampleExtrapolation \"" + extrapolation + "\")", D, 1, ""));
     const ResampleSource<D> source{prepared.get(), valid};
     return resampler.resample(context, *chain, std::span(&source, 1), output, layers)[0].voxels;
   }

@@ -53,9 +53,9 @@ void expectTheCpusByAllInterpolators(const TermScene<D>& scene, const std::strin
   for (const std::string& interpolator : resampleInterpolators)
     for (const bool aligned : {true, false}) {
       const ImageGeometry<D>& fixed = scene.fixed->geometry;
-      expectTheCpus<D>({scene.chain.get(), aligned ? fixed : turnedAcross<D>(fixed),
-                        imageFor<D>(interpolator, scene.moving->geometry), nullptr},
-                       interpolator, what + (aligned ? "" : ", on a turned grid"));
+      expectTheCpus<D>(
+          {scene.chain.get(), aligned ? fixed : turnedAcross<D>(fixed), imageFor<D>(interpolator, scene.moving->geometry), nullptr},
+          interpolator, what + (aligned ? "" : ", on a turned grid"));
     }
 }
 
