@@ -18,6 +18,7 @@
 #include "Components/ImageSamplers/RandomSampler.h"
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 #include "Components/Interpolators/BSplineInterpolator.h"
+#include "Components/Interpolators/LabelMajorityInterpolator.h"
 #include "Components/Interpolators/LinearInterpolator.h"
 #include "Components/Interpolators/NearestNeighborInterpolator.h"
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
@@ -87,6 +88,19 @@ void addInterpolator(Registry& registry)
   add.template operator()<3>();
 }
 
+/// As (ResampleInterpolator "X") alone.
+template <template <int> class Component>
+void addResampleInterpolator(Registry& registry)
+{
+  const auto add = [&]<int D>() {
+    registry.add<ResampleInterpolator<D>>(Component<D>::description(), [](const Parameters& parameters) {
+      return std::make_unique<ResampleInterpolator<D>>(std::make_unique<Component<D>>(parameters));
+    });
+  };
+  add.template operator()<2>();
+  add.template operator()<3>();
+}
+
 }
 
 void registerComponents(Registry& registry)
@@ -108,6 +122,7 @@ void registerComponents(Registry& registry)
   addInterpolator<BSplineInterpolator>(registry);
   addInterpolator<LinearInterpolator>(registry);
   addInterpolator<NearestNeighborInterpolator>(registry);
+  addResampleInterpolator<LabelMajorityInterpolator>(registry);
 
   addImageMetric<AdvancedMattesMutualInformation>(registry);
   addImageMetric<NormalizedMutualInformation>(registry);

@@ -18,6 +18,7 @@ public:
   explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
+  const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   void endLevel() override { voxelsOnCuda_.reset(); }

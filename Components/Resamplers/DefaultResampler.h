@@ -1,18 +1,22 @@
 #pragma once
 
+#include "Core/Registration/Extrapolation.h"
 #include "Core/Registration/Resampler.h"
 
 namespace tessera {
 
-/// The moving image at T(x) where T(x) lies inside it, DefaultPixelValue elsewhere.
+/// The moving image at T(x) where T(x) lies inside it, DefaultPixelValue elsewhere unless the image is extrapolated.
 template <int D>
 class DefaultResampler final : public Resampler<D> {
 public:
   explicit DefaultResampler(const Parameters&);
   static const ComponentDescription& description();
 
-  Image<D> resample(Context&, const TransformChain<D>&, const Interpolator<D>& moving, const MaskPointer<D>& validMoving,
-                    const ImageGeometry<D>& output) const override;
+  void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
+                    const LayerRange&, std::span<float* const> values) const override;
+  /// Of mapping and of interpolation: the difference to mapping alone.
+  std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                                const ImageGeometry<D>& output, std::span<float* const> values) const override;
 
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }
@@ -23,6 +27,7 @@ public:
 private:
   Parameters parameters_;
   double defaultPixelValue_;
+  Extrapolation extrapolation_;
   bool writesFinalResult_;
   ResultImageSettings resultImage_;
 };

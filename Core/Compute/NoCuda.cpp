@@ -1,5 +1,6 @@
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/PinnedRange.h"
 #include "Core/Compute/Range.h"
 #include "Core/Compute/Stream.h"
 #include "Core/Compute/Transfers.h"
@@ -26,6 +27,12 @@ std::shared_ptr<Stream> Stream::onDevice(int)
 {
   fail("a stream");
 }
+
+PinnedRange::PinnedRange(const Context&, const void*, std::size_t)
+{
+  fail("pinned memory");
+}
+PinnedRange::~PinnedRange() = default;
 
 Range::Range(const char*) {}
 Range::~Range() {}

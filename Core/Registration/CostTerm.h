@@ -2,6 +2,7 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Stream.h"
+#include "Core/Registration/Phase.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
@@ -54,12 +55,6 @@ std::size_t layersOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
 {
   return std::max<std::size_t>(1, (lattice.count[D - 1] + slabs - 1) / slabs);
 }
-
-/// What one part of an evaluation took, by the clock of the device it runs on.
-struct Phase {
-  std::string name; // transform, interpolation, metric, pull-back
-  double milliseconds = 0;
-};
 
 /// One term of the cost: an image metric, or a penalty on the transform. In files it is a (Metric "...").
 template <int D>

@@ -48,20 +48,26 @@ void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t*
   }
 }
 
-/// Calls body(first, points) for every batch of consecutive voxels of a lattice, on the context's threads; `points` are the
-/// batch's own and may be overwritten. Which voxels share a batch depends on the size of the lattice alone.
+/// Calls body(first, points) for every batch of consecutive voxels [begin, end) of a lattice, on the context's threads; `points`
+/// are the batch's own and may be overwritten. Which voxels share a batch depends on begin and end alone.
 template <int D, class Body>
-void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, Body&& body)
+void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin, std::size_t end, Body&& body)
 {
   constexpr std::size_t batchesPerChunk = 16;
   const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
-  forEachRange(context, lattice.voxelCount(), batchesPerChunk * batchCapacity, [&](std::size_t first, std::size_t last) {
+  forEachRange(context, end - begin, batchesPerChunk * batchCapacity, [&](std::size_t first, std::size_t last) {
     PointBatch<D> points;
-    for (std::size_t batch = first; batch < last; batch += batchCapacity) {
-      fillVoxelPoints<D>(lattice.size, pointFromIndex, batch, std::min(batchCapacity, last - batch), points);
+    for (std::size_t batch = begin + first; batch < begin + last; batch += batchCapacity) {
+      fillVoxelPoints<D>(lattice.size, pointFromIndex, batch, std::min(batchCapacity, begin + last - batch), points);
       body(batch, points);
     }
   });
+}
+
+template <int D, class Body>
+void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, Body&& body)
+{
+  forEachVoxelBatch<D>(context, lattice, 0, lattice.voxelCount(), body);
 }
 
 }

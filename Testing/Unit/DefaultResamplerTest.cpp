@@ -81,7 +81,7 @@ Image<D> resampled(const std::string& text, const TransformChain<D>& chain, cons
   Context context{{}, threads};
   LinearInterpolator<D> interpolator(parametersOf(text, D), InterpolatorUse::resampling);
   interpolator.prepareForLevel(context, moving, 0);
-  return DefaultResampler<D>(parametersOf(text, D)).resample(context, chain, interpolator, valid, output);
+  return DefaultResampler<D>(parametersOf(text, D)).resample(context, chain, {&interpolator, valid}, output);
 }
 
 TEST(VoxelBatches, PointsAreThoseOfTheGeometryAtAwkwardSizes)

@@ -48,13 +48,14 @@ std::string machineText(bool withCuda)
 
 std::string tableText(const std::string& machine, const std::vector<BenchResult>& results)
 {
-  std::vector<std::vector<std::string>> rows{
-      {"case", "method", "device", "ms", "warm ms", "ns/item", "bytes/item", "share %", "of", "mean error", "largest", "ratio"}};
+  std::vector<std::vector<std::string>> rows{{"case", "method", "device", "ms", "warm ms", "ns/item", "bytes/item", "share %", "of",
+                                              "mean error", "rms error", "largest", "mismatches", "ratio"}};
   for (const BenchResult& r : results)
     rows.push_back({r.caseName, r.method, r.device, number("%.4f", r.ms), number("%.4f", r.msWarm),
                     number("%.4f", 1e6 * r.ms / r.items), number("%.1f", r.bytes / r.items),
                     number("%.1f", r.share ? std::optional(100 * *r.share) : std::nullopt), r.shareOf, number("%.2g", r.meanError),
-                    number("%.2g", r.largestError), number("%.2f", r.ratio)});
+                    number("%.2g", r.rmsError), number("%.2g", r.largestError), number("%.0f", r.mismatches),
+                    number("%.2f", r.ratio)});
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)
@@ -91,7 +92,9 @@ std::string jsonText(const std::string& machine, const std::vector<BenchResult>&
     if (!r.shareOf.empty())
       row["shareOf"] = r.shareOf;
     addIf("meanError", r.meanError);
+    addIf("rmsError", r.rmsError);
     addIf("largestError", r.largestError);
+    addIf("mismatches", r.mismatches);
     addIf("ratio", r.ratio);
     report["results"].push_back(row);
   }

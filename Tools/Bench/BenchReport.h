@@ -18,7 +18,9 @@ struct BenchResult {
   std::optional<double> share; // of the limit that `shareOf` names, 1 is all of it
   std::string shareOf;
   std::optional<double> meanError, largestError;
-  std::optional<double> ratio; // of the baseline's time to this one's
+  std::optional<double> ratio = {};      // of the baseline's time to this one's
+  std::optional<double> rmsError = {};   // root of the mean square
+  std::optional<double> mismatches = {}; // items that differ though they should not
 };
 
 /// "name, n multiprocessors ..." of the machine and its devices, for the head of a report.

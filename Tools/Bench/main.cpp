@@ -6,6 +6,7 @@
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Bench/CostBench.h"
 #include "Tools/Bench/MetricBench.h"
+#include "Tools/Bench/ResampleBench.h"
 #include "Tools/Bench/SpGemmBench.h"
 #include "Tools/Common/Process.h"
 
@@ -20,9 +21,16 @@ ProgramText benchText()
 {
   Option volume = ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)");
   volume.repeatable = true;
+  Option transform =
+      ownOption("transform", "WORD",
+                "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
+                "applied first; may be repeated (default: T E S A B AB BA TABES)");
+  transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
-  Option method = ownOption("method", "NAME", "a FieldInterpolator; spgemm: auto, tiles, rows, cusparse1, 2 or 3; may be repeated");
+  Option method = ownOption(
+      "method", "NAME",
+      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, cusparse1, 2 or 3; may be repeated");
   method.repeatable = true;
   Option matrix =
       ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
@@ -33,23 +41,24 @@ ProgramText benchText()
   samples.repeatable = true;
   Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
   bins.repeatable = true;
-  return {
-      "tessera-bench",
-      "tessera-bench --device cuda --tile 5",
-      "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
-      "(cost), "
-      "the exact bending energy (bending; its volumes are control points) or products of sparse matrices with themselves (spgemm) "
-      "beside the machine's own limit.",
-      {{"What",
-        {volume, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-         ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
-         ownOption("precision", "NAME", "spgemm: f32 or f64 (default: f32)")}},
-       {"How",
-        {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
-         ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
-         ownOption("json", "", "for machines")}},
-       commonOptions()},
-      exitCodesText()};
+  return {"tessera-bench",
+          "tessera-bench --device cuda --tile 5",
+          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
+          "(cost), "
+          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample) or "
+          "products of sparse matrices with themselves (spgemm) "
+          "beside the machine's own limit.",
+          {{"What",
+            {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
+             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
+             ownOption("precision", "NAME", "spgemm: f32 or f64 (default: f32)"),
+             ownOption("no-itk", "", "resample: without ITK's filter")}},
+           {"How",
+            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
+             ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
+             ownOption("json", "", "for machines")}},
+           commonOptions()},
+          exitCodesText()};
 }
 
 std::array<int, 3> volumeOf(const std::string& text)
@@ -151,6 +160,21 @@ SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& argu
   return settings;
 }
 
+ResampleSettings resampleSettings(const Arguments& arguments)
+{
+  ResampleSettings settings{{}, arguments.all("transform"), arguments.all("method"), !arguments.has("no-itk"), 11};
+  for (const std::string& text : arguments.all("volume"))
+    settings.volumes.push_back(extentsOf(text));
+  if (settings.volumes.empty())
+    settings.volumes = {{256, 256}, {100, 100, 100}, {256, 256, 256}, {512, 512, 256}};
+  if (settings.transforms.empty())
+    settings.transforms = {"T", "E", "S", "A", "B", "AB", "BA", "TABES"};
+  if (settings.interpolators.empty())
+    settings.interpolators = {"nearest", "linear", "cubic"};
+  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  return settings;
+}
+
 struct Benchmark {
   std::string name;
   std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
@@ -162,6 +186,7 @@ const Benchmark benchmarks[] = {
     {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
     {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+    {"resample", [](const Registry& r, Context& c, const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
     {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }},
 };
 

@@ -165,7 +165,7 @@ void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChai
   interpolator->interpolator->prepareForLevel(stage_.context, stage_.moving, 0);
   const double prepared = secondsSince(start);
   Image<D> result =
-      resampler_->resample(stage_.context, chain, *interpolator->interpolator, stage_.validMoving, stage_.fixedGeometry);
+      resampler_->resample(stage_.context, chain, {interpolator->interpolator.get(), stage_.validMoving}, stage_.fixedGeometry);
   log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3)
               + " s, of which preparing the interpolator " + decimals(prepared, 3) + " s.");
   writeImageFile(pathOf(resampler_->resultImage().name, suffix, resampler_->resultImage().format), std::move(result));

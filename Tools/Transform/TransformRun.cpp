@@ -172,7 +172,7 @@ void resampleImage(Run<D>& run, const ImagePointer<D>& moving, const MaskPointer
   const auto start = Clock::now();
   Interpolator<D>& interpolator = *run.interpolator->interpolator;
   interpolator.prepareForLevel(run.context, moving, 0);
-  Image<D> result = run.resampler->resample(run.context, *run.file.chain, interpolator, valid, run.lattice);
+  Image<D> result = run.resampler->resample(run.context, *run.file.chain, {&interpolator, valid}, run.lattice);
   run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s");
   result.geometry = run.file.output;
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));

@@ -1,0 +1,62 @@
+#include "Components/Interpolators/LabelMajorityInterpolator.h"
+
+#include "Components/Interpolators/SplineSupport.h"
+#include "Core/Compute/Error.h"
+#include "Core/Registration/LabelMajority.h"
+
+namespace tessera {
+
+template <int D>
+void LabelMajorityInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
+{
+  image_ = image;
+  voxels_ = SplineImage<D>(image->voxels.data(), image->geometry);
+  voxels_.edges = EdgeRule::clamp;
+  voxels_.lastVoxelClosesCell = true;
+}
+
+template <int D>
+void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
+                                            std::uint8_t* inside) const
+{
+  if (gradients)
+    throw Error(ExitCode::usage, "LabelMajorityInterpolator: gradients: labels have none. Allowed: another interpolator.");
+  Located<D, double> located;
+  for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {
+    const std::size_t count = std::min(splineBlockSize, points.count - begin);
+    locate<D, 1>(voxels_, points, begin, count, located);
+    Support<D, 1, 2, float> support(voxels_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool isInside = located.place[i] != Located<D, double>::outside;
+      inside[begin + i] = isInside ? 1 : 0;
+      values[begin + i] = 0;
+      if (!isInside)
+        continue;
+      support.moveTo(voxels_, located, i);
+      float corners[1 << D];
+      double fraction[D];
+      for (int c = 0; c < 1 << D; ++c)
+        corners[c] = support.rows[(c & 1) + (c >> 1 & 1) * support.rowStride + (c >> 2) * support.planeStride];
+      for (int d = 0; d < D; ++d)
+        fraction[d] = located.t[d][i];
+      values[begin + i] = majorityLabel<D>(corners, fraction);
+    }
+  }
+}
+
+template <int D>
+const ComponentDescription& LabelMajorityInterpolator<D>::description()
+{
+  static const ComponentDescription resampling{
+      "ResampleInterpolator",
+      "LabelMajorityInterpolator",
+      {"FinalLabelMajorityInterpolator"},
+      "For label images: the label whose linear weights sum to most, of equal ones the smaller.",
+      {}};
+  return resampling;
+}
+
+template class LabelMajorityInterpolator<2>;
+template class LabelMajorityInterpolator<3>;
+
+}

@@ -1,0 +1,32 @@
+#pragma once
+
+#include "Components/Interpolators/SplineBatch.h"
+#include "Core/Registration/Interpolator.h"
+
+namespace tessera {
+
+/// The label whose linear weights sum to most among the nearest voxels: smoother borders than those of the nearest voxel, and no
+/// label that is not there. Ties go to the smaller label; beyond the border its voxels are repeated. It has no gradient.
+///
+/// (ResampleInterpolator "LabelMajorityInterpolator")
+template <int D>
+class LabelMajorityInterpolator final : public Interpolator<D> {
+public:
+  explicit LabelMajorityInterpolator(const Parameters&) {}
+
+  void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
+  const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
+  /// Throws Error(usage) if gradients are asked for.
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  InterpolatorOnCuda<D> onCuda() const override { return {}; }
+  void endLevel() override {}
+  bool hasGradient() const override { return false; }
+
+  static const ComponentDescription& description();
+
+private:
+  ImagePointer<D> image_;
+  SplineImage<D> voxels_;
+};
+
+}

@@ -1,0 +1,63 @@
+#include "Components/Resamplers/SourceBatches.h"
+
+#include "Core/Registration/VoxelBatches.h"
+
+#include <array>
+
+namespace tessera {
+
+template <int D>
+SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation extrapolation, float outsideValue)
+    : source_(source), extrapolation_(extrapolation), outsideValue_(outsideValue),
+      pointToIndex_(source.interpolator->imageGeometry().pointToIndex()),
+      pointFromIndex_(source.interpolator->imageGeometry().pointFromIndex())
+{
+  for (int d = 0; d < D; ++d)
+    last_[d] = static_cast<double>(source.interpolator->imageGeometry().size[d]) - 1;
+}
+
+/// Points that stay where they are keep their bits.
+template <int D>
+template <Extrapolation Rule>
+void SourceBatches<D>::bringInside(const ListSamples<D>& mapped, const PointsOut<D>& out) const
+{
+  for (std::size_t i = 0; i < mapped.count; ++i) {
+    Vec<D> pointMm = mapped.point(i), index = pointToIndex_(pointMm);
+    bool moves = false;
+    for (int d = 0; d < D; ++d) {
+      const double inside = broughtInside<Rule>(index[d], last_[d]);
+      moves = moves || inside != index[d];
+      index[d] = inside;
+    }
+    if (moves)
+      pointMm = pointFromIndex_(index);
+    for (int d = 0; d < D; ++d)
+      out[d][i] = pointMm[d];
+  }
+}
+
+template <int D>
+void SourceBatches<D>::evaluate(Context& context, const ListSamples<D>& mapped, float* values) const
+{
+  thread_local PointBatch<D> moved;
+  ListSamples<D> points = mapped;
+  if (extrapolation_ != Extrapolation::constant) {
+    moved.count = mapped.count;
+    if (extrapolation_ == Extrapolation::nearest)
+      bringInside<Extrapolation::nearest>(mapped, moved.out());
+    else
+      bringInside<Extrapolation::mirror>(mapped, moved.out());
+    points = moved.list();
+  }
+  std::array<std::uint8_t, batchCapacity> inside;
+  source_.interpolator->evaluate(context, points, values, nullptr, inside.data());
+  if (source_.valid)
+    keepInMask<D>(*source_.valid, points, inside.data());
+  for (std::size_t i = 0; i < points.count; ++i)
+    values[i] = inside[i] ? values[i] : outsideValue_;
+}
+
+template class SourceBatches<2>;
+template class SourceBatches<3>;
+
+}

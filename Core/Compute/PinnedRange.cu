@@ -1,0 +1,18 @@
+#include "Core/Compute/PinnedRange.h"
+
+#include "Core/Compute/Cuda.cuh"
+
+namespace tessera {
+
+PinnedRange::PinnedRange(const Context& context, const void* memory, std::size_t bytes) : memory_(const_cast<void*>(memory))
+{
+  cudaStreamOf(context); // makes its device the current one
+  checkCuda(cudaHostRegister(memory_, bytes, cudaHostRegisterDefault), "pinning memory");
+}
+
+PinnedRange::~PinnedRange()
+{
+  cudaHostUnregister(memory_);
+}
+
+}
