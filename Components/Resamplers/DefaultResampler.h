@@ -18,6 +18,7 @@ public:
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                 const ImageGeometry<D>& output, std::span<float* const> values) const override;
 
+  double outsideValue() const override { return defaultPixelValue_; }
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }
   bool writesResultAfterLevel(std::size_t level) const override;

@@ -19,6 +19,10 @@ struct LoadedImage {
   MaskPointer<D> finiteVoxels; // null if there are none of them
 };
 
+/// Finds what is not finite in voxels that were just read. Throws Error(unreadableInput) if none is.
+template <int D>
+void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded);
+
 /// Reads a file, or a folder with one DICOM series, of any pixel type. Colour becomes luminance (Rec. 709 weights as ITK's:
 /// 0.2125 R + 0.7154 G + 0.0721 B, times opacity). `notes` receives one line for each thing a user should know.
 /// Throws Error(unreadableInput), for an image of several components too, and Error(usage) for another dimension than D.
@@ -50,7 +54,10 @@ class ImageStream;
 template <int D>
 class ImageFileSlabs {
 public:
-  /// Throws Error(unwritableOutput), also for formats that cannot be written so.
+  /// Whether the path's format can be written so.
+  static bool writes(const std::string& path, const ImageGeometry<D>& geometry, int components);
+
+  /// Throws Error(unwritableOutput), also for other formats.
   ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components, bool compress,
                  int threads);
   ~ImageFileSlabs();

@@ -3,10 +3,10 @@
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/ImageSource.h"
+#include "Core/Image/PixelRounding.h"
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -41,20 +41,11 @@ void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& no
   });
 }
 
-/// Whole numbers of more than 24 binary digits that are not zeros at the end.
-template <class T>
-bool isRoundedToFloat(T value)
-{
-  using Unsigned = std::make_unsigned_t<T>;
-  const Unsigned magnitude = value < 0 ? Unsigned(0) - static_cast<Unsigned>(value) : static_cast<Unsigned>(value);
-  return magnitude != 0 && std::bit_width(magnitude) - std::countr_zero(magnitude) > std::numeric_limits<float>::digits;
-}
-
 template <class T>
 std::size_t countRounded(std::span<const T> values)
 {
   if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(float))
-    return static_cast<std::size_t>(std::count_if(values.begin(), values.end(), isRoundedToFloat<T>));
+    return values.size() - static_cast<std::size_t>(std::count_if(values.begin(), values.end(), isExactInFloat<T>));
   else
     return 0;
 }
@@ -131,6 +122,8 @@ std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std
   return source.header().components > 1 ? readLuminance(source, threads, notes) : readComponents(source, threads, notes);
 }
 
+}
+
 template <int D>
 void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
 {
@@ -152,8 +145,6 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
     voxels[i] = finite[i] ? voxels[i] : 0.0f;
   }
   loaded.finiteVoxels = std::make_shared<const Mask<D>>(loaded.image.geometry, std::move(finite));
-}
-
 }
 
 template <int D>
@@ -206,6 +197,8 @@ VectorImage<D> readVectorImage(const std::string& path, int threads)
   return {geometryOf<D>(source->header()), source->header().components, readComponents(*source, threads, notes)};
 }
 
+template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
+template void setAsideNonFinite(const std::string&, int, LoadedImage<3>&);
 template LoadedImage<2> readImage<2>(const std::string&, std::vector<std::string>&, int);
 template LoadedImage<3> readImage<3>(const std::string&, std::vector<std::string>&, int);
 template Mask<2> readMask<2>(const std::string&, int);
