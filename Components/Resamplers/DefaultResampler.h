@@ -21,6 +21,7 @@ public:
   DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                             const ImageGeometry<D>& output) const override;
 
+  double outsideValue() const override { return defaultPixelValue_; }
   const ResultImageSettings& resultImage() const override { return resultImage_; }
   bool writesFinalResult() const override { return writesFinalResult_; }
   bool writesResultAfterLevel(std::size_t level) const override;

@@ -66,6 +66,8 @@ public:
                                  const ImageGeometry<D>& output, const LayerRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&, const ImageGeometry<D>& output) const;
 
+  /// Of voxels that are mapped outside the moving image.
+  virtual double outsideValue() const = 0;
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;
   virtual bool writesResultAfterLevel(std::size_t level) const = 0;
