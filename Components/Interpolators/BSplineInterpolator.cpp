@@ -95,7 +95,7 @@ void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, fl
 }
 
 template <int D>
-bool BSplineInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, std::uint8_t* inside) const
+bool BSplineInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
 {
   if (use_ != InterpolatorUse::resampling)
     return false;

@@ -192,20 +192,19 @@ void LinearBatch<D, Real>::borderOfRow(const SplineImage<D>& image, const IndexR
 }
 
 template <int D, class Real>
-bool LinearBatch<D, Real>::evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, std::uint8_t* inside)
+bool LinearBatch<D, Real>::evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, RowSpan& inside)
 {
-  RowSpan span;
-  if (!insideOfRow<D>(row, image.size, span, values, inside))
+  if (!insideOfRow<D>(row, image.size, inside))
     return false;
   Vec<D> first{}, last;
   for (int d = 0; d < D; ++d)
     last[d] = static_cast<double>(image.size[d]) - 1;
   RowSpan interior = withinAll<D>(row, first, last);
-  if (interior == RowSpan{})
-    interior = {span.end, span.end};
-  borderOfRow(image, row, span.begin, interior.begin, values);
+  if (interior.begin == interior.end)
+    interior = {inside.end, inside.end};
+  borderOfRow(image, row, inside.begin, interior.begin, values);
   interiorOfRow(image, row, interior.begin, interior.end, values);
-  borderOfRow(image, row, interior.end, span.end, values);
+  borderOfRow(image, row, interior.end, inside.end, values);
   return true;
 }
 

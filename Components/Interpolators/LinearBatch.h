@@ -18,7 +18,7 @@ public:
   }
 
   /// As RowInterpolator::evaluateRow.
-  static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, std::uint8_t* inside);
+  static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, RowSpan& inside);
 
 private:
   /// Of points [begin, end), around each of which there are voxels, and of any that are inside.

@@ -29,7 +29,7 @@ void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, flo
 }
 
 template <int D>
-bool LinearInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, std::uint8_t* inside) const
+bool LinearInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
 {
   return use_ == InterpolatorUse::resampling && LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
 }

@@ -21,7 +21,7 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
-  bool evaluateRow(const IndexRow<D>&, float* values, std::uint8_t* inside) const override;
+  bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return true; }

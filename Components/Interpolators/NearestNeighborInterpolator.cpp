@@ -24,7 +24,7 @@ void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& po
 }
 
 template <int D>
-bool NearestNeighborInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, std::uint8_t* inside) const
+bool NearestNeighborInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
 {
   return evaluateNearestRow<D>(*image_, NearestRule::exact, row, values, inside);
 }

@@ -55,21 +55,20 @@ struct NearestOfRow {
 }
 
 template <int D>
-bool evaluateNearestRow(const Image<D>& image, NearestRule rule, const IndexRow<D>& row, float* values, std::uint8_t* inside)
+bool evaluateNearestRow(const Image<D>& image, NearestRule rule, const IndexRow<D>& row, float* values, RowSpan& inside)
 {
   const Size<D>& size = image.geometry.size;
-  RowSpan span;
-  if (!insideOfRow<D>(row, size, span, values, inside))
+  if (!insideOfRow<D>(row, size, inside))
     return false;
   std::array<std::int64_t, batchCapacity> offsets;
   const double largest = static_cast<double>(*std::max_element(size.begin(), size.end()));
   const bool decided =
       rule == NearestRule::exact
-          ? NearestOfRow<D, NearestRule::exact>::offsets(size, row, span.begin, span.end, rowMargin, offsets.data())
+          ? NearestOfRow<D, NearestRule::exact>::offsets(size, row, inside.begin, inside.end, rowMargin, offsets.data())
           : NearestOfRow<D, NearestRule::inFloat>::offsets(
-              size, row, span.begin, span.end, rowMargin + 2 * largest * std::numeric_limits<float>::epsilon(), offsets.data());
-  for (std::int32_t i = span.begin; i < span.end && decided; ++i)
-    values[i] = image.voxels[static_cast<std::size_t>(offsets[i - span.begin])];
+              size, row, inside.begin, inside.end, rowMargin + 2 * largest * std::numeric_limits<float>::epsilon(), offsets.data());
+  for (std::int32_t i = inside.begin; i < inside.end && decided; ++i)
+    values[i] = image.voxels[static_cast<std::size_t>(offsets[i - inside.begin])];
   return decided;
 }
 
@@ -107,7 +106,7 @@ void evaluateNearest(const Image<D>& image, const PointToIndex<D>& pointToIndex,
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void evaluateNearest<D>(const Image<D>&, const PointToIndex<D>&, NearestRule, const ListSamples<D>&, float*,            \
                                    float* const*, std::uint8_t*);                                                                  \
-  template bool evaluateNearestRow<D>(const Image<D>&, NearestRule, const IndexRow<D>&, float*, std::uint8_t*);
+  template bool evaluateNearestRow<D>(const Image<D>&, NearestRule, const IndexRow<D>&, float*, RowSpan&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

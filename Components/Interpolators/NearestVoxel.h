@@ -16,6 +16,6 @@ void evaluateNearest(const Image<D>&, const PointToIndex<D>& pointToIndex, Neare
 
 /// As RowInterpolator::evaluateRow.
 template <int D>
-bool evaluateNearestRow(const Image<D>&, NearestRule, const IndexRow<D>&, float* values, std::uint8_t* inside);
+bool evaluateNearestRow(const Image<D>&, NearestRule, const IndexRow<D>&, float* values, RowSpan& inside);
 
 }

@@ -4,17 +4,12 @@
 #include "Core/Registration/RowInterpolator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 
 /// Indices nearer than this to a border may have been on its other side before they were folded into a row's start and step.
 constexpr double rowMargin = 1e-6; // voxels
-
-/// Numbers [begin, end) of a row.
-struct RowSpan {
-  std::int32_t begin = 0, end = 0;
-  bool operator==(const RowSpan&) const = default;
-};
 
 /// Index of the row's point i. As i grows it never turns back, not by its roundings either.
 template <int D>
@@ -23,59 +18,63 @@ TESSERA_ALWAYS_INLINE double indexOfRow(const IndexRow<D>& row, int d, std::int3
   return row.first[d] + row.step[d] * static_cast<double>(i);
 }
 
-/// The points whose indices lie in [low, high) along axis d, among those of `span`.
-template <int D>
-RowSpan withinAlong(const IndexRow<D>& row, int d, double low, double high, RowSpan span)
+/// The first of points [0, count) for which holds(i), which as i grows turns true once; `about` is near it.
+template <class Holds>
+TESSERA_ALWAYS_INLINE std::int32_t firstPoint(std::int32_t count, double about, const Holds& holds)
 {
-  const bool rises = row.step[d] >= 0;
-  const auto firstWhere = [&](auto&& holds) { // as it turns true once
-    std::int32_t begin = span.begin, end = span.end;
-    while (begin < end) {
-      const std::int32_t middle = begin + (end - begin) / 2;
-      if (holds(indexOfRow<D>(row, d, middle)))
-        end = middle;
-      else
-        begin = middle + 1;
-    }
-    return begin;
-  };
-  if (rises)
-    return {firstWhere([&](double index) { return index >= low; }), firstWhere([&](double index) { return index >= high; })};
-  return {firstWhere([&](double index) { return index < high; }), firstWhere([&](double index) { return index < low; })};
+  std::int32_t i = about >= 0 ? (about < count ? static_cast<std::int32_t>(about) : count) : 0;
+  while (i > 0 && holds(i - 1))
+    --i;
+  while (i < count && !holds(i))
+    ++i;
+  return i;
 }
 
-/// Those with indices in [low[d], high[d]) along every axis; an empty span begins and ends at 0. NaN lies nowhere.
+/// The points with indices in [low[d], high[d]) along every axis. NaN lies nowhere.
 template <int D>
 RowSpan withinAll(const IndexRow<D>& row, const Vec<D>& low, const Vec<D>& high)
 {
-  RowSpan span{0, static_cast<std::int32_t>(row.count)};
+  const auto count = static_cast<std::int32_t>(row.count);
+  RowSpan span{0, count};
   for (int d = 0; d < D; ++d) {
-    if (!(row.first[d] - row.first[d] + row.step[d] * 0 == 0))
-      return {};
-    span = withinAlong<D>(row, d, low[d], high[d], span);
+    const double toLow = (low[d] - row.first[d]) / row.step[d], toHigh = (high[d] - row.first[d]) / row.step[d];
+    const auto reachesLow = [&](std::int32_t i) { return indexOfRow<D>(row, d, i) >= low[d]; };
+    const auto reachesHigh = [&](std::int32_t i) { return indexOfRow<D>(row, d, i) >= high[d]; };
+    const auto belowLow = [&](std::int32_t i) { return indexOfRow<D>(row, d, i) < low[d]; };
+    const auto belowHigh = [&](std::int32_t i) { return indexOfRow<D>(row, d, i) < high[d]; };
+    const bool rises = row.step[d] >= 0;
+    span.begin = std::max(span.begin, rises ? firstPoint(count, toLow, reachesLow) : firstPoint(count, toHigh, belowHigh));
+    span.end = std::min(span.end, rises ? firstPoint(count, toHigh, reachesHigh) : firstPoint(count, toLow, belowLow));
   }
   return span.begin < span.end ? span : RowSpan{};
 }
 
-/// Marks which points of a row are inside and zeroes the values of those that are not; false if rounding decides it for any.
+/// Which points of a row are inside; false if rounding decides it for any. An index moves one way along a row: if any point is
+/// that near to a border, then one at the end of the span or right behind it is.
 template <int D>
-bool insideOfRow(const IndexRow<D>& row, const Size<D>& size, RowSpan& span, float* values, std::uint8_t* inside)
+bool insideOfRow(const IndexRow<D>& row, const Size<D>& size, RowSpan& span)
 {
-  Vec<D> low, high, lowMore, highMore, lowLess, highLess;
+  Vec<D> low, high;
   for (int d = 0; d < D; ++d) {
     low[d] = -0.5;
     high[d] = static_cast<double>(size[d]) - 0.5;
-    lowMore[d] = low[d] - rowMargin;
-    highMore[d] = high[d] + rowMargin;
-    lowLess[d] = low[d] + rowMargin;
-    highLess[d] = high[d] - rowMargin;
   }
   span = withinAll<D>(row, low, high);
-  if (withinAll<D>(row, lowMore, highMore) != span || withinAll<D>(row, lowLess, highLess) != span)
-    return false;
-  std::fill_n(inside, row.count, std::uint8_t{0});
-  std::fill_n(values, row.count, 0.0f);
-  std::fill(inside + span.begin, inside + span.end, std::uint8_t{1});
+  if (span.begin == span.end) {
+    for (int d = 0; d < D; ++d) {
+      low[d] -= rowMargin;
+      high[d] += rowMargin;
+    }
+    const RowSpan beside = withinAll<D>(row, low, high);
+    return beside.begin == beside.end;
+  }
+  const auto last = static_cast<std::int32_t>(row.count) - 1;
+  for (const std::int32_t i : {std::max(span.begin - 1, 0), span.begin, span.end - 1, std::min(span.end, last)})
+    for (int d = 0; d < D; ++d) {
+      const double index = indexOfRow<D>(row, d, i);
+      if (std::abs(index - low[d]) < rowMargin || std::abs(index - high[d]) < rowMargin)
+        return false;
+    }
   return true;
 }
 

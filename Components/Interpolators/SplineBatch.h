@@ -49,7 +49,7 @@ void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, flo
 
 /// As RowInterpolator::evaluateRow, orders 2 to 5.
 template <int D>
-bool evaluateSplineRow(const SplineImage<D, double>&, int order, const IndexRow<D>&, float* values, std::uint8_t* inside);
+bool evaluateSplineRow(const SplineImage<D, double>&, int order, const IndexRow<D>&, float* values, RowSpan& inside);
 
 /// Orders 2 to 5 all in double, as result images need it to hold what elastix writes to the last bit of a float.
 template <int D>

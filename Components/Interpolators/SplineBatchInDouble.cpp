@@ -32,19 +32,18 @@ void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSa
 }
 
 template <int D>
-bool evaluateSplineRow(const SplineImage<D, double>& image, int order, const IndexRow<D>& row, float* values, std::uint8_t* inside)
+bool evaluateSplineRow(const SplineImage<D, double>& image, int order, const IndexRow<D>& row, float* values, RowSpan& inside)
 {
-  RowSpan span;
-  if (!insideOfRow<D>(row, image.size, span, values, inside))
+  if (!insideOfRow<D>(row, image.size, inside))
     return false;
   withSplineOrder(order,
-                  [&]<int Order>() { SplineBatch<D, Order, double, double>::row(image, row, span.begin, span.end, values); });
+                  [&]<int Order>() { SplineBatch<D, Order, double, double>::row(image, row, inside.begin, inside.end, values); });
   return true;
 }
 
 template void evaluateSpline(const SplineImage<2, double>&, int, const ListSamples<2>&, float*, float* const*, std::uint8_t*);
 template void evaluateSpline(const SplineImage<3, double>&, int, const ListSamples<3>&, float*, float* const*, std::uint8_t*);
-template bool evaluateSplineRow(const SplineImage<2, double>&, int, const IndexRow<2>&, float*, std::uint8_t*);
-template bool evaluateSplineRow(const SplineImage<3, double>&, int, const IndexRow<3>&, float*, std::uint8_t*);
+template bool evaluateSplineRow(const SplineImage<2, double>&, int, const IndexRow<2>&, float*, RowSpan&);
+template bool evaluateSplineRow(const SplineImage<3, double>&, int, const IndexRow<3>&, float*, RowSpan&);
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/VoxelBatches.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tessera {
@@ -24,14 +25,14 @@ SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation e
 template <int D>
 bool SourceBatches<D>::evaluateRow(const Vec<D>& firstVoxel, std::size_t count, float* values) const
 {
-  std::array<std::uint8_t, batchCapacity> inside;
+  RowSpan inside;
   IndexRow<D> row{indexFromVoxel_(firstVoxel), {}, count};
   for (int d = 0; d < D; ++d)
     row.step[d] = indexFromVoxel_.matrix[d][0];
-  if (!rows_ || !rows_->evaluateRow(row, values, inside.data()))
+  if (!rows_ || !rows_->evaluateRow(row, values, inside))
     return false;
-  for (std::size_t i = 0; i < count; ++i)
-    values[i] = inside[i] ? values[i] : outsideValue_;
+  std::fill(values, values + inside.begin, outsideValue_);
+  std::fill(values + inside.end, values + count, outsideValue_);
   return true;
 }
 
