@@ -113,6 +113,18 @@ void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, fl
 }
 
 template <int D>
+bool BSplineInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
+{
+  if (use_ != InterpolatorUse::resampling)
+    return false;
+  if (order_ == 0)
+    return evaluateNearestRow<D>(*image_, NearestRule::inFloat, row, values, inside);
+  if (order_ == 1)
+    return LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
+  return evaluateSplineRow<D>(fineSpline_, order_, row, values, inside);
+}
+
+template <int D>
 const ComponentDescription& BSplineInterpolator<D>::description(InterpolatorUse use)
 {
   static const ComponentDescription matching{"Interpolator",

@@ -30,6 +30,12 @@ void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, flo
 }
 
 template <int D>
+bool LinearInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
+{
+  return use_ == InterpolatorUse::resampling && LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
+}
+
+template <int D>
 const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse use)
 {
   static const ComponentDescription matching{

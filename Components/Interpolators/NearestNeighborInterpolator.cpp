@@ -24,6 +24,12 @@ void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& po
 }
 
 template <int D>
+bool NearestNeighborInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
+{
+  return evaluateNearestRow<D>(*image_, NearestRule::exact, row, values, inside);
+}
+
+template <int D>
 const ComponentDescription& NearestNeighborInterpolator<D>::description(InterpolatorUse use)
 {
   const char* const summary = "The nearest voxel; gradient by central differences there.";

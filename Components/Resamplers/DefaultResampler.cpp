@@ -1,5 +1,6 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
+#include "Components/Resamplers/OneSplineChain.h"
 #include "Components/Resamplers/ResampleToHost.h"
 #include "Components/Resamplers/SourceBatches.h"
 #include "Core/Compute/Transfers.h"
@@ -151,13 +152,37 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
   if (context.onCuda())
     return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, values);
   const GridLayers<D> asked(output, layers);
+  const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
+  std::optional<AffineMap<D>> mappedFromVoxel;
+  if (folded && !folded->spline)
+    mappedFromVoxel = compose(folded->linear, output.pointFromIndex());
   std::vector<SourceBatches<D>> batches;
   for (const ResampleSource<D>& source : sources)
-    batches.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_));
-  forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
-    mapChain<D>(context, chain, points.list(), points.out());
-    for (std::size_t s = 0; s < batches.size(); ++s)
-      batches[s].evaluate(context, points.list(), values[s] + (first - asked.begin));
+    batches.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_), mappedFromVoxel);
+  const auto evaluate = [&](std::size_t s, std::size_t first, const PointBatch<D>& mapped) {
+    batches[s].evaluate(context, mapped.list(), values[s] + (first - asked.begin));
+  };
+  const auto map = [&](PointBatch<D>& points) { mapChain<D>(context, chain, points.list(), points.out()); };
+  if (!mappedFromVoxel) {
+    forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
+      map(points);
+      for (std::size_t s = 0; s < sources.size(); ++s)
+        evaluate(s, first, points);
+    });
+    return;
+  }
+  forEachRowPiece<D>(context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
+    bool mapped = false;
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      if (batches[s].evaluateRow(piece.firstVoxel, piece.count, values[s] + (piece.first - asked.begin)))
+        continue;
+      if (!mapped) {
+        fillVoxelPoints<D>(output.size, output.pointFromIndex(), piece.first, piece.count, points);
+        map(points);
+        mapped = true;
+      }
+      evaluate(s, piece.first, points);
+    }
   });
 }
 
