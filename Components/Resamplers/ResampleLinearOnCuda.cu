@@ -20,9 +20,8 @@ __global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 2 ? 6 : 4)
   for (int d = 0; d < D; ++d)
     step[d] = map.step[d][1] * blockDim.y;
   for (int row = 0; row < mine.rows; ++row) {
-    *mine.to = valueInCell<D, Kind>(r, mine.voxel, cellAt<D>(index));
+    resampleInCell<D, Kind>(r, cellAt<D>(index), mine.to);
     mine.to += mine.stride;
-    mine.voxel.index[1] += blockDim.y;
 #pragma unroll
     for (int d = 0; d < D; ++d)
       index[d] += step[d];

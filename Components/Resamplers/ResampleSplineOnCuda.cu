@@ -142,10 +142,8 @@ __global__ void __launch_bounds__(threadsABlock, 10)
         for (int e = 0; e < D; ++e)
           shift[d] = fmaf(s.indexFromDisplacement[d][e], u[v][e], shift[d]);
       if (row + v < mine.rows)
-        *mine.to = places[v] == Place::unsure ? valueOfUnsure<D, Kind>(r, mine.voxel)
-                                              : valueInCell<D, Kind>(r, mine.voxel, shiftedCell<D>(index, shift));
+        resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), mine.to, places[v] != Place::unsure);
       mine.to += mine.stride;
-      ++mine.voxel.index[1];
 #pragma unroll
       for (int d = 0; d < D; ++d)
         index[d] += map.step[d][1];

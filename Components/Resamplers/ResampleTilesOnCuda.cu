@@ -15,7 +15,6 @@ template <int D, Interpolation Kind>
 struct ResamplingSink {
   const LatticeToResample<D>& r;
   const SplineToResample<D>& s;
-  Voxel<D> voxel;
   long long index[D], step[D];
   float* to;
 
@@ -24,6 +23,7 @@ struct ResamplingSink {
                             const Place& place)
       : r(lattice), s(spline)
   {
+    Voxel<D> voxel;
     voxel.index[0] = place.x;
     voxel.index[1] = place.y;
     if constexpr (D == 3)
@@ -44,9 +44,8 @@ struct ResamplingSink {
 #pragma unroll
       for (int e = 0; e < D; ++e)
         shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
-    *to = valueInCell<D, Kind>(r, voxel, shiftedCell<D>(index, shift));
+    resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), to);
     to += r.size[0];
-    ++voxel.index[1];
 #pragma unroll
     for (int d = 0; d < D; ++d)
       index[d] += step[d];

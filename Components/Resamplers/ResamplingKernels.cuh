@@ -57,6 +57,20 @@ __device__ __forceinline__ void indexAt(const FixedPointMap<D>& map, const Voxel
   }
 }
 
+/// Writes a voxel's value, and marks it if that is not sure. Marks of one word may come in any order.
+template <int D, Interpolation Kind>
+__device__ __forceinline__ void resampleInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float* to,
+                                               bool isSure = true)
+{
+  float value;
+  isSure = valueInCell<D, Kind>(r, cell, value) && isSure;
+  *to = value;
+  if (!isSure) {
+    const unsigned long long offset = to - r.voxels;
+    atomicOr(r.unsure + offset / 32, 1u << (offset % 32));
+  }
+}
+
 /// Where a block of blockDim.x x blockDim.y threads works: each thread on `rowsAThread` rows, blockDim.y apart.
 template <int D>
 struct RowsOfThread {

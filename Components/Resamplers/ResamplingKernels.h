@@ -11,7 +11,8 @@
 //
 // Indices of the moving image are in fixed point, 32 bits behind the point, and displacements in single precision: they are within
 // LatticeToResample::margin of the CPU's. Where that leaves a choice open (inside or outside, which voxel is the nearest, where a
-// grid of control points ends) a voxel is done again by the CPU's expressions in double precision, so that the choice is the CPU's.
+// grid of control points ends), and at the image's border, a voxel is marked and done again by the CPU's expressions in double
+// precision, so that the choice is the CPU's.
 namespace tessera {
 
 /// Layers [firstLayer, endLayer) of the lattice's last axis; what is read of the moving image, and where from if all goes by
@@ -28,9 +29,19 @@ struct LatticeToResample {
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;
   Extrapolation extrapolation = Extrapolation::constant;
-  float outside = 0; // value of voxels that are mapped outside the moving image
-  float margin = 0;  // voxels of the moving image
+  float outside = 0;          // value of voxels that are mapped outside the moving image
+  float margin = 0;           // voxels of the moving image
+  unsigned* unsure = nullptr; // a bit a voxel, zero before: what resampleUnsureVoxels has to do; unused by resampleByPoints
 };
+
+template <int D>
+std::size_t wordsOfMarks(const LatticeToResample<D>& r)
+{
+  std::size_t voxels = static_cast<std::size_t>(r.endLayer - r.firstLayer);
+  for (int d = 0; d + 1 < D; ++d)
+    voxels *= static_cast<std::size_t>(r.size[d]);
+  return (voxels + 31) / 32;
+}
 
 /// Index as a function of a lattice's voxel, 32 bits behind the point.
 template <int D>
@@ -61,6 +72,10 @@ void resampleByTiles(Context&, const LatticeToResample<D>&, const FixedPointMap<
 /// The same wherever the grid lies: D 4^D coefficients a voxel are read from the caches.
 template <int D>
 void resampleBySpline(Context&, const LatticeToResample<D>&, const FixedPointMap<D>& index, const SplineToResample<D>&);
+
+/// After the others: voxels that they have marked, by points.
+template <int D>
+void resampleUnsureVoxels(Context&, const LatticeToResample<D>&);
 
 /// By any chain, in double precision.
 template <int D>

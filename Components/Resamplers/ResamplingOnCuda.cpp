@@ -209,16 +209,18 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   work.lattice.firstLayer = static_cast<int>(first);
   work.lattice.endLayer = static_cast<int>(first + count);
   work.lattice.voxels = voxels;
-  switch (work.way) {
-  case Way::linear:
-    return resampleLinearly<D>(context, work.lattice, work.index);
-  case Way::tiles:
-    return resampleByTiles<D>(context, work.lattice, work.index, work.spline, *field_);
-  case Way::spline:
-    return resampleBySpline<D>(context, work.lattice, work.index, work.spline);
-  case Way::points:
+  if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);
-  }
+  Buffer<unsigned> unsure(context, wordsOfMarks<D>(work.lattice));
+  context.stream->fill(unsure.span().data(), 0, unsure.span().size_bytes());
+  work.lattice.unsure = unsure.span().data();
+  if (work.way == Way::linear)
+    resampleLinearly<D>(context, work.lattice, work.index);
+  else if (work.way == Way::tiles)
+    resampleByTiles<D>(context, work.lattice, work.index, work.spline, *field_);
+  else
+    resampleBySpline<D>(context, work.lattice, work.index, work.spline);
+  resampleUnsureVoxels<D>(context, work.lattice);
 }
 
 template struct MovingToResample<2>;

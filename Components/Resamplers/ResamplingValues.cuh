@@ -3,7 +3,6 @@
 #include "Components/Resamplers/ResamplingKernels.h"
 #include "Core/Registration/InterpolatorOnCuda.cuh"
 #include "Core/Registration/LabelMajority.h"
-#include "Core/Registration/TransformOnCuda.cuh"
 
 // What kernels that resample share: from an index of the moving image to a value.
 namespace tessera::resampling {
@@ -32,21 +31,6 @@ struct Voxel {
   int index[D];
 };
 
-template <int D>
-__device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
-{
-  Vec<D> pointMm;
-#pragma unroll
-  for (int axis = 0; axis < D; ++axis) { // added up as on the CPU
-    double sum = r.pointFromIndex.offset[axis];
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      sum += r.pointFromIndex.matrix[axis][d] * voxel.index[d];
-    pointMm[axis] = sum;
-  }
-  return pointMm;
-}
-
 /// The corners of a cell of order 1, those beyond the border repeated.
 template <int D>
 __device__ void readCorners(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell, float (&corners)[1 << D])
@@ -59,23 +43,6 @@ __device__ void readCorners(const InterpolatorOnCuda<D>& image, const SplineCell
       at[d] = repeated(cell.first[d] + (c >> d & 1), image.size[d] - 1);
     corners[c] = __ldg(rowOf<D>(image, at[1], at[2]) + at[0]);
   }
-}
-
-/// What is outside the image, and extrapolated, is asked for at the point that stands for it.
-template <int D>
-__device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> mappedMm)
-{
-  Vec<D> index = r.image.pointToIndex(mappedMm);
-  bool moves = false;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    const double last = r.image.size[d] - 1;
-    const double inside = r.extrapolation == Extrapolation::nearest ? broughtInside<Extrapolation::nearest>(index[d], last)
-                                                                    : broughtInside<Extrapolation::mirror>(index[d], last);
-    moves = moves || inside != index[d];
-    index[d] = inside;
-  }
-  return moves ? r.pointFromImageIndex(index) : mappedMm;
 }
 
 /// Weights of the knots from a cell's first on.
@@ -141,78 +108,6 @@ __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image,
   }
 }
 
-/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
-template <int D, int Order>
-__device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
-{
-  float weights[D][Order + 1], sum = 0;
-#pragma unroll
-  for (int d = 0; d < D; ++d)
-    knotWeights<Order>(cell.fraction[d], weights[d]);
-#pragma unroll 1
-  for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
-    float ofPlane = 0;
-#pragma unroll 1
-    for (int j = 0; j <= Order; ++j) {
-      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
-                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
-      float ofRow = 0;
-#pragma unroll 1
-      for (int i = 0; i <= Order; ++i)
-        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
-      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
-    }
-    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
-  }
-  return sum;
-}
-
-/// T(x), once for all interpolations.
-template <int D>
-__device__ __noinline__ Vec<D> mapped(const LatticeToResample<D>& r, Voxel<D> voxel)
-{
-  return mapChain<D>(r.chain, pointOf(r, voxel));
-}
-
-/// By the CPU's expressions.
-template <int D, Interpolation Kind>
-__device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& voxel)
-{
-  Vec<D> mappedMm = mapped<D>(r, voxel);
-  if (r.extrapolation != Extrapolation::constant)
-    mappedMm = standIn<D>(r, mappedMm);
-  const Vec<D> index = r.image.pointToIndex(mappedMm);
-  if (!isInside<D>(r.image, index) || !r.valid.contains(mappedMm))
-    return r.outside;
-  if constexpr (Kind == Interpolation::labelMajority) {
-    SplineCell<D> cell;
-    float corners[1 << D];
-    double fraction[D];
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      const double floored = floor(index[d]);
-      cell.first[d] = static_cast<int>(floored);
-      fraction[d] = index[d] - floored;
-    }
-    readCorners<D>(r.image, cell, corners);
-    return majorityLabel<D>(corners, fraction);
-  } else if constexpr (orderOf(Kind) < 2) {
-    float value, unused[D];
-    valueAtIndex<D, orderOf(Kind)>(r.image, index, false, value, unused);
-    return value;
-  } else {
-    const SplineCell<D> cell = cellOf<D, orderOf(Kind)>(r.image, index);
-    return cell.interior ? valueInside<D, orderOf(Kind)>(r.image, cell) : splineAtBorder<D, orderOf(Kind)>(r.image, cell);
-  }
-}
-
-/// A call, so that it takes no registers from the rest.
-template <int D, Interpolation Kind>
-__device__ __noinline__ float valueOfUnsure(const LatticeToResample<D>& r, Voxel<D> voxel)
-{
-  return valueByPoint<D, Kind>(r, voxel);
-}
-
 /// Of what sums of linear weights in single precision may be off by, for each voxel by which the cell's fractions may.
 constexpr float errorOfSums = 8;
 
@@ -255,54 +150,11 @@ __device__ __forceinline__ bool majority(const float (&corners)[1 << D], const S
   return most - second > errorOfSums * margin;
 }
 
-/// Of any cell; a call, so that it takes no registers from the rest.
-template <int D, Interpolation Kind>
-__device__ __noinline__ float valueAtBorder(const LatticeToResample<D>& r, Voxel<D> voxel, SplineCell<D> cell)
-{
-  constexpr int Order = orderOf(Kind);
-  constexpr bool even = Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
-  bool inside = true, outside = false, nearestIsSure = true;
-  std::size_t nearest = 0;
-  cell.interior = true;
-#pragma unroll
-  for (int d = D - 1; d >= 0; --d) {
-    const int last = r.image.size[d] - 1, middle = cell.first[d] + Order / 2;
-    const float fraction = cell.fraction[d];
-    const float fromLow = static_cast<float>(middle) + fraction + (even ? 0.0f : 0.5f);
-    const float fromHigh = static_cast<float>(last - middle) - fraction + (even ? 1.0f : 0.5f);
-    inside = inside && fminf(fromLow, fromHigh) > r.margin;
-    outside = outside || fminf(fromLow, fromHigh) < -r.margin;
-    nearestIsSure = nearestIsSure && fabsf(even ? fminf(fraction, 1 - fraction) : fraction - 0.5f) > r.margin;
-    nearest = nearest * r.image.size[d] + (middle + (!even && fraction >= 0.5f ? 1 : 0));
-    cell.interior = cell.interior && cell.first[d] >= 0 && cell.first[d] + Order <= last;
-  }
-  const bool isMoved = r.extrapolation != Extrapolation::constant && !(cell.interior && inside);
-  if (outside && !isMoved)
-    return r.outside;
-  const bool needsNearest = Order == 0 || r.valid.voxels != nullptr;
-  if (isMoved || !inside || (needsNearest && !nearestIsSure) || (r.valid.voxels != nullptr && !r.validHasImagesGrid))
-    return valueOfUnsure<D, Kind>(r, voxel);
-  if (r.valid.voxels != nullptr && __ldg(r.valid.voxels + nearest) == 0)
-    return r.outside;
-  if constexpr (Order == 0) {
-    return __ldg(r.image.coefficients + nearest);
-  } else if constexpr (Kind == Interpolation::labelMajority) {
-    float corners[1 << D], label;
-    readCorners<D>(r.image, cell, corners);
-    return majority<D>(corners, cell, r.margin, label) ? label : valueOfUnsure<D, Kind>(r, voxel);
-  } else if constexpr (Order == 1) {
-    float unused[D];
-    return linearInCell<D>(r.image, cell, unused);
-  } else {
-    return splineAtBorder<D, Order>(r.image, cell);
-  }
-}
-
 /// Whether the voxel nearest to a cell's point is valid for sure, and sure to be the nearest.
 template <int D, int Order>
-__device__ __noinline__ bool isSurelyValid(const LatticeToResample<D>& r, SplineCell<D> cell)
+__device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, const SplineCell<D>& cell)
 {
-  constexpr bool even = Order % 2 == 0;
+  constexpr bool even = Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
   bool sure = r.validHasImagesGrid;
   std::size_t nearest = 0;
 #pragma unroll
@@ -314,11 +166,28 @@ __device__ __noinline__ bool isSurelyValid(const LatticeToResample<D>& r, Spline
   return sure && __ldg(r.valid.voxels + nearest) != 0;
 }
 
+/// Whether a cell's point is so far beyond the border that it is not inside for sure.
+template <int D, int Order>
+__device__ __forceinline__ bool isSurelyOutside(const LatticeToResample<D>& r, const SplineCell<D>& cell)
+{
+  constexpr float toBorder = Order % 2 == 0 ? 0.0f : 0.5f; // from the beginning of the first inner cell
+  bool outside = false;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const int middle = cell.first[d] + Order / 2;
+    const float fromLow = static_cast<float>(middle) + cell.fraction[d] + toBorder;
+    const float fromHigh = static_cast<float>(r.image.size[d] - 1 - middle) - cell.fraction[d] + (1 - toBorder);
+    outside = outside || fminf(fromLow, fromHigh) < -r.margin;
+  }
+  return outside;
+}
+
+/// False for what needs the CPU's expressions: choices that are not sure, and what lies at the image's border, which is rare.
 template <int D, Interpolation Kind>
-__device__ __forceinline__ float valueInCell(const LatticeToResample<D>& r, const Voxel<D>& voxel, const SplineCell<D>& cell)
+__device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float& value)
 {
   constexpr int Order = orderOf(Kind);
-  bool plain = Kind != Interpolation::labelMajority;
+  bool plain = true;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     plain = plain && static_cast<unsigned>(cell.first[d]) < static_cast<unsigned>(max(r.image.size[d] - Order, 0));
@@ -327,7 +196,18 @@ __device__ __forceinline__ float valueInCell(const LatticeToResample<D>& r, cons
   }
   if (plain && r.valid.voxels != nullptr)
     plain = isSurelyValid<D, Order>(r, cell);
-  return plain ? valueInside<D, Order>(r.image, cell) : valueAtBorder<D, Kind>(r, voxel, cell);
+  if (plain) {
+    if constexpr (Kind == Interpolation::labelMajority) {
+      float corners[1 << D];
+      readCorners<D>(r.image, cell, corners);
+      return majority<D>(corners, cell, r.margin, value);
+    } else {
+      value = valueInside<D, Order>(r.image, cell);
+      return true;
+    }
+  }
+  value = r.outside;
+  return r.extrapolation == Extrapolation::constant && isSurelyOutside<D, Order>(r, cell);
 }
 
 }
