@@ -1,5 +1,7 @@
 #include "Core/Image/VoxelsOnCuda.h"
 
+#include "Core/Compute/HostCopies.h"
+
 #include <map>
 #include <mutex>
 #include <utility>
@@ -44,8 +46,10 @@ private:
 template <class Value, class Source>
 std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context, const std::shared_ptr<const Source>& source)
 {
-  return SharedCopies<Value, Source>::find(context, source,
-                                           [&](Buffer<Value>& values) { values.fromHost(context, source->voxels); });
+  return SharedCopies<Value, Source>::find(context, source, [&](Buffer<Value>& values) {
+    values = Buffer<Value>(context, source->voxels.size());
+    copyLargeToDevice(context, values.span().data(), source->voxels.data(), source->voxels.size() * sizeof(Value));
+  });
 }
 
 }
