@@ -174,7 +174,10 @@ struct Place {
     }
   }
   /// Whether the thread has voxels.
-  __device__ bool isInside(const March<D>& m) const { return x < m.axes[0].voxels && (D == 2 || z < m.endLayer); }
+  __device__ bool isInside(const March<D>& m) const
+  {
+    return x < m.axes[0].voxels && (D == 2 || z < m.endLayer);
+  }
   __device__ std::size_t voxel(const March<D>& m) const
   {
     return (static_cast<std::size_t>(z) * m.axes[1].voxels + y) * m.axes[0].voxels + x;
@@ -325,7 +328,8 @@ std::size_t sharedBytes(const BlockShape& shape)
   return (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
 }
 
-/// Displacements of a block's voxels. Each thread that has some gets a sink, makeSink(place), and calls sink(u) for its rows in order.
+/// Displacements of a block's voxels. Each thread that has some gets a sink, makeSink(place), and calls sink(u) for its rows in
+/// order.
 template <int D, int Order, class MakeSink>
 __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, MakeSink&& makeSink)
 {

@@ -37,6 +37,7 @@ public:
 
 private:
   void putOnCuda(const Context&);
+  void resampleOnCuda(Context&);
 
   Parameters parameters_;
   InterpolatorUse use_;

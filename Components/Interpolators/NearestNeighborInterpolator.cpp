@@ -9,7 +9,7 @@ void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const Ima
 {
   image_ = image;
   pointToIndex_ = image->geometry.pointToIndex();
-  if (context.onCuda() && use_ == InterpolatorUse::matching) {
+  if (context.onCuda()) {
     voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
     onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 0};
     onCuda_.nearestInDouble = true;

@@ -1,6 +1,7 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
 #include "Components/Resamplers/OneSplineChain.h"
+#include "Components/Resamplers/ResampleToHost.h"
 #include "Components/Resamplers/SourceBatches.h"
 #include "Core/Compute/Transfers.h"
 #include "Core/Image/ImageFormat.h"
@@ -134,10 +135,22 @@ const ComponentDescription& DefaultResampler<D>::description()
 }
 
 template <int D>
+std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& context,
+                                                             std::span<const ResampleSource<D>> sources) const
+{
+  std::vector<MovingToResample<D>> images;
+  for (const ResampleSource<D>& source : sources)
+    images.emplace_back(context, source, extrapolation_, static_cast<float>(defaultPixelValue_));
+  return images;
+}
+
+template <int D>
 void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain, std::span<const ResampleSource<D>> sources,
                                        const ImageGeometry<D>& output, const LayerRange& layers,
                                        std::span<float* const> values) const
 {
+  if (context.onCuda())
+    return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, values);
   const GridLayers<D> asked(output, layers);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
   std::optional<AffineMap<D>> mappedFromVoxel;
@@ -178,10 +191,25 @@ std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const Trans
                                                    std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
                                                    std::span<float* const> values) const
 {
+  if (context.onCuda())
+    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, values);
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
   addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, values); });
   return {{"transform", mapping}, {"interpolation", all - mapping}};
+}
+
+template <int D>
+DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
+                                               bool hasInvalidVoxels, const ImageGeometry<D>& output) const
+{
+  DeviceMemory memory;
+  memory.add("image and coefficients", 2 * Interpolator<D>::deviceBytes(moving));
+  if (hasInvalidVoxels)
+    memory.add("mask", static_cast<double>(moving.voxelCount()));
+  memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain));
+  memory.add("chunks of the result", chunkBytes<D>(output));
+  return memory;
 }
 
 template <int D>

@@ -29,7 +29,7 @@ std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
   switch (chain.transform->cudaForm()) {
   case CudaForm::linear: {
     const AffineMap<D> map = chain.transform->onCuda(chain.parameters).map;
-    if (composed)
+    if (composed && whole->spline)
       whole->turn = multiply<D>(map.matrix, whole->turn);
     whole->linear = composed ? compose(map, whole->linear) : added(whole->linear, map);
     return whole;

@@ -9,8 +9,8 @@ using namespace resampling;
 
 constexpr int threadsABlock = 256, rowsAThread = 8;
 
-template <int D, int Order>
-__global__ void __launch_bounds__(threadsABlock, Order < 2 ? 6 : 4)
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 2 ? 6 : 4)
     resampleLinear(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map)
 {
   RowsOfThread<D> mine(r, rowsAThread);
@@ -20,9 +20,8 @@ __global__ void __launch_bounds__(threadsABlock, Order < 2 ? 6 : 4)
   for (int d = 0; d < D; ++d)
     step[d] = map.step[d][1] * blockDim.y;
   for (int row = 0; row < mine.rows; ++row) {
-    *mine.to = valueInCell<D, Order>(r, mine.voxel, cellAt<D>(index));
+    resampleInCell<D, Kind>(r, cellAt<D>(index), mine.to);
     mine.to += mine.stride;
-    mine.voxel.index[1] += blockDim.y;
 #pragma unroll
     for (int d = 0; d < D; ++d)
       index[d] += step[d];
@@ -48,9 +47,9 @@ dim3 threadsFor(const FixedPointMap<D>& map)
 template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const FixedPointMap<D>& index)
 {
-  withOrder(r.image.order, [&]<int Order>() {
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
     const dim3 threads = threadsFor(index);
-    resampleLinear<D, Order><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index);
+    resampleLinear<D, Kind><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index);
   });
   checkLaunch("resampling by a linear map");
 }

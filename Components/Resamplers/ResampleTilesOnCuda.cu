@@ -11,11 +11,10 @@ constexpr int mostThreads = 256, wantedRows = 20;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 /// Looks each displaced voxel of a march up in the moving image.
-template <int D, int Order>
+template <int D, Interpolation Kind>
 struct ResamplingSink {
   const LatticeToResample<D>& r;
   const SplineToResample<D>& s;
-  Voxel<D> voxel;
   long long index[D], step[D];
   float* to;
 
@@ -24,6 +23,7 @@ struct ResamplingSink {
                             const Place& place)
       : r(lattice), s(spline)
   {
+    Voxel<D> voxel;
     voxel.index[0] = place.x;
     voxel.index[1] = place.y;
     if constexpr (D == 3)
@@ -32,7 +32,8 @@ struct ResamplingSink {
 #pragma unroll
     for (int d = 0; d < D; ++d)
       step[d] = map.step[d][1];
-    const std::size_t row = D == 3 ? static_cast<std::size_t>(place.z - r.firstLayer) * r.size[1] + place.y : place.y - r.firstLayer;
+    const std::size_t row =
+        D == 3 ? static_cast<std::size_t>(place.z - r.firstLayer) * r.size[1] + place.y : place.y - r.firstLayer;
     to = r.voxels + row * r.size[0] + place.x;
   }
   __device__ __forceinline__ void operator()(const float (&u)[D])
@@ -43,22 +44,21 @@ struct ResamplingSink {
 #pragma unroll
       for (int e = 0; e < D; ++e)
         shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
-    *to = valueInCell<D, Order>(r, voxel, shiftedCell<D>(index, shift));
+    resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), to);
     to += r.size[0];
-    ++voxel.index[1];
 #pragma unroll
     for (int d = 0; d < D; ++d)
       index[d] += step[d];
   }
 };
 
-template <int D, int Order>
-__global__ void __launch_bounds__(mostThreads, Order < 2 ? 4 : 3)
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(mostThreads, orderOf(Kind) < 2 ? 4 : 3)
     resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
                   const __grid_constant__ SplineToResample<D> s, const __grid_constant__ March<D> march)
 {
   extern __shared__ float4 shared[];
-  displaceRows<D, 3>(march, shared, [&](const auto& place) { return ResamplingSink<D, Order>(r, map, s, place); });
+  displaceRows<D, 3>(march, shared, [&](const auto& place) { return ResamplingSink<D, Kind>(r, map, s, place); });
 }
 
 }
@@ -71,9 +71,8 @@ void resampleByTiles(Context& context, const LatticeToResample<D>& r, const Fixe
   March<D> march = marchOf(field, s.coefficients, FieldTarget{}, shape);
   march.firstLayer = r.firstLayer;
   march.endLayer = r.endLayer;
-  withOrder(r.image.order, [&]<int Order>() {
-    resampleTiles<D, Order>
-        <<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(r, index, s, march);
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
+    resampleTiles<D, Kind><<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(r, index, s, march);
   });
   checkLaunch("resampling by tiles");
 }

@@ -1,163 +1,9 @@
 #pragma once
 
-#include "Components/Resamplers/ResamplingKernels.h"
-#include "Core/Registration/InterpolatorOnCuda.cuh"
-#include "Core/Registration/TransformOnCuda.cuh"
+#include "Components/Resamplers/ResamplingValues.cuh"
 
-// What the kernels share: from an index of the moving image to a value.
+// What kernels that resample share: from a voxel to an index of the moving image.
 namespace tessera::resampling {
-
-/// A voxel of the output lattice.
-template <int D>
-struct Voxel {
-  int index[D];
-};
-
-template <int D>
-__device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
-{
-  Vec<D> pointMm;
-#pragma unroll
-  for (int axis = 0; axis < D; ++axis) { // added up as on the CPU
-    double sum = r.pointFromIndex.offset[axis];
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      sum += r.pointFromIndex.matrix[axis][d] * voxel.index[d];
-    pointMm[axis] = sum;
-  }
-  return pointMm;
-}
-
-/// By the CPU's expressions.
-template <int D, int Order>
-__device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& voxel)
-{
-  const Vec<D> mappedMm = mapChain<D>(r.chain, pointOf(r, voxel)), index = r.image.pointToIndex(mappedMm);
-  float value = r.outside, unused[D];
-  if (isInside<D>(r.image, index) && r.valid.contains(mappedMm))
-    valueAtIndex<D, Order>(r.image, index, false, value, unused);
-  return value;
-}
-
-template <int D, int Order>
-__device__ __noinline__ float valueOfUnsure(const LatticeToResample<D>& r, Voxel<D> voxel)
-{
-  return valueByPoint<D, Order>(r, voxel);
-}
-
-/// `count` knots from the cell's first: their weights.
-template <int Order>
-__device__ __forceinline__ void knotWeights(float t, float (&weights)[Order + 1])
-{
-  constexpr WeightPolynomials<Order, float> polynomials;
-#pragma unroll
-  for (int k = 0; k <= Order; ++k) {
-    weights[k] = polynomials.value[Order][k];
-#pragma unroll
-    for (int j = Order - 1; j >= 0; --j)
-      weights[k] = fmaf(weights[k], t, polynomials.value[j][k]);
-  }
-}
-
-__device__ __forceinline__ float between(float a, float b, float t)
-{
-  return fmaf(t, b - a, a);
-}
-
-/// Of a cell whose knots all lie in the image. 4 B * (Order + 1)^D loaded.
-template <int D, int Order>
-__device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
-{
-  const float* const corner = rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
-  const long long row = image.size[0], plane = D == 3 ? row * image.size[1] : 0;
-  if constexpr (Order == 0) {
-    return __ldg(corner);
-  } else if constexpr (Order == 1) {
-    float rows[1 << (D - 1)];
-#pragma unroll
-    for (int r = 0; r < 1 << (D - 1); ++r) {
-      const float* const start = corner + (r & 1) * row + (r >> 1) * plane;
-      rows[r] = between(__ldg(start), __ldg(start + 1), cell.fraction[0]);
-    }
-    const float front = between(rows[0], rows[1], cell.fraction[1]);
-    if constexpr (D == 2)
-      return front;
-    else
-      return between(front, between(rows[2], rows[3], cell.fraction[1]), cell.fraction[2]);
-  } else {
-    float x[Order + 1], y[Order + 1], z[Order + 1];
-    knotWeights<Order>(cell.fraction[0], x);
-    knotWeights<Order>(cell.fraction[1], y);
-    knotWeights<Order>(cell.fraction[D - 1], z);
-    float sum = 0;
-#pragma unroll
-    for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
-      float ofPlane = 0;
-#pragma unroll
-      for (int j = 0; j <= Order; ++j) {
-        const float* const start = corner + j * row + k * plane;
-        float ofRow = 0;
-#pragma unroll
-        for (int i = 0; i <= Order; ++i)
-          ofRow = fmaf(x[i], __ldg(start + i), ofRow);
-        ofPlane = fmaf(y[j], ofRow, ofPlane);
-      }
-      sum = D == 3 ? fmaf(z[k], ofPlane, sum) : ofPlane;
-    }
-    return sum;
-  }
-}
-
-/// Of any cell; a call, so that it takes no registers from the rest.
-template <int D, int Order>
-__device__ __noinline__ float valueAtBorder(const LatticeToResample<D>& r, Voxel<D> voxel, SplineCell<D> cell)
-{
-  constexpr bool even = Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
-  bool inside = true, outside = false, nearestIsSure = true;
-  std::size_t nearest = 0;
-  cell.interior = true;
-#pragma unroll
-  for (int d = D - 1; d >= 0; --d) {
-    const int last = r.image.size[d] - 1, middle = cell.first[d] + Order / 2;
-    const float fraction = cell.fraction[d];
-    const float fromLow = static_cast<float>(middle) + fraction + (even ? 0.0f : 0.5f);
-    const float fromHigh = static_cast<float>(last - middle) - fraction + (even ? 1.0f : 0.5f);
-    inside = inside && fminf(fromLow, fromHigh) > r.margin;
-    outside = outside || fminf(fromLow, fromHigh) < -r.margin;
-    nearestIsSure = nearestIsSure && fabsf(even ? fminf(fraction, 1 - fraction) : fraction - 0.5f) > r.margin;
-    nearest = nearest * r.image.size[d] + (middle + (!even && fraction >= 0.5f ? 1 : 0));
-    cell.interior = cell.interior && cell.first[d] >= 0 && cell.first[d] + Order <= last;
-  }
-  if (outside)
-    return r.outside;
-  const bool needsNearest = Order == 0 || r.valid.voxels != nullptr;
-  if (!inside || (needsNearest && !nearestIsSure) || (r.valid.voxels != nullptr && !r.validHasImagesGrid))
-    return valueOfUnsure<D, Order>(r, voxel);
-  if (r.valid.voxels != nullptr && __ldg(r.valid.voxels + nearest) == 0)
-    return r.outside;
-  if constexpr (Order == 0) {
-    return __ldg(r.image.coefficients + nearest);
-  } else {
-    float unused[D];
-    if constexpr (Order == 1)
-      return linearInCell<D>(r.image, cell, unused);
-    else
-      return splineInCell<D, Order>(r.image, cell, false, unused);
-  }
-}
-
-template <int D, int Order>
-__device__ __forceinline__ float valueInCell(const LatticeToResample<D>& r, const Voxel<D>& voxel, const SplineCell<D>& cell)
-{
-  bool plain = r.valid.voxels == nullptr;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    plain = plain && static_cast<unsigned>(cell.first[d]) < static_cast<unsigned>(max(r.image.size[d] - Order, 0));
-    if (Order == 0)
-      plain = plain && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
-  }
-  return plain ? valueInside<D, Order>(r.image, cell) : valueAtBorder<D, Order>(r, voxel, cell);
-}
 
 /// The lower 32 bits as a fraction in [0, 1), by 23 of them.
 __device__ __forceinline__ float fractionOf(long long index)
@@ -211,6 +57,20 @@ __device__ __forceinline__ void indexAt(const FixedPointMap<D>& map, const Voxel
   }
 }
 
+/// Writes a voxel's value, and marks it if that is not sure. Marks of one word may come in any order.
+template <int D, Interpolation Kind>
+__device__ __forceinline__ void resampleInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float* to,
+                                               bool isSure = true)
+{
+  float value;
+  isSure = valueInCell<D, Kind>(r, cell, value) && isSure;
+  *to = value;
+  if (!isSure) {
+    const unsigned long long offset = to - r.voxels;
+    atomicOr(r.unsure + offset / 32, 1u << (offset % 32));
+  }
+}
+
 /// Where a block of blockDim.x x blockDim.y threads works: each thread on `rowsAThread` rows, blockDim.y apart.
 template <int D>
 struct RowsOfThread {
@@ -232,9 +92,9 @@ struct RowsOfThread {
       voxel.index[1] += r.firstLayer;
       endRow = r.endLayer;
     }
-    rows = voxel.index[0] < r.size[0] ? min(rowsAThread, (endRow - voxel.index[1] + static_cast<int>(blockDim.y) - 1)
-                                                             / static_cast<int>(blockDim.y))
-                                      : 0;
+    rows = voxel.index[0] < r.size[0]
+               ? min(rowsAThread, (endRow - voxel.index[1] + static_cast<int>(blockDim.y) - 1) / static_cast<int>(blockDim.y))
+               : 0;
     to = r.voxels + row * r.size[0] + voxel.index[0];
     stride = static_cast<std::size_t>(blockDim.y) * r.size[0];
   }

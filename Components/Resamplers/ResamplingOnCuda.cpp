@@ -1,5 +1,7 @@
 #include "Components/Resamplers/ResamplingOnCuda.h"
 
+#include "Core/Registration/LabelMajority.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,7 +10,7 @@ namespace tessera {
 namespace {
 
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p20; // voxels; what integers and the rounding of shifts can hold
-constexpr long long bitsOfWholeNumbers = 0x4b400000;            // what the rounding of shifts adds
+constexpr long long bitsOfWholeNumbers = 0x4b400000;           // what the rounding of shifts adds
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
@@ -79,6 +81,17 @@ std::optional<AlignedField<D>> fieldInTiles(const OneSplineChain<D>& chain, Imag
 }
 
 template <int D>
+MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source, Extrapolation rule, float outside)
+    : image(source.interpolator->onCuda()), pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()),
+      extrapolation(rule), outsideValue(outside)
+{
+  if (!source.valid)
+    return;
+  validVoxels_ = voxelsOnCuda<D>(context, source.valid);
+  valid = MaskOnCuda<D>(*source.valid, *validVoxels_);
+}
+
+template <int D>
 ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
     : lattice_(lattice), held_(std::make_shared<HeldChainOnCuda<D>>(context, chain)), oneSpline_(asOneSpline<D>(chain))
 {
@@ -135,7 +148,9 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   r.chain = chain_;
   r.image = moving.image;
   r.valid = moving.valid;
-  r.outside = moving.outside;
+  r.pointFromImageIndex = moving.pointFromIndex;
+  r.extrapolation = moving.extrapolation;
+  r.outside = moving.outsideValue;
   const PointToIndex<D>& toIndex = moving.image.pointToIndex;
   r.validHasImagesGrid = moving.valid.size == moving.image.size && moving.valid.pointToIndex.fromOffset == toIndex.fromOffset
                          && moving.valid.pointToIndex.originMm == toIndex.originMm;
@@ -155,9 +170,13 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   const double shift = hasSpline ? longest * largestMm_ : 0;
   if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift))
     return work;
-  r.margin = static_cast<float>(fixedPointMargin<D>(lattice_.size) + 0x1p-19 * shift); // 32 roundings
+  double margin = fixedPointMargin<D>(lattice_.size) + 0x1p-19 * shift; // 32 roundings
+  if (moving.image.order == 0 && !moving.image.nearestInDouble)         // of indices that are rounded to single precision
+    margin += 0x1p-23 * static_cast<double>(*std::max_element(moving.image.size.begin(), moving.image.size.end()));
+  r.margin = static_cast<float>(margin);
   // the cell of an even order begins half a voxel before its middle knot, and any Order / 2 knots before that
-  const double toFirstKnot = (moving.image.order % 2 == 0 ? 0.5 : 0.0) - moving.image.order / 2;
+  const int order = moving.image.order == orderOfLabels ? 1 : moving.image.order;
+  const double toFirstKnot = (order % 2 == 0 ? 0.5 : 0.0) - order / 2;
   work.index = fixedPoint<D>(index, toFirstKnot, hasSpline ? bitsOfWholeNumbers : 0);
   work.way = !hasSpline ? Way::linear : field_ ? Way::tiles : Way::spline;
   work.spline = spline_;
@@ -190,18 +209,22 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
   work.lattice.firstLayer = static_cast<int>(first);
   work.lattice.endLayer = static_cast<int>(first + count);
   work.lattice.voxels = voxels;
-  switch (work.way) {
-  case Way::linear:
-    return resampleLinearly<D>(context, work.lattice, work.index);
-  case Way::tiles:
-    return resampleByTiles<D>(context, work.lattice, work.index, work.spline, *field_);
-  case Way::spline:
-    return resampleBySpline<D>(context, work.lattice, work.index, work.spline);
-  case Way::points:
+  if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);
-  }
+  Buffer<unsigned> unsure(context, wordsOfMarks<D>(work.lattice));
+  context.stream->fill(unsure.span().data(), 0, unsure.span().size_bytes());
+  work.lattice.unsure = unsure.span().data();
+  if (work.way == Way::linear)
+    resampleLinearly<D>(context, work.lattice, work.index);
+  else if (work.way == Way::tiles)
+    resampleByTiles<D>(context, work.lattice, work.index, work.spline, *field_);
+  else
+    resampleBySpline<D>(context, work.lattice, work.index, work.spline);
+  resampleUnsureVoxels<D>(context, work.lattice);
 }
 
+template struct MovingToResample<2>;
+template struct MovingToResample<3>;
 template class ResamplingOnCuda<2>;
 template class ResamplingOnCuda<3>;
 

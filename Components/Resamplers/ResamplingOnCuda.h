@@ -4,6 +4,7 @@
 #include "Components/Resamplers/ResamplingKernels.h"
 #include "Core/Compute/Buffer.h"
 #include "Core/Registration/HeldChainOnCuda.h"
+#include "Core/Registration/Resampler.h"
 
 #include <memory>
 #include <optional>
@@ -13,9 +14,17 @@ namespace tessera {
 /// A moving image on a CUDA device, and what stands for it where T(x) is outside of it.
 template <int D>
 struct MovingToResample {
+  /// The source's interpolator was prepared on the context's device.
+  MovingToResample(const Context&, const ResampleSource<D>&, Extrapolation, float outsideValue);
+
   InterpolatorOnCuda<D> image;
-  MaskOnCuda<D> valid; // voxels that are numbers
-  float outside = 0;
+  AffineMap<D> pointFromIndex;
+  MaskOnCuda<D> valid;
+  Extrapolation extrapolation;
+  float outsideValue;
+
+private:
+  std::shared_ptr<const Buffer<std::uint8_t>> validVoxels_;
 };
 
 /// A chain made ready for the voxels of one lattice, on a CUDA device; for any number of moving images.

@@ -32,6 +32,12 @@ void resampleBySpline(Context&, const LatticeToResample<D>&, const FixedPointMap
 }
 
 template <int D>
+void resampleUnsureVoxels(Context&, const LatticeToResample<D>&)
+{
+  fail();
+}
+
+template <int D>
 void resampleByPoints(Context&, const LatticeToResample<D>&)
 {
   fail();
@@ -39,9 +45,10 @@ void resampleByPoints(Context&, const LatticeToResample<D>&)
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void resampleLinearly<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&);                               \
-  template void resampleByTiles<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&,      \
+  template void resampleByTiles<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&,     \
                                    const AlignedField<D>&);                                                                        \
   template void resampleBySpline<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&);   \
+  template void resampleUnsureVoxels<D>(Context&, const LatticeToResample<D>&);                                                    \
   template void resampleByPoints<D>(Context&, const LatticeToResample<D>&)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);

@@ -98,12 +98,14 @@ public:
   {
   }
 
-  void read(void* buffer, std::vector<std::string>& notes) override
+  using ImageSource::read;
+
+  void read(std::byte* buffer, int, std::vector<std::string>& notes) override
   {
     const std::size_t sliceBytes = byteCount() / slices_.size();
     double largestMm = 0;
     for (std::size_t i = 0; i < slices_.size(); ++i)
-      largestMm = std::max(largestMm, readSlice(i, static_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
+      largestMm = std::max(largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
     constexpr double tolerated = 0.01; // of the spacing: positions are decimal texts
     if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
       notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)

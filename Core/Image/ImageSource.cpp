@@ -1,5 +1,6 @@
 #include "Core/Image/ImageSource.h"
 
+#include "Core/Compute/Parallel.h"
 #include "Core/Image/FileCheck.h"
 #include "Core/Image/ImageFormat.h"
 #include "Core/Image/InputError.h"
@@ -125,10 +126,29 @@ public:
   FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path)
       : ImageSource(headerFromItk(*io, path)), place_(std::move(place)), io_(std::move(io))
   {
+    voxels_ = dynamic_cast<itk::NiftiImageIO*>(io_.GetPointer()) ? niftiVoxels(path) : metaImageVoxels(path);
+    if (voxels_ && (voxels_->type != header().componentType || voxels_->byteCount != byteCount()))
+      voxels_.reset(); // ITK makes other numbers of what the file holds
   }
 
-  void read(void* buffer, std::vector<std::string>&) override
+  using ImageSource::read;
+
+  void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) override
   {
+    if (voxels_)
+      readVoxels(*voxels_, header().path, threads, consumer);
+    else
+      ImageSource::read(consumer, threads, notes);
+  }
+
+  bool isReadWhole() const override { return !voxels_; }
+
+  void read(std::byte* buffer, int threads, std::vector<std::string>&) override
+  {
+    if (voxels_) {
+      readVoxels(*voxels_, header().path, threads, buffer);
+      return;
+    }
     try {
       askForAllVoxels(*io_);
       io_->Read(buffer);
@@ -141,6 +161,7 @@ public:
 private:
   std::unique_ptr<OwnFolder> place_;
   itk::ImageIOBase::Pointer io_;
+  std::optional<VoxelPlace> voxels_; // where they can be read without ITK
 };
 
 /// |determinant| over the product of the columns' lengths, by elimination.
@@ -168,6 +189,15 @@ double relativeDeterminant(std::vector<std::vector<double>> m)
   return std::abs(result);
 }
 
+}
+
+void ImageSource::read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes)
+{
+  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(byteCount());
+  read(bytes.get(), threads, notes);
+  forEachRange(Context{{}, threads}, byteCount(), std::size_t(1) << 20, [&](std::size_t first, std::size_t last) {
+    consumer(first, {bytes.get() + first, last - first});
+  });
 }
 
 void checkGeometry(const ImageHeader& header)

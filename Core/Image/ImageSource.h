@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/ImageHeader.h"
+#include "Core/Image/VoxelPlace.h"
 
 #include <memory>
 #include <string>
@@ -20,7 +21,13 @@ public:
   std::size_t byteCount() const { return header_.voxelCount() * header_.components * pixelTypeSize(header_.componentType); }
 
   /// Reads all voxels. Adds to `notes` what a user should know of them. Throws Error(unreadableInput).
-  virtual void read(void* buffer, std::vector<std::string>& notes) = 0;
+  virtual void read(std::byte* buffer, int threads, std::vector<std::string>& notes) = 0;
+
+  /// Gives them piece by piece, so that they need not lie in memory as the file holds them.
+  virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
+
+  /// Whether the second form of read() takes memory for the whole file.
+  virtual bool isReadWhole() const { return true; }
 
 private:
   ImageHeader header_;

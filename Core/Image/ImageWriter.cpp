@@ -2,6 +2,7 @@
 
 #include "Core/Compute/AtomicFile.h"
 #include "Core/Image/ImageFormat.h"
+#include "Core/Image/ImageStream.h"
 #include "Core/Image/ItkSupport.h"
 #include "Core/Image/WholeFile.h"
 
@@ -16,6 +17,12 @@
 #include <itkPNGImageIO.h>
 #include <itkTIFFImageIO.h>
 #include <itkVTKImageIO.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
 
 namespace tessera {
 namespace {
@@ -93,29 +100,99 @@ void describeDicom(itk::GDCMImageIO& io, PixelType type)
 
 constexpr std::size_t headerRoom = 65536;
 
+void writeByItk(itk::ImageIOBase& io, const std::string& path, const ImageHeader& header, const void* voxels, bool compress)
+{
+  io.SetFileName(path);
+  describe(io, header);
+  io.SetUseCompression(compress);
+  io.Write(voxels);
 }
 
-void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress)
+std::size_t bytesOf(const ImageHeader& header)
+{
+  return header.voxelCount() * header.components * pixelTypeSize(header.componentType);
+}
+
+std::string sizesText(const std::vector<std::size_t>& size)
+{
+  std::string text;
+  for (const std::size_t length : size)
+    text += " " + std::to_string(length);
+  return text;
+}
+
+void replaceOnce(std::string& text, const std::string& old, const std::string& replacement)
+{
+  const std::size_t place = text.find(old);
+  if (place == std::string::npos)
+    throw std::runtime_error("a header without \"" + old + "\"");
+  text.replace(place, old.size(), replacement);
+}
+
+/// The two bytes of dim[1], dim[2], ... of a NIfTI-1 header.
+void setNiftiSizes(std::string& head, const std::vector<std::size_t>& size)
+{
+  for (std::size_t axis = 0; axis < size.size(); ++axis)
+    for (int byte = 0; byte < 2; ++byte)
+      head[42 + 2 * axis + byte] = static_cast<char>(size[axis] >> (8 * byte));
+}
+
+}
+
+std::string imageFileHead(const std::string& format, const ImageHeader& header, const std::string& folder)
+{
+  ImageHeader few = header; // of so few voxels that writing them costs nothing
+  for (std::size_t& length : few.size)
+    length = std::min<std::size_t>(length, 2);
+  const std::vector<char> voxels(bytesOf(few));
+  const std::string kind = format == "mhd" ? "mha" : format, path = folder + "/head." + kind;
+  try {
+    writeByItk(*writerFor(kind), path, few, voxels.data(), false);
+  } catch (const itk::ExceptionObject& exception) {
+    throw std::runtime_error(itkMessage(exception));
+  }
+  std::ostringstream file;
+  file << std::ifstream(path, std::ios::binary).rdbuf();
+  std::filesystem::remove(path);
+  std::string head = file.str();
+  if (head.size() <= voxels.size())
+    throw std::runtime_error("the header could not be written");
+  head.resize(head.size() - voxels.size());
+  if (kind == "nii")
+    setNiftiSizes(head, header.size);
+  else if (kind == "mha")
+    replaceOnce(head, "DimSize =" + sizesText(few.size), "DimSize =" + sizesText(header.size));
+  else {
+    const std::string components = header.components > 1 ? " " + std::to_string(header.components) : "";
+    replaceOnce(head, "sizes:" + components + sizesText(few.size), "sizes:" + components + sizesText(header.size));
+  }
+  return head;
+}
+
+void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress, int threads)
 {
   const std::string format = formatOf(path);
   checkWritable(format.empty() ? path.substr(path.find_last_of("./") + 1) : format, header.dimension, header.componentType,
                 header.components);
-  const std::size_t byteCount = header.voxelCount() * header.components * pixelTypeSize(header.componentType);
+  if (ImageStream::writes(format, header)) {
+    ImageStream stream(path, header, compress, threads);
+    stream.writeAll(static_cast<const std::byte*>(voxels));
+    stream.commit();
+    return;
+  }
   AtomicFile file(path);
   if (format == "jpg" || format == "jpeg" || format == "dcm")
-    file.checkRoom(byteCount + headerRoom); // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
+    file.checkRoom(bytesOf(header) + headerRoom); // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
   try {
     const itk::ImageIOBase::Pointer io = writerFor(format);
-    io->SetFileName(file.temporaryPath());
-    describe(*io, header);
     if (format == "dcm")
       describeDicom(static_cast<itk::GDCMImageIO&>(*io), header.componentType);
-    io->SetUseCompression(compress && format != "dcm"); // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
-    io->Write(voxels);
+    // GDCM 3.0's JPEG 2000 writes beyond its buffer for small images
+    writeByItk(*io, file.temporaryPath(), header, voxels, compress && format != "dcm");
   } catch (const std::exception& exception) {
     file.fail("the image cannot be written: " + itkMessage(exception));
   }
-  if (!isWholeImageFile(file.temporaryPath(), format, voxels, byteCount))
+  if (!isWholeImageFile(file.temporaryPath(), format, voxels, bytesOf(header)))
     file.fail("the image could not be written whole");
   file.commit();
 }

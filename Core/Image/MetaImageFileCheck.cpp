@@ -1,6 +1,8 @@
 #include "Core/Image/FileCheck.h"
 #include "Core/Image/InputError.h"
+#include "Core/Image/VoxelPlace.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -55,26 +57,34 @@ std::optional<MetaHeader> readHeader(const std::string& path)
   return std::nullopt;
 }
 
-/// 0 if the type is none of those whose length is the same everywhere.
-std::uint64_t elementBytes(const std::string& type)
+/// Of the types whose length is the same everywhere.
+std::optional<PixelType> pixelTypeOf(const std::string& type)
 {
-  static const std::map<std::string, std::uint64_t> bytes = {
-      {"MET_CHAR", 1}, {"MET_UCHAR", 1},     {"MET_SHORT", 2},      {"MET_USHORT", 2}, {"MET_INT", 4},
-      {"MET_UINT", 4}, {"MET_LONG_LONG", 8}, {"MET_ULONG_LONG", 8}, {"MET_FLOAT", 4},  {"MET_DOUBLE", 8}};
-  const auto found = bytes.find(type);
-  return found == bytes.end() ? 0 : found->second;
+  static const std::map<std::string, PixelType> types = {{"MET_CHAR", PixelType::int8},       {"MET_UCHAR", PixelType::uint8},
+                                                         {"MET_SHORT", PixelType::int16},     {"MET_USHORT", PixelType::uint16},
+                                                         {"MET_INT", PixelType::int32},       {"MET_UINT", PixelType::uint32},
+                                                         {"MET_LONG_LONG", PixelType::int64}, {"MET_ULONG_LONG", PixelType::uint64},
+                                                         {"MET_FLOAT", PixelType::float32},   {"MET_DOUBLE", PixelType::float64}};
+  const auto found = types.find(type);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Length of the voxels in the file; 0 if the header does not tell it.
-std::uint64_t storedBytes(const MetaHeader& header)
+bool isTrue(const std::string& value)
 {
-  const std::string compressed = header.value("CompressedData");
-  if (!compressed.empty() && (compressed[0] == 'T' || compressed[0] == 't' || compressed[0] == '1'))
-    return std::strtoull(header.value("CompressedDataSize").c_str(), nullptr, 10);
+  return !value.empty() && (value[0] == 'T' || value[0] == 't' || value[0] == '1');
+}
+
+bool isText(const MetaHeader& header)
+{
   const std::string binary = header.value("BinaryData");
-  if (!binary.empty() && (binary[0] == 'F' || binary[0] == 'f' || binary[0] == '0'))
-    return 0;
-  std::uint64_t bytes = elementBytes(header.value("ElementType"));
+  return !binary.empty() && !isTrue(binary);
+}
+
+/// Length of the voxels before compression; 0 if the header does not tell it.
+std::uint64_t voxelBytes(const MetaHeader& header)
+{
+  const std::optional<PixelType> type = pixelTypeOf(header.value("ElementType"));
+  std::uint64_t bytes = type ? pixelTypeSize(*type) : 0;
   const std::string channels = header.value("ElementNumberOfChannels");
   if (!channels.empty())
     bytes *= std::strtoull(channels.c_str(), nullptr, 10);
@@ -82,6 +92,30 @@ std::uint64_t storedBytes(const MetaHeader& header)
   for (std::uint64_t size = 0; sizes >> size;)
     bytes *= size;
   return bytes;
+}
+
+/// Length of the voxels in the file; 0 if the header does not tell it.
+std::uint64_t storedBytes(const MetaHeader& header)
+{
+  if (isTrue(header.value("CompressedData")))
+    return std::strtoull(header.value("CompressedDataSize").c_str(), nullptr, 10);
+  return isText(header) ? 0 : voxelBytes(header);
+}
+
+bool isLocal(const std::string& dataFile)
+{
+  return dataFile == "LOCAL" || dataFile == "Local" || dataFile == "local";
+}
+
+/// Several data files.
+bool isList(const std::string& dataFile)
+{
+  return dataFile.starts_with("LIST") || dataFile.find('%') != std::string::npos;
+}
+
+fs::path dataFileOf(const std::string& path, const std::string& dataFile)
+{
+  return isLocal(dataFile) ? fs::path(path) : fs::path(path).parent_path() / dataFile;
 }
 
 void checkNumbers(const std::string& path, const MetaHeader& header)
@@ -124,19 +158,38 @@ void checkMetaImageFile(const std::string& path)
   checkNumbers(path, *header);
   checkSizes(path, *header);
   const std::string name = header->value("ElementDataFile");
-  if (name.starts_with("LIST") || name.find('%') != std::string::npos)
+  if (isList(name))
     return;
-  const bool local = name == "LOCAL" || name == "Local" || name == "local";
-  const fs::path dataPath = local ? fs::path(path) : fs::path(path).parent_path() / name;
+  const fs::path dataPath = dataFileOf(path, name);
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing", "a data file where ElementDataFile says");
-  const std::uint64_t needed = storedBytes(*header) + (local ? header->bytes : 0);
+  const std::uint64_t needed = storedBytes(*header) + (isLocal(name) ? header->bytes : 0);
   const std::uint64_t length = fs::file_size(dataPath);
   if (length < needed)
     failToRead(path,
                dataPath.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
                    + " that its header promises",
                wholeFile);
+}
+
+std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
+{
+  if (!path.ends_with(".mhd") && !path.ends_with(".mha"))
+    return std::nullopt;
+  const std::optional<MetaHeader> header = readHeader(path);
+  if (!header)
+    return std::nullopt;
+  const std::string dataFile = header->value("ElementDataFile"), skipped = header->value("HeaderSize");
+  const std::optional<PixelType> type = pixelTypeOf(header->value("ElementType"));
+  if (isList(dataFile) || isText(*header) || !type || (!skipped.empty() && skipped != "0"))
+    return std::nullopt;
+  const bool bigEndian = isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
+  return VoxelPlace{dataFileOf(path, dataFile).string(),
+                    isTrue(header->value("CompressedData")) ? FileEncoding::zlib : FileEncoding::plain,
+                    isLocal(dataFile) ? header->bytes : 0,
+                    voxelBytes(*header),
+                    *type,
+                    bigEndian != (std::endian::native == std::endian::big)};
 }
 
 }

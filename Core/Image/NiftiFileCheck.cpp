@@ -1,5 +1,6 @@
 #include "Core/Image/FileCheck.h"
 #include "Core/Image/InputError.h"
+#include "Core/Image/VoxelPlace.h"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <zlib.h>
 
@@ -27,6 +29,7 @@ public:
     const GzipFile file(gzopen(path.c_str(), "rb"), gzclose);
     if (!file || gzread(file.get(), bytes_.data(), byteCount) != static_cast<int>(byteCount))
       return false;
+    compressed_ = gzdirect(file.get()) == 0;
     swapped_ = integerAt<std::uint32_t>(0) != byteCount;
     if (swapped_)
       std::reverse(bytes_.begin(), bytes_.begin() + 4);
@@ -42,15 +45,61 @@ public:
   /// Length of the file that holds the voxels, before compression.
   std::uint64_t dataFileBytes() const
   {
-    std::uint64_t bytes = voxelBytes();
-    for (int axis = 0; axis < axes(); ++axis)
-      bytes *= std::max<std::uint64_t>(1, size(axis));
     const float offset = floatAt(108);
-    return bytes + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
+    return imageBytes() + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
+  }
+
+  /// Of a file that holds numbers as they are, one a voxel, in at most three dimensions.
+  std::optional<VoxelPlace> plainVoxels(const std::string& path) const
+  {
+    const std::optional<PixelType> type = pixelType();
+    const float slope = floatAt(112), intercept = floatAt(116);
+    const bool isScaled = !((slope == 0 || slope == 1) && intercept == 0);
+    if (!isOneFile() || !type || isScaled || axes() < 2 || axes() > 3)
+      return std::nullopt;
+    const std::uint64_t bytes = imageBytes();
+    return VoxelPlace{path,  compressed_ ? FileEncoding::gzip : FileEncoding::plain, dataFileBytes() - bytes, bytes,
+                      *type, swapped_ != (std::endian::native == std::endian::big)};
   }
 
 private:
   static constexpr std::size_t byteCount = 348;
+
+  std::uint64_t imageBytes() const
+  {
+    std::uint64_t bytes = voxelBytes();
+    for (int axis = 0; axis < axes(); ++axis)
+      bytes *= std::max<std::uint64_t>(1, size(axis));
+    return bytes;
+  }
+
+  std::optional<PixelType> pixelType() const
+  {
+    switch (integerAt<std::uint16_t>(70)) {
+    case 2:
+      return PixelType::uint8;
+    case 4:
+      return PixelType::int16;
+    case 8:
+      return PixelType::int32;
+    case 16:
+      return PixelType::float32;
+    case 64:
+      return PixelType::float64;
+    case 256:
+      return PixelType::int8;
+    case 512:
+      return PixelType::uint16;
+    case 768:
+      return PixelType::uint32;
+    case 1024:
+      return PixelType::int64;
+    case 1280:
+      return PixelType::uint64;
+    default:
+      return std::nullopt;
+    }
+  }
 
   /// By the datatype, as readers do; 0 if it is none of the standard's.
   std::uint64_t voxelBytes() const
@@ -100,7 +149,8 @@ private:
   float floatAt(std::size_t offset) const { return std::bit_cast<float>(integerAt<std::uint32_t>(offset)); }
 
   std::array<unsigned char, byteCount> bytes_{};
-  bool swapped_ = false;
+  bool swapped_ = false; // numbers have their largest byte first
+  bool compressed_ = false;
 };
 
 /// A header in a file of its own has its voxels in .img or .img.gz.
@@ -147,6 +197,14 @@ void checkNiftiFile(const std::string& path)
                dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes())
                    + " bytes that its header promises",
                wholeFile);
+}
+
+std::optional<VoxelPlace> niftiVoxels(const std::string& path)
+{
+  if (!path.ends_with(".nii") && !path.ends_with(".nii.gz"))
+    return std::nullopt;
+  NiftiHeader header;
+  return header.read(path) ? header.plainVoxels(path) : std::nullopt;
 }
 
 }

@@ -1,9 +1,12 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory.h"
+#include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/ImageSource.h"
+#include "Core/Image/PixelRounding.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -11,33 +14,40 @@
 namespace tessera {
 namespace {
 
-/// Voxels as the file holds them.
-struct RawVoxels {
-  std::unique_ptr<std::byte[]> bytes;
-  std::size_t count = 0; // components of all voxels
+constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 
-  template <class T>
-  const T* as() const
-  {
-    return reinterpret_cast<const T*>(bytes.get());
-  }
-};
-
-/// For what the file holds, unless it is read in place, and for what becomes of it.
-void requireImageMemory(const ImageSource& source, std::size_t bytesAVoxel)
+/// For what becomes of the file, and for `bytesInFile` that must lie in memory as the file holds them.
+void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
 {
-  const ImageHeader& header = source.header();
-  const std::size_t inFile = header.componentType == PixelType::float32 ? 0 : source.byteCount();
-  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel) + static_cast<double>(inFile),
+  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel) + static_cast<double>(bytesInFile),
                 header.path + ": an image of " + extentText(header.size) + " voxels", "a smaller image, or more memory");
 }
 
-RawVoxels readRaw(ImageSource& source, std::vector<std::string>& notes)
+std::size_t bytesInFile(const ImageSource& source)
 {
-  RawVoxels raw{std::make_unique_for_overwrite<std::byte[]>(source.byteCount()),
-                source.header().voxelCount() * source.header().components};
-  source.read(raw.bytes.get(), notes);
-  return raw;
+  return source.isReadWhole() ? source.byteCount() : 0;
+}
+
+/// Calls body(first, values) with pieces of the components of all voxels, in the type of the file.
+template <class Body>
+void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& notes, Body&& body)
+{
+  withPixelType(source.header().componentType, [&]<class T>(std::type_identity<T>) {
+    source.read(
+        [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+          body(firstByte / sizeof(T), std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
+        },
+        threads, notes);
+  });
+}
+
+template <class T>
+std::size_t countRounded(std::span<const T> values)
+{
+  if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(float))
+    return values.size() - static_cast<std::size_t>(std::count_if(values.begin(), values.end(), isExactInFloat<T>));
+  else
+    return 0;
 }
 
 template <class T>
@@ -48,16 +58,13 @@ double opaque()
 
 /// Grey or colour, with or without opacity as the last component.
 template <class T>
-void luminance(const T* in, int components, std::size_t voxels, float* out)
+float luminance(const T* in, int components)
 {
+  double grey = static_cast<float>(in[0]);
+  if (components >= 3)
+    grey = (2125.0 * static_cast<float>(in[0]) + 7154.0 * static_cast<float>(in[1]) + 721.0 * static_cast<float>(in[2])) / 10000.0;
   const bool hasOpacity = components % 2 == 0;
-  for (std::size_t i = 0; i < voxels; ++i, in += components) {
-    double grey = static_cast<float>(in[0]);
-    if (components >= 3)
-      grey =
-          (2125.0 * static_cast<float>(in[0]) + 7154.0 * static_cast<float>(in[1]) + 721.0 * static_cast<float>(in[2])) / 10000.0;
-    out[i] = static_cast<float>(hasOpacity ? grey * (static_cast<double>(in[components - 1]) / opaque<T>()) : grey);
-  }
+  return static_cast<float>(hasOpacity ? grey * (static_cast<double>(in[components - 1]) / opaque<T>()) : grey);
 }
 
 void refuseVectors(const ImageHeader& header)
@@ -68,32 +75,65 @@ void refuseVectors(const ImageHeader& header)
                                                  "component, or colour (red, green, blue, with or without opacity).");
 }
 
-/// One component of float a voxel. Float files are read in place.
-std::vector<float> readScalars(ImageSource& source, std::vector<std::string>& notes)
+std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<std::string>& notes)
 {
   const ImageHeader& header = source.header();
-  refuseVectors(header);
-  requireImageMemory(source, sizeof(float));
+  requireImageMemory(header, sizeof(float), source.byteCount());
+  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(source.byteCount());
+  source.read(bytes.get(), threads, notes);
   std::vector<float> voxels(header.voxelCount());
-  if (header.components == 1 && header.componentType == PixelType::float32) {
-    source.read(voxels.data(), notes);
-    return voxels;
-  }
-  const RawVoxels raw = readRaw(source, notes);
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
-    if (header.components > 1)
-      luminance(raw.as<T>(), header.components, voxels.size(), voxels.data());
-    else
-      std::transform(raw.as<T>(), raw.as<T>() + raw.count, voxels.begin(), [](T value) { return static_cast<float>(value); });
+    const T* const colours = reinterpret_cast<const T*>(bytes.get());
+    forEachRange(Context{{}, threads}, voxels.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        voxels[i] = luminance(colours + i * header.components, header.components);
+    });
   });
   return voxels;
 }
 
+/// Every component as float. Float files are read in place.
+std::vector<float> readComponents(ImageSource& source, int threads, std::vector<std::string>& notes)
+{
+  const ImageHeader& header = source.header();
+  const bool inPlace = header.componentType == PixelType::float32;
+  requireImageMemory(header, header.components * sizeof(float), inPlace ? 0 : bytesInFile(source));
+  std::vector<float> values(header.voxelCount() * header.components);
+  if (inPlace) {
+    source.read(reinterpret_cast<std::byte*>(values.data()), threads, notes);
+    return values;
+  }
+  std::atomic<std::size_t> rounded{0};
+  forEachPiece(source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+    std::transform(piece.begin(), piece.end(), values.begin() + first, [](T value) { return static_cast<float>(value); });
+    rounded += countRounded(piece);
+  });
+  if (rounded > 0)
+    notes.push_back(header.path + ": " + std::to_string(rounded)
+                    + " whole numbers above 2^24 are rounded to single precision; label maps keep theirs "
+                      "(tessera-transform --labels)");
+  return values;
+}
+
+/// One component of float a voxel.
+std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std::string>& notes)
+{
+  refuseVectors(source.header());
+  return source.header().components > 1 ? readLuminance(source, threads, notes) : readComponents(source, threads, notes);
+}
+
+}
+
 template <int D>
-void setAsideNonFinite(const std::string& path, LoadedImage<D>& loaded)
+void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
 {
   std::vector<float>& voxels = loaded.image.voxels;
-  loaded.nanVoxels = std::count_if(voxels.begin(), voxels.end(), [](float value) { return !std::isfinite(value); });
+  std::atomic<std::size_t> count{0};
+  forEachRange(Context{{}, threads}, voxels.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+    count += static_cast<std::size_t>(
+        std::count_if(voxels.begin() + first, voxels.begin() + last, [](float value) { return !std::isfinite(value); }));
+  });
+  loaded.nanVoxels = count;
   if (loaded.nanVoxels == 0)
     return;
   if (loaded.nanVoxels == voxels.size())
@@ -107,41 +147,38 @@ void setAsideNonFinite(const std::string& path, LoadedImage<D>& loaded)
   loaded.finiteVoxels = std::make_shared<const Mask<D>>(loaded.image.geometry, std::move(finite));
 }
 
-}
-
 template <int D>
-LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes)
+LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path);
   LoadedImage<D> loaded;
   loaded.image.geometry = geometryOf<D>(source->header());
-  loaded.image.voxels = readScalars(*source, notes);
+  loaded.image.voxels = readScalars(*source, threads, notes);
   if (source->header().components > 1)
     notes.push_back(
         path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
   if (source->header().componentType == PixelType::float32 || source->header().componentType == PixelType::float64)
-    setAsideNonFinite(path, loaded);
+    setAsideNonFinite(path, threads, loaded);
   return loaded;
 }
 
 template <int D>
-Mask<D> readMask(const std::string& path)
+Mask<D> readMask(const std::string& path, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path);
   const ImageHeader& header = source->header();
   const ImageGeometry<D> geometry = geometryOf<D>(header);
   refuseVectors(header);
   std::vector<std::string> notes;
-  requireImageMemory(*source, sizeof(std::uint8_t));
+  requireImageMemory(header, sizeof(std::uint8_t), bytesInFile(*source));
   std::vector<std::uint8_t> inside(header.voxelCount());
   const auto isInside = [](auto value) { return static_cast<std::uint8_t>(value != 0 && value == value); };
   if (header.components > 1) {
-    const std::vector<float> voxels = readScalars(*source, notes);
+    const std::vector<float> voxels = readLuminance(*source, threads, notes);
     std::transform(voxels.begin(), voxels.end(), inside.begin(), isInside);
   } else {
-    const RawVoxels raw = readRaw(*source, notes);
-    withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
-      std::transform(raw.as<T>(), raw.as<T>() + raw.count, inside.begin(), isInside);
+    forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInside);
     });
   }
   if (std::find(inside.begin(), inside.end(), 1) == inside.end())
@@ -153,30 +190,20 @@ Mask<D> readMask(const std::string& path)
 }
 
 template <int D>
-VectorImage<D> readVectorImage(const std::string& path)
+VectorImage<D> readVectorImage(const std::string& path, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path);
-  const ImageHeader& header = source->header();
   std::vector<std::string> notes;
-  requireImageMemory(*source, header.components * sizeof(float));
-  VectorImage<D> image{geometryOf<D>(header), header.components, {}};
-  image.voxels.resize(header.voxelCount() * header.components);
-  if (header.componentType == PixelType::float32) {
-    source->read(image.voxels.data(), notes);
-    return image;
-  }
-  const RawVoxels raw = readRaw(*source, notes);
-  withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
-    std::transform(raw.as<T>(), raw.as<T>() + raw.count, image.voxels.begin(), [](T value) { return static_cast<float>(value); });
-  });
-  return image;
+  return {geometryOf<D>(source->header()), source->header().components, readComponents(*source, threads, notes)};
 }
 
-template LoadedImage<2> readImage<2>(const std::string&, std::vector<std::string>&);
-template LoadedImage<3> readImage<3>(const std::string&, std::vector<std::string>&);
-template Mask<2> readMask<2>(const std::string&);
-template Mask<3> readMask<3>(const std::string&);
-template VectorImage<2> readVectorImage<2>(const std::string&);
-template VectorImage<3> readVectorImage<3>(const std::string&);
+template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
+template void setAsideNonFinite(const std::string&, int, LoadedImage<3>&);
+template LoadedImage<2> readImage<2>(const std::string&, std::vector<std::string>&, int);
+template LoadedImage<3> readImage<3>(const std::string&, std::vector<std::string>&, int);
+template Mask<2> readMask<2>(const std::string&, int);
+template Mask<3> readMask<3>(const std::string&, int);
+template VectorImage<2> readVectorImage<2>(const std::string&, int);
+template VectorImage<3> readVectorImage<3>(const std::string&, int);
 
 }

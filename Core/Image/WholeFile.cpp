@@ -40,9 +40,9 @@ bool bitmapIsWhole(const std::string& path)
 bool readsBackEqual(const std::string& path, const void* voxels, std::size_t byteCount)
 {
   const std::unique_ptr<ImageSource> source = openImage(path);
-  std::vector<char> bytes(source->byteCount());
+  std::vector<std::byte> bytes(source->byteCount());
   std::vector<std::string> notes;
-  source->read(bytes.data(), notes);
+  source->read(bytes.data(), 1, notes);
   return bytes.size() == byteCount && std::memcmp(bytes.data(), voxels, byteCount) == 0;
 }
 

@@ -1,37 +1,15 @@
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
+#include "Core/Image/ImageStream.h"
 #include "Core/Image/ImageWriter.h"
+#include "Core/Image/LabelImage.h"
+#include "Core/Image/PixelRounding.h"
 
-#include <cmath>
-#include <limits>
 #include <memory>
 
 namespace tessera {
 namespace {
-
-/// Nearest integer (half up) inside the range of T; NaN becomes 0.
-template <class T>
-T toPixel(float value)
-{
-  if constexpr (std::is_floating_point_v<T>) {
-    return value;
-  } else if constexpr (sizeof(T) == 8) {
-    constexpr double bound = 2.0 * (std::numeric_limits<T>::max() / 2 + 1); // the first that is too large
-    if (!(value == value))
-      return 0;
-    if (value >= bound)
-      return std::numeric_limits<T>::max();
-    if (value <= static_cast<double>(std::numeric_limits<T>::min()))
-      return std::numeric_limits<T>::min();
-    return static_cast<T>(std::floor(value + 0.5));
-  } else {
-    using Wide = std::conditional_t<std::is_same_v<T, std::uint32_t>, std::int64_t, std::int32_t>;
-    constexpr double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-    double shifted = value == value ? static_cast<double>(value) : 0.0;
-    shifted = (shifted < low ? low : shifted > high ? high : shifted) + 0.5;
-    const Wide towardsZero = static_cast<Wide>(shifted);
-    return static_cast<T>(towardsZero - (static_cast<double>(towardsZero) > shifted));
-  }
-}
 
 template <int D>
 ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components)
@@ -49,36 +27,124 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
   return header;
 }
 
+constexpr std::size_t convertedBytes = std::size_t(32) << 20; // of pixels that wait to be written
+
+template <class T>
+void toPixels(std::span<const float> values, T* pixels, int threads)
+{
+  forEachRange(Context{{}, threads}, values.size(), std::size_t(1) << 16, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      pixels[i] = toPixel<T>(values[i]);
+  });
+}
+
 }
 
 template <int D>
-void writeImage(const std::string& path, const Image<D>& image, PixelType type, bool compress)
+bool ImageFileSlabs<D>::writes(const std::string& path, const ImageGeometry<D>& geometry, int components)
 {
-  const ImageHeader header = headerOf(path, image.geometry, type, 1);
-  if (type == PixelType::float32) {
-    writeVoxels(path, header, image.voxels.data(), compress);
+  const ImageHeader header = headerOf(path, geometry, PixelType::float32, components);
+  return ImageStream::writes(formatOf(path), header) && ImageStream::interleaves(formatOf(path), header);
+}
+
+template <int D>
+ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
+                                  bool compress, int threads)
+    : type_(type), threads_(threads)
+{
+  checkWritable(formatOf(path), D, type, components);
+  if (!writes(path, geometry, components))
+    throw Error(ExitCode::unwritableOutput, path
+                                                + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, "
+                                                  "and for one component a voxel also nii and nii.gz.");
+  stream_ = std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads);
+}
+
+template <int D>
+ImageFileSlabs<D>::~ImageFileSlabs() = default;
+
+template <int D>
+void ImageFileSlabs<D>::write(std::span<const float> values)
+{
+  if (type_ == PixelType::float32) {
+    stream_->write(std::as_bytes(values));
     return;
   }
-  withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    const std::size_t count = image.voxels.size();
-    const auto pixels = std::make_unique_for_overwrite<T[]>(count);
-    const float* const voxels = image.voxels.data();
-    T* const out = pixels.get();
-    for (std::size_t i = 0; i < count; ++i)
-      out[i] = toPixel<T>(voxels[i]);
-    writeVoxels(path, header, out, compress);
+  withPixelType(type_, [&]<class T>(std::type_identity<T>) {
+    const std::size_t most = convertedBytes / sizeof(T);
+    std::vector<T> pixels(std::min(most, values.size()));
+    for (std::size_t first = 0; first < values.size(); first += most) {
+      const std::size_t count = std::min(most, values.size() - first);
+      toPixels(values.subspan(first, count), pixels.data(), threads_);
+      stream_->write(std::as_bytes(std::span(pixels).first(count)));
+    }
   });
 }
 
 template <int D>
-void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress)
+void ImageFileSlabs<D>::writeStored(std::span<const std::byte> bytes)
 {
-  writeVoxels(path, headerOf(path, image.geometry, PixelType::float32, image.components), image.voxels.data(), compress);
+  stream_->write(bytes);
 }
 
-template void writeImage<2>(const std::string&, const Image<2>&, PixelType, bool);
-template void writeImage<3>(const std::string&, const Image<3>&, PixelType, bool);
-template void writeVectorImage<2>(const std::string&, const VectorImage<2>&, bool);
-template void writeVectorImage<3>(const std::string&, const VectorImage<3>&, bool);
+template <int D>
+void ImageFileSlabs<D>::commit()
+{
+  stream_->commit();
+}
+
+namespace {
+
+template <int D>
+void writeComponents(const std::string& path, const ImageGeometry<D>& geometry, int components, std::span<const float> values,
+                     PixelType type, bool compress, int threads)
+{
+  if (ImageFileSlabs<D>::writes(path, geometry, components)) {
+    ImageFileSlabs<D> file(path, geometry, type, components, compress, threads);
+    file.write(values);
+    file.commit();
+    return;
+  }
+  const ImageHeader header = headerOf(path, geometry, type, components);
+  if (type == PixelType::float32) {
+    writeVoxels(path, header, values.data(), compress, threads);
+  } else {
+    withPixelType(type, [&]<class T>(std::type_identity<T>) {
+      const auto pixels = std::make_unique_for_overwrite<T[]>(values.size());
+      toPixels(values, pixels.get(), threads);
+      writeVoxels(path, header, pixels.get(), compress, threads);
+    });
+  }
+}
+
+}
+
+template <int D>
+void writeImage(const std::string& path, const Image<D>& image, PixelType type, bool compress, int threads)
+{
+  writeComponents(path, image.geometry, 1, image.voxels, type, compress, threads);
+}
+
+template <int D>
+void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads, PixelType type)
+{
+  writeComponents(path, image.geometry, image.components, image.voxels, type, compress, threads);
+}
+
+template <int D>
+void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, std::span<const std::byte> voxels,
+                      bool compress, int threads)
+{
+  writeVoxels(path, headerOf(path, geometry, type, 1), voxels.data(), compress, threads);
+}
+
+template class ImageFileSlabs<2>;
+template class ImageFileSlabs<3>;
+template void writeImage<2>(const std::string&, const Image<2>&, PixelType, bool, int);
+template void writeImage<3>(const std::string&, const Image<3>&, PixelType, bool, int);
+template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, std::span<const std::byte>, bool, int);
+template void writeStoredImage<3>(const std::string&, const ImageGeometry<3>&, PixelType, std::span<const std::byte>, bool, int);
+template void writeVectorImage<2>(const std::string&, const VectorImage<2>&, bool, int, PixelType);
+template void writeVectorImage<3>(const std::string&, const VectorImage<3>&, bool, int, PixelType);
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
@@ -56,11 +57,17 @@ public:
   virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                         const ImageGeometry<D>& output, std::span<float* const> values) const = 0;
 
+  /// What that takes of a CUDA device for one moving image, with preparing its interpolator.
+  virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
+                                    const ImageGeometry<D>& output) const = 0;
+
   /// The same as images of those layers. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                  const ImageGeometry<D>& output, const LayerRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&, const ImageGeometry<D>& output) const;
 
+  /// Of voxels that are mapped outside the moving image.
+  virtual double outsideValue() const = 0;
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;
   virtual bool writesResultAfterLevel(std::size_t level) const = 0;

@@ -5,6 +5,7 @@
 #include "Tools/Bench/BendingBench.h"
 #include "Tools/Bench/BsiBench.h"
 #include "Tools/Bench/CostBench.h"
+#include "Tools/Bench/FileBench.h"
 #include "Tools/Bench/MetricBench.h"
 #include "Tools/Bench/ResampleBench.h"
 #include "Tools/Bench/SpGemmBench.h"
@@ -128,6 +129,13 @@ CostSettings costSettings(const Arguments& arguments)
   return cost;
 }
 
+FileSettings fileSettings(const Arguments& arguments)
+{
+  const BsiSettings settings = bsiSettings(arguments);
+  const std::vector<std::array<int, 3>> two{{207, 256, 215}, {512, 512, 256}};
+  return {arguments.has("volume") ? settings.volumes : two, arguments.has("repeats") ? settings.repeats : 3};
+}
+
 MetricSettings metricSettings(const Arguments& arguments)
 {
   MetricSettings settings;
@@ -186,6 +194,7 @@ const Benchmark benchmarks[] = {
     {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
     {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
     {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+    {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
     {"resample", [](const Registry& r, Context& c, const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
     {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }},
 };

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -63,6 +64,17 @@ int threadCount(const Arguments& arguments, std::string& source)
     }
   source = "processors of this process";
   return processorsOfThisProcess();
+}
+
+double memorySize(const std::string& option, const std::string& text)
+{
+  char* unit = nullptr;
+  const double number = std::strtod(text.c_str(), &unit);
+  for (const auto& [name, factor] : {std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
+    if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
+      return number * factor;
+  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
+                                   + "\": no size of memory. Allowed: a number above 0 with MB or GB, such as 500MB or 2.5GB.");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)

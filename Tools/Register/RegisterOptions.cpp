@@ -3,9 +3,6 @@
 #include "Core/Compute/Error.h"
 #include "Tools/Common/Process.h"
 
-#include <cmath>
-#include <cstdlib>
-
 namespace tessera {
 namespace {
 
@@ -23,16 +20,6 @@ void checkMaskCount(const std::string& option, std::size_t masks, std::size_t im
                                      + " images. Allowed: none, one for all images, or one for each.");
 }
 
-double bytesOf(const std::string& option, const std::string& text)
-{
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str(), &unit);
-  for (const auto& [name, factor] : {std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
-    if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
-      return number * factor;
-  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
-                                   + "\": no size of memory. Allowed: a number above 0 with MB or GB, such as 500MB or 2.5GB.");
-}
 }
 
 ProgramText registerText()
@@ -85,7 +72,7 @@ RegisterOptions registerOptions(const Arguments& arguments)
   options.movingPoints = arguments.text("mp");
   options.device = arguments.text("device");
   if (arguments.has("max-device-memory"))
-    options.maxDeviceMemory = bytesOf("--max-device-memory", arguments.text("max-device-memory"));
+    options.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
   options.strict = arguments.has("strict");
 
   checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());

@@ -3,20 +3,28 @@
 #include "Tools/Common/CommandLine.h"
 
 #include <string>
+#include <vector>
 
 namespace tessera {
 
 /// What the command line of `tessera-transform` asks for.
 struct TransformOptions {
   std::string transformFile, outputFolder;
-  std::string image;  // empty: none
-  std::string points; // a file of points; empty: none
+  std::vector<std::string> images, labels;    // paths, or lists of them (@FILE)
+  std::string labelInterpolation = "nearest"; // or "majority"
+  std::string points;                         // a file of points; empty: none
   bool field = false, determinants = false, matrices = false;
   std::string device = "auto";
   std::string fieldInterpolator; // empty: what the transform file says
+  double maxMemory = 0;          // bytes that images may take; 0: what is free
   int threads = 1;
   std::string threadSource;
 };
+
+inline bool hasImages(const TransformOptions& options)
+{
+  return !options.images.empty() || !options.labels.empty();
+}
 
 /// Everything that help prints.
 ProgramText transformText();

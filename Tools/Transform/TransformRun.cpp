@@ -2,15 +2,18 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
+#include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFields.h"
 #include "Core/Registration/TransformFile.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Transform/ImageBatch.h"
 #include "Tools/Transform/TransformedPoints.h"
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 
 namespace tessera {
@@ -28,7 +31,7 @@ struct Run {
   ImageGeometry<D> lattice; // where T is asked; axes along the coordinates if the file says so
   Parameters parameters;    // of the transform file
   std::unique_ptr<Resampler<D>> resampler;
-  std::unique_ptr<ResampleInterpolator<D>> interpolator;
+  std::function<std::unique_ptr<Interpolator<D>>(bool ofLabels)> makeInterpolator;
   FieldMethods<D> methods;
   Context context;
 
@@ -48,10 +51,10 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
 
 /// What has no CUDA form of that which is asked for; empty: all has one.
 template <int D>
-std::string withoutCuda(const TransformOptions& options, const FieldMethods<D>& methods)
+std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain, const FieldMethods<D>& methods)
 {
-  if (!options.image.empty())
-    return "resampling an image (-in) has no CUDA form";
+  if (const std::string why = hasImages(options) ? whyNotOnCuda<D>(chain) : ""; !why.empty())
+    return "resampling an image (-in) has no CUDA form here: " + why;
   if (!options.points.empty())
     return "mapping a file of points (-def) has no CUDA form";
   const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
@@ -74,12 +77,21 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   const Parameters parameters(file.map, "", D, 1, warn);
   auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                                  parameters.withLabel("Resampler0"), parameters.where("Resampler"));
-  auto interpolator = registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
-                                                               parameters.withLabel("ResampleInterpolator0"),
-                                                               parameters.where("ResampleInterpolator"));
+  const auto makeInterpolator = [&registry, &options, parameters](bool ofLabels) {
+    const bool majority = options.labelInterpolation == "majority";
+    const std::string ofImages = componentNames(parameters, "ResampleInterpolator").front(),
+                      name = !ofLabels  ? ofImages
+                             : majority ? "LabelMajorityInterpolator"
+                                        : "FinalNearestNeighborInterpolator",
+                      where = ofLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
+    return std::move(
+        registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)->interpolator);
+  };
+  makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  // A field takes tens of milliseconds on the CPU, a second to write, and some tenths of a second until a GPU has started.
-  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, methods);
+  // A field takes tens of milliseconds on the CPU, an image tenths of a second, each a second to write; and there are some tenths of
+  // a second until a GPU has started.
+  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, *file.chain, methods);
   const DeviceChoice choice = chooseDevice(options.device, "--device", whyNotCuda);
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
@@ -89,7 +101,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
           lattice,
           parameters,
           std::move(resampler),
-          std::move(interpolator),
+          makeInterpolator,
           std::move(methods),
           makeContext(choice.device, options.threads)};
 }
@@ -122,7 +134,7 @@ void checkFormats(const Run<D>& run)
 {
   const std::string format = run.result().format;
   try {
-    if (!run.options.image.empty())
+    if (!run.options.images.empty())
       checkWritable(format, D, parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType")));
     if (run.options.field)
       checkWritable(format, D, PixelType::float32, D);
@@ -137,47 +149,34 @@ void checkFormats(const Run<D>& run)
     run.log.warning(run.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost + " of an image.");
 }
 
+/// The grid of the moving image, by which points are told as indices; nothing if there are none or several of them.
 template <int D>
-LoadedImage<D> readMoving(const Run<D>& run)
+std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run, const std::vector<ImageTask>& tasks)
 {
-  const auto start = Clock::now();
-  run.log.info("Reading input image ...");
-  std::vector<std::string> notes;
-  LoadedImage<D> loaded = [&] {
-    try {
-      return readImage<D>(run.options.image, notes);
-    } catch (Error& error) {
-      error.addContext("-in");
-      throw;
-    }
-  }();
-  for (const std::string& note : notes)
-    run.log.note("-in: " + run.options.image + ": " + note);
-  if (loaded.nanVoxels > 0)
-    run.log.warning("-in: " + run.options.image + ": " + std::to_string(loaded.nanVoxels)
-                    + " voxels are not a finite number; they count as outside the image.");
-  if (!run.file.useDirectionCosines) {
-    loaded.image.geometry = withIdentityDirection<D>(loaded.image.geometry);
-    if (loaded.finiteVoxels)
-      loaded.finiteVoxels = std::make_shared<Mask<D>>(loaded.image.geometry, loaded.finiteVoxels->voxels);
+  if (tasks.size() != 1)
+    return std::nullopt;
+  try {
+    const ImageGeometry<D> grid = geometryOf<D>(readImageHeader(tasks.front().input));
+    return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
+  } catch (Error& error) {
+    error.addContext(tasks.front().option);
+    throw;
   }
-  run.log.info("  Reading input image took " + decimals(secondsSince(start), 6) + " s");
-  return loaded;
 }
 
 template <int D>
-void resampleImage(Run<D>& run, const ImagePointer<D>& moving, const MaskPointer<D>& valid)
+ExitCode writeImages(Run<D>& run, const std::vector<ImageTask>& tasks)
 {
-  run.log.info("Resampling image and writing to disk ...");
+  run.log.info(tasks.size() == 1 ? "Resampling image and writing to disk ..."
+                                 : "Resampling " + std::to_string(tasks.size()) + " images and writing to disk ...");
   const auto start = Clock::now();
-  Interpolator<D>& interpolator = *run.interpolator->interpolator;
-  interpolator.prepareForLevel(run.context, moving, 0);
-  Image<D> result = run.resampler->resample(run.context, *run.file.chain, {&interpolator, valid}, run.lattice);
-  run.log.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s");
-  result.geometry = run.file.output;
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
-  writeImage<D>(run.pathOf(run.result().name), result, type, run.result().compress);
+  const ExitCode code =
+      resampleImages<D>({run.context, *run.file.chain, *run.resampler, run.makeInterpolator, run.lattice, run.file.output,
+                         run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},
+                        tasks);
   run.log.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
+  return code;
 }
 
 template <int D>
@@ -188,7 +187,7 @@ void writeField(Run<D>& run)
   VectorImage<D> field =
       displacementField<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::displacements));
   field.geometry = run.file.output;
-  writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress);
+  writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
 }
 
@@ -203,7 +202,7 @@ void writeDeterminants(Run<D>& run)
   const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
   run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; " + std::to_string(folded)
                + " of " + std::to_string(image.voxels.size()) + " voxels fold (not above 0).");
-  writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress);
+  writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress, run.context.threads);
   run.log.info("  Computing determinant of spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
 
@@ -214,7 +213,7 @@ void writeMatrices(Run<D>& run)
   const auto start = Clock::now();
   VectorImage<D> image = jacobianMatrices<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::derivatives));
   image.geometry = run.file.output;
-  writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress);
+  writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress, run.context.threads);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }
 
@@ -224,28 +223,16 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
   Run<D> run = prepare<D>(registry, options, folder, log);
   checkMethods(run);
   checkFormats(run);
-  ImagePointer<D> moving;
-  MaskPointer<D> valid;
-  if (!options.image.empty()) {
-    LoadedImage<D> loaded = readMoving(run);
-    valid = loaded.finiteVoxels;
-    moving = std::make_shared<Image<D>>(std::move(loaded.image));
-  }
-  if (!options.points.empty()) {
-    std::optional<ImageGeometry<D>> movingGrid;
-    if (moving)
-      movingGrid = moving->geometry;
-    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid, folder, log);
-  }
+  const std::vector<ImageTask> tasks = imageTasks(options, run.result().name);
+  if (!options.points.empty())
+    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid(run, tasks), folder, log);
   if (options.field)
     writeField(run);
   if (options.determinants)
     writeDeterminants(run);
   if (options.matrices)
     writeMatrices(run);
-  if (moving)
-    resampleImage<D>(run, moving, valid);
-  return 0;
+  return static_cast<int>(tasks.empty() ? ExitCode::done : writeImages(run, tasks));
 }
 
 }

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace tessera {
+
+/// What a voxel of type T holds of a float or double: the nearest integer (half up) inside the range of T; NaN becomes 0.
+template <class T, class Real>
+T toPixel(Real value)
+{
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(value);
+  } else if constexpr (sizeof(T) == 8) {
+    constexpr double bound = 2.0 * (std::numeric_limits<T>::max() / 2 + 1); // the first that is too large
+    if (!(value == value))
+      return 0;
+    if (value >= bound)
+      return std::numeric_limits<T>::max();
+    if (value <= static_cast<double>(std::numeric_limits<T>::min()))
+      return std::numeric_limits<T>::min();
+    return static_cast<T>(std::floor(value + 0.5));
+  } else {
+    using Wide = std::conditional_t<std::is_same_v<T, std::uint32_t>, std::int64_t, std::int32_t>;
+    constexpr double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    double shifted = value == value ? static_cast<double>(value) : 0.0;
+    shifted = (shifted < low ? low : shifted > high ? high : shifted) + 0.5;
+    const Wide towardsZero = static_cast<Wide>(shifted);
+    return static_cast<T>(towardsZero - (static_cast<double>(towardsZero) > shifted));
+  }
+}
+
+/// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as exact.
+template <class T>
+bool isExactInFloat(T value)
+{
+  if constexpr (std::is_integral_v<T>) {
+    using Unsigned = std::make_unsigned_t<T>;
+    const Unsigned magnitude = value < 0 ? Unsigned(0) - static_cast<Unsigned>(value) : static_cast<Unsigned>(value);
+    return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= std::numeric_limits<float>::digits;
+  } else {
+    return !std::isfinite(value) || static_cast<T>(static_cast<float>(value)) == value;
+  }
+}
+
+}

@@ -1,0 +1,40 @@
+#pragma once
+
+#include "Core/Image/EncodedFile.h"
+#include "Core/Image/PixelType.h"
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace tessera {
+
+/// Where and how the voxels of a file lie, components interleaved, x fastest.
+struct VoxelPlace {
+  std::string path; // of the file that holds them
+  FileEncoding encoding = FileEncoding::plain;
+  std::uint64_t offset = 0; // of their first byte; of a gzip file: after it was decompressed
+  std::uint64_t byteCount = 0;
+  PixelType type = PixelType::float32;
+  bool swapped = false; // bytes of a number in the other order than this machine's
+};
+
+/// Nothing if the file is of another kind, or of a kind that only its library reads: scaled intensities, several components, pairs
+/// of files, texts.
+std::optional<VoxelPlace> niftiVoxels(const std::string& path);
+std::optional<VoxelPlace> metaImageVoxels(const std::string& path);
+
+/// Receives voxels from `firstByte` on, a whole number of them, in this machine's byte order. Called in any order, and by several
+/// threads at once.
+using VoxelConsumer = std::function<void(std::uint64_t firstByte, std::span<const std::byte> bytes)>;
+
+/// Gives every voxel to `consumer` once. Gzip files of our own writing are decompressed on several threads, others on one.
+/// Throws Error(unreadableInput), naming `name`, if the file is shorter than it should be or damaged.
+void readVoxels(const VoxelPlace&, const std::string& name, int threads, const VoxelConsumer& consumer);
+
+/// The same into memory.
+void readVoxels(const VoxelPlace&, const std::string& name, int threads, std::byte* voxels);
+
+}

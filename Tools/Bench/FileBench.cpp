@@ -1,0 +1,148 @@
+#include "Tools/Bench/FileBench.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Random.h"
+#include "Core/Image/ImageFile.h"
+#include "Tools/Bench/ItkFiles.h"
+
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <functional>
+
+#include <stdlib.h>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+class ScratchFolder {
+public:
+  ScratchFolder()
+  {
+    std::string pattern = (fs::temp_directory_path() / "tessera-bench-XXXXXX").string();
+    if (!mkdtemp(pattern.data()))
+      throw Error(ExitCode::unwritableOutput, pattern + ": the folder cannot be made. Allowed: a writable folder in TMPDIR.");
+    path_ = pattern;
+  }
+  ~ScratchFolder()
+  {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
+
+private:
+  fs::path path_;
+};
+
+/// Structures of some voxels and noise of four bits, 0 to 1000: shorts compress to a little less than half, as brains do.
+Image<3> volumeOf(const std::array<int, 3>& size)
+{
+  Image<3> image;
+  for (int d = 0; d < 3; ++d) {
+    image.geometry.size[d] = static_cast<std::size_t>(size[d]);
+    image.geometry.spacingMm[d] = 1;
+  }
+  image.geometry.direction = identityMatrix<3>();
+  image.voxels.resize(image.geometry.voxelCount());
+  for (std::size_t i = 0; i < image.voxels.size(); ++i) {
+    const double x = static_cast<double>(i % size[0]), y = static_cast<double>(i / size[0] % size[1]);
+    const double wave = std::sin(x / 19) * std::cos(y / 23);
+    image.voxels[i] =
+        wave < 0 ? 0 : std::floor(static_cast<float>(980 * wave)) + randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0] % 16;
+  }
+  return image;
+}
+
+struct Action {
+  std::string method, device;
+  std::function<void()> run;
+  std::vector<double> ms = {};
+};
+
+/// In turn, so that what else the machine does is the same for all. The first is what the others are compared with.
+void measure(const std::string& name, double voxels, double bytes, std::vector<Action> actions, std::size_t repeats,
+             std::vector<BenchResult>& results)
+{
+  for (std::size_t repeat = 0; repeat < repeats; ++repeat)
+    for (Action& action : actions) {
+      const auto start = Clock::now();
+      action.run();
+      action.ms.push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+    }
+  const double baseline = median(actions.front().ms);
+  for (const Action& action : actions) {
+    BenchResult result;
+    result.caseName = name;
+    result.method = action.method;
+    result.device = action.device;
+    result.ms = result.msWarm = median(action.ms);
+    result.items = voxels;
+    result.bytes = bytes;
+    result.ratio = baseline / result.ms;
+    results.push_back(result);
+  }
+}
+
+void requireEqual(const std::vector<float>& ours, const std::vector<float>& itks, const std::string& path)
+{
+  if (ours != itks)
+    throw Error(ExitCode::registrationFailed, path + ": ITK reads other voxels. Allowed: the same.");
+}
+
+void measureVolume(const Context& context, const FileSettings& settings, const std::array<int, 3>& size,
+                   std::vector<BenchResult>& results)
+{
+  const ScratchFolder folder;
+  const Image<3> image = volumeOf(size);
+  const auto voxels = static_cast<double>(image.voxels.size());
+  const std::string extent = std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+  const auto threads = [](int count) { return "cpu, " + std::to_string(count) + (count == 1 ? " thread" : " threads"); };
+  const auto read = [&](const std::string& path, int count) {
+    std::vector<std::string> notes;
+    return readImage<3>(path, notes, count).image.voxels;
+  };
+  const auto measureFile = [&](const std::string& format, PixelType type, bool compress) {
+    const std::string name = extent + " " + pixelTypeName(type) + " " + format + (compress ? " compressed" : "");
+    const std::string itks = folder / ("itk." + format), ours = folder / ("ours." + format);
+    const double bytes = voxels * static_cast<double>(pixelTypeSize(type));
+    const auto write = [&](int count) { return [&, count] { writeImage(ours, image, type, compress, count); }; };
+    const auto load = [&](const std::string& path, int count) { return [&read, path, count] { read(path, count); }; };
+    measure("write " + name, voxels, bytes,
+            {{"ITK", threads(1), [&] { writeImageByItk(itks, image, type, compress); }},
+             {"blocks", threads(1), write(1)},
+             {"blocks", threads(context.threads), write(context.threads)}},
+            settings.repeats, results);
+    requireEqual(image.voxels, readImageByItk(ours), ours);
+    requireEqual(read(itks, context.threads), image.voxels, itks);
+    measure("read " + name, voxels, bytes,
+            {{"ITK", threads(1), [&] { readImageByItk(itks); }},
+             {"file of ITK", threads(1), load(itks, 1)},
+             {"file of ITK", threads(context.threads), load(itks, context.threads)},
+             {"own file", threads(context.threads), load(ours, context.threads)}},
+            settings.repeats, results);
+  };
+  for (const PixelType type : {PixelType::int16, PixelType::float32}) {
+    measureFile("nii.gz", type, true);
+    measureFile("mha", type, true);
+    measureFile("nii", type, false);
+  }
+}
+
+}
+
+std::vector<BenchResult> fileBench(Context& context, const FileSettings& settings)
+{
+  std::vector<BenchResult> results;
+  for (const std::array<int, 3>& size : settings.volumes)
+    measureVolume(context, settings, size, results);
+  return results;
+}
+
+}

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "Core/Image/Image.h"
+#include "Core/Image/PixelType.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// The file that ITK makes of an image, by the format of the path's extension (nii, nii.gz, mha). `type` is short or float.
+void writeImageByItk(const std::string& path, const Image<3>& image, PixelType type, bool compress);
+
+/// The voxels of such a file as floats, as itk::ImageFileReader gives them.
+std::vector<float> readImageByItk(const std::string& path);
+
+}

@@ -1,0 +1,351 @@
+#include "Tools/Transform/ImageBatch.h"
+
+#include "Core/Compute/Memory.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Registration/Reporter.h"
+#include "Tools/Transform/MovingImage.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <future>
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t imagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
+constexpr double shareOfFreeMemory = 0.8;
+constexpr double movingVoxelBytes = 8;       // an intensity and a coefficient
+constexpr double resultVoxelBytes = 2 * 4.0; // a value, and what of it is put in order for the file
+
+/// An image on its way through the batch.
+template <int D>
+struct Item {
+  const ImageTask* task = nullptr;
+  double components = 1, movingBytes = 0, resultBytes = 0; // in memory
+  MovingImage<D> moving;
+  std::vector<std::vector<float>> result; // of each component
+  double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
+  std::exception_ptr failure;
+};
+
+template <int D>
+using Group = std::vector<Item<D>>;
+
+/// What goes wrong stays with the image.
+template <int D, class Action>
+void attempt(Item<D>& item, double& seconds, Action&& action)
+{
+  if (item.failure)
+    return;
+  const auto start = Clock::now();
+  try {
+    action();
+  } catch (...) {
+    item.failure = std::current_exception();
+  }
+  seconds += secondsSince(start);
+}
+
+std::string textOf(const std::exception_ptr& failure)
+{
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::bad_alloc&) {
+    return "memory: this image needs more than there is. Allowed: smaller images, or --max-memory.";
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+std::string megabytes(double bytes)
+{
+  return decimals(std::ceil(bytes / 1e5) / 10, 1) + " MB";
+}
+
+template <int D>
+class BatchRun {
+public:
+  BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks);
+
+  ExitCode run();
+
+private:
+  Item<D> sized(const ImageTask&) const;
+  std::vector<Group<D>> grouped();
+  Group<D> read(Group<D>) const;
+  Group<D> written(Group<D>) const;
+  void resample(Group<D>&) const;
+  void resampleInSlabs(Item<D>&) const;
+  void report(Group<D>);
+
+  std::size_t layersThatFit(const Item<D>&) const;
+  std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
+  std::string pathOf(const ImageTask& task) const
+  {
+    return batch_.folder + task.outputStem + "." + batch_.resampler.resultImage().format;
+  }
+  ResultFile<D> open(const Item<D>& item) const
+  {
+    return {pathOf(*item.task),    batch_.output, item.moving, batch_.pixelType, batch_.resampler.resultImage().compress,
+            batch_.context.threads};
+  }
+
+  const ImageBatch<D>& batch_;
+  bool single_;
+  double budget_;
+  std::vector<Item<D>> items_;
+  std::size_t failed_ = 0;
+};
+
+template <int D>
+BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+    : batch_(batch), single_(tasks.size() == 1),
+      budget_(batch.maxMemory > 0 ? batch.maxMemory : shareOfFreeMemory * availableMemoryBytes())
+{
+  for (const ImageTask& task : tasks)
+    items_.push_back(sized(task));
+}
+
+/// What the image will take, by its header.
+template <int D>
+Item<D> BatchRun<D>::sized(const ImageTask& task) const
+{
+  Item<D> item;
+  item.task = &task;
+  attempt(item, item.readSeconds, [&] {
+    try {
+      const ImageHeader header = readImageHeader(task.input);
+      geometryOf<D>(header);
+      item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
+      item.movingBytes = extentCount(header.size) * item.components * movingVoxelBytes;
+      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultVoxelBytes;
+    } catch (Error& error) {
+      error.addContext(task.option);
+      throw;
+    }
+  });
+  return item;
+}
+
+/// In the order of the command line. While one group is resampled the next is read and the last one written.
+template <int D>
+std::vector<Group<D>> BatchRun<D>::grouped()
+{
+  const std::size_t most = batch_.context.onCuda() ? 1 : imagesAtOnce;
+  std::vector<Group<D>> groups;
+  double bytes = 0;
+  for (Item<D>& item : items_) {
+    const double more = item.movingBytes + item.resultBytes;
+    if (groups.empty() || groups.back().size() == most || bytes + more > budget_ / 3) {
+      groups.emplace_back();
+      bytes = 0;
+    }
+    bytes += more;
+    groups.back().push_back(std::move(item));
+  }
+  return groups;
+}
+
+template <int D>
+Group<D> BatchRun<D>::read(Group<D> group) const
+{
+  const auto readItem = [&](Item<D>& item) {
+    attempt(item, item.readSeconds, [&] {
+      item.moving =
+          readMovingImage<D>(*item.task, batch_.useDirectionCosines, batch_.resampler.outsideValue(), batch_.context.threads);
+    });
+  };
+  if (group.size() == 1)
+    readItem(group.front()); // on all threads where its file allows that
+  else
+    forEachChunk(Context{{}, batch_.context.threads}, group.size(), [&](std::size_t i) { readItem(group[i]); });
+  return group;
+}
+
+template <int D>
+Group<D> BatchRun<D>::written(Group<D> group) const
+{
+  for (Item<D>& item : group)
+    attempt(item, item.writeSeconds, [&] {
+      if (item.result.empty())
+        return; // in slabs, already
+      ResultFile<D> file = open(item);
+      file.write(item.result);
+      file.commit();
+    });
+  return group;
+}
+
+/// Layers of the result that fit into memory beside the image.
+template <int D>
+std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
+{
+  const double all = static_cast<double>(allLayers());
+  if (item.movingBytes + item.resultBytes <= budget_)
+    return allLayers();
+  const double layerBytes = item.resultBytes / all, layers = std::floor((budget_ - item.movingBytes) / layerBytes);
+  const std::string given = item.task->option + ": " + item.task->input + ": ";
+  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + megabytes(budget_);
+  if (layers < 1)
+    throw Error(ExitCode::outOfMemory, given + "the image takes " + megabytes(item.movingBytes) + " and a layer of its result "
+                                           + megabytes(layerBytes) + ", " + limit + ". Allowed: at least "
+                                           + megabytes(item.movingBytes + layerBytes) + ".");
+  if (!ImageFileSlabs<D>::writes(pathOf(*item.task), batch_.output, static_cast<int>(item.components)))
+    throw Error(ExitCode::outOfMemory, given + "the image takes " + megabytes(item.movingBytes) + " and its result "
+                                           + megabytes(item.resultBytes) + ", " + limit
+                                           + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
+                                             "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
+  return static_cast<std::size_t>(layers);
+}
+
+/// Before anything is copied there.
+template <int D>
+void requireDeviceMemory(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  if (!batch.context.onCuda())
+    return;
+  DeviceMemory needed;
+  for (const ImagePointer<D>& component : moving.components)
+    needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
+  const double usable = usableDeviceMemory(batch.context);
+  if (needed.bytes() > usable)
+    throw Error(ExitCode::outOfMemory, "resampling on " + deviceName(batch.context.device) + ": it needs "
+                                           + memoryText(needed.bytes()) + " of memory there (" + needed.text() + "), "
+                                           + memoryText(usable) + " are free. Allowed: a device with more, or \"cpu\".");
+}
+
+template <int D>
+struct Sources {
+  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
+  std::vector<ResampleSource<D>> sources;
+
+  void add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+  {
+    requireDeviceMemory<D>(batch, moving);
+    for (const ImagePointer<D>& component : moving.components) {
+      interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
+      interpolators.back()->prepareForLevel(batch.context, component, 0);
+      sources.push_back({interpolators.back().get(), moving.valid});
+    }
+  }
+};
+
+template <int D>
+void BatchRun<D>::resampleInSlabs(Item<D>& item) const
+{
+  const std::size_t layers = layersThatFit(item);
+  Sources<D> sources;
+  sources.add(batch_, item.moving);
+  batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
+                    + std::to_string(layers) + " layers");
+  ResultFile<D> file = open(item);
+  for (std::size_t first = 0; first < allLayers(); first += layers) {
+    std::vector<std::vector<float>> values;
+    for (Image<D>& image :
+         batch_.resampler.resample(batch_.context, batch_.chain, sources.sources, batch_.lattice, {first, layers}))
+      values.push_back(std::move(image.voxels));
+    file.write(values);
+  }
+  file.commit();
+}
+
+template <int D>
+void BatchRun<D>::resample(Group<D>& group) const
+{
+  if (group.size() == 1) {
+    Item<D>& item = group.front();
+    std::size_t layers = allLayers();
+    attempt(item, item.resampleSeconds, [&] { layers = layersThatFit(item); });
+    if (layers < allLayers()) {
+      attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
+      item.moving = {};
+      return;
+    }
+  }
+  Sources<D> sources;
+  for (Item<D>& item : group)
+    attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
+  const auto start = Clock::now();
+  std::vector<Image<D>> results;
+  std::exception_ptr failure;
+  try {
+    if (!sources.sources.empty())
+      results = batch_.resampler.resample(batch_.context, batch_.chain, sources.sources, batch_.lattice);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  auto result = results.begin();
+  for (Item<D>& item : group) {
+    if (item.failure)
+      continue;
+    item.failure = failure;
+    item.resampleSeconds += secondsSince(start);
+    for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
+      item.result.push_back(std::move((result++)->voxels));
+    for (ImagePointer<D>& image : item.moving.components)
+      image.reset(); // their number is still asked for
+  }
+}
+
+template <int D>
+void BatchRun<D>::report(Group<D> group)
+{
+  for (Item<D>& item : group) {
+    const std::string name = item.task->option + ": " + item.task->input;
+    for (const std::string& note : item.moving.notes)
+      batch_.log.note(item.task->option + ": " + note);
+    for (const std::string& warning : item.moving.warnings)
+      batch_.log.warning(item.task->option + ": " + warning);
+    if (item.failure && single_)
+      std::rethrow_exception(item.failure);
+    if (item.failure) {
+      batch_.log.error(textOf(item.failure));
+      ++failed_;
+      continue;
+    }
+    batch_.log.info("  " + name + " -> " + pathOf(*item.task));
+    batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
+                    + " s on " + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
+  }
+}
+
+template <int D>
+ExitCode BatchRun<D>::run()
+{
+  const std::size_t count = items_.size();
+  std::vector<Group<D>> groups = grouped();
+  const auto policy = batch_.context.threads > 1 && groups.size() > 1 ? std::launch::async : std::launch::deferred;
+  const auto startReading = [&](std::size_t g) {
+    return std::async(policy, [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
+  };
+  std::future<Group<D>> reading = startReading(0), writing;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    Group<D> group = reading.get();
+    if (g + 1 < groups.size())
+      reading = startReading(g + 1);
+    resample(group);
+    if (writing.valid())
+      report(writing.get());
+    writing = std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); });
+  }
+  report(writing.get());
+  if (failed_ > 0)
+    batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count) + " images failed; the others are written.");
+  return failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done;
+}
+
+}
+
+template <int D>
+ExitCode resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+{
+  return BatchRun<D>(batch, tasks).run();
+}
+
+template ExitCode resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
+template ExitCode resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
+
+}

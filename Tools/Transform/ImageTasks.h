@@ -1,0 +1,25 @@
+#pragma once
+
+#include "Tools/Transform/TransformOptions.h"
+
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// One image of -in, or one label map of --labels, and where its result goes.
+struct ImageTask {
+  std::string option, input; // "-in", "--labels"
+  bool isLabels = false;
+  std::string outputStem; // of the result's file name
+};
+
+/// What the options name, those of lists (@FILE) too, in the order of the options; label maps last. A single image that is no
+/// list's is written under `resultName`, others under the stems of their names. Throws Error(usage) for a list that cannot be read
+/// or names nothing, and for two images whose results would have one name.
+std::vector<ImageTask> imageTasks(const TransformOptions&, const std::string& resultName);
+
+/// "a/b.c/brain.1.nii.gz" gives "brain.1"; of a folder its own name.
+std::string imageStem(const std::string& path);
+
+}

@@ -1,0 +1,138 @@
+#include "Tools/Transform/MovingImage.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
+
+/// A voxel with a component that is not finite is no number at all.
+template <int D>
+void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads, MovingImage<D>& moving)
+{
+  const std::size_t voxels = vectors.geometry.voxelCount();
+  std::vector<std::uint8_t> finite(voxels, 1);
+  std::vector<std::shared_ptr<Image<D>>> images;
+  for (int c = 0; c < vectors.components; ++c)
+    images.push_back(std::make_shared<Image<D>>(Image<D>{vectors.geometry, std::vector<float>(voxels)}));
+  forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      for (int c = 0; c < vectors.components; ++c) {
+        const float value = vectors.voxels[i * vectors.components + c];
+        finite[i] = finite[i] && std::isfinite(value);
+        images[c]->voxels[i] = std::isfinite(value) ? value : 0;
+      }
+  });
+  moving.components.assign(images.begin(), images.end());
+  const auto others = std::count(finite.begin(), finite.end(), 0);
+  if (others == 0)
+    return;
+  moving.valid = std::make_shared<Mask<D>>(vectors.geometry, std::move(finite));
+  moving.warnings.push_back(path + ": " + std::to_string(others)
+                            + " voxels are not a finite number; they count as outside the image.");
+}
+
+template <int D>
+void takeScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D>& moving)
+{
+  moving.valid = loaded.finiteVoxels;
+  moving.components.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
+  if (loaded.nanVoxels > 0)
+    moving.warnings.push_back(path + ": " + std::to_string(loaded.nanVoxels)
+                              + " voxels are not a finite number; they count as outside the image.");
+}
+
+template <int D>
+void straighten(MovingImage<D>& moving)
+{
+  for (ImagePointer<D>& image : moving.components)
+    image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
+  if (moving.valid)
+    moving.valid = std::make_shared<Mask<D>>(withIdentityDirection<D>(moving.valid->geometry), moving.valid->voxels);
+}
+
+std::vector<float> interleaved(const std::vector<std::vector<float>>& components, int threads)
+{
+  const std::size_t voxels = components.front().size(), count = components.size();
+  std::vector<float> values(voxels * count);
+  forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i)
+      for (std::size_t c = 0; c < count; ++c)
+        values[i * count + c] = components[c][i];
+  });
+  return values;
+}
+
+}
+
+template <int D>
+MovingImage<D> readMovingImage(const ImageTask& task, bool useDirectionCosines, double outside, int threads)
+{
+  MovingImage<D> moving;
+  try {
+    if (task.isLabels) {
+      LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
+      moving.labels = std::move(labels.table);
+      takeScalars<D>(std::move(labels.loaded), task.input, moving);
+    } else if (readImageHeader(task.input).meaning == PixelMeaning::vector) {
+      splitComponents<D>(readVectorImage<D>(task.input, threads), task.input, threads, moving);
+    } else {
+      takeScalars<D>(readImage<D>(task.input, moving.notes, threads), task.input, moving);
+    }
+  } catch (Error& error) {
+    error.addContext(task.option);
+    throw;
+  }
+  if (!useDirectionCosines)
+    straighten(moving);
+  return moving;
+}
+
+template <int D>
+ResultFile<D>::ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>& moving, PixelType type,
+                          bool compress, int threads)
+    : path_(path), output_(output), labels_(moving.labels), type_(labels_ ? labels_->type() : type),
+      components_(static_cast<int>(moving.components.size())), compress_(compress), threads_(threads)
+{
+  checkWritable(formatOf(path), D, type_, components_);
+  if (ImageFileSlabs<D>::writes(path, output, components_))
+    slabs_ = std::make_unique<ImageFileSlabs<D>>(path, output, type_, components_, compress, threads);
+}
+
+template <int D>
+void ResultFile<D>::write(std::vector<std::vector<float>>& components)
+{
+  std::vector<float> values = components_ == 1 ? std::move(components.front()) : interleaved(components, threads_);
+  components.clear();
+  if (labels_) {
+    std::vector<std::byte> stored(values.size() * pixelTypeSize(type_));
+    labels_->decode(values, stored.data(), threads_);
+    if (slabs_)
+      slabs_->writeStored(stored);
+    else
+      writeStoredImage<D>(path_, output_, type_, stored, compress_, threads_);
+  } else if (slabs_) {
+    slabs_->write(values);
+  } else {
+    writeVectorImage<D>(path_, {output_, components_, std::move(values)}, compress_, threads_, type_);
+  }
+}
+
+template <int D>
+void ResultFile<D>::commit()
+{
+  if (slabs_)
+    slabs_->commit();
+}
+
+template MovingImage<2> readMovingImage<2>(const ImageTask&, bool, double, int);
+template MovingImage<3> readMovingImage<3>(const ImageTask&, bool, double, int);
+template class ResultFile<2>;
+template class ResultFile<3>;
+
+}

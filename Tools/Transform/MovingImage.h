@@ -1,0 +1,55 @@
+#pragma once
+
+#include "Core/Image/LabelImage.h"
+#include "Tools/Transform/ImageTasks.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// An image of -in or --labels as it is resampled: an image of each component, all with the same voxels that are numbers.
+template <int D>
+struct MovingImage {
+  std::vector<ImagePointer<D>> components;
+  MaskPointer<D> valid;             // null: every voxel is a number
+  std::optional<LabelTable> labels; // of a label map
+  std::vector<std::string> notes, warnings;
+
+  const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
+};
+
+/// Colour becomes luminance; other images keep their components. `outside` is the value that label maps have outside of
+/// themselves. Throws Error naming the option and the file.
+template <int D>
+MovingImage<D> readMovingImage(const ImageTask&, bool useDirectionCosines, double outside, int threads);
+
+/// The values of a resampled image, written slab by slab.
+template <int D>
+class ResultFile {
+public:
+  /// `type` is that of the components of what is no label map; a label map keeps its own. Throws Error(unwritableOutput).
+  ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>&, PixelType type, bool compress,
+             int threads);
+
+  /// Whether write() may be called more than once.
+  bool takesSlabs() const { return slabs_ != nullptr; }
+
+  /// The next voxels, an array for each component. Leaves nothing of use in them. Throws Error(unwritableOutput).
+  void write(std::vector<std::vector<float>>& components);
+
+  void commit();
+
+private:
+  std::string path_;
+  ImageGeometry<D> output_;
+  std::optional<LabelTable> labels_;
+  PixelType type_;
+  int components_;
+  bool compress_;
+  int threads_;
+  std::unique_ptr<ImageFileSlabs<D>> slabs_; // null: the format wants all voxels at once
+};
+
+}
