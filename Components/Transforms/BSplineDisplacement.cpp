@@ -47,30 +47,79 @@ TESSERA_ALWAYS_INLINE void findRuns(const Starts<D>& starts, std::size_t count, 
   }
 }
 
-/// Displacement of one point; zero outside the valid region.
+constexpr std::size_t pieceSize = 64; // points whose weights are computed side by side
+
+/// Supports of points that share no row: where they begin, and weights.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE void displacePoint(const FieldView<D>& field, const double (&start)[D], const double* coefficients,
-                                         double (&u)[D])
+struct Supports {
+  static constexpr int taps = Order + 1;
+  std::int32_t inside[pieceSize];
+  std::int32_t first[D][pieceSize];
+  double weights[D][taps][pieceSize];
+
+  TESSERA_ALWAYS_INLINE void find(const SupportFinder<D>& finder, const Starts<D>& starts, std::size_t begin, std::size_t count)
+  {
+    std::fill_n(inside, count, 1);
+    for (int d = 0; d < D; ++d) {
+      const double* const x = starts.x[d] + begin;
+      const double limit = d == D - 1 && finder.cyclic ? static_cast<double>(finder.layers) : finder.startLimit[d];
+      double distance[pieceSize];
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int32_t within = x[i] >= 0 && x[i] < limit ? 1 : 0;
+        const double start = within ? x[i] : 0.0;
+        const auto floored = static_cast<std::int32_t>(start);
+        inside[i] &= within;
+        first[d][i] = floored;
+        distance[i] = start - static_cast<double>(floored) + firstKnotOffset<Order>();
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        double w[taps];
+        bsplineWeights<Order, double>(distance[i], w);
+        for (int k = 0; k < taps; ++k)
+          weights[d][k][i] = w[k];
+      }
+    }
+  }
+};
+
+/// Displacements of points [begin, begin + count), at most pieceSize; those outside the valid region are left as they are.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Starts<D>& starts, std::size_t begin, std::size_t count,
+                                          const double* coefficients, double (&u)[D][blockSize])
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
-  Support<D, Order> support;
-  if (!supportFrom<D, Order>(field.finder, start, support))
-    return;
-  double wx[taps], wm[taps], wl[taps];
-  bsplineWeights<Order, double>(support.distance[0], wx);
-  middleWeights<D, Order>(support, wm);
-  bsplineWeights<Order, double>(support.distance[D - 1], wl);
-  const Row<taps> weightsX = loadRow<taps>(wx);
-  for (int c = 0; c < field.components; ++c) {
-    const double* component = coefficients + c * field.points;
-    Row<taps> sum{};
+  Supports<D, Order> supports;
+  supports.find(field.finder, starts, begin, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!supports.inside[i])
+      continue;
+    double wx[4] = {};
+    for (int k = 0; k < taps; ++k)
+      wx[k] = supports.weights[0][k][i];
+    const Row<taps> weightsX = loadRow<taps>(wx);
+    std::ptrdiff_t rowOffset = supports.first[0][i];
+    if constexpr (D == 3)
+      rowOffset += supports.first[1][i] * field.finder.stride[1];
+    std::ptrdiff_t layers[taps];
     for (int l = 0; l < taps; ++l) {
-      Row<taps> layer = loadRow<taps>(component + support.row(field.finder, 0, l)) * wm[0];
-      for (int m = 1; m < middleTaps; ++m)
-        layer += loadRow<taps>(component + support.row(field.finder, m, l)) * wm[m];
-      sum += layer * wl[l];
+      const std::ptrdiff_t layer = supports.first[D - 1][i] + l;
+      layers[l] = rowOffset + (layer < field.finder.layers ? layer : layer - field.finder.layers) * field.finder.stride[D - 1];
     }
-    u[c] = sumOfRow<taps>(sum * weightsX);
+    for (int c = 0; c < field.components; ++c) {
+      const double* const component = coefficients + c * field.points;
+      Row<taps> sum{};
+      for (int l = 0; l < taps; ++l) {
+        const double* const row = component + layers[l];
+        Row<taps> layer = loadRow<taps>(row);
+        if constexpr (D == 3) {
+          layer = layer * supports.weights[1][0][i];
+          for (int m = 1; m < middleTaps; ++m)
+            layer += loadRow<taps>(row + m * field.finder.stride[1]) * supports.weights[1][m][i];
+        }
+        sum += layer * supports.weights[D - 1][l][i];
+      }
+      u[c][begin + i] = sumOfRow<taps>(sum * weightsX);
+    }
   }
 }
 
@@ -184,19 +233,21 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
   findRuns<D>(starts, count, same);
   for (int d = 0; d < D; ++d)
     std::fill_n(u[d], count, 0.0);
+  const auto displaceAlone = [&](std::size_t begin, std::size_t end) __attribute__((always_inline))
+  {
+    for (; begin < end; begin += pieceSize)
+      displacePoints<D, Order>(view, starts, begin, std::min(pieceSize, end - begin), coefficients, u);
+  };
+  std::size_t alone = 0; // points from here to the run are in none
   for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
     for (end = begin + 1; end < count && same[end];)
       ++end;
-    const std::size_t length = end - begin;
-    if (length < shortestRun || !displaceRun<D, Order>(view, starts, begin, length, coefficients, line, u))
-      for (std::size_t i = begin; i < begin + length; ++i) {
-        double start[D], displacement[D] = {};
-        starts.at(i, start);
-        displacePoint<D, Order>(view, start, coefficients, displacement);
-        for (int d = 0; d < D; ++d)
-          u[d][i] = displacement[d];
-      }
+    if (end - begin >= shortestRun && displaceRun<D, Order>(view, starts, begin, end - begin, coefficients, line, u)) {
+      displaceAlone(alone, begin);
+      alone = end;
+    }
   }
+  displaceAlone(alone, count);
 }
 
 }
