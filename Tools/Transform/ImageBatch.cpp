@@ -1,5 +1,6 @@
 #include "Tools/Transform/ImageBatch.h"
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Tools/Transform/MovingImage.h"
@@ -57,11 +58,6 @@ std::string textOf(const std::exception_ptr& failure)
   } catch (const std::exception& error) {
     return error.what();
   }
-}
-
-std::string megabytes(double bytes)
-{
-  return decimals(std::ceil(bytes / 1e5) / 10, 1) + " MB";
 }
 
 template <int D>
@@ -187,14 +183,14 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
     return allLayers();
   const double layerBytes = item.resultBytes / all, layers = std::floor((budget_ - item.movingBytes) / layerBytes);
   const std::string given = item.task->option + ": " + item.task->input + ": ";
-  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + megabytes(budget_);
+  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(budget_);
   if (layers < 1)
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + megabytes(item.movingBytes) + " and a layer of its result "
-                                           + megabytes(layerBytes) + ", " + limit + ". Allowed: at least "
-                                           + megabytes(item.movingBytes + layerBytes) + ".");
+    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and a layer of its result "
+                                           + memoryText(layerBytes) + ", " + limit + ". Allowed: at least "
+                                           + memoryText(item.movingBytes + layerBytes) + ".");
   if (!ImageFileSlabs<D>::writes(pathOf(*item.task), batch_.output, static_cast<int>(item.components)))
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + megabytes(item.movingBytes) + " and its result "
-                                           + megabytes(item.resultBytes) + ", " + limit
+    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and its result "
+                                           + memoryText(item.resultBytes) + ", " + limit
                                            + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
                                              "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
   return static_cast<std::size_t>(layers);
@@ -288,6 +284,8 @@ void BatchRun<D>::report(Group<D> group)
       ++failed_;
       continue;
     }
+    if (single_)
+      batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3) + " s");
     batch_.log.info("  " + name + " -> " + pathOf(*item.task));
     batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
                     + " s, writing " + decimals(item.writeSeconds, 3) + " s");
