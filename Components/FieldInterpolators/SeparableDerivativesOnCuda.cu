@@ -139,7 +139,7 @@ void launch(Context& context, const AlignedField<D>& field, const float* coeffic
   march.store.perVoxel = target.layout == FieldLayout::planar ? 1 : components;
   march.store.perComponent = target.layout == FieldLayout::planar ? field.voxelCount() : 1;
   derivatives<D, Order, Result>
-      <<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(march, Result{physicalAxesOf(field)});
+      <<<blocksOf(march), threadsOf(shape), bytes, cudaStreamOf(context)>>>(march, Result{physicalAxesOf(field)});
   checkLaunch("separable derivatives");
 }
 

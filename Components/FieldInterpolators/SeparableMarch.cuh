@@ -80,6 +80,7 @@ struct March {
   ControlGrid grid;
   BlockShape shape;
   FieldStore store;
+  int firstLayer, endLayer; // of the last axis: what is computed; the rest is somebody else's
 };
 
 template <int D>
@@ -91,14 +92,17 @@ March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const 
   march.grid = controlGridOf(field, {nullptr, coefficients});
   march.shape = shape;
   march.store = fieldStoreOf(field, target);
+  march.firstLayer = 0;
+  march.endLayer = field.axes[D - 1].voxels;
   return march;
 }
 
 template <int D>
-dim3 blocksOf(const AlignedField<D>& field, const BlockShape& shape)
+dim3 blocksOf(const March<D>& m)
 {
-  return dim3(ceilDiv(field.axes[0].voxels, 32 * shape.warps), ceilDiv(field.axes[1].voxels + shape.missingRows, shape.rows),
-              D == 3 ? ceilDiv(field.axes[D - 1].voxels, shape.depth) : 1);
+  const int layers = m.endLayer - m.firstLayer, rows = D == 3 ? m.axes[1].voxels : layers;
+  return dim3(ceilDiv(m.axes[0].voxels, 32 * m.shape.warps), ceilDiv(rows + m.shape.missingRows, m.shape.rows),
+              D == 3 ? ceilDiv(layers, m.shape.depth) : 1);
 }
 
 inline dim3 threadsOf(const BlockShape& shape)
@@ -122,12 +126,14 @@ struct Place {
   {
     enum Lane { firstOfX, lastOfX, firstOfY, lastOfY, firstOfZ };
     constexpr unsigned all = ~0u;
-    const int firstX = blockIdx.x * blockDim.x, firstRow = static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
-    const int firstZ = blockIdx.z * blockDim.y, lane = threadIdx.x % 32;
+    const int beginRow = D == 3 ? 0 : m.firstLayer, endRow = D == 3 ? m.axes[1].voxels : m.endLayer;
+    const int firstX = blockIdx.x * blockDim.x;
+    const int firstRow = beginRow + static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
+    const int firstZ = (D == 3 ? m.firstLayer : 0) + blockIdx.z * blockDim.y, lane = threadIdx.x % 32;
     x = firstX + threadIdx.x;
-    y = max(firstRow, 0);
+    y = max(firstRow, beginRow);
     z = firstZ + threadIdx.y;
-    rows = min(firstRow + m.shape.rows, m.axes[1].voxels) - y;
+    rows = min(firstRow + m.shape.rows, endRow) - y;
 
     const FieldAxis& axis = m.axes[lane < firstOfY ? 0 : lane < firstOfZ ? 1 : D - 1];
     const int voxel = lane == firstOfX   ? firstX
@@ -167,11 +173,10 @@ struct Place {
       zSlopes[0][0] = 0;
     }
   }
-  __device__ int depthOfField(const March<D>& m) const
+  /// Whether the thread has voxels.
+  __device__ bool isInside(const March<D>& m) const
   {
-    if constexpr (D == 3)
-      return m.axes[2].voxels;
-    return 1;
+    return x < m.axes[0].voxels && (D == 2 || z < m.endLayer);
   }
   __device__ std::size_t voxel(const March<D>& m) const
   {
@@ -183,7 +188,7 @@ struct Place {
     if (m.store.mask == nullptr)
       return true;
     bool any = false;
-    if (x < m.axes[0].voxels && z < depthOfField(m))
+    if (isInside(m))
       for (int row = 0; row < rows && !any; ++row)
         any = m.store.wants(voxel(m) + static_cast<std::size_t>(row) * m.axes[0].voxels);
     return __syncthreads_or(any);
@@ -310,6 +315,59 @@ __device__ __forceinline__ void marchRows(const int* ends, int rows, Load&& load
     while (untilLineEnds.template operator()<0>() && untilLineEnds.template operator()<1>()
            && untilLineEnds.template operator()<2>() && untilLineEnds.template operator()<3>()) {
     }
+}
+
+/// Of what displacements take in 3D at once along z.
+template <int D>
+constexpr int depthOf = D == 3 ? 2 : 1;
+
+/// Shared memory of displaceRows.
+template <int D>
+std::size_t sharedBytes(const BlockShape& shape)
+{
+  return (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
+}
+
+/// Displacements of a block's voxels. Each thread that has some gets a sink, makeSink(place), and calls sink(u) for its rows in
+/// order.
+template <int D, int Order, class MakeSink>
+__device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, MakeSink&& makeSink)
+{
+  constexpr int taps = Order + 1;
+  float4* along = shared;                                        // [depth][lines][width]
+  float4* rowWeights = along + depthOf<D> * m.shape.area();      // [rows]
+  int* ends = reinterpret_cast<int*>(rowWeights + m.shape.rows); // [lines]
+
+  const Place<D, Order, depthOf<D>> place(m);
+  if (!place.anyWanted(m))
+    return;
+  contractAlongZ(m, place, along, nullptr);
+  fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, nullptr, ends);
+  const AxisSupport support = supportOf(m.axes[0], min(place.x, m.axes[0].voxels - 1), Order);
+  float w[taps];
+  axisWeights<Order, float>(support, w);
+  __syncthreads();
+  if (!place.isInside(m))
+    return;
+
+  const float4* mine = along + threadIdx.y * m.shape.area() + support.start - place.pointX;
+  float ring[D][taps];
+  const auto load = [&]<int Slot>(int line) {
+    float sum[D];
+    contractAlongX<D, Order>(mine + line * m.shape.width, w, sum);
+#pragma unroll
+    for (int c = 0; c < D; ++c)
+      ring[c][Slot] = sum[c];
+  };
+  auto sink = makeSink(place);
+  marchRows<taps>(ends, place.rows, load, [&]<int First>(int row) {
+    const float4 weights = rowWeights[row];
+    float u[D];
+#pragma unroll
+    for (int c = 0; c < D; ++c)
+      u[c] = ringSum<taps, First>(weights, ring[c], 0);
+    sink(u);
+  });
 }
 
 /// Calls run(field, coefficients); if an axis has too few control points for any support, with a grid of zeros in their place.

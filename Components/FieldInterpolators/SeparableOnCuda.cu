@@ -10,9 +10,6 @@ using namespace separable;
 constexpr int mostThreads = 256, blocksAMultiprocessor = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
-template <int D>
-constexpr int depthOf = D == 3 ? 2 : 1;
-
 // To global memory, which the compiler cannot see in an address that it was made to forget.
 __device__ __forceinline__ void storeGlobal(float* to, float value)
 {
@@ -24,51 +21,23 @@ __device__ __forceinline__ void storeGlobal(float* to, const float4& v)
 }
 
 /// Writes D values a voxel; planar (FieldStore's strides) or as one float4.
-template <int D, int Order, bool Padded>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displacements(const __grid_constant__ March<D> m)
-{
-  constexpr int taps = Order + 1;
-  extern __shared__ float4 shared[];
-  float4* along = shared;                                        // [depth][lines][width]
-  float4* rowWeights = along + depthOf<D> * m.shape.area();      // [rows]
-  int* ends = reinterpret_cast<int*>(rowWeights + m.shape.rows); // [lines]
-
-  const Place<D, Order, depthOf<D>> place(m);
-  if (!place.anyWanted(m))
-    return;
-  contractAlongZ(m, place, along, nullptr);
-  fillRows<Order>(m.axes[1], place.y, place.rows, place.line, rowWeights, nullptr, ends);
-  const AxisSupport support = supportOf(m.axes[0], min(place.x, m.axes[0].voxels - 1), Order);
-  float w[taps];
-  axisWeights<Order, float>(support, w);
-  __syncthreads();
-  if (place.x >= m.axes[0].voxels || place.z >= place.depthOfField(m))
-    return;
-
-  const float4* mine = along + threadIdx.y * m.shape.area() + support.start - place.pointX;
-  float ring[D][taps];
-  const auto load = [&]<int Slot>(int line) {
-    float sum[D];
-    contractAlongX<D, Order>(mine + line * m.shape.width, w, sum);
-#pragma unroll
-    for (int c = 0; c < D; ++c)
-      ring[c][Slot] = sum[c];
-  };
-  const std::size_t voxel = place.voxel(m);
+template <int D, bool Padded>
+struct FieldSink {
   float* to[D];
+  unsigned toRow = 0, perRow;
+
+  template <class Place>
+  __device__ FieldSink(const March<D>& m, const Place& place) : perRow(m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel))
+  {
+    const std::size_t voxel = place.voxel(m);
 #pragma unroll
-  for (int c = 0; c < D; ++c) {
-    to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
-    asm("" : "+l"(to[c])); // keeps the address: the compiler would compute it anew in every row
+    for (int c = 0; c < D; ++c) {
+      to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
+      asm("" : "+l"(to[c])); // keeps the address: the compiler would compute it anew in every row
+    }
   }
-  const unsigned perRow = m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel);
-  unsigned toRow = 0;
-  marchRows<taps>(ends, place.rows, load, [&]<int First>(int row) {
-    const float4 weights = rowWeights[row];
-    float u[D];
-#pragma unroll
-    for (int c = 0; c < D; ++c)
-      u[c] = ringSum<taps, First>(weights, ring[c], 0);
+  __device__ void operator()(const float (&u)[D])
+  {
     if constexpr (Padded) {
       storeGlobal(to[0] + toRow, make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0));
     } else {
@@ -77,7 +46,14 @@ __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displaceme
         storeGlobal(to[c] + toRow, u[c]);
     }
     toRow += perRow;
-  });
+  }
+};
+
+template <int D, int Order, bool Padded>
+__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displacements(const __grid_constant__ March<D> m)
+{
+  extern __shared__ float4 shared[];
+  displaceRows<D, Order>(m, shared, [&](const auto& place) { return FieldSink<D, Padded>(m, place); });
 }
 
 /// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and rows that begin within a
@@ -95,9 +71,9 @@ template <int D, int Order>
 void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
 {
   const BlockShape shape = shapeFor(field, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
-  const std::size_t bytes = (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
+  const March<D> march = marchOf(field, coefficients, target, shape);
   const auto kernel = target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
-  kernel<<<blocksOf(field, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(marchOf(field, coefficients, target, shape));
+  kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
   checkLaunch("separable displacements");
 }
 

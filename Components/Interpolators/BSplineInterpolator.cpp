@@ -3,6 +3,7 @@
 #include "Components/Interpolators/LinearBatch.h"
 #include "Components/Interpolators/NearestVoxel.h"
 #include "Core/Image/BSplinePrefilter.h"
+#include "Core/Image/BSplinePrefilterOnCuda.h"
 
 namespace tessera {
 namespace {
@@ -58,6 +59,8 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
   pointToIndex_ = image->geometry.pointToIndex();
   coefficients_ = {};
   fineCoefficients_ = {};
+  if (use_ == InterpolatorUse::resampling && context.onCuda())
+    return resampleOnCuda(context);
   if (order_ > 1 && use_ == InterpolatorUse::resampling) {
     fineCoefficients_ = bsplineCoefficientsInDouble<D>(context, *image, order_);
     fineSpline_ = SplineImage<D, double>(fineCoefficients_.data(), image->geometry);
@@ -65,9 +68,24 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
   }
   if (order_ > 1)
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
-  if (context.onCuda() && use_ == InterpolatorUse::matching)
+  if (context.onCuda())
     putOnCuda(context);
   spline_ = SplineImage<D>(order_ > 1 ? coefficients_.data() : image->voxels.data(), image->geometry);
+}
+
+/// No coefficients of the host.
+template <int D>
+void BSplineInterpolator<D>::resampleOnCuda(Context& context)
+{
+  coefficientsOnCuda_ = {};
+  voxelsOnCuda_ = voxelsOnCuda<D>(context, image_);
+  const float* coefficients = voxelsOnCuda_->span().data();
+  if (order_ > 1) {
+    coefficientsOnCuda_ = bsplineCoefficientsOnCuda<D>(context, coefficients, image_->geometry.size, order_);
+    voxelsOnCuda_.reset();
+    coefficients = coefficientsOnCuda_.span().data();
+  }
+  onCuda_ = {coefficients, image_->geometry, order_};
 }
 
 template <int D>
@@ -92,6 +110,18 @@ void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, fl
     LinearBatch<D, double>::evaluate(spline_, points, values, gradients, inside);
   else
     evaluateSpline<D>(fineSpline_, order_, points, values, gradients, inside);
+}
+
+template <int D>
+bool BSplineInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
+{
+  if (use_ != InterpolatorUse::resampling)
+    return false;
+  if (order_ == 0)
+    return evaluateNearestRow<D>(*image_, NearestRule::inFloat, row, values, inside);
+  if (order_ == 1)
+    return LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
+  return evaluateSplineRow<D>(fineSpline_, order_, row, values, inside);
 }
 
 template <int D>

@@ -4,6 +4,7 @@
 #include "Components/Interpolators/SplineBatch.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/RowInterpolator.h"
 
 namespace tessera {
 
@@ -14,13 +15,14 @@ namespace tessera {
 /// (ResampleInterpolator "FinalBSplineInterpolator")
 /// (FinalBSplineInterpolationOrder 3)
 template <int D>
-class BSplineInterpolator final : public Interpolator<D> {
+class BSplineInterpolator final : public Interpolator<D>, public RowInterpolator<D> {
 public:
   explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   void endLevel() override
   {
@@ -35,6 +37,7 @@ public:
 
 private:
   void putOnCuda(const Context&);
+  void resampleOnCuda(Context&);
 
   Parameters parameters_;
   InterpolatorUse use_;

@@ -7,12 +7,16 @@
 namespace tessera {
 
 template <int D>
-void LabelMajorityInterpolator<D>::prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t)
+void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;
   voxels_ = SplineImage<D>(image->voxels.data(), image->geometry);
   voxels_.edges = EdgeRule::clamp;
   voxels_.lastVoxelClosesCell = true;
+  if (context.onCuda()) {
+    voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
+    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, orderOfLabels};
+  }
 }
 
 template <int D>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Interpolators/SplineBatch.h"
+#include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -18,8 +19,8 @@ public:
   const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
   /// Throws Error(usage) if gradients are asked for.
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
-  InterpolatorOnCuda<D> onCuda() const override { return {}; }
-  void endLevel() override {}
+  InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
+  void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return false; }
 
   static const ComponentDescription& description();
@@ -27,6 +28,8 @@ public:
 private:
   ImagePointer<D> image_;
   SplineImage<D> voxels_;
+  std::shared_ptr<const Buffer<float>> voxelsOnCuda_;
+  InterpolatorOnCuda<D> onCuda_;
 };
 
 }

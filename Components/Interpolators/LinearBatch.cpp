@@ -42,6 +42,17 @@ struct Corners {
     }
   }
 
+  /// Cells that begin at these voxels, all in the image.
+  TESSERA_ALWAYS_INLINE void gatherInterior(const SplineImage<D>& image, const std::int64_t (&voxels)[splineBlockSize],
+                                            std::size_t count)
+  {
+    const auto width = static_cast<std::int64_t>(image.size[0]), plane = width * static_cast<std::int64_t>(image.size[1]);
+    const std::int64_t strides[4] = {0, width, plane, plane + width};
+    for (std::size_t i = 0; i < count; ++i)
+      for (int r = 0; r < rows; ++r)
+        std::memcpy(&pairs[r][2 * i], image.coefficients + voxels[i] + strides[r], 2 * sizeof(float));
+  }
+
 private:
   template <class Real>
   void gatherAtBorder(const SplineImage<D>& image, const Located<D, Real>& located, std::size_t i)
@@ -135,6 +146,66 @@ TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::withGradients(const Spline
                                                                     float* values, float* const* gradients, std::uint8_t* inside)
 {
   evaluateBlocks<D, true, Real>(image, points, values, gradients, inside);
+}
+
+template <int D, class Real>
+TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::interiorOfRow(const SplineImage<D>& image, const IndexRow<D>& row,
+                                                                    std::int32_t begin, std::int32_t end, float* values)
+{
+  Corners<D> corners;
+  std::int64_t voxels[splineBlockSize];
+  Real t[D][splineBlockSize], unused[D];
+  for (std::int32_t at = begin; at < end; at += splineBlockSize) {
+    const auto count = static_cast<std::int32_t>(std::min<std::ptrdiff_t>(splineBlockSize, end - at));
+    std::fill_n(voxels, count, 0);
+    std::int64_t stride = 1;
+    for (int d = 0; d < D; ++d) {
+      for (std::int32_t i = 0; i < count; ++i) {
+        const double index = indexOfRow<D>(row, d, at + i);
+        const auto floored = static_cast<std::int32_t>(index); // not negative
+        t[d][i] = static_cast<Real>(index - floored);
+        voxels[i] += floored * stride;
+      }
+      stride *= static_cast<std::int64_t>(image.size[d]);
+    }
+    corners.gatherInterior(image, voxels, static_cast<std::size_t>(count));
+    float* const __restrict to = values + at;
+    for (std::int32_t i = 0; i < count; ++i)
+      to[i] = static_cast<float>(mixCorners<D, false>(corners, t, static_cast<std::size_t>(i), unused));
+  }
+}
+
+template <int D, class Real>
+void LinearBatch<D, Real>::borderOfRow(const SplineImage<D>& image, const IndexRow<D>& row, std::int32_t begin, std::int32_t end,
+                                       float* values)
+{
+  Located<D, Real> located;
+  Corners<D> corners;
+  Real unused[D];
+  for (auto at = static_cast<std::size_t>(begin); at < static_cast<std::size_t>(end); at += splineBlockSize) {
+    const std::size_t count = std::min(splineBlockSize, static_cast<std::size_t>(end) - at);
+    locate<D, 1>(image, row, at, count, located);
+    corners.gather(image, located, count);
+    for (std::size_t i = 0; i < count; ++i)
+      values[at + i] = static_cast<float>(mixCorners<D, false>(corners, located.t, i, unused));
+  }
+}
+
+template <int D, class Real>
+bool LinearBatch<D, Real>::evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, RowSpan& inside)
+{
+  if (!insideOfRow<D>(row, image.size, inside))
+    return false;
+  Vec<D> first{}, last;
+  for (int d = 0; d < D; ++d)
+    last[d] = static_cast<double>(image.size[d]) - 1;
+  RowSpan interior = withinAll<D>(row, first, last);
+  if (interior.begin == interior.end)
+    interior = {inside.end, inside.end};
+  borderOfRow(image, row, inside.begin, interior.begin, values);
+  interiorOfRow(image, row, interior.begin, interior.end, values);
+  borderOfRow(image, row, interior.end, inside.end, values);
+  return true;
 }
 
 template class LinearBatch<2, float>;

@@ -11,10 +11,11 @@ void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer
   spline_ = SplineImage<D>(image->voxels.data(), image->geometry);
   spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
   spline_.lastVoxelClosesCell = true;
-  if (context.onCuda() && use_ == InterpolatorUse::matching) {
+  if (context.onCuda()) {
     voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
     onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 1};
     onCuda_.lastVoxelClosesCell = true;
+    onCuda_.repeatsBorder = use_ == InterpolatorUse::resampling;
   }
 }
 
@@ -26,6 +27,12 @@ void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, flo
     LinearBatch<D, float>::evaluate(spline_, points, values, gradients, inside);
   else
     LinearBatch<D, double>::evaluate(spline_, points, values, gradients, inside);
+}
+
+template <int D>
+bool LinearInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
+{
+  return use_ == InterpolatorUse::resampling && LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
 }
 
 template <int D>

@@ -4,6 +4,7 @@
 #include "Components/Interpolators/SplineBatch.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/RowInterpolator.h"
 
 namespace tessera {
 
@@ -13,13 +14,14 @@ namespace tessera {
 /// (Interpolator "LinearInterpolator")
 /// (ResampleInterpolator "FinalLinearInterpolator")
 template <int D>
-class LinearInterpolator final : public Interpolator<D> {
+class LinearInterpolator final : public Interpolator<D>, public RowInterpolator<D> {
 public:
   explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   void endLevel() override { voxelsOnCuda_.reset(); }
   bool hasGradient() const override { return true; }

@@ -9,7 +9,7 @@ void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const Ima
 {
   image_ = image;
   pointToIndex_ = image->geometry.pointToIndex();
-  if (context.onCuda() && use_ == InterpolatorUse::matching) {
+  if (context.onCuda()) {
     voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
     onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 0};
     onCuda_.nearestInDouble = true;
@@ -21,6 +21,12 @@ void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& po
                                               std::uint8_t* inside) const
 {
   evaluateNearest<D>(*image_, pointToIndex_, NearestRule::exact, points, values, gradients, inside);
+}
+
+template <int D>
+bool NearestNeighborInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
+{
+  return evaluateNearestRow<D>(*image_, NearestRule::exact, row, values, inside);
 }
 
 template <int D>

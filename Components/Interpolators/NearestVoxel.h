@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/RowInterpolator.h"
 #include "Core/Registration/Samples.h"
 
 namespace tessera {
@@ -12,5 +13,9 @@ enum class NearestRule { exact, inFloat };
 template <int D>
 void evaluateNearest(const Image<D>&, const PointToIndex<D>& pointToIndex, NearestRule, const ListSamples<D>&, float* values,
                      float* const* gradients, std::uint8_t* inside);
+
+/// As RowInterpolator::evaluateRow.
+template <int D>
+bool evaluateNearestRow(const Image<D>&, NearestRule, const IndexRow<D>&, float* values, RowSpan& inside);
 
 }

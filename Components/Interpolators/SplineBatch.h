@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/RowInterpolator.h"
 #include "Core/Registration/Samples.h"
 
 namespace tessera {
@@ -35,6 +36,8 @@ class SplineBatch {
 public:
   /// As Interpolator::evaluate, without and with gradients.
   static void values(const SplineImage<D, Coefficient>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
+  /// Of points [begin, end) of a row, all inside; values[i] is that of point i.
+  static void row(const SplineImage<D, Coefficient>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end, float* values);
   static void gradients(const SplineImage<D, Coefficient>&, const ListSamples<D>&, float* values, float* const* gradients,
                         std::uint8_t* inside);
 };
@@ -43,6 +46,10 @@ public:
 template <int D>
 void evaluateSpline(const SplineImage<D>&, int order, const ListSamples<D>&, float* values, float* const* gradients,
                     std::uint8_t* inside);
+
+/// As RowInterpolator::evaluateRow, orders 2 to 5.
+template <int D>
+bool evaluateSplineRow(const SplineImage<D, double>&, int order, const IndexRow<D>&, float* values, RowSpan& inside);
 
 /// Orders 2 to 5 all in double, as result images need it to hold what elastix writes to the last bit of a float.
 template <int D>

@@ -110,6 +110,20 @@ TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::values(const
 }
 
 template <int D, int Order, class Coefficient, class Real>
+TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::row(const SplineImage<D, Coefficient>& image,
+                                                                        const IndexRow<D>& row, std::int32_t begin,
+                                                                        std::int32_t end, float* values)
+{
+  Located<D, Real> located;
+  Real slopes[D][splineBlockSize];
+  for (auto at = static_cast<std::size_t>(begin); at < static_cast<std::size_t>(end); at += splineBlockSize) {
+    const std::size_t count = std::min(splineBlockSize, static_cast<std::size_t>(end) - at);
+    locate<D, Order>(image, row, at, count, located);
+    evaluateBlock<D, Order, false>(image, located, count, values + at, slopes);
+  }
+}
+
+template <int D, int Order, class Coefficient, class Real>
 TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::gradients(const SplineImage<D, Coefficient>& image,
                                                                               const ListSamples<D>& points, float* values,
                                                                               float* const* gradients, std::uint8_t* inside)

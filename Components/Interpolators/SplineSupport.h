@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Interpolators/SplineBatch.h"
+#include "Components/Interpolators/RowSpan.h"
 #include "Core/Compute/HostDevice.h"
 
 #include <algorithm>
@@ -19,9 +19,10 @@ struct Located {
   std::uint8_t place[splineBlockSize];
 };
 
-template <int D, int Order, class Coefficient, class Real>
-TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, std::size_t begin,
-                                  std::size_t count, Located<D, Real>& located)
+/// Of points whose continuous indices indexAt(axis, point) gives.
+template <int D, int Order, class Coefficient, class Real, class IndexAt>
+TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& image, std::size_t count, Located<D, Real>& located,
+                                         const IndexAt& indexAt)
 {
   std::int32_t within[splineBlockSize], safe[splineBlockSize];
   double index[D][splineBlockSize];
@@ -30,12 +31,10 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
   for (int d = 0; d < D; ++d) {
     const double end = static_cast<double>(image.size[d]) - 0.5;
     for (std::size_t i = 0; i < count; ++i) {
-      double sum = image.indexFromOffset[d][0] * (points.pointMm[0][begin + i] - image.originMm[0]);
-      for (int j = 1; j < D; ++j)
-        sum += image.indexFromOffset[d][j] * (points.pointMm[j][begin + i] - image.originMm[j]);
-      const std::int32_t in = sum >= -0.5 && sum < end ? 1 : 0; // false for NaN
+      const double at = indexAt(d, i);
+      const std::int32_t in = at >= -0.5 && at < end ? 1 : 0; // false for NaN
       within[i] &= in;
-      index[d][i] = in ? sum : 0.0;
+      index[d][i] = in ? at : 0.0;
     }
   }
   for (int d = 0; d < D; ++d) {
@@ -58,6 +57,30 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
   }
   for (std::size_t i = 0; i < count; ++i)
     located.place[i] = static_cast<std::uint8_t>(within[i] * (2 - safe[i]));
+}
+
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, std::size_t begin,
+                                  std::size_t count, Located<D, Real>& located)
+{
+  locateIndices<D, Order>(
+      image, count, located, [&](int d, std::size_t i) __attribute__((always_inline)) {
+        double sum = image.indexFromOffset[d][0] * (points.pointMm[0][begin + i] - image.originMm[0]);
+        for (int j = 1; j < D; ++j)
+          sum += image.indexFromOffset[d][j] * (points.pointMm[j][begin + i] - image.originMm[j]);
+        return sum;
+      });
+}
+
+/// Points [begin, begin + count) of a row.
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const IndexRow<D>& row, std::size_t begin,
+                                  std::size_t count, Located<D, Real>& located)
+{
+  locateIndices<D, Order>(
+      image, count, located, [&](int d, std::size_t i) __attribute__((always_inline)) {
+        return indexOfRow<D>(row, d, static_cast<std::int32_t>(begin + i));
+      });
 }
 
 inline std::size_t folded(std::int32_t index, std::size_t size, EdgeRule rule)

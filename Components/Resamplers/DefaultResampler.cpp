@@ -1,5 +1,7 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
+#include "Components/Resamplers/OneSplineChain.h"
+#include "Components/Resamplers/ResampleToHost.h"
 #include "Components/Resamplers/SourceBatches.h"
 #include "Core/Compute/Transfers.h"
 #include "Core/Image/ImageFormat.h"
@@ -133,18 +135,54 @@ const ComponentDescription& DefaultResampler<D>::description()
 }
 
 template <int D>
+std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& context,
+                                                             std::span<const ResampleSource<D>> sources) const
+{
+  std::vector<MovingToResample<D>> images;
+  for (const ResampleSource<D>& source : sources)
+    images.emplace_back(context, source, extrapolation_, static_cast<float>(defaultPixelValue_));
+  return images;
+}
+
+template <int D>
 void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain, std::span<const ResampleSource<D>> sources,
                                        const ImageGeometry<D>& output, const LayerRange& layers,
                                        std::span<float* const> values) const
 {
+  if (context.onCuda())
+    return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, values);
   const GridLayers<D> asked(output, layers);
+  const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
+  std::optional<AffineMap<D>> mappedFromVoxel;
+  if (folded && !folded->spline)
+    mappedFromVoxel = compose(folded->linear, output.pointFromIndex());
   std::vector<SourceBatches<D>> batches;
   for (const ResampleSource<D>& source : sources)
-    batches.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_));
-  forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
-    mapChain<D>(context, chain, points.list(), points.out());
-    for (std::size_t s = 0; s < batches.size(); ++s)
-      batches[s].evaluate(context, points.list(), values[s] + (first - asked.begin));
+    batches.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_), mappedFromVoxel);
+  const auto evaluate = [&](std::size_t s, std::size_t first, const PointBatch<D>& mapped) {
+    batches[s].evaluate(context, mapped.list(), values[s] + (first - asked.begin));
+  };
+  const auto map = [&](PointBatch<D>& points) { mapChain<D>(context, chain, points.list(), points.out()); };
+  if (!mappedFromVoxel) {
+    forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
+      map(points);
+      for (std::size_t s = 0; s < sources.size(); ++s)
+        evaluate(s, first, points);
+    });
+    return;
+  }
+  forEachRowPiece<D>(context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
+    bool mapped = false;
+    for (std::size_t s = 0; s < sources.size(); ++s) {
+      if (batches[s].evaluateRow(piece.firstVoxel, piece.count, values[s] + (piece.first - asked.begin)))
+        continue;
+      if (!mapped) {
+        fillVoxelPoints<D>(output.size, output.pointFromIndex(), piece.first, piece.count, points);
+        map(points);
+        mapped = true;
+      }
+      evaluate(s, piece.first, points);
+    }
   });
 }
 
@@ -153,10 +191,25 @@ std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const Trans
                                                    std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
                                                    std::span<float* const> values) const
 {
+  if (context.onCuda())
+    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, values);
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
   addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, values); });
   return {{"transform", mapping}, {"interpolation", all - mapping}};
+}
+
+template <int D>
+DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
+                                               bool hasInvalidVoxels, const ImageGeometry<D>& output) const
+{
+  DeviceMemory memory;
+  memory.add("image and coefficients", 2 * Interpolator<D>::deviceBytes(moving));
+  if (hasInvalidVoxels)
+    memory.add("mask", static_cast<double>(moving.voxelCount()));
+  memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain));
+  memory.add("chunks of the result", chunkBytes<D>(output));
+  return memory;
 }
 
 template <int D>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Resamplers/ResamplingOnCuda.h"
 #include "Core/Registration/Extrapolation.h"
 #include "Core/Registration/Resampler.h"
 
@@ -14,9 +15,11 @@ public:
 
   void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
                     const LayerRange&, std::span<float* const> values) const override;
-  /// Of mapping and of interpolation: the difference to mapping alone.
+  /// On the CPU of mapping and of interpolation, the difference to mapping alone; on CUDA of kernels, and of copies beside them.
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                 const ImageGeometry<D>& output, std::span<float* const> values) const override;
+  DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
+                            const ImageGeometry<D>& output) const override;
 
   double outsideValue() const override { return defaultPixelValue_; }
   const ResultImageSettings& resultImage() const override { return resultImage_; }
@@ -26,6 +29,8 @@ public:
   std::vector<FileEntry> fileEntries() const override;
 
 private:
+  std::vector<MovingToResample<D>> onCuda(const Context&, std::span<const ResampleSource<D>>) const;
+
   Parameters parameters_;
   double defaultPixelValue_;
   Extrapolation extrapolation_;

@@ -2,18 +2,38 @@
 
 #include "Core/Registration/VoxelBatches.h"
 
+#include <algorithm>
 #include <array>
 
 namespace tessera {
 
 template <int D>
-SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation extrapolation, float outsideValue)
+SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation extrapolation, float outsideValue,
+                                const std::optional<AffineMap<D>>& mappedFromVoxel)
     : source_(source), extrapolation_(extrapolation), outsideValue_(outsideValue),
       pointToIndex_(source.interpolator->imageGeometry().pointToIndex()),
       pointFromIndex_(source.interpolator->imageGeometry().pointFromIndex())
 {
   for (int d = 0; d < D; ++d)
     last_[d] = static_cast<double>(source.interpolator->imageGeometry().size[d]) - 1;
+  if (!mappedFromVoxel || extrapolation != Extrapolation::constant || source.valid)
+    return;
+  rows_ = dynamic_cast<const RowInterpolator<D>*>(source.interpolator);
+  indexFromVoxel_ = compose(source.interpolator->imageGeometry().indexFromPoint(), *mappedFromVoxel);
+}
+
+template <int D>
+bool SourceBatches<D>::evaluateRow(const Vec<D>& firstVoxel, std::size_t count, float* values) const
+{
+  RowSpan inside;
+  IndexRow<D> row{indexFromVoxel_(firstVoxel), {}, count};
+  for (int d = 0; d < D; ++d)
+    row.step[d] = indexFromVoxel_.matrix[d][0];
+  if (!rows_ || !rows_->evaluateRow(row, values, inside))
+    return false;
+  std::fill(values, values + inside.begin, outsideValue_);
+  std::fill(values + inside.end, values + count, outsideValue_);
+  return true;
 }
 
 /// Points that stay where they are keep their bits.

@@ -132,6 +132,7 @@ public:
     return peak;
   }
   double transferMilliseconds() const { return transferMilliseconds_; }
+  void countTransfer(double milliseconds) { transferMilliseconds_ += milliseconds; }
 
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
   {
@@ -237,6 +238,11 @@ cudaStream_t cudaStreamOf(const Context& context)
 double transferMilliseconds(const Context& context)
 {
   return context.onCuda() ? streamOf(context).transferMilliseconds() : 0;
+}
+
+void countTransfer(const Context& context, double milliseconds)
+{
+  streamOf(context).countTransfer(milliseconds);
 }
 
 double usableDeviceMemory(const Context& context)

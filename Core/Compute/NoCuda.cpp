@@ -1,5 +1,6 @@
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/HostCopies.h"
 #include "Core/Compute/PinnedRange.h"
 #include "Core/Compute/Range.h"
 #include "Core/Compute/Stream.h"
@@ -41,6 +42,7 @@ double transferMilliseconds(const Context&)
 {
   return 0;
 }
+void countTransfer(const Context&, double) {}
 double usableDeviceMemory(const Context&)
 {
   fail("free memory");
@@ -48,6 +50,19 @@ double usableDeviceMemory(const Context&)
 double takePeakDeviceMemory(const Context&)
 {
   fail("memory in use");
+}
+
+struct CopiesToHost::Piece {};
+CopiesToHost::CopiesToHost(const Context& context) : context_(context)
+{
+  fail("copies to the host");
+}
+CopiesToHost::~CopiesToHost() = default;
+void CopiesToHost::finish(int) {}
+void CopiesToHost::begin(int, void*, const void*, std::size_t) {}
+void copyLargeToDevice(const Context&, void*, const void*, std::size_t)
+{
+  fail("a copy to a device");
 }
 
 namespace oncuda {

@@ -7,6 +7,8 @@ namespace tessera {
 /// Time that the host spent so far on copies between itself and the context's CUDA device, with its waits for the work that a copy
 /// follows; 0 on the CPU. Not that of values that copyLater brings beside other work.
 double transferMilliseconds(const Context&);
+/// Adds to that, for copies that are not the stream's own.
+void countTransfer(const Context&, double milliseconds);
 
 /// Milliseconds on the host since it was made, less those of transfers.
 class HostClock {

@@ -185,6 +185,23 @@ void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int orde
     prefilter<double, D>(Context{}, values.data(), values.data(), size, order);
 }
 
+ExponentialFilter splineFilter(int order)
+{
+  const std::vector<double> poles = polesOf(order);
+  double gain = 1;
+  for (const double pole : poles)
+    gain *= (1 - pole) * (1 - pole);
+  ExponentialFilter filter;
+  for (const double pole : poles) { // partial fractions of gain / product of (1 - p z)(1 - p / z)
+    double amplitude = gain / (1 - pole * pole);
+    for (const double other : poles)
+      if (other != pole)
+        amplitude /= (1 - other * pole) * (1 - other / pole);
+    filter.push_back({amplitude, pole});
+  }
+  return filter;
+}
+
 template std::vector<float> bsplineCoefficients<2>(Context&, const Image<2>&, int);
 template std::vector<float> bsplineCoefficients<3>(Context&, const Image<3>&, int);
 template std::vector<double> bsplineCoefficientsInDouble<2>(Context&, const Image<2>&, int);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Image/ExponentialFilter.h"
 #include "Core/Image/Image.h"
 
 #include <vector>
@@ -23,5 +24,9 @@ std::vector<double> bsplineCoefficientsInDouble(Context&, const Image<D>&, int o
 /// In place, in double, for small arrays such as control point grids; x fastest. Order 0 and 1 change nothing.
 template <int D>
 void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order);
+
+/// The filter itself for mirrored lines, a real term for each pole; empty for orders 0 and 1. Throws Error(usage) for orders
+/// over 5.
+ExponentialFilter splineFilter(int order);
 
 }

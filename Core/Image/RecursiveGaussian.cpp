@@ -130,6 +130,21 @@ private:
 
 }
 
+ExponentialFilter gaussianFilter(double sigmaVoxels)
+{
+  ExponentialFilter filter;
+  double gain = 0;
+  for (const SeriesTerm& term : {slow, fast}) {
+    const std::complex<double> amplitude(term.a, -term.b), exact = std::exp(std::complex(term.l, term.w) / sigmaVoxels);
+    const std::complex<double> pole(static_cast<float>(exact.real()), static_cast<float>(exact.imag()));
+    filter.push_back({amplitude, pole});
+    gain += (amplitude * (2.0 / (1.0 - pole) - 1.0)).real();
+  }
+  for (ExponentialTerm& term : filter)
+    term.amplitude /= gain;
+  return filter;
+}
+
 template <int D>
 Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>& sigmaVoxels, AxisOrder order)
 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Image/ExponentialFilter.h"
 #include "Core/Image/Image.h"
 
 namespace tessera {
@@ -13,5 +14,8 @@ enum class AxisOrder { ascending, lastFirst };
 /// `sigmaVoxels` is per axis; 0 leaves the axis as it is. Multi-threaded; no volume but the result is allocated.
 template <int D>
 Image<D> smoothRecursively(Context&, const Image<D>&, const Vec<D>& sigmaVoxels, AxisOrder = AxisOrder::ascending);
+
+/// One axis of it, for lines that go on constantly. The gain is 1 with poles rounded to single precision too.
+ExponentialFilter gaussianFilter(double sigmaVoxels);
 
 }

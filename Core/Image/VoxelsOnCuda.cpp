@@ -1,5 +1,7 @@
 #include "Core/Image/VoxelsOnCuda.h"
 
+#include "Core/Compute/HostCopies.h"
+
 #include <map>
 #include <mutex>
 #include <utility>
@@ -26,7 +28,8 @@ std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context, const st
   if (!held) {
     held = std::make_shared<Held>();
     held->source = source;
-    held->values.fromHost(context, source->voxels);
+    held->values = Buffer<Value>(context, source->voxels.size());
+    copyLargeToDevice(context, held->values.span().data(), source->voxels.data(), source->voxels.size() * sizeof(Value));
     entry = held;
   }
   return {held, &held->values};

@@ -28,6 +28,12 @@ TESSERA_HOST_DEVICE inline int mirrored(int index, int last)
   return index;
 }
 
+/// The nearest index in [0, last].
+TESSERA_HOST_DEVICE inline int repeated(int index, int last)
+{
+  return index < 0 ? 0 : index > last ? last : index;
+}
+
 /// The row (y, z) of a grid; `y` and `z` lie in it.
 template <int D>
 TESSERA_HOST_DEVICE inline const float* rowOf(const InterpolatorOnCuda<D>& image, int y, int z)
@@ -101,7 +107,8 @@ TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image
     for (int d = 0; d < D; ++d)
       TESSERA_UNROLL
     for (int k = 0; k < 2; ++k)
-      knot[d][k] = mirrored(cell.first[d] + k, image.size[d] - 1);
+      knot[d][k] = image.repeatsBorder ? repeated(cell.first[d] + k, image.size[d] - 1)
+                                       : mirrored(cell.first[d] + k, image.size[d] - 1);
     TESSERA_UNROLL
     for (int r = 0; r < rowCount; ++r) {
       const float* const row = rowOf<D>(image, knot[1][r & 1], D == 3 ? knot[D - 1][r >> 1] : 0);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
@@ -55,6 +56,10 @@ public:
   /// What the parts of one more resampling took, all layers.
   virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                         const ImageGeometry<D>& output, std::span<float* const> values) const = 0;
+
+  /// What that takes of a CUDA device for one moving image, with preparing its interpolator.
+  virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
+                                    const ImageGeometry<D>& output) const = 0;
 
   /// The same as images of those layers. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,

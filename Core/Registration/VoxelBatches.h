@@ -70,4 +70,37 @@ void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, 
   forEachVoxelBatch<D>(context, lattice, 0, lattice.voxelCount(), body);
 }
 
+/// Voxels along the first axis of a lattice, `first` counted x fastest.
+template <int D>
+struct RowPiece {
+  std::size_t first = 0, count = 0;
+  Vec<D> firstVoxel{}; // its index
+};
+
+/// Calls body(piece, points) for the pieces of at most batchCapacity voxels that cover the whole rows of [begin, end), on the
+/// context's threads; `points` may be written. Pieces of a row are the same whatever begin and end are.
+template <int D, class Body>
+void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin, std::size_t end, Body&& body)
+{
+  constexpr std::size_t chunkVoxels = 16 * batchCapacity;
+  const std::size_t width = lattice.size[0];
+  if (begin >= end)
+    return;
+  const std::size_t rowsOfChunk = (chunkVoxels + width - 1) / width;
+  forEachRange(context, (end - begin) / width, rowsOfChunk, [&](std::size_t firstRow, std::size_t lastRow) {
+    PointBatch<D> points;
+    for (std::size_t row = begin / width + firstRow; row < begin / width + lastRow; ++row) {
+      RowPiece<D> piece;
+      for (std::size_t d = 1, rest = row; d < D; rest /= lattice.size[d++])
+        piece.firstVoxel[d] = static_cast<double>(rest % lattice.size[d]);
+      for (std::size_t x = 0; x < width; x += batchCapacity) {
+        piece.first = row * width + x;
+        piece.count = std::min(batchCapacity, width - x);
+        piece.firstVoxel[0] = static_cast<double>(x);
+        body(piece, points);
+      }
+    }
+  });
+}
+
 }

@@ -4,6 +4,7 @@
 #include "Core/Compute/BSplineKernel.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ItkImages.h"
+#include "Testing/Support/NaiveLineFilter.h"
 #include "Testing/Support/NoiseImage.h"
 
 #include <gtest/gtest.h>
@@ -106,6 +107,22 @@ TEST(BSplinePrefilterTest, SolvesTwoVoxelsAsByHand)
 
   EXPECT_NEAR(values[0], -2, 1e-13); // rounding
   EXPECT_NEAR(values[1], 16, 1e-13);
+}
+
+TEST(BSplinePrefilterTest, IsTheFilterOfItsExponentials)
+{
+  for (int order = 2; order <= 5; ++order)
+    for (const std::size_t length : {2, 3, 5, 33, 70}) {
+      const Image<2> line = noiseImage<2>(obliqueGeometry<2>({length, 1}), length);
+      std::vector<double> coefficients(line.voxels.begin(), line.voxels.end());
+
+      bsplineDecompose<2>(coefficients, {length, 1}, order);
+      const std::vector<double> expected = filteredByDefinition(splineFilter(order), LineEnds::mirrored, line.voxels);
+
+      for (std::size_t i = 0; i < length; ++i)
+        ASSERT_NEAR(coefficients[i], expected[i], 1e-8 * 200)
+            << order << " " << length; // the start sum is cut off at 1e-10 times gain
+    }
 }
 
 TEST(BSplinePrefilterTest, LeavesOrdersZeroAndOneAndSingleVoxels)

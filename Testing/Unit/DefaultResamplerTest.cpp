@@ -1,10 +1,9 @@
 #include "Components/Resamplers/DefaultResampler.h"
-#include "Components/Interpolators/LinearInterpolator.h"
-#include "Components/Transforms/AffineTransform.h"
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/TransformFields.h"
 #include "Core/Registration/VoxelBatches.h"
+#include "Testing/Support/ResampleByHand.h"
 
 #include <gtest/gtest.h>
 
@@ -13,76 +12,7 @@
 namespace tessera {
 namespace {
 
-Parameters parametersOf(const std::string& text, int dimension)
-{
-  std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(parseParameterText(text, "test.txt", notes)), "", dimension, 2);
-}
-
-std::string numbers(const std::vector<double>& values)
-{
-  std::string text;
-  for (double value : values)
-    text += " " + std::to_string(value);
-  return text;
-}
-
-/// T(x) = matrix x + offset as a chain of one affine transform; entries with six decimals are exact.
-template <int D>
-TransformChain<D> affineChain(const Matrix<D>& matrix, const Vec<D>& offset)
-{
-  std::vector<double> values;
-  for (const auto& row : matrix)
-    values.insert(values.end(), row.begin(), row.end());
-  values.insert(values.end(), offset.begin(), offset.end());
-  const Parameters file = parametersOf("(Transform \"AffineTransform\")\n(NumberOfParameters " + std::to_string(values.size())
-                                           + ")\n(TransformParameters" + numbers(values) + ")\n(CenterOfRotationPoint"
-                                           + numbers(std::vector<double>(D, 0.0)) + ")\n",
-                                       D);
-  const auto transform = std::make_shared<AffineTransform<D>>(file);
-  TransformChain<D> chain;
-  chain.parameters = transform->restore(file);
-  chain.transform = transform;
-  return chain;
-}
-
-ImageGeometry<3> obliqueGrid()
-{
-  const double c = std::cos(0.3), s = std::sin(0.3);
-  return {{17, 19, 23}, {0.7, 1.1, 2.3}, {-40, 25, 7}, {{{c, -s, 0}, {s, c, 0}, {0, 0, 1}}}};
-}
-
-/// A plane through space: linear interpolation gives it exactly, but for float.
-float planeAt(const Vec<3>& mm)
-{
-  return static_cast<float>(3 + 0.5 * mm[0] - 0.25 * mm[1] + 2 * mm[2]);
-}
-
-template <int D, class Value>
-ImagePointer<D> imageOf(const ImageGeometry<D>& grid, Value value)
-{
-  auto image = std::make_shared<Image<D>>(Image<D>{grid, {}});
-  for (std::size_t v = 0; v < grid.voxelCount(); ++v) {
-    Vec<D> index;
-    std::size_t rest = v;
-    for (int d = 0; d < D; ++d) {
-      index[d] = static_cast<double>(rest % grid.size[d]);
-      rest /= grid.size[d];
-    }
-    image->voxels.push_back(value(grid.pointFromIndex()(index)));
-  }
-  return image;
-}
-
-template <int D>
-Image<D> resampled(const std::string& text, const TransformChain<D>& chain, const ImagePointer<D>& moving,
-                   const ImageGeometry<D>& output, int threads = 1, const MaskPointer<D>& valid = nullptr)
-{
-  Context context{{}, threads};
-  LinearInterpolator<D> interpolator(parametersOf(text, D), InterpolatorUse::resampling);
-  interpolator.prepareForLevel(context, moving, 0);
-  return DefaultResampler<D>(parametersOf(text, D)).resample(context, chain, {&interpolator, valid}, output);
-}
+using namespace testing;
 
 TEST(VoxelBatches, PointsAreThoseOfTheGeometryAtAwkwardSizes)
 {
@@ -134,6 +64,25 @@ TEST(DefaultResampler, HalfAVoxelBeyondTheBorderIsStillInside)
 
   EXPECT_EQ(within.voxels[2], 3);  // index 2.4375 lies in [-0.5, 2.5)
   EXPECT_EQ(beyond.voxels[2], -7); // index 2.5 does not
+}
+
+TEST(DefaultResampler, TellsWhatItsPartsTook)
+{
+  const ImageGeometry<3> grid = obliqueGrid();
+  Context context;
+  LinearInterpolator<3> interpolator(parametersOf("", 3), InterpolatorUse::resampling);
+  interpolator.prepareForLevel(context, imageOf<3>(grid, planeAt), 0);
+  const ResampleSource<3> source{&interpolator, nullptr};
+  const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
+  std::vector<float> values(grid.voxelCount());
+  float* const to[] = {values.data()};
+  const DefaultResampler<3> resampler(parametersOf("", 3));
+
+  const std::vector<Phase> phases = resampler.timePhases(context, chain, std::span(&source, 1), grid, to);
+
+  ASSERT_EQ(phases.size(), 2u);
+  EXPECT_GT(phases[0].milliseconds, 0);
+  EXPECT_EQ(values, resampler.resample(context, chain, source, grid).voxels);
 }
 
 TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
@@ -207,7 +156,7 @@ TEST(DefaultResampler, ReadsResultsPerLevel)
 {
   const DefaultResampler<2> resampler(parametersOf("(WriteResultImage \"false\")\n(ResultImageName \"warped\")\n"
                                                    "(WriteResultImageAfterEachResolution \"false\" \"true\")\n",
-                                                   2));
+                                                   2, 2));
 
   EXPECT_FALSE(resampler.writesFinalResult());
   EXPECT_FALSE(resampler.writesResultAfterLevel(0));
@@ -218,20 +167,21 @@ TEST(DefaultResampler, ReadsResultsPerLevel)
 TEST(DefaultResampler, RefusesWhatCannotBeWritten)
 {
   for (const char* text : {"(ResultImagePixelType \"foo\")\n", "(ResultImageFormat \"xyz\")\n", "(ResultImageName \"a/b\")\n",
-                           "(WriteResultImage \"True\")\n"})
+                           "(WriteResultImage \"True\")\n", "(ResampleExtrapolation \"mirror\")\n"})
     try {
       DefaultResampler<2> resampler(parametersOf(text, 2));
       ADD_FAILURE() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::usage);
-      EXPECT_EQ(std::string(error.what()).find("test.txt:1: ("), 0u) << error.what();
+      EXPECT_EQ(std::string(error.what()).find("text:1: ("), 0u) << error.what();
     }
 }
 
 TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
 {
   const DefaultResampler<2> resampler(parametersOf("(DefaultPixelValue -1024)\n(ResultImageFormat \"nii.gz\")\n"
-                                                   "(ResultImagePixelType \"float\")\n(CompressResultImage \"true\")\n",
+                                                   "(ResultImagePixelType \"float\")\n(CompressResultImage \"true\")\n"
+                                                   "(ResampleExtrapolation \"Mirror\")\n",
                                                    2));
   std::string text;
   for (const FileEntry& entry : resampler.fileEntries())
@@ -243,6 +193,7 @@ TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
   EXPECT_TRUE(again.resultImage().compress);
   EXPECT_NE(text.find("(Resampler \"DefaultResampler\")"), std::string::npos);
   EXPECT_NE(text.find("-1024"), std::string::npos);
+  EXPECT_NE(text.find("(ResampleExtrapolation \"Mirror\")"), std::string::npos);
 }
 
 TEST(TransformFields, AreThoseOfTheMatrix)

@@ -2,6 +2,7 @@
 #include "Core/Image/RecursiveGaussian.h"
 
 #include "Testing/Support/ItkImages.h"
+#include "Testing/Support/NaiveLineFilter.h"
 #include "Testing/Support/NoiseImage.h"
 
 #include <gtest/gtest.h>
@@ -107,6 +108,22 @@ TEST(RecursiveGaussianTest, ContinuesShortLinesByTheirEndValues)
     for (std::size_t i = 0; i < n; ++i)
       EXPECT_NEAR(result.voxels[i], reference.voxels[border + i], 4 * floatEpsilon * 9) << n; // two roundings each
   }
+}
+
+TEST(RecursiveGaussianTest, IsTheFilterOfItsExponentials)
+{
+  Context context;
+  for (const double sigma : {0.3, 1.0, 4.0, 20.0})
+    for (const std::size_t length : {1, 2, 33, 150}) {
+      const Image<2> line = noiseImage<2>(obliqueGeometry<2>({length, 1}), length);
+
+      const Image<2> result = smoothRecursively<2>(context, line, {sigma, 0});
+      const std::vector<double> expected = filteredByDefinition(gaussianFilter(sigma), LineEnds::constant, line.voxels);
+
+      const double tolerance = (1 + sigma) * floatEpsilon * largestMagnitude(line.voxels); // of poles rounded to float
+      for (std::size_t i = 0; i < length; ++i)
+        ASSERT_NEAR(result.voxels[i], expected[i], tolerance) << sigma << " " << length << " " << i;
+    }
 }
 
 TEST(RecursiveGaussianTest, LeavesAxesOfSigmaZero)

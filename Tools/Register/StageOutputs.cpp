@@ -156,18 +156,35 @@ void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
   writeItkTransforms(files_.back(), all, true);
 }
 
+/// The stage's, unless a CUDA device has too little memory left for whole images: a level may have been smaller.
+template <int D>
+Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
+{
+  if (!stage_.context.onCuda())
+    return stage_.context;
+  const DeviceMemory needed =
+      resampler_->deviceMemory(chain, stage_.moving->geometry, stage_.validMoving != nullptr, stage_.fixedGeometry);
+  const double usable = usableDeviceMemory(stage_.context);
+  if (needed.bytes() <= usable)
+    return stage_.context;
+  log_.note("result image: it needs " + memoryText(needed.bytes()) + " of " + deviceName(stage_.context.device) + " ("
+            + needed.text() + "), which has " + memoryText(usable) + " left: it is made on the CPU.");
+  return {Device{}, stage_.context.threads};
+}
+
 template <int D>
 void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChain<D>& chain)
 {
   const auto interpolator = registry_.create<ResampleInterpolator<D>>(
       interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"), stage_.parameters.where("ResampleInterpolator"));
   const auto start = std::chrono::steady_clock::now();
-  interpolator->interpolator->prepareForLevel(stage_.context, stage_.moving, 0);
+  Context context = contextOfResult(chain);
+  interpolator->interpolator->prepareForLevel(context, stage_.moving, 0);
   const double prepared = secondsSince(start);
   Image<D> result =
-      resampler_->resample(stage_.context, chain, {interpolator->interpolator.get(), stage_.validMoving}, stage_.fixedGeometry);
-  log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3)
-              + " s, of which preparing the interpolator " + decimals(prepared, 3) + " s.");
+      resampler_->resample(context, chain, {interpolator->interpolator.get(), stage_.validMoving}, stage_.fixedGeometry);
+  log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
+              + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3) + " s.");
   writeImageFile(pathOf(resampler_->resultImage().name, suffix, resampler_->resultImage().format), std::move(result));
 }
 

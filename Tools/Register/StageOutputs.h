@@ -53,6 +53,7 @@ public:
 
 private:
   std::string pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const;
+  Context contextOfResult(const TransformChain<D>&);
   void writeResult(const std::string& suffix, const TransformChain<D>&);
   void writeImageFile(const std::string& path, Image<D>);
   void writeItkFiles(const TransformChain<D>&);

@@ -3,6 +3,7 @@
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
+#include "Core/Registration/Reporter.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
@@ -196,6 +197,22 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
   return static_cast<std::size_t>(layers);
 }
 
+/// Before anything is copied there.
+template <int D>
+void requireDeviceMemory(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  if (!batch.context.onCuda())
+    return;
+  DeviceMemory needed;
+  for (const ImagePointer<D>& component : moving.components)
+    needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
+  const double usable = usableDeviceMemory(batch.context);
+  if (needed.bytes() > usable)
+    throw Error(ExitCode::outOfMemory, "resampling on " + deviceName(batch.context.device) + ": it needs "
+                                           + memoryText(needed.bytes()) + " of memory there (" + needed.text() + "), "
+                                           + memoryText(usable) + " are free. Allowed: a device with more, or \"cpu\".");
+}
+
 template <int D>
 struct Sources {
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
@@ -203,6 +220,7 @@ struct Sources {
 
   void add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
   {
+    requireDeviceMemory<D>(batch, moving);
     for (const ImagePointer<D>& component : moving.components) {
       interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
       interpolators.back()->prepareForLevel(batch.context, component, 0);
@@ -288,7 +306,7 @@ void BatchRun<D>::report(Group<D> group)
       batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3) + " s");
     batch_.log.info("  " + name + " -> " + pathOf(*item.task));
     batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
-                    + " s, writing " + decimals(item.writeSeconds, 3) + " s");
+                    + " s on " + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
+#include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFields.h"
@@ -50,10 +51,10 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
 
 /// What has no CUDA form of that which is asked for; empty: all has one.
 template <int D>
-std::string withoutCuda(const TransformOptions& options, const FieldMethods<D>& methods)
+std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain, const FieldMethods<D>& methods)
 {
-  if (hasImages(options))
-    return "resampling an image (-in) has no CUDA form";
+  if (const std::string why = hasImages(options) ? whyNotOnCuda<D>(chain) : ""; !why.empty())
+    return "resampling an image (-in) has no CUDA form here: " + why;
   if (!options.points.empty())
     return "mapping a file of points (-def) has no CUDA form";
   const auto whyNot = [&](bool asked, const char* option, FieldQuantity quantity) {
@@ -88,8 +89,9 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   };
   makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  // A field takes tens of milliseconds on the CPU, a second to write, and some tenths of a second until a GPU has started.
-  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, methods);
+  // A field takes tens of milliseconds on the CPU, an image tenths of a second, each a second to write; and there are some tenths of
+  // a second until a GPU has started.
+  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, *file.chain, methods);
   const DeviceChoice choice = chooseDevice(options.device, "--device", whyNotCuda);
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,

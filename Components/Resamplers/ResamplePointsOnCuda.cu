@@ -1,0 +1,190 @@
+#include "Components/Resamplers/ResamplingKernels.cuh"
+#include "Core/Registration/TransformOnCuda.cuh"
+
+namespace tessera {
+namespace {
+
+using namespace resampling;
+
+constexpr int threadsABlock = 128;
+
+template <int D>
+__device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
+{
+  Vec<D> pointMm;
+#pragma unroll
+  for (int axis = 0; axis < D; ++axis) { // added up as on the CPU
+    double sum = r.pointFromIndex.offset[axis];
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      sum += r.pointFromIndex.matrix[axis][d] * voxel.index[d];
+    pointMm[axis] = sum;
+  }
+  return pointMm;
+}
+
+/// What is outside the image, and extrapolated, is asked for at the point that stands for it.
+template <int D>
+__device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> mappedMm)
+{
+  Vec<D> index = r.image.pointToIndex(mappedMm);
+  bool moves = false;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const double last = r.image.size[d] - 1;
+    const double inside = r.extrapolation == Extrapolation::nearest ? broughtInside<Extrapolation::nearest>(index[d], last)
+                                                                    : broughtInside<Extrapolation::mirror>(index[d], last);
+    moves = moves || inside != index[d];
+    index[d] = inside;
+  }
+  return moves ? r.pointFromImageIndex(index) : mappedMm;
+}
+
+/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
+template <int D, int Order>
+__device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
+{
+  float weights[D][Order + 1], sum = 0;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    knotWeights<Order>(cell.fraction[d], weights[d]);
+#pragma unroll 1
+  for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
+    float ofPlane = 0;
+#pragma unroll 1
+    for (int j = 0; j <= Order; ++j) {
+      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
+                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
+      float ofRow = 0;
+#pragma unroll 1
+      for (int i = 0; i <= Order; ++i)
+        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
+      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
+    }
+    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
+  }
+  return sum;
+}
+
+/// T(x), once for all interpolations.
+template <int D>
+__device__ __noinline__ Vec<D> mapped(const LatticeToResample<D>& r, Voxel<D> voxel)
+{
+  return mapChain<D>(r.chain, pointOf(r, voxel));
+}
+
+/// By the CPU's expressions.
+template <int D, Interpolation Kind>
+__device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& voxel)
+{
+  Vec<D> mappedMm = mapped<D>(r, voxel);
+  if (r.extrapolation != Extrapolation::constant)
+    mappedMm = standIn<D>(r, mappedMm);
+  const Vec<D> index = r.image.pointToIndex(mappedMm);
+  if (!isInside<D>(r.image, index) || !r.valid.contains(mappedMm))
+    return r.outside;
+  if constexpr (Kind == Interpolation::labelMajority) {
+    SplineCell<D> cell;
+    float corners[1 << D];
+    double fraction[D];
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const double floored = floor(index[d]);
+      cell.first[d] = static_cast<int>(floored);
+      fraction[d] = index[d] - floored;
+    }
+    readCorners<D>(r.image, cell, corners);
+    return majorityLabel<D>(corners, fraction);
+  } else if constexpr (orderOf(Kind) < 2) {
+    float value, unused[D];
+    valueAtIndex<D, orderOf(Kind)>(r.image, index, false, value, unused);
+    return value;
+  } else {
+    const SplineCell<D> cell = cellOf<D, orderOf(Kind)>(r.image, index);
+    return cell.interior ? valueInside<D, orderOf(Kind)>(r.image, cell) : splineAtBorder<D, orderOf(Kind)>(r.image, cell);
+  }
+}
+
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ LatticeToResample<D> r)
+{
+  const RowsOfThread<D> mine(r, 1);
+  if (mine.rows > 0)
+    *mine.to = valueByPoint<D, Kind>(r, mine.voxel);
+}
+
+/// The place of the n-th bit (from 0) of a word that has more.
+__device__ __forceinline__ int placeOfBit(unsigned word, int n)
+{
+  for (; n > 0; --n)
+    word &= word - 1;
+  return __ffs(word) - 1;
+}
+
+/// Each warp looks at 32 words of 32 voxels; its lanes share the voxels that are marked there. Reads a bit a voxel.
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(threadsABlock)
+    resampleUnsure(const __grid_constant__ LatticeToResample<D> r, unsigned long long words)
+{
+  const int lane = threadIdx.x % 32;
+  const unsigned long long firstWord = (blockIdx.x * static_cast<unsigned long long>(threadsABlock) + threadIdx.x) / 32 * 32;
+  const unsigned word = firstWord + lane < words ? r.unsure[firstWord + lane] : 0;
+  int before = __popc(word); // bits in the words up to the lane's
+  for (int offset = 1; offset < 32; offset *= 2) {
+    const int lower = __shfl_up_sync(~0u, before, offset);
+    before += lane >= offset ? lower : 0;
+  }
+  const int total = __shfl_sync(~0u, before, 31);
+  for (int first = 0; first < total; first += 32) {
+    const int wanted = first + lane;
+    int in = 0; // the first word with more bits up to it than `wanted`
+    for (int step = 16; step > 0; step /= 2)
+      in += __shfl_sync(~0u, before, in + step - 1) <= wanted ? step : 0;
+    const unsigned bits = __shfl_sync(~0u, word, in & 31);
+    const int upTo = __shfl_sync(~0u, before, in & 31);
+    if (wanted >= total)
+      continue;
+    const unsigned long long offset = (firstWord + in) * 32 + placeOfBit(bits, wanted - (upTo - __popc(bits)));
+    Voxel<D> voxel;
+    unsigned long long rest = offset;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      voxel.index[d] = static_cast<int>(d == D - 1 ? rest : rest % r.size[d]);
+      rest /= r.size[d];
+    }
+    voxel.index[D - 1] += r.firstLayer;
+    r.voxels[offset] = valueByPoint<D, Kind>(r, voxel);
+  }
+}
+
+}
+
+template <int D>
+void resampleByPoints(Context& context, const LatticeToResample<D>& r)
+{
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
+    const dim3 threads(32, 8);
+    resamplePoints<D, Kind><<<blocksFor(r, threads, 1), threads, 0, cudaStreamOf(context)>>>(r);
+  });
+  checkLaunch("resampling by points");
+}
+
+template <int D>
+void resampleUnsureVoxels(Context& context, const LatticeToResample<D>& r)
+{
+  const std::size_t words = wordsOfMarks<D>(r);
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
+    const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(words, threadsABlock));
+    resampleUnsure<D, Kind><<<blocks, threadsABlock, 0, cudaStreamOf(context)>>>(r, words);
+  });
+  checkLaunch("resampling unsure voxels by points");
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template void resampleByPoints<D>(Context&, const LatticeToResample<D>&);                                                        \
+  template void resampleUnsureVoxels<D>(Context&, const LatticeToResample<D>&)
+TESSERA_INSTANTIATE(2);
+TESSERA_INSTANTIATE(3);
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,186 @@
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/HostCopies.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Transfers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+/// Pinned memory of the host. Taking it costs more than filling it once, so that it is kept for the next one until the process
+/// ends.
+class PinnedPiece {
+public:
+  explicit PinnedPiece(std::size_t bytes)
+  {
+    const std::lock_guard lock(mutex());
+    const auto found = std::find_if(kept().begin(), kept().end(), [&](const Memory& memory) { return memory.bytes >= bytes; });
+    if (found != kept().end()) {
+      memory_ = *found;
+      kept().erase(found);
+      return;
+    }
+    checkCuda(cudaHostAlloc(&memory_.data, bytes, cudaHostAllocPortable), "taking pinned memory");
+    memory_.bytes = bytes;
+  }
+  ~PinnedPiece()
+  {
+    const std::lock_guard lock(mutex());
+    if (memory_.bytes <= CopiesToHost::usualBytes)
+      kept().push_back(memory_);
+    else
+      cudaFreeHost(memory_.data);
+  }
+  PinnedPiece(const PinnedPiece&) = delete;
+  PinnedPiece& operator=(const PinnedPiece&) = delete;
+
+  std::byte* data() const { return static_cast<std::byte*>(memory_.data); }
+
+private:
+  struct Memory {
+    void* data = nullptr;
+    std::size_t bytes = 0;
+  };
+  static std::mutex& mutex()
+  {
+    static std::mutex mutex;
+    return mutex;
+  }
+  static std::vector<Memory>& kept()
+  {
+    static std::vector<Memory> memories;
+    return memories;
+  }
+
+  Memory memory_;
+};
+
+/// A stream of its own, so that copies run beside kernels, and an event.
+struct Lane {
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+
+  explicit Lane(const Context& context)
+  {
+    cudaStreamOf(context); // makes its device the current one
+    checkCuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
+    checkCuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+  }
+  ~Lane()
+  {
+    cudaStreamSynchronize(stream);
+    cudaEventDestroy(event);
+    cudaStreamDestroy(stream);
+  }
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  void follow(cudaStream_t other)
+  {
+    checkCuda(cudaEventRecord(event, other), "marking a place in a stream");
+    checkCuda(cudaStreamWaitEvent(stream, event, 0), "ordering two streams");
+  }
+  void wait() { checkCuda(cudaStreamSynchronize(stream), "waiting for a copy"); }
+};
+
+bool isPinned(const void* host)
+{
+  cudaPointerAttributes attributes{};
+  checkCuda(cudaPointerGetAttributes(&attributes, host), "asking for a pointer's memory");
+  return attributes.type == cudaMemoryTypeHost || attributes.type == cudaMemoryTypeManaged;
+}
+
+void copyOnHost(const Context& context, void* to, const void* from, std::size_t bytes)
+{
+  constexpr std::size_t share = std::size_t(256) << 10;
+  forEachRange(context, bytes, share, [&](std::size_t first, std::size_t last) {
+    std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first, last - first);
+  });
+}
+
+void copyInPieces(const Context& context, void* device, const void* host, std::size_t bytes)
+{
+  const cudaStream_t stream = cudaStreamOf(context);
+  if (isPinned(host)) {
+    checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
+    return checkCuda(cudaStreamSynchronize(stream), "waiting for a copy");
+  }
+  const PinnedPiece pieces[] = {PinnedPiece(CopiesToHost::usualBytes), PinnedPiece(CopiesToHost::usualBytes)};
+  Lane lanes[] = {Lane(context), Lane(context)};
+  int turn = 0;
+  for (std::size_t done = 0; done < bytes; done += CopiesToHost::usualBytes, turn ^= 1) {
+    const std::size_t share = std::min(bytes - done, CopiesToHost::usualBytes);
+    Lane& lane = lanes[turn];
+    lane.wait();
+    copyOnHost(context, pieces[turn].data(), static_cast<const std::byte*>(host) + done, share);
+    lane.follow(stream);
+    checkCuda(
+        cudaMemcpyAsync(static_cast<std::byte*>(device) + done, pieces[turn].data(), share, cudaMemcpyHostToDevice, lane.stream),
+        "copying to the device");
+  }
+  for (Lane& lane : lanes)
+    lane.wait();
+}
+
+}
+
+struct CopiesToHost::Piece {
+  explicit Piece(const Context& context) : lane(context) {}
+
+  std::unique_ptr<PinnedPiece> pinned;
+  std::size_t pinnedBytes = 0;
+  void* host = nullptr; // what the pinned memory is meant for; null: nothing is under way there
+  std::size_t bytes = 0;
+  Lane lane; // waits before the others go
+};
+
+CopiesToHost::CopiesToHost(const Context& context) : context_(context)
+{
+  for (auto& piece : pieces_)
+    piece = std::make_unique<Piece>(context);
+}
+
+CopiesToHost::~CopiesToHost() = default;
+
+void CopiesToHost::finish(int piece)
+{
+  Piece& p = *pieces_[piece];
+  p.lane.wait();
+  if (void* host = std::exchange(p.host, nullptr))
+    copyOnHost(context_, host, p.pinned->data(), p.bytes);
+}
+
+void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t bytes)
+{
+  Piece& p = *pieces_[piece];
+  p.lane.follow(cudaStreamOf(context_));
+  void* to = host;
+  if (!isPinned(host)) {
+    if (p.pinnedBytes < bytes) {
+      p.pinnedBytes = std::max(bytes, usualBytes);
+      p.pinned.reset();
+      p.pinned = std::make_unique<PinnedPiece>(p.pinnedBytes);
+    }
+    to = p.pinned->data();
+    p.host = host;
+    p.bytes = bytes;
+  }
+  checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, p.lane.stream), "copying from the device");
+}
+
+void copyLargeToDevice(const Context& context, void* device, const void* host, std::size_t bytes)
+{
+  constexpr std::size_t large = std::size_t(1) << 20;
+  if (bytes < large)
+    return context.stream->copyToDevice(device, host, bytes);
+  double took = 0;
+  addMilliseconds(took, [&] { copyInPieces(context, device, host, bytes); });
+  countTransfer(context, took);
+}
+
+}

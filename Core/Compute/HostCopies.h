@@ -1,0 +1,37 @@
+#pragma once
+
+#include "Core/Compute/Context.h"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+
+namespace tessera {
+
+/// Copies of large arrays from a CUDA device, beside the work of the context's stream. What goes to pinned memory of the host goes
+/// there at once; to any other by way of pinned pieces, which the context's threads empty while the next one is being filled.
+class CopiesToHost {
+public:
+  static constexpr int pieces = 2;
+  static constexpr std::size_t usualBytes = std::size_t(8) << 20; // of a piece: long enough for the bus, and soon begun
+
+  explicit CopiesToHost(const Context&);
+  ~CopiesToHost();
+  CopiesToHost(const CopiesToHost&) = delete;
+  CopiesToHost& operator=(const CopiesToHost&) = delete;
+
+  /// Waits until the piece's last copy has arrived. What is given to the context's stream from now on may overwrite its source.
+  void finish(int piece);
+  /// Copies after all that was given to the context's stream so far. The piece must be finished.
+  void begin(int piece, void* host, const void* device, std::size_t bytes);
+
+private:
+  struct Piece;
+  const Context& context_;
+  std::array<std::unique_ptr<Piece>, pieces> pieces_;
+};
+
+/// A large array to a CUDA device; as above, by way of pinned pieces. The host's memory may be changed when the call returns.
+void copyLargeToDevice(const Context&, void* device, const void* host, std::size_t bytes);
+
+}

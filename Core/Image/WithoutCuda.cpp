@@ -1,0 +1,28 @@
+#include "Core/Compute/Error.h"
+#include "Core/Image/LineFilterOnCuda.h"
+
+// In place of this folder's .cu files in a build without the CUDA toolkit.
+namespace tessera {
+namespace {
+
+[[noreturn]] void fail(const char* what)
+{
+  throw Error(ExitCode::device, std::string(what) + ": this build has no CUDA. Allowed: (Device \"cpu\").");
+}
+
+}
+
+void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&, const float*, float*)
+{
+  fail("filtering lines");
+}
+void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&, const KeptPlaces&, const float*, float*)
+{
+  fail("filtering lines");
+}
+void keepOnCuda(Context&, const LinesOnCuda&, const KeptPlaces&, const float*, float*)
+{
+  fail("keeping places of lines");
+}
+
+}
