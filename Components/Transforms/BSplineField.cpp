@@ -1,58 +1,11 @@
 #include "Components/Transforms/BSplineField.h"
 
+#include "Components/Transforms/BSplineDisplacement.h"
+
 #include <type_traits>
 
 namespace tessera {
 namespace {
-
-/// What every kernel below needs of the field.
-template <int D>
-struct FieldView {
-  SupportFinder<D> finder;
-  std::ptrdiff_t points;
-  int components;
-};
-
-/// Weights along the middle axis; there is none in 2D.
-template <int D, int Order>
-TESSERA_ALWAYS_INLINE void middleWeights(const Support<D, Order>& support, double* w)
-{
-  w[0] = 1;
-  if constexpr (D == 3)
-    bsplineWeights<Order, double>(support.distance[1], w);
-}
-
-template <int D, int Order>
-TESSERA_MULTIVERSION void displaceBatch(const FieldView<D>& field, const ListSamples<D>& samples, const double* coefficients,
-                                        bool addPoint, const PointsOut<D>& out)
-{
-  constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
-  const SupportFinder<D> finder = field.finder;
-  for (std::size_t i = 0; i < samples.count; ++i) {
-    Support<D, Order> support;
-    double u[D] = {};
-    if (findSupport<D, Order>(finder, samples, i, support)) {
-      double wx[taps], wm[taps], wl[taps];
-      bsplineWeights<Order, double>(support.distance[0], wx);
-      middleWeights<D, Order>(support, wm);
-      bsplineWeights<Order, double>(support.distance[D - 1], wl);
-      const Row<taps> weightsX = loadRow<taps>(wx);
-      for (int c = 0; c < field.components; ++c) {
-        const double* component = coefficients + c * field.points;
-        Row<taps> sum{};
-        for (int l = 0; l < taps; ++l) {
-          Row<taps> layer = loadRow<taps>(component + support.row(finder, 0, l)) * wm[0];
-          for (int m = 1; m < middleTaps; ++m)
-            layer += loadRow<taps>(component + support.row(finder, m, l)) * wm[m];
-          sum += layer * wl[l];
-        }
-        u[c] = sumOfRow<taps>(sum * weightsX);
-      }
-    }
-    for (int d = 0; d < D; ++d)
-      out[d][i] = addPoint ? samples.pointMm[d][i] + u[d] : u[d];
-  }
-}
 
 template <int D, int Order>
 TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSamples<D>& samples, const Covectors<D>& covectors,
@@ -319,7 +272,7 @@ void BSplineField<D>::displace(const ListSamples<D>& samples, const double* coef
                                const PointsOut<D>& out) const
 {
   const FieldView<D> field{finder_, points_, components_};
-  withOrder(order_, [&](auto order) { displaceBatch<D, order()>(field, samples, coefficients, addPoint, out); });
+  withOrder(order_, [&](auto order) { DisplaceBatch<D, order()>::run(field, samples, coefficients, addPoint, out); });
 }
 
 template <int D>

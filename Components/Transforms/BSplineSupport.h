@@ -94,26 +94,27 @@ struct Support {
   }
 };
 
-/// False if the support of the point is not fully inside the grid (or the point is not a number).
+/// Where the support of a point begins along one axis, a continuous index not yet wrapped. NaN for a point that is none.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const ListSamples<D>& samples, std::size_t sample,
-                                       Support<D, Order>& support)
+TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const ListSamples<D>& samples, std::size_t sample, int d)
 {
-  double p[D];
-  for (int d = 0; d < D; ++d)
-    p[d] = samples.pointMm[d][sample] - finder.pointToIndex.originMm[d];
-  double x[D];
-  for (int d = 0; d < D; ++d) {
-    x[d] = finder.pointToIndex.fromOffset[d][0] * p[0];
-    for (int e = 1; e < D; ++e)
-      x[d] += finder.pointToIndex.fromOffset[d][e] * p[e];
-    x[d] -= firstKnotOffset<Order>();
-  }
-  if (finder.cyclic) {
-    const auto period = static_cast<double>(finder.layers);
-    x[D - 1] -= period * std::floor(x[D - 1] / period);
-    x[D - 1] = x[D - 1] >= period ? 0 : x[D - 1]; // rounding of a tiny negative
-  }
+  double x = finder.pointToIndex.fromOffset[d][0] * (samples.pointMm[0][sample] - finder.pointToIndex.originMm[0]);
+  for (int e = 1; e < D; ++e)
+    x += finder.pointToIndex.fromOffset[d][e] * (samples.pointMm[e][sample] - finder.pointToIndex.originMm[e]);
+  return x - firstKnotOffset<Order>();
+}
+
+/// Brought to [0, period), as along a cyclic axis.
+TESSERA_ALWAYS_INLINE double wrapped(double x, double period)
+{
+  x -= period * std::floor(x / period);
+  return x >= period ? 0 : x; // rounding of a tiny negative
+}
+
+/// False if the support that begins there is not fully inside the grid (or no number).
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const double (&x)[D], Support<D, Order>& support)
+{
   bool inside = true;
   for (int d = 0; d < D; ++d)
     inside = inside && x[d] >= 0 && (x[d] < finder.startLimit[d] || (d == D - 1 && finder.cyclic));
@@ -129,6 +130,19 @@ TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const Lis
     support.layer[k] = layer < finder.layers ? layer : layer - finder.layers;
   }
   return true;
+}
+
+/// False if the support of the point is not fully inside the grid (or the point is not a number).
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const ListSamples<D>& samples, std::size_t sample,
+                                       Support<D, Order>& support)
+{
+  double x[D];
+  for (int d = 0; d < D; ++d)
+    x[d] = gridIndex<D, Order>(finder, samples, sample, d);
+  if (finder.cyclic)
+    x[D - 1] = wrapped(x[D - 1], static_cast<double>(finder.layers));
+  return supportFrom<D, Order>(finder, x, support);
 }
 
 }

@@ -49,6 +49,7 @@ const std::vector<std::string>& knownKeys()
                                              "FinalBSplineInterpolationOrder",
                                              "Resampler",
                                              "DefaultPixelValue",
+                                             "ResampleExtrapolation",
                                              "ResultImageFormat",
                                              "ResultImagePixelType",
                                              "ResultImageName",
