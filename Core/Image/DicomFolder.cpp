@@ -102,6 +102,7 @@ public:
 
   void read(std::byte* buffer, int, std::vector<std::string>& notes) override
   {
+    const auto lock = lockItkFiles();
     const std::size_t sliceBytes = byteCount() / slices_.size();
     double largestMm = 0;
     for (std::size_t i = 0; i < slices_.size(); ++i)

@@ -149,6 +149,7 @@ public:
       readVoxels(*voxels_, header().path, threads, buffer);
       return;
     }
+    const auto lock = lockItkFiles();
     try {
       askForAllVoxels(*io_);
       io_->Read(buffer);
@@ -222,6 +223,7 @@ void checkGeometry(const ImageHeader& header)
 
 std::unique_ptr<ImageSource> openImage(const std::string& path)
 {
+  const auto lock = lockItkFiles();
   std::error_code ignored;
   std::unique_ptr<ImageSource> source;
   if (fs::is_directory(path, ignored)) {

@@ -102,6 +102,7 @@ constexpr std::size_t headerRoom = 65536;
 
 void writeByItk(itk::ImageIOBase& io, const std::string& path, const ImageHeader& header, const void* voxels, bool compress)
 {
+  const auto lock = lockItkFiles();
   io.SetFileName(path);
   describe(io, header);
   io.SetUseCompression(compress);

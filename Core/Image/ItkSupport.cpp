@@ -96,6 +96,12 @@ void askForAllVoxels(itk::ImageIOBase& io)
   io.SetIORegion(region);
 }
 
+std::unique_lock<std::mutex> lockItkFiles()
+{
+  static std::mutex mutex;
+  return std::unique_lock(mutex);
+}
+
 std::string itkMessage(const std::exception& exception)
 {
   const auto* itkException = dynamic_cast<const itk::ExceptionObject*>(&exception);

@@ -3,6 +3,7 @@
 #include "Core/Image/ImageHeader.h"
 
 #include <exception>
+#include <mutex>
 #include <string>
 
 namespace itk {
@@ -16,6 +17,9 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path);
 
 /// Tells an ITK reader to read everything.
 void askForAllVoxels(itk::ImageIOBase& io);
+
+/// To be held while ITK reads or writes a file: its readers and their libraries share state.
+std::unique_lock<std::mutex> lockItkFiles();
 
 /// One line of what ITK says, without the name and address of its object.
 std::string itkMessage(const std::exception& exception);

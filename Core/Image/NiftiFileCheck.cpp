@@ -49,13 +49,16 @@ public:
     return imageBytes() + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
   }
 
-  /// Of a file that holds numbers as they are, one a voxel, in at most three dimensions.
+  /// Of a file that holds one volume of numbers as they are.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     const std::optional<PixelType> type = pixelType();
     const float slope = floatAt(112), intercept = floatAt(116);
     const bool isScaled = !((slope == 0 || slope == 1) && intercept == 0);
-    if (!isOneFile() || !type || isScaled || axes() < 2 || axes() > 3)
+    bool isOneVolume = true; // further axes are other volumes, or components
+    for (int axis = 3; axis < axes(); ++axis)
+      isOneVolume = isOneVolume && size(axis) <= 1;
+    if (!isOneFile() || !type || isScaled || !isOneVolume)
       return std::nullopt;
     const std::uint64_t bytes = imageBytes();
     return VoxelPlace{path,  compressed_ ? FileEncoding::gzip : FileEncoding::plain, dataFileBytes() - bytes, bytes,

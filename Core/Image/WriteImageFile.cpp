@@ -72,11 +72,11 @@ void ImageFileSlabs<D>::write(std::span<const float> values)
   }
   withPixelType(type_, [&]<class T>(std::type_identity<T>) {
     const std::size_t most = convertedBytes / sizeof(T);
-    std::vector<T> pixels(std::min(most, values.size()));
+    const auto pixels = std::make_unique_for_overwrite<T[]>(std::min(most, values.size()));
     for (std::size_t first = 0; first < values.size(); first += most) {
       const std::size_t count = std::min(most, values.size() - first);
-      toPixels(values.subspan(first, count), pixels.data(), threads_);
-      stream_->write(std::as_bytes(std::span(pixels).first(count)));
+      toPixels(values.subspan(first, count), pixels.get(), threads_);
+      stream_->write(std::as_bytes(std::span(pixels.get(), count)));
     }
   });
 }

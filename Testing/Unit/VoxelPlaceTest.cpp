@@ -148,6 +148,19 @@ TEST_F(VoxelPlaceTest, AnExtensionBetweenHeaderAndVoxelsIsSkipped)
   EXPECT_EQ(load(folder / "c.nii.gz") == image.voxels, true);
 }
 
+TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  std::string bytes = folder.read("a.nii");
+  bytes[40] = 4; // dim[0]; dim[4] is 1
+  EXPECT_TRUE(niftiVoxels(folder.write("b.nii", bytes)));
+  EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
+
+  bytes[40] = 5;
+  bytes[50] = 2; // dim[5]
+  EXPECT_FALSE(niftiVoxels(folder.write("c.nii", bytes)));
+}
+
 TEST_F(VoxelPlaceTest, AnUncompressedFileMayEndInGz)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);

@@ -85,15 +85,15 @@ void checkOverlap(const std::string& where, const ImagePointer<D>& image, const 
 /// Returns where the voxels of the first image are numbers; null: everywhere.
 template <int D>
 MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths, const std::vector<std::string>& maskPaths,
-                        std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
+                        int threads, std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
 {
   for (const std::string& path : maskPaths)
-    masks.push_back(readNamed(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path)); }));
+    masks.push_back(readNamed(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
   std::vector<MaskPointer<D>> finite;
   bool anyNotFinite = false;
   for (const std::string& path : paths) {
     std::vector<std::string> notes;
-    LoadedImage<D> loaded = readNamed(option, [&] { return readImage<D>(path, notes); });
+    LoadedImage<D> loaded = readNamed(option, [&] { return readImage<D>(path, notes, threads); });
     for (const std::string& note : notes)
       log.note(option + ": " + path + ": " + note);
     checkVoxels<D>(option + ": " + path, loaded, log);
@@ -155,8 +155,9 @@ template <int D>
 LoadedInputs<D> loadInputs(const RegisterOptions& options, PointPairs<D> points, RunLog& log)
 {
   LoadedInputs<D> inputs;
-  loadSide<D>("-f", options.fixed, options.fixedMasks, inputs.fixed, inputs.fixedMasks, log);
-  inputs.validMoving = loadSide<D>("-m", options.moving, options.movingMasks, inputs.moving, inputs.movingMasks, log);
+  loadSide<D>("-f", options.fixed, options.fixedMasks, options.threads, inputs.fixed, inputs.fixedMasks, log);
+  inputs.validMoving =
+      loadSide<D>("-m", options.moving, options.movingMasks, options.threads, inputs.moving, inputs.movingMasks, log);
   inputs.hasPoints = !options.fixedPoints.empty();
   inputs.points = std::move(points);
   return inputs;

@@ -1,5 +1,6 @@
 #include "Tools/Transform/ImageBatch.h"
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
@@ -16,6 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t imagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
+constexpr double groupsInMemory = 3;    // one that is read, one that is resampled, one that is written
 constexpr double shareOfFreeMemory = 0.8;
 constexpr double movingVoxelBytes = 8;       // an intensity and a coefficient
 constexpr double resultVoxelBytes = 2 * 4.0; // a value, and what of it is put in order for the file
@@ -24,10 +26,12 @@ constexpr double resultVoxelBytes = 2 * 4.0; // a value, and what of it is put i
 template <int D>
 struct Item {
   const ImageTask* task = nullptr;
+  PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1, movingBytes = 0, resultBytes = 0; // in memory
   MovingImage<D> moving;
   std::vector<std::vector<float>> result; // of each component
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
+  std::size_t together = 1; // images that were resampled in that time
   std::exception_ptr failure;
 };
 
@@ -58,11 +62,6 @@ std::string textOf(const std::exception_ptr& failure)
   } catch (const std::exception& error) {
     return error.what();
   }
-}
-
-std::string megabytes(double bytes)
-{
-  return decimals(std::ceil(bytes / 1e5) / 10, 1) + " MB";
 }
 
 template <int D>
@@ -96,6 +95,7 @@ private:
   const ImageBatch<D>& batch_;
   bool single_;
   double budget_;
+  bool overlaps_;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
 };
@@ -103,7 +103,8 @@ private:
 template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
     : batch_(batch), single_(tasks.size() == 1),
-      budget_(batch.maxMemory > 0 ? batch.maxMemory : shareOfFreeMemory * availableMemoryBytes())
+      budget_(batch.maxMemory > 0 ? batch.maxMemory : shareOfFreeMemory * availableMemoryBytes()),
+      overlaps_(batch.context.threads > 1)
 {
   for (const ImageTask& task : tasks)
     items_.push_back(sized(task));
@@ -119,6 +120,7 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
     try {
       const ImageHeader header = readImageHeader(task.input);
       geometryOf<D>(header);
+      item.meaning = header.meaning;
       item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
       item.movingBytes = extentCount(header.size) * item.components * movingVoxelBytes;
       item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultVoxelBytes;
@@ -130,7 +132,7 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
   return item;
 }
 
-/// In the order of the command line. While one group is resampled the next is read and the last one written.
+/// In the order of the command line. While one group is resampled the next is read and the last one written, if they all fit.
 template <int D>
 std::vector<Group<D>> BatchRun<D>::grouped()
 {
@@ -139,11 +141,12 @@ std::vector<Group<D>> BatchRun<D>::grouped()
   double bytes = 0;
   for (Item<D>& item : items_) {
     const double more = item.movingBytes + item.resultBytes;
-    if (groups.empty() || groups.back().size() == most || bytes + more > budget_ / 3) {
+    if (groups.empty() || groups.back().size() == most || bytes + more > budget_ / groupsInMemory) {
       groups.emplace_back();
       bytes = 0;
     }
     bytes += more;
+    overlaps_ = overlaps_ && bytes <= budget_ / groupsInMemory;
     groups.back().push_back(std::move(item));
   }
   return groups;
@@ -154,8 +157,8 @@ Group<D> BatchRun<D>::read(Group<D> group) const
 {
   const auto readItem = [&](Item<D>& item) {
     attempt(item, item.readSeconds, [&] {
-      item.moving =
-          readMovingImage<D>(*item.task, batch_.useDirectionCosines, batch_.resampler.outsideValue(), batch_.context.threads);
+      item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
+                                       batch_.context.threads);
     });
   };
   if (group.size() == 1)
@@ -188,14 +191,14 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
     return allLayers();
   const double layerBytes = item.resultBytes / all, layers = std::floor((budget_ - item.movingBytes) / layerBytes);
   const std::string given = item.task->option + ": " + item.task->input + ": ";
-  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + megabytes(budget_);
+  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(budget_);
   if (layers < 1)
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + megabytes(item.movingBytes) + " and a layer of its result "
-                                           + megabytes(layerBytes) + ", " + limit + ". Allowed: at least "
-                                           + megabytes(item.movingBytes + layerBytes) + ".");
+    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and a layer of its result "
+                                           + memoryText(layerBytes) + ", " + limit + ". Allowed: at least "
+                                           + memoryText(item.movingBytes + layerBytes) + ".");
   if (!ImageFileSlabs<D>::writes(pathOf(*item.task), batch_.output, static_cast<int>(item.components)))
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + megabytes(item.movingBytes) + " and its result "
-                                           + megabytes(item.resultBytes) + ", " + limit
+    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and its result "
+                                           + memoryText(item.resultBytes) + ", " + limit
                                            + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
                                              "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
   return static_cast<std::size_t>(layers);
@@ -266,8 +269,15 @@ void BatchRun<D>::resample(Group<D>& group) const
     }
   }
   Sources<D> sources;
-  for (Item<D>& item : group)
+  std::size_t together = 0;
+  for (Item<D>& item : group) {
+    const std::size_t before = sources.sources.size();
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
+    if (item.failure)
+      sources.sources.resize(before);
+    else
+      ++together;
+  }
   const auto start = Clock::now();
   std::vector<Image<D>> results;
   std::exception_ptr failure;
@@ -283,6 +293,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       continue;
     item.failure = failure;
     item.resampleSeconds += secondsSince(start);
+    item.together = together;
     for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
       item.result.push_back(std::move((result++)->voxels));
     for (ImagePointer<D>& image : item.moving.components)
@@ -306,9 +317,12 @@ void BatchRun<D>::report(Group<D> group)
       ++failed_;
       continue;
     }
+    if (single_)
+      batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3) + " s");
     batch_.log.info("  " + name + " -> " + pathOf(*item.task));
     batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
-                    + " s on " + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
+                    + " s" + (item.together > 1 ? " (" + std::to_string(item.together) + " images together)" : "") + " on "
+                    + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
   }
 }
 
@@ -317,21 +331,26 @@ ExitCode BatchRun<D>::run()
 {
   const std::size_t count = items_.size();
   std::vector<Group<D>> groups = grouped();
-  const auto policy = batch_.context.threads > 1 && groups.size() > 1 ? std::launch::async : std::launch::deferred;
+  const auto policy = overlaps_ && groups.size() > 1 ? std::launch::async : std::launch::deferred;
   const auto startReading = [&](std::size_t g) {
     return std::async(policy, [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
   };
   std::future<Group<D>> reading = startReading(0), writing;
+  const auto finishWriting = [&] {
+    if (writing.valid())
+      report(writing.get());
+  };
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Group<D> group = reading.get();
     if (g + 1 < groups.size())
       reading = startReading(g + 1);
     resample(group);
-    if (writing.valid())
-      report(writing.get());
+    finishWriting();
     writing = std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); });
+    if (policy == std::launch::deferred)
+      finishWriting();
   }
-  report(writing.get());
+  finishWriting();
   if (failed_ > 0)
     batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count) + " images failed; the others are written.");
   return failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done;

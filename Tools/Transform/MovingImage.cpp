@@ -11,6 +11,13 @@ namespace {
 
 constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 
+void warnOfOthers(const std::string& path, std::size_t notFinite, std::vector<std::string>& warnings)
+{
+  if (notFinite > 0)
+    warnings.push_back(path + ": " + std::to_string(notFinite)
+                       + " voxels are not a finite number; they count as outside the image.");
+}
+
 /// A voxel with a component that is not finite is no number at all.
 template <int D>
 void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads, MovingImage<D>& moving)
@@ -29,12 +36,10 @@ void splitComponents(const VectorImage<D>& vectors, const std::string& path, int
       }
   });
   moving.components.assign(images.begin(), images.end());
-  const auto others = std::count(finite.begin(), finite.end(), 0);
-  if (others == 0)
-    return;
-  moving.valid = std::make_shared<Mask<D>>(vectors.geometry, std::move(finite));
-  moving.warnings.push_back(path + ": " + std::to_string(others)
-                            + " voxels are not a finite number; they count as outside the image.");
+  const auto others = static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0));
+  if (others > 0)
+    moving.valid = std::make_shared<Mask<D>>(vectors.geometry, std::move(finite));
+  warnOfOthers(path, others, moving.warnings);
 }
 
 template <int D>
@@ -42,9 +47,7 @@ void takeScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D
 {
   moving.valid = loaded.finiteVoxels;
   moving.components.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
-  if (loaded.nanVoxels > 0)
-    moving.warnings.push_back(path + ": " + std::to_string(loaded.nanVoxels)
-                              + " voxels are not a finite number; they count as outside the image.");
+  warnOfOthers(path, loaded.nanVoxels, moving.warnings);
 }
 
 template <int D>
@@ -71,7 +74,7 @@ std::vector<float> interleaved(const std::vector<std::vector<float>>& components
 }
 
 template <int D>
-MovingImage<D> readMovingImage(const ImageTask& task, bool useDirectionCosines, double outside, int threads)
+MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads)
 {
   MovingImage<D> moving;
   try {
@@ -79,7 +82,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, bool useDirectionCosines, 
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
       takeScalars<D>(std::move(labels.loaded), task.input, moving);
-    } else if (readImageHeader(task.input).meaning == PixelMeaning::vector) {
+    } else if (meaning == PixelMeaning::vector) {
       splitComponents<D>(readVectorImage<D>(task.input, threads), task.input, threads, moving);
     } else {
       takeScalars<D>(readImage<D>(task.input, moving.notes, threads), task.input, moving);
@@ -130,8 +133,8 @@ void ResultFile<D>::commit()
     slabs_->commit();
 }
 
-template MovingImage<2> readMovingImage<2>(const ImageTask&, bool, double, int);
-template MovingImage<3> readMovingImage<3>(const ImageTask&, bool, double, int);
+template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);
+template MovingImage<3> readMovingImage<3>(const ImageTask&, PixelMeaning, bool, double, int);
 template class ResultFile<2>;
 template class ResultFile<3>;
 

@@ -20,10 +20,10 @@ struct MovingImage {
   const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
 };
 
-/// Colour becomes luminance; other images keep their components. `outside` is the value that label maps have outside of
+/// Colour becomes luminance; other images keep their components: `meaning` is what the header says. `outside` is the value that label maps have outside of
 /// themselves. Throws Error naming the option and the file.
 template <int D>
-MovingImage<D> readMovingImage(const ImageTask&, bool useDirectionCosines, double outside, int threads);
+MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads);
 
 /// The values of a resampled image, written slab by slab.
 template <int D>

@@ -1,0 +1,102 @@
+#include "Core/Image/LabelImage.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Phantom.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+using testing::TemporaryFolder;
+
+constexpr std::int64_t huge = std::int64_t(1) << 62; // neighbours of it are one number in float and in double
+
+class LabelImageTest : public ::testing::Test {
+protected:
+  template <class T>
+  std::string write(PixelType type, const std::vector<T>& values)
+  {
+    const ImageGeometry<2> geometry = testing::centredGeometry<2>({values.size(), 1}, {1, 1});
+    writeStoredImage<2>(folder / "labels.mha", geometry, type, std::as_bytes(std::span(values)), false, 1);
+    return folder / "labels.mha";
+  }
+
+  template <class T>
+  static std::vector<T> decoded(const LabelTable& table, const std::vector<float>& values, int threads = 1)
+  {
+    std::vector<T> stored(values.size());
+    table.decode(values, reinterpret_cast<std::byte*>(stored.data()), threads);
+    return stored;
+  }
+
+  TemporaryFolder folder;
+};
+
+TEST_F(LabelImageTest, SmallLabelsAreTheirOwnNumbers)
+{
+  const std::vector<std::int32_t> labels{0, -5, 7, (1 << 24), 7};
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::int32, labels), 0, 1);
+
+  EXPECT_FALSE(image.table.isNumbered());
+  EXPECT_EQ(image.loaded.image.voxels, (std::vector<float>{0, -5, 7, 1 << 24, 7}));
+  EXPECT_EQ(decoded<std::int32_t>(image.table, image.loaded.image.voxels), labels);
+}
+
+TEST_F(LabelImageTest, LargeLabelsComeBackAndKeepTheirOrder)
+{
+  const std::vector<std::int64_t> labels{huge + 1, huge, huge, -huge - 1, 3, huge + 2};
+  for (const double outside : {0.0, 2.0, -1000.0, 0.5, 77.0}) {
+    SCOPED_TRACE(outside);
+    const LabelImage<2> image = readLabelImage<2>(write(PixelType::int64, labels), outside, 1);
+    const std::vector<float>& numbers = image.loaded.image.voxels;
+
+    EXPECT_TRUE(image.table.isNumbered());
+    EXPECT_EQ(decoded<std::int64_t>(image.table, numbers, 2), labels);
+    EXPECT_LT(numbers[3], numbers[4]);
+    EXPECT_LT(numbers[4], numbers[1]);
+    EXPECT_LT(numbers[1], numbers[0]);
+    EXPECT_LT(numbers[0], numbers[5]);
+    for (const float number : numbers)
+      EXPECT_NE(number, static_cast<float>(outside)); // which stands for itself
+    EXPECT_EQ(decoded<std::int64_t>(image.table, {static_cast<float>(outside)}),
+              std::vector<std::int64_t>{static_cast<std::int64_t>(std::floor(outside + 0.5))});
+  }
+}
+
+TEST_F(LabelImageTest, UnsignedLabelsAndWhatLiesOutsideOfTheirRange)
+{
+  const std::vector<std::uint32_t> labels{4000000001u, 4000000002u, 0};
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::uint32, labels), -1000, 1);
+
+  EXPECT_EQ(decoded<std::uint32_t>(image.table, image.loaded.image.voxels), labels);
+  EXPECT_EQ(decoded<std::uint32_t>(image.table, {-1000.0f}), std::vector<std::uint32_t>{0});
+}
+
+TEST_F(LabelImageTest, DoublesToo)
+{
+  const double nan = std::nan("");
+  const std::vector<double> labels{0.1, 0.1000000001, nan, 2};
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), 0, 1);
+
+  EXPECT_EQ(image.loaded.nanVoxels, 1u);
+  EXPECT_EQ(image.loaded.finiteVoxels->voxels, (std::vector<std::uint8_t>{1, 1, 0, 1}));
+  const std::vector<float>& numbers = image.loaded.image.voxels;
+  EXPECT_EQ(decoded<double>(image.table, {numbers[0], numbers[1], numbers[3]}), (std::vector<double>{0.1, 0.1000000001, 2}));
+}
+
+TEST_F(LabelImageTest, VectorsAreNoLabels)
+{
+  const ImageGeometry<2> geometry = testing::centredGeometry<2>({2, 1}, {1, 1});
+  writeVectorImage<2>(folder / "v.mha", {geometry, 2, {1, 2, 3, 4}}, false);
+
+  EXPECT_EQ(testing::errorText([&] { readLabelImage<2>(folder / "v.mha", 0, 1); }, ExitCode::unreadableInput),
+            folder / "v.mha" + ": 2 components a voxel: no label map. Allowed: one component a voxel.");
+}
+
+}
+}
