@@ -8,10 +8,13 @@
 namespace tessera {
 namespace {
 
-constexpr int threads = 256, lanesARow = 4, rowsABlock = threads / lanesARow;
-constexpr unsigned mostBlocks = 1056; // they go on until all rows are done, so that few add to the totals
+constexpr int threads = 256;
+constexpr std::size_t fewRows = 1 << 16;
+constexpr unsigned mostBlocks = 1056;                     // they go on until all rows are done, so that few add to the totals
+constexpr std::uint64_t longRow = 64, veryLongRow = 1024; // from so many entries on a warp, or a block, counts a row
 constexpr int finderThreads = 64;
-constexpr unsigned mostFinderBlocks = 8448;
+constexpr unsigned mostFinderBlocks = 2112, mostSamples = 256; // of groups of rows
+constexpr std::uint32_t fewestTiledShare = 16; // by rows if less than this part of the sampled groups would go by tiles
 
 __device__ std::uint64_t entriesOf(const PatternView& matrix)
 {
@@ -29,57 +32,78 @@ __device__ void addToTotal(unsigned long long value, unsigned long long& ofBlock
     atomicAdd(total, ofBlock);
 }
 
-/// Products of each row of A B, their sum and that of the entries that C may have; four lanes a row. Reads 4 bytes an entry of A
-/// and 16 of the row starts of B for it, and 8 a row; writes 8 a row.
+/// Entries of B that entries [first, last) of A meet, of which this is thread `rank` of `count`.
+__device__ __forceinline__ unsigned long long productsOf(const PatternView& a, const std::uint64_t* rowStartOfB,
+                                                         std::uint64_t first, std::uint64_t last, int rank, int count)
+{
+  unsigned long long sum = 0;
+#pragma unroll 4
+  for (std::uint64_t e = first + rank; e < last; e += count) {
+    const std::uint32_t k = a.column[e];
+    sum += rowStartOfB[k + 1] - rowStartOfB[k];
+  }
+  return sum;
+}
+
+/// Products of each row of A B, their sum and that of the entries that C may have; Lanes neighbouring lanes a row, more for long
+/// ones. Reads 4 bytes an entry of A and 16 of the row starts of B for it, and 8 a row; writes 8 a row.
+template <int Lanes>
 __global__ void __launch_bounds__(threads) countProducts(PatternView a, const std::uint64_t* rowStartOfB, std::size_t columnsOfB,
                                                          std::uint32_t* products, std::uint32_t* rowCounts, AnalysisTotals* totals)
 {
-  __shared__ unsigned long long productsOfBlock, boundOfBlock;
+  constexpr int lanesARow = Lanes, rowsABlock = threads / lanesARow;
+  __shared__ unsigned long long productsOfBlock, boundOfBlock, productsOfLongest[rowsABlock];
+  __shared__ int longest[rowsABlock], longestCount;
   if (threadIdx.x == 0)
     productsOfBlock = boundOfBlock = 0;
-  __syncthreads();
   const int lane = threadIdx.x % lanesARow;
   unsigned long long all = 0, bound = 0;
+  const auto found = [&](std::size_t row, unsigned long long sum) {
+    products[row] = static_cast<std::uint32_t>(min(sum, 0xffffffffull));
+    rowCounts[row] = 0;
+    all += sum;
+    bound += min(sum, static_cast<unsigned long long>(columnsOfB));
+  };
   for (std::size_t first = blockIdx.x * std::size_t{rowsABlock}; first < a.rows; first += gridDim.x * std::size_t{rowsABlock}) {
+    __syncthreads();
+    if (threadIdx.x == 0)
+      longestCount = 0;
+    __syncthreads();
     const std::size_t row = first + threadIdx.x / lanesARow;
-    unsigned long long sum = 0;
-    if (row < a.rows)
-      for (std::uint64_t e = a.rowStart[row] + lane, end = a.rowStart[row + 1]; e < end; e += lanesARow) {
-        const std::uint32_t k = a.column[e];
-        sum += rowStartOfB[k + 1] - rowStartOfB[k];
-      }
+    const std::uint64_t start = row < a.rows ? a.rowStart[row] : 0, end = row < a.rows ? a.rowStart[row + 1] : 0;
+    const bool isLong = end - start >= longRow, isLongest = end - start >= veryLongRow;
+    unsigned long long sum = isLong ? 0 : productsOf(a, rowStartOfB, start, end, lane, lanesARow);
     sum = groupSum<lanesARow>(sum);
-    if (row < a.rows && lane == 0) {
-      products[row] = static_cast<std::uint32_t>(min(sum, 0xffffffffull));
-      rowCounts[row] = 0;
-      all += sum;
-      bound += min(sum, static_cast<unsigned long long>(columnsOfB));
+    for (unsigned todo = __ballot_sync(~0u, isLong && !isLongest && lane == 0); todo != 0; todo &= todo - 1) {
+      const int owner = __ffs(todo) - 1;
+      const std::uint64_t startOfOwner = __shfl_sync(~0u, start, owner), endOfOwner = __shfl_sync(~0u, end, owner);
+      const unsigned long long ofOwner = groupSum<32>(productsOf(a, rowStartOfB, startOfOwner, endOfOwner, threadIdx.x % 32, 32));
+      if (static_cast<int>(threadIdx.x % 32) == owner)
+        sum = ofOwner;
     }
+    if (row < a.rows && lane == 0 && !isLongest)
+      found(row, sum);
+    if (isLongest && lane == 0) {
+      const int at = atomicAdd(&longestCount, 1);
+      longest[at] = static_cast<int>(row - first);
+      productsOfLongest[at] = 0;
+    }
+    __syncthreads();
+    for (int i = 0; i < longestCount; ++i) {
+      const std::size_t rowNow = first + longest[i];
+      const unsigned long long ofWarp =
+          groupSum<32>(productsOf(a, rowStartOfB, a.rowStart[rowNow], a.rowStart[rowNow + 1], threadIdx.x, threads));
+      if (threadIdx.x % 32 == 0)
+        atomicAdd(&productsOfLongest[i], ofWarp);
+    }
+    __syncthreads();
+    if (static_cast<int>(threadIdx.x) < longestCount)
+      found(first + longest[threadIdx.x], productsOfLongest[threadIdx.x]);
   }
   if (blockIdx.x == 0 && threadIdx.x == 0)
     rowCounts[a.rows] = 0;
   addToTotal(all, productsOfBlock, &totals->products);
   addToTotal(bound, boundOfBlock, &totals->entriesBound);
-}
-
-/// How often the entries of a row go on in another tile than the one before. Reads 4 bytes an entry.
-__global__ void __launch_bounds__(threads) countSegments(PatternView matrix, TileTotals* totals)
-{
-  __shared__ unsigned long long ofBlock;
-  if (threadIdx.x == 0)
-    ofBlock = 0;
-  __syncthreads();
-  unsigned long long segments = 0;
-  for (std::size_t first = blockIdx.x * std::size_t{rowsABlock}; first < matrix.rows;
-       first += gridDim.x * std::size_t{rowsABlock}) {
-    const std::size_t row = first + threadIdx.x / lanesARow;
-    if (row >= matrix.rows)
-      continue;
-    const std::uint64_t start = matrix.rowStart[row], end = matrix.rowStart[row + 1];
-    for (std::uint64_t e = start + threadIdx.x % lanesARow; e < end; e += lanesARow)
-      segments += e == start || matrix.column[e] >> 3 != matrix.column[e - 1] >> 3;
-  }
-  addToTotal(segments, ofBlock, &totals->segments);
 }
 
 /// From what the choice between tiles and rows is made on the device.
@@ -89,58 +113,110 @@ struct Choice {
   PatternView a, b;
 
   __device__ const TileTotals& totalsOfB(const AnalysisTotals& totals) const { return same ? totals.a : totals.b; }
-  /// Tiles have no more entries than 8 segments: if even such ones would not do, they need not be counted.
-  __device__ bool tilesMayWin(const AnalysisTotals& totals) const
-  {
-    const double perSegmentOfA = static_cast<double>(entriesOf(a)) / max(totals.a.segments, 1ull);
-    const double perSegmentOfB = static_cast<double>(entriesOf(b)) / max(totalsOfB(totals).segments, 1ull);
-    return 8 * perSegmentOfA * perSegmentOfB >= threshold;
-  }
   /// Once tiles are counted.
   __device__ bool tilesFit(const AnalysisTotals& totals) const
   {
     const TileTotals& ofB = totalsOfB(totals);
     return max(totals.a.tiles, ofB.tiles) <= 0xffffffffull && ofB.mostOfRow <= mostTilesOfRowOnCuda;
   }
-  __device__ bool tilesWin(const AnalysisTotals& totals, std::size_t group, std::uint32_t tilesOfGroup) const
+  __device__ bool tilesWin(double entriesPerTileOfB, std::size_t group, std::uint32_t tilesOfGroup) const
   {
     const std::size_t firstRow = group * tileSide, lastRow = min(firstRow + tileSide, a.rows);
     const double perTile = static_cast<double>(a.rowStart[lastRow] - a.rowStart[firstRow]) / max(tilesOfGroup, 1u);
-    const double perTileOfB = static_cast<double>(entriesOf(b)) / max(totalsOfB(totals).tiles, 1ull);
-    return perTile * perTileOfB >= threshold * tileSide;
+    return perTile * entriesPerTileOfB >= threshold * tileSide;
+  }
+  __device__ bool tilesWin(const AnalysisTotals& totals, std::size_t group, std::uint32_t tilesOfGroup) const
+  {
+    return tilesWin(static_cast<double>(entriesOf(b)) / max(totalsOfB(totals).tiles, 1ull), group, tilesOfGroup);
   }
 };
 
+/// Tiles of a group of 8 rows, by a block. Reads 4 bytes an entry twice.
+__device__ std::uint32_t tilesOfGroup(ColumnWindow<finderThreads>& window, const PatternView& matrix, std::size_t group)
+{
+  const std::uint64_t first = matrix.rowStart[group * tileSide];
+  const std::uint64_t last = matrix.rowStart[min(group * tileSide + tileSide, matrix.rows)];
+  window.findRange([&](auto&& report) {
+    const std::size_t row = group * tileSide + threadIdx.x;
+    if (threadIdx.x >= tileSide || row >= matrix.rows || matrix.rowStart[row] == matrix.rowStart[row + 1])
+      return;
+    report(static_cast<int>(matrix.column[matrix.rowStart[row]] >> 3),
+           static_cast<int>(matrix.column[matrix.rowStart[row + 1] - 1] >> 3));
+  });
+  std::uint32_t tiles = 0;
+  forWindows(window, [&](int lowest, int words) {
+    window.clear(words);
+    for (std::uint64_t e = first + threadIdx.x; e < last; e += finderThreads) {
+      int column = static_cast<int>(matrix.column[e] >> 3);
+      if (inWindow(column, lowest, words))
+        window.insert(column);
+    }
+    tiles += window.countAndRank(words);
+  });
+  return tiles;
+}
+
+/// Groups of 8 rows at equal distances, all of them if they are few.
+struct Samples {
+  std::size_t groups;
+  unsigned count;
+
+  __host__ __device__ explicit Samples(const PatternView& matrix)
+      : groups(ceilDiv(matrix.rows, tileSide)), count(static_cast<unsigned>(groups < mostSamples ? groups : mostSamples))
+  {
+  }
+  __device__ std::size_t groupOf(unsigned sample) const { return sample * groups / count; }
+};
+
+/// Tiles of sampled groups, a block a group of A or B; the last block decides whether tiles may win. Writes 4 bytes a group of A.
+__global__ void __launch_bounds__(finderThreads)
+    sampleTiles(Choice choice, Samples ofA, Samples ofB, AnalysisTotals* totals, std::uint32_t* tilesOfA)
+{
+  __shared__ ColumnWindow<finderThreads> window;
+  __shared__ bool isLast;
+  __shared__ unsigned wins;
+  const bool inA = blockIdx.x < ofA.count;
+  const PatternView& matrix = inA ? choice.a : choice.b;
+  const std::size_t group = inA ? ofA.groupOf(blockIdx.x) : ofB.groupOf(blockIdx.x - ofA.count);
+  const std::uint32_t tiles = tilesOfGroup(window, matrix, group);
+  if (threadIdx.x == 0) {
+    wins = 0;
+    if (inA)
+      tilesOfA[group] = tiles;
+    TileTotals& sum = inA ? totals->a : totals->b;
+    const std::size_t firstRow = group * tileSide, lastRow = min(firstRow + tileSide, matrix.rows);
+    atomicAdd(&sum.sampledTiles, static_cast<unsigned long long>(tiles));
+    atomicAdd(&sum.sampledEntries, static_cast<unsigned long long>(matrix.rowStart[lastRow] - matrix.rowStart[firstRow]));
+    __threadfence();
+    isLast = atomicAdd(&totals->samplesDone, 1u) + 1 == gridDim.x;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!isLast)
+    return;
+  const TileTotals& totalsOfB = choice.totalsOfB(*totals);
+  const double perTileOfB = static_cast<double>(__ldcg(&totalsOfB.sampledEntries)) / max(__ldcg(&totalsOfB.sampledTiles), 1ull);
+  unsigned own = 0;
+  for (unsigned i = threadIdx.x; i < ofA.count; i += finderThreads)
+    own += choice.tilesWin(perTileOfB, ofA.groupOf(i), __ldcg(tilesOfA + ofA.groupOf(i)));
+  atomicAdd(&wins, own);
+  __syncthreads();
+  if (threadIdx.x == 0)
+    totals->tilesMayWin = wins > 0 && wins * fewestTiledShare >= ofA.count;
+}
+
 /// Tiles of each group of 8 rows; a block a group. Reads 4 bytes an entry twice, writes 4 a group.
 __global__ void __launch_bounds__(finderThreads)
-    countTiles(Choice choice, PatternView matrix, const AnalysisTotals* all, TileTotals* totals, std::uint32_t* tilesOfGroups)
+    countTiles(PatternView matrix, const AnalysisTotals* all, TileTotals* totals, std::uint32_t* tilesOfGroups)
 {
-  if (!choice.tilesMayWin(*all))
+  if (!all->tilesMayWin)
     return;
   __shared__ ColumnWindow<finderThreads> window;
   const std::size_t groups = ceilDiv(matrix.rows, tileSide);
   unsigned long long sum = 0;
   std::uint32_t most = 0;
   for (std::size_t group = blockIdx.x; group < groups; group += gridDim.x) {
-    const std::uint64_t first = matrix.rowStart[group * tileSide];
-    const std::uint64_t last = matrix.rowStart[min(group * tileSide + tileSide, matrix.rows)];
-    window.findRange([&](auto&& report) {
-      const std::size_t row = group * tileSide + threadIdx.x;
-      if (threadIdx.x >= tileSide || row >= matrix.rows || matrix.rowStart[row] == matrix.rowStart[row + 1])
-        return;
-      report(static_cast<int>(matrix.column[matrix.rowStart[row]] >> 3),
-             static_cast<int>(matrix.column[matrix.rowStart[row + 1] - 1] >> 3));
-    });
-    std::uint32_t tiles = 0;
-    forWindows(window, [&](int lowest, int words) {
-      window.clear(words);
-      for (std::uint64_t e = first + threadIdx.x; e < last; e += finderThreads) {
-        int column = static_cast<int>(matrix.column[e] >> 3);
-        if (inWindow(column, lowest, words))
-          window.insert(column);
-      }
-      tiles += window.countAndRank(words);
-    });
+    const std::uint32_t tiles = tilesOfGroup(window, matrix, group);
     if (threadIdx.x == 0)
       tilesOfGroups[group] = tiles;
     sum += tiles;
@@ -152,11 +228,29 @@ __global__ void __launch_bounds__(finderThreads)
   }
 }
 
-__device__ int binOf(std::uint32_t products, std::uint32_t size)
+/// By products, of which a row has at least one. Matrices of few rows have fewer bins: a launch costs more than rows in a bin that
+/// is too large.
+__device__ int binOf(std::size_t rows, std::uint32_t products)
 {
-  if (products <= 64)
-    return products <= 8 ? sorted8 : products <= 16 ? sorted16 : products <= 32 ? sorted32 : sorted64;
-  return size <= 256 ? warp256 : size <= 512 ? warp512 : size <= 1024 ? warp1024 : wholeBlock;
+  const int bin =
+      min(max(static_cast<int>(sorted8), sorted8 + 29 - __clz(static_cast<int>(products - 1))), static_cast<int>(staged8192));
+  if (rows > fewRows)
+    return bin;
+  return bin <= sorted16     ? sorted16
+         : bin <= sorted64   ? sorted64
+         : bin == staged256  ? staged512
+         : bin == staged1024 ? staged2048
+                             : bin;
+}
+static_assert(staged8192 == sorted8 + 10);
+
+/// Once the entries are counted; before they are 0.
+__device__ int binOf(std::size_t rows, std::uint32_t products, std::uint32_t entries)
+{
+  constexpr std::uint32_t manyProducts = 2048, manyProductsAnEntry = 6; // of such rows a warp each does as much, with less memory
+  if (entries > 0 && entries <= 512 && products > manyProducts && products > entries * manyProductsAnEntry)
+    return warp512;
+  return products <= 8192 ? binOf(rows, products) : entries > 0 && entries <= 8192 ? long8192 : anyLong;
 }
 
 /// Adds the rows of this block to the lists of their bins, none if the bin is -1. Every thread must call it.
@@ -184,12 +278,12 @@ __global__ void __launch_bounds__(threads)
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x, group = row / tileSide, rows = choice.a.rows;
   int bin = -1;
   if (row < rows) {
-    if (choice.tilesMayWin(*totals) && choice.tilesFit(*totals) && choice.tilesWin(*totals, group, tilesOfA[group])) {
+    if (totals->tilesMayWin && choice.tilesFit(*totals) && choice.tilesWin(*totals, group, tilesOfA[group])) {
       products[row] = 0;
       if (row % tileSide == 0)
         tileGroups[atomicAdd(&totals->tileGroups, 1u)] = static_cast<std::uint32_t>(group);
     } else if (products[row] > 0) {
-      bin = binOf(products[row], products[row]);
+      bin = binOf(rows, products[row], 0);
     }
   }
   addToBins(bin, row, rows, totals->rows, binnedRows);
@@ -202,7 +296,7 @@ __global__ void __launch_bounds__(threads)
 {
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x;
   const bool any = row < rows && products[row] > 0;
-  addToBins(any ? binOf(products[row], rowCounts[row]) : -1, row, rows, totals->rowsBySize, binnedRows);
+  addToBins(any ? binOf(rows, products[row], rowCounts[row]) : -1, row, rows, totals->rowsBySize, binnedRows);
 }
 
 unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
@@ -225,24 +319,24 @@ void analyseOnCuda(const Context& context, const PatternView& a, const PatternVi
   const cudaStream_t stream = cudaStreamOf(context);
   AnalysisTotals* const totals = analysis.totals.span().data();
   context.stream->fill(totals, 0, sizeof(AnalysisTotals));
-  countProducts<<<blocksFor(a.rows, rowsABlock, mostBlocks), threads, 0, stream>>>(
-      a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
+  const auto count = [&](auto kernel, int lanes) {
+    kernel<<<blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, stream>>>(
+        a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
+  };
+  a.rows <= fewRows ? count(countProducts<32>, 32) : count(countProducts<4>, 4);
   checkLaunch("products of each row");
 
   const Choice choice{threshold, same, a, b};
   if (threshold != neverTiles) {
-    const auto segments = [&](const PatternView& matrix, TileTotals* ofMatrix) {
-      countSegments<<<blocksFor(matrix.rows, rowsABlock, mostBlocks), threads, 0, stream>>>(matrix, ofMatrix);
-      checkLaunch("segments of rows");
-    };
+    const Samples ofA(a), ofB(b);
+    sampleTiles<<<ofA.count + (same ? 0 : ofB.count), finderThreads, 0, stream>>>(choice, ofA, ofB, totals,
+                                                                                  analysis.tilesOfA.span().data());
+    checkLaunch("tiles of some groups of rows");
     const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
-      countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
+      countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(matrix, totals, ofMatrix,
                                                                                                    ofGroups.span().data());
       checkLaunch("tiles of groups of rows");
     };
-    segments(a, &totals->a);
-    if (!same)
-      segments(b, &totals->b);
     tiles(a, &totals->a, analysis.tilesOfA);
     if (!same)
       tiles(b, &totals->b, analysis.tilesOfB);

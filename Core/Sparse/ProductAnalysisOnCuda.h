@@ -17,9 +17,25 @@ constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infi
 /// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.
 constexpr std::uint32_t mostTilesOfRowOnCuda = 65535;
 
-/// How a row of C is computed. Rows of few products are expanded and sorted in registers by so many neighbouring lanes; those of a
-/// few hundred entries are summed up in shared memory by a warp each; the others by a block each.
-enum RowBin { sorted8, sorted16, sorted32, sorted64, warp256, warp512, warp1024, wholeBlock, rowBins };
+/// How a row of C is computed. Rows of few products are expanded and sorted in registers by neighbouring lanes; more products are
+/// brought to shared memory; if they become few entries a warp adds them up there; the longest rows have a block each.
+enum RowBin {
+  sorted8, // of at most so many products
+  sorted16,
+  sorted32,
+  sorted64,
+  sorted128,
+  staged256,
+  staged512,
+  staged1024,
+  staged2048,
+  staged4096,
+  staged8192,
+  warp512, // of at most so many entries
+  long8192,
+  anyLong,
+  rowBins
+};
 
 /// Rows of each bin, wherever in a list they are.
 struct RowBinCounts {
@@ -28,15 +44,16 @@ struct RowBinCounts {
 
 /// Of one matrix.
 struct TileTotals {
-  unsigned long long segments; // runs of neighbouring entries of one row in one tile
-  unsigned long long tiles;
-  std::uint32_t mostOfRow; // tiles of a row of tiles at most
+  unsigned long long sampledEntries, sampledTiles; // of some groups of 8 rows
+  unsigned long long tiles;                        // of all; 0: not counted
+  std::uint32_t mostOfRow;                         // tiles of a row of tiles at most
 };
 
 /// What kernels count; zero before.
 struct AnalysisTotals {
   unsigned long long products, entriesBound; // pairs of entries that meet, entries of C at most
   TileTotals a, b;                           // b: unused if B is A
+  std::uint32_t samplesDone, tilesMayWin;    // 1: the samples say that tiles are worth counting
   std::uint32_t tileGroups;                  // groups of 8 rows that go by tiles
   RowBinCounts rows, rowsBySize;             // of the others: by products, and once their entries are counted by entries
   std::uint32_t notFinite, overflowed;       // 1: a number of a tile is not finite; a sum of int64 is beyond 64 bits

@@ -3,24 +3,97 @@
 #include "Core/Sparse/RowLaunchesOnCuda.cuh"
 #include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/SortedRowsOnCuda.cuh"
-#include "Core/Sparse/WarpRowsOnCuda.cuh"
+#include "Core/Sparse/StagedRowsOnCuda.cuh"
 
 namespace tessera {
 namespace {
 
-/// A warp a row. Reads 8 bytes an entry of A and 4 a product, twice; writes 4 a row.
-__global__ void __launch_bounds__(warpRowThreads) countWarpRows(PatternView a, PatternView b, const std::uint32_t* list,
-                                                                std::uint32_t count, WarpRowRoom room, std::uint32_t* rowCounts)
+/// What counting a row takes of shared memory: a bit a column, or all columns of its products and bits in two levels.
+struct CountRoom {
+  bool direct;
+  int threads, rowsABlock, products, topWords, words;
+
+  __host__ __device__ std::size_t bytes() const
+  {
+    const std::size_t columns =
+        direct ? words * sizeof(int) : ColumnRanks::bytes(words + topWords) + products * sizeof(int) + RowPieces<float>::bytes();
+    return (rowScratch * sizeof(int) + columns + 15) / 16 * 16;
+  }
+};
+
+/// Entries of a row by a bit a column.
+__device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned* words, int* scratch, const PatternView& a,
+                         const PatternView& b, std::uint64_t first, std::uint64_t last)
+{
+  for (int i = group.rank; i < room.words; i += group.threads)
+    words[i] = 0;
+  if (group.rank == 0)
+    *scratch = 0;
+  group.sync();
+  const int lane = group.rank % 32, warp = group.rank / 32, warps = group.threads / 32;
+  const int atOnce = static_cast<int>(min(ceilDiv(static_cast<unsigned>(last - first), static_cast<unsigned>(warps)), 32u));
+  for (std::uint64_t e = first + warp * atOnce; e < last; e += warps * atOnce)
+    forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,
+                        [&](int column) { setBit(words, column); });
+  group.sync();
+  int own = 0;
+  for (int i = group.rank; i < room.words; i += group.threads)
+    own += __popc(words[i]);
+  own = groupSum<32>(own);
+  if (lane == 0 && own > 0)
+    atomicAdd(scratch, own);
+  group.sync();
+  return *scratch;
+}
+
+/// Entries of a row whose columns are brought to shared memory.
+__device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigned char* memory, int* scratch,
+                           const CsrView<float>& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
+{
+  const RowPieces<float> pieces(memory);
+  int* const columns = reinterpret_cast<int*>(memory + RowPieces<float>::bytes());
+  ColumnRanks ranks;
+  ranks.top = reinterpret_cast<unsigned*>(columns + room.products);
+  ranks.words = ranks.top + room.topWords;
+  ranks.topBefore = reinterpret_cast<std::uint16_t*>(ranks.words + room.words);
+  ranks.before = ranks.topBefore + room.topWords;
+  int products = 0, low = 0x7fffffff, high = 0;
+  for (std::uint64_t e = first; e < last; e += RowPieces<float>::atOnce) {
+    const int count = static_cast<int>(min(last - e, std::uint64_t{RowPieces<float>::atOnce}));
+    pieces.bring(group, a, b, e, count);
+    const int total = pieces.end[count - 1];
+    pieces.forColumns(group, b, 0, total, [&](int i, int column) {
+      columns[products + i] = column;
+      low = min(low, column);
+      high = max(high, column);
+    });
+    products += total;
+  }
+  group.sync();
+  return ranks.fill(group, low, high, scratch, [&](auto&& body) {
+    for (int i = group.rank; i < products; i += group.threads)
+      body(columns[i]);
+  });
+}
+
+/// Rows of more products than registers sort. Reads 12 bytes an entry of A and 4 a product, writes 4 a row.
+__global__ void __launch_bounds__(mostStagedThreads) countWideRows(CsrView<float> a, PatternView b, const std::uint32_t* list,
+                                                                   std::uint32_t count, CountRoom room, std::uint32_t* rowCounts)
 {
   extern __shared__ __align__(16) unsigned char memory[];
-  const int warp = threadIdx.x / 32;
-  const std::uint32_t task = blockIdx.x * warpsABlock + warp;
+  const RowGroup group(room.threads);
+  const unsigned ofBlock = threadIdx.x / static_cast<unsigned>(room.threads);
+  const std::uint32_t task = blockIdx.x * room.rowsABlock + ofBlock;
   if (task >= count)
     return;
+  unsigned char* const ofRow = memory + ofBlock * room.bytes();
+  int* const scratch = reinterpret_cast<int*>(ofRow);
+  unsigned char* const behind = ofRow + rowScratch * sizeof(int);
   const std::uint32_t row = list[task];
-  WarpRow<float> shared(memory + warp * room.bytes<float>(), room);
-  const int entries = shared.findColumns(a, b, a.rowStart[row], a.rowStart[row + 1]);
-  if (threadIdx.x % 32 == 0)
+  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
+  const int entries = room.direct ? countBits(group, room, reinterpret_cast<unsigned*>(behind), scratch, a, b, first, last)
+                                  : countStaged(group, room, behind, scratch, a, b, first, last);
+  if (group.rank == 0)
     rowCounts[row] = entries;
 }
 
@@ -44,33 +117,52 @@ class Counts final : public RowLaunches {
 public:
   Counts(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts) : a_(a), b_(b), rowCounts_(rowCounts) {}
 
-  std::size_t warpRowBytes(const WarpRowRoom& room) const override { return room.bytes<float>(); }
-  std::size_t blockRowBytes(const BlockRowRoom& room) const override { return room.bytes<float>(); }
-
-  void sortedRows(const RowList& rows, int products, cudaStream_t stream) const override
+  bool sortedRows(const RowList& rows, int products, cudaStream_t stream) const override
   {
     const auto launch = [&](auto kernel, unsigned lanes) {
       kernel<<<sorterBlocks(rows.count, lanes), sorterThreads, 0, stream>>>({a_, nullptr}, {b_, nullptr}, rows.list, rows.count,
                                                                             rowCounts_);
     };
-    products == 8    ? launch(countSortedRows<8, 1>, 8)
-    : products == 16 ? launch(countSortedRows<16, 1>, 16)
-    : products == 32 ? launch(countSortedRows<32, 1>, 32)
-                     : launch(countSortedRows<32, 2>, 32);
+    products == 8    ? launch(countSortedRows<4, 2>, 4)
+    : products == 16 ? launch(countSortedRows<4, 4>, 4)
+    : products == 32 ? launch(countSortedRows<8, 4>, 8)
+    : products == 64 ? launch(countSortedRows<16, 4>, 16)
+                     : launch(countSortedRows<32, 4>, 32);
+    return true;
   }
-  void warpRows(const RowList& rows, const WarpRowRoom& room, std::size_t bytes, cudaStream_t stream) const override
+  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
   {
-    allowShared(countWarpRows, bytes);
-    countWarpRows<<<ceilDiv<unsigned>(rows.count, warpsABlock), warpRowThreads, bytes, stream>>>(a_, b_, rows.list, rows.count,
-                                                                                                 room, rowCounts_);
+    const CountRoom direct{true, std::min(threads, 256), 1, 0, 0, limits.words};
+    const CountRoom staged{false, threads, 1, products, limits.topWords, std::min(limits.words, products)};
+    if (direct.bytes() <= std::min(2 * staged.bytes(), limits.sharedBytes))
+      return launch(rows, direct, stream);
+    return staged.bytes() <= limits.sharedBytes && launch(rows, staged, stream);
   }
-  void blockRows(const RowList& rows, const BlockRowRoom& room, std::size_t bytes, cudaStream_t stream) const override
+  bool warpRows(const RowList&, int, const RowLimits&, cudaStream_t) const override { return false; }
+  bool longRows(const RowList& rows, int, const RowLimits& limits, cudaStream_t stream) const override
   {
+    const CountRoom direct{true, mostStagedThreads, 1, 0, 0, limits.words};
+    return direct.bytes() <= limits.sharedBytes && launch(rows, direct, stream);
+  }
+  void blockRows(const RowList& rows, const RowLimits& limits, cudaStream_t stream) const override
+  {
+    const BlockRowRoom room = blockRowRoom(limits, 0);
+    const std::size_t bytes = room.bytes<float>();
     allowShared(countBlockRows, bytes);
     countBlockRows<<<rows.count, blockRowThreads, bytes, stream>>>(a_, b_, rows.list, room, rowCounts_);
   }
 
 private:
+  bool launch(const RowList& rows, CountRoom room, cudaStream_t stream) const
+  {
+    room.rowsABlock = rowsABlockFor(room.threads, room.bytes());
+    const std::size_t bytes = room.rowsABlock * room.bytes();
+    allowShared(countWideRows, bytes);
+    countWideRows<<<ceilDiv<unsigned>(rows.count, room.rowsABlock), room.threads * room.rowsABlock, bytes, stream>>>(
+        {a_, nullptr}, b_, rows.list, rows.count, room, rowCounts_);
+    return true;
+  }
+
   PatternView a_, b_;
   std::uint32_t* rowCounts_;
 };
@@ -80,7 +172,7 @@ private:
 void countByRowsOnCuda(const Context& context, SideStreams& streams, const PatternView& a, const PatternView& b,
                        const RowBinCounts& bins, const std::uint32_t* binnedRows, std::uint32_t* rowCounts)
 {
-  launchRows(context, streams, Counts(a, b, rowCounts), bins, binnedRows, a.rows, b.columns, 0);
+  launchRows(context, streams, Counts(a, b, rowCounts), bins, binnedRows, a.rows, b.columns);
 }
 
 }

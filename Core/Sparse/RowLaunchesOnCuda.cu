@@ -1,7 +1,6 @@
 #include "Core/Sparse/RowLaunchesOnCuda.cuh"
 
 #include "Core/Sparse/BlockRowsOnCuda.cuh"
-#include "Core/Sparse/WarpRowsOnCuda.cuh"
 
 #include <algorithm>
 #include <functional>
@@ -10,52 +9,61 @@
 namespace tessera {
 namespace {
 
-constexpr int capacityOfWarpBin[] = {256, 512, 1024}; // entries, and words of columns
-constexpr int sortedProducts[] = {8, 16, 32, 64};
 constexpr int windowTopWordsOfBlock = 1024, windowWordsOfBlock = 4096;
-constexpr std::size_t mostWarpRowBytes = 96 << 10; // of a block; more, and too few rows are under way
+constexpr std::size_t keptForKernels = 1 << 10; // of shared memory
+
+/// Bins of rows of at most that many products or entries.
+struct BinSize {
+  int bin, size, threads;
+};
+constexpr BinSize sortedBins[] = {{sorted128, 128, 32}, {sorted64, 64, 16}, {sorted32, 32, 8}, {sorted16, 16, 4}, {sorted8, 8, 4}};
+constexpr BinSize stagedBins[] = {{staged8192, 8192, 512}, {staged4096, 4096, 256}, {staged2048, 2048, 256},
+                                  {staged1024, 1024, 128}, {staged512, 512, 64},    {staged256, 256, 32}};
+constexpr BinSize longBins[] = {{anyLong, 0, 0}, {long8192, 8192, 0}};
 
 }
 
-void launchRows(const Context& context, SideStreams& streams, const RowLaunches& pass, const RowBinCounts& bins,
-                const std::uint32_t* binnedRows, std::size_t rows, std::size_t columns, int sumsOfBlock)
+BlockRowRoom blockRowRoom(const RowLimits& limits, int sums)
 {
-  int mostShared = 0;
-  checkCuda(cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
-            "shared memory of a block");
-  const auto most = std::min(mostWarpRowBytes, static_cast<std::size_t>(mostShared));
-  const int allWords = static_cast<int>(ceilDiv<std::size_t>(columns, columnsAWord));
-  const int topWords = static_cast<int>(ceilDiv<std::size_t>(columns, columnsATopWord));
-  const bool withSums = sumsOfBlock > 0;
-  BlockRowRoom blockRoom{std::min(windowTopWordsOfBlock, topWords), std::min(windowWordsOfBlock, allWords),
-                         withSums ? static_cast<int>(std::min<std::size_t>(sumsOfBlock, columns * blockRowWarps)) : 0};
-  if (pass.blockRowBytes(blockRoom) > static_cast<std::size_t>(mostShared))
-    blockRoom.sums /= 4;
+  return {std::min(windowTopWordsOfBlock, limits.topWords), std::min(windowWordsOfBlock, limits.words),
+          static_cast<int>(std::min<std::size_t>(sums, limits.columns * blockRowWarps))};
+}
 
+int rowsABlockFor(int threads, std::size_t bytes)
+{
+  constexpr int most = 4;
+  constexpr std::size_t fewBytes = 12 << 10;
+  return threads == 32 && bytes <= fewBytes ? most : 1;
+}
+
+void launchRows(const Context& context, SideStreams& streams, const RowLaunches& pass, const RowBinCounts& bins,
+                const std::uint32_t* binnedRows, std::size_t rows, std::size_t columns)
+{
+  int shared = 0;
+  checkCuda(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
+            "shared memory of a block");
+  const RowLimits limits{columns, static_cast<int>(ceilDiv<std::size_t>(columns, columnsATopWord)),
+                         static_cast<int>(ceilDiv<std::size_t>(columns, columnsAWord)),
+                         static_cast<std::size_t>(shared) - keptForKernels};
   std::vector<std::function<void(void*)>> launches;
   const auto add = [&](int bin, auto launch) {
     const RowList list{binnedRows + bin * rows, bins.of[bin]};
     if (list.count > 0)
-      launches.push_back([=](void* stream) {
-        launch(list, static_cast<cudaStream_t>(stream));
+      launches.push_back([=, &pass](void* onStream) {
+        const auto stream = static_cast<cudaStream_t>(onStream);
+        if (!launch(list, stream))
+          pass.blockRows(list, limits, stream);
         checkLaunch("rows of a product");
       });
   };
-  const auto inBlocks = [&, blockRoom](const RowList& list, cudaStream_t stream) {
-    pass.blockRows(list, blockRoom, pass.blockRowBytes(blockRoom), stream);
-  };
-  add(wholeBlock, inBlocks);
-  for (int bin = warp1024; bin >= warp256; --bin) {
-    const int capacity = capacityOfWarpBin[bin - warp256];
-    const WarpRowRoom room{topWords, std::min(capacity, allWords), withSums ? capacity : 0};
-    const std::size_t bytes = warpsABlock * pass.warpRowBytes(room);
-    if (bytes <= most)
-      add(bin, [&pass, room, bytes](const RowList& list, cudaStream_t stream) { pass.warpRows(list, room, bytes, stream); });
-    else
-      add(bin, inBlocks); // too many columns for bits over all of them
-  }
-  for (int bin = sorted64; bin >= sorted8; --bin)
-    add(bin, [&pass, bin](const RowList& list, cudaStream_t stream) { pass.sortedRows(list, sortedProducts[bin], stream); });
+  for (const BinSize& of : longBins)
+    add(of.bin, [&, of](const RowList& list, cudaStream_t stream) { return pass.longRows(list, of.size, limits, stream); });
+  for (const BinSize& of : stagedBins)
+    add(of.bin,
+        [&, of](const RowList& list, cudaStream_t stream) { return pass.stagedRows(list, of.size, of.threads, limits, stream); });
+  add(warp512, [&](const RowList& list, cudaStream_t stream) { return pass.warpRows(list, 512, limits, stream); });
+  for (const BinSize& of : sortedBins)
+    add(of.bin, [&, of](const RowList& list, cudaStream_t stream) { return pass.sortedRows(list, of.size, stream); });
   if (!launches.empty())
     streams.run(launches);
 }

@@ -8,7 +8,6 @@
 
 namespace tessera {
 
-struct WarpRowRoom;
 struct BlockRowRoom;
 
 /// Rows of one bin, listed on the device.
@@ -17,26 +16,39 @@ struct RowList {
   std::uint32_t count;
 };
 
-/// The kernels of one pass over binned rows.
+/// What rows of C may need and what there is.
+struct RowLimits {
+  std::size_t columns;
+  int topWords, words;     // of bits over all columns, in two levels
+  std::size_t sharedBytes; // of a block
+};
+
+/// The kernels of one pass over binned rows. Each returns whether it was launched: whether there is enough shared memory.
 class RowLaunches {
 public:
   virtual ~RowLaunches() = default;
 
-  /// Shared memory of a row.
-  virtual std::size_t warpRowBytes(const WarpRowRoom&) const = 0;
-  virtual std::size_t blockRowBytes(const BlockRowRoom&) const = 0;
-
-  /// Rows of at most that many products: 8, 16, 32 or 64.
-  virtual void sortedRows(const RowList&, int products, cudaStream_t) const = 0;
-  /// `bytes`: of shared memory a block.
-  virtual void warpRows(const RowList&, const WarpRowRoom&, std::size_t bytes, cudaStream_t) const = 0;
-  virtual void blockRows(const RowList&, const BlockRowRoom&, std::size_t bytes, cudaStream_t) const = 0;
+  /// Rows of at most that many products: 8, 16, 32, 64 or 128.
+  virtual bool sortedRows(const RowList&, int products, cudaStream_t) const = 0;
+  /// Rows of at most that many products, with so many threads a row.
+  virtual bool stagedRows(const RowList&, int products, int threads, const RowLimits&, cudaStream_t) const = 0;
+  /// Rows of more products and at most that many entries.
+  virtual bool warpRows(const RowList&, int entries, const RowLimits&, cudaStream_t) const = 0;
+  /// Rows of at most that many entries, or of any number if 0.
+  virtual bool longRows(const RowList&, int entries, const RowLimits&, cudaStream_t) const = 0;
+  /// Any rows.
+  virtual void blockRows(const RowList&, const RowLimits&, cudaStream_t) const = 0;
 };
 
-/// Launches them for all bins, those of the largest rows first. `sumsOfBlock` are those of a block a row, 0 if the pass has no
-/// sums.
+/// Launches them for all bins, those of the largest rows first.
 void launchRows(const Context&, SideStreams&, const RowLaunches&, const RowBinCounts&, const std::uint32_t* binnedRows,
-                std::size_t rows, std::size_t columns, int sumsOfBlock);
+                std::size_t rows, std::size_t columns);
+
+/// The windows of blocks with a row each, with so many sums.
+BlockRowRoom blockRowRoom(const RowLimits&, int sums);
+
+/// Rows of a block, of which each has so many threads and takes so much shared memory.
+int rowsABlockFor(int threads, std::size_t bytes);
 
 /// Lets a kernel take so much dynamic shared memory.
 template <class Kernel>

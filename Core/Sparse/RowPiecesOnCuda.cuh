@@ -38,49 +38,59 @@ __device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::u
   return low;
 }
 
-/// Calls body(column, of A, of B) for the entries of the lanes' pieces, one piece after the other: 32 entries at a time, so that no
-/// two lanes have the same column, and what they write is seen by the next. Entries are fetched a step before. Whole warps call it.
+/// Calls body(column, of A, of B) for the entries of the lanes' pieces, one piece after the other, so that no two lanes have the
+/// same column, and what they write is seen by the next piece. Whole warps call it.
 template <class V, class Body>
 __device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, const CsrView<V>& b, Body&& body)
 {
+  constexpr int together = 4; // loads under way
   const int lane = threadIdx.x % 32;
-  unsigned todo = __ballot_sync(~0u, piece.length > 0);
-  std::uint64_t at = 0;
-  int left = 0, owner = 0, column = -1;
-  V ofB = 0;
-  const auto advance = [&] {
-    at += 32;
-    left -= 32;
-    if (left <= 0 && todo != 0) {
-      owner = __ffs(todo) - 1;
-      todo &= todo - 1;
-      at = __shfl_sync(~0u, piece.from, owner);
-      left = __shfl_sync(~0u, piece.length, owner);
+  for (unsigned todo = __ballot_sync(~0u, piece.length > 0); todo != 0; todo &= todo - 1) {
+    const int owner = __ffs(todo) - 1;
+    const std::uint64_t from = __shfl_sync(~0u, piece.from, owner);
+    const int length = __shfl_sync(~0u, piece.length, owner);
+    const V factor = __shfl_sync(~0u, ofA, owner);
+    const std::uint32_t* const columns = b.column + from;
+    const V* const values = b.value + from;
+    for (int first = lane; first - lane < length; first += 32 * together) {
+      int column[together];
+      V ofB[together];
+#pragma unroll
+      for (int u = 0; u < together; ++u)
+        if (first + 32 * u < length) {
+          column[u] = static_cast<int>(columns[first + 32 * u]);
+          ofB[u] = values[first + 32 * u];
+        }
+#pragma unroll
+      for (int u = 0; u < together; ++u)
+        if (first + 32 * u < length)
+          body(column[u], factor, ofB[u]);
     }
-    column = -1;
-    if (lane < left) {
-      column = static_cast<int>(b.column[at + lane]);
-      ofB = b.value[at + lane];
-    }
-  };
-  advance();
-  while (left > 0) {
-    const int columnNow = column;
-    const V ofBNow = ofB, ofANow = __shfl_sync(~0u, ofA, owner);
-    advance();
-    if (columnNow >= 0)
-      body(columnNow, ofANow, ofBNow);
     __syncwarp();
   }
 }
 
-/// Calls body(column) for the entries of the lanes' pieces, lanes side by side across pieces. Whole warps call it.
+/// Calls body(column) for the entries of the lanes' pieces in any order: of long pieces one after the other, of short ones lanes
+/// side by side across pieces. Whole warps call it.
 template <class Body>
-__device__ __forceinline__ void forPiecesAtOnce(const RowPiece& piece, const PatternView& b, Body&& body)
+__device__ __forceinline__ void forPiecesInAnyOrder(const RowPiece& piece, const PatternView& b, Body&& body)
 {
+  constexpr int longPiece = 24;
   const int lane = threadIdx.x % 32;
   int total = 0;
   const int start = warpExclusive(piece.length, total);
+  unsigned todo = __ballot_sync(~0u, piece.length > 0);
+  if (total >= longPiece * __popc(todo)) {
+    for (; todo != 0; todo &= todo - 1) {
+      const int owner = __ffs(todo) - 1;
+      const std::uint32_t* const columns = b.column + __shfl_sync(~0u, piece.from, owner);
+      const int length = __shfl_sync(~0u, piece.length, owner);
+#pragma unroll 4
+      for (int j = lane; j < length; j += 32)
+        body(static_cast<int>(columns[j]));
+    }
+    return;
+  }
   for (int first = 0; first < total; first += 32) {
     const int position = first + lane, owner = ownerOf<32>(position, start);
     const std::uint64_t from = __shfl_sync(~0u, piece.from, owner);

@@ -11,8 +11,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint64_t fewestTiledShare = 16; // automatic: by rows if less than this part of the groups would go by tiles
-
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
 {
   throw Error(ExitCode::usage, "A B on CUDA: algorithm " + algorithm + ": " + wrong + ". Allowed: auto or rows.");
@@ -182,10 +180,6 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyViews(const CsrView<V>& a, const CsrView<V>& 
     report.choice = "rows: " + whyNoTilesNow;
     return c;
   };
-  if (options.algorithm == SpGemmAlgorithm::automatic && totals.tileGroups > 0
-      && totals.tileGroups < report.groups / fewestTiledShare)
-    return instead("tiles would be for " + std::to_string(totals.tileGroups) + " of " + std::to_string(report.groups)
-                   + " groups of 8 rows, and all of B has to be cut into them");
   std::uint64_t bytes = bytesARow * a.rows;
   TilesOfBoth<V> tiles;
   std::uint32_t* const rowCounts = analysis.rowCounts.span().data();
@@ -248,7 +242,9 @@ SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b
   const bool same = a.column.span().data() == b.column.span().data();
   const AnalysisTotals totals = analyse(a.view(), b.view(), same, options, whyNot, analysis, report);
   const auto perTile = [](std::uint64_t entries, const TileTotals& counted) {
-    return counted.tiles > 0 ? static_cast<double>(entries) / static_cast<double>(counted.tiles) : 0.0;
+    const bool all = counted.tiles > 0;
+    return static_cast<double>(all ? entries : counted.sampledEntries)
+           / static_cast<double>(std::max(all ? counted.tiles : counted.sampledTiles, 1ull));
   };
   report.entriesPerTileA = perTile(a.entries, totals.a);
   report.entriesPerTileB = perTile(b.entries, same ? totals.a : totals.b);

@@ -94,7 +94,7 @@ struct WarpRow {
     topWords = (warpMaximum(high) - lowest) / columnsATopWord + 1;
     const auto forColumns = [&](auto&& body) {
       for (std::uint64_t e = first; e < last; e += 32)
-        forPiecesAtOnce(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) { body(column - lowest); });
+        forPiecesInAnyOrder(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) { body(column - lowest); });
       __syncwarp();
     };
     clear(top, topWords);

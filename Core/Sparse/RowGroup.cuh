@@ -1,0 +1,195 @@
+#pragma once
+
+#include "Core/Sparse/RowPiecesOnCuda.cuh"
+#include "Core/Sparse/RowRingOnCuda.cuh"
+
+#include <cstdint>
+
+namespace tessera {
+
+/// The threads that make a row of C: a warp, of which a block may have several, or a whole block.
+struct RowGroup {
+  int threads, rank; // a power of two of at least 32; of this thread
+
+  explicit __device__ RowGroup(int count) : threads(count), rank(static_cast<int>(threadIdx.x) & (count - 1)) {}
+
+  __device__ void sync() const
+  {
+    if (threads == 32)
+      __syncwarp();
+    else
+      __syncthreads();
+  }
+};
+
+/// Numbers in shared memory that kernels with groups need, at most.
+constexpr int rowScratch = 32;
+
+/// Bits set before each of `count` words of shared memory; returns how many are. The whole group calls it after a barrier, and
+/// there is one behind it. `ofWarps`: shared memory, a number a warp.
+inline __device__ int rankBits(const RowGroup& group, const unsigned* words, std::uint16_t* before, int count, int* ofWarps)
+{
+  const int each = ceilDiv(count, group.threads) | 1; // odd, so that threads do not meet in a bank
+  const int first = min(count, group.rank * each), last = min(count, first + each);
+  int sum = 0;
+  for (int w = first; w < last; ++w)
+    sum += __popc(words[w]);
+  int total = 0, sumBefore = warpExclusive(sum, total);
+  if (group.threads > 32) {
+    const int warp = group.rank / 32;
+    if (group.rank % 32 == 0)
+      ofWarps[warp] = total;
+    __syncthreads();
+    total = 0;
+    for (int w = 0; w < group.threads / 32; ++w) {
+      if (w < warp)
+        sumBefore += ofWarps[w];
+      total += ofWarps[w];
+    }
+  }
+  for (int w = first; w < last; ++w) {
+    before[w] = static_cast<std::uint16_t>(sumBefore);
+    sumBefore += __popc(words[w]);
+  }
+  group.sync();
+  return total;
+}
+
+/// Rows of B that entries of A meet, their entries numbered one row after the other; in shared memory of a group.
+template <class V>
+struct RowPieces {
+  static constexpr int atOnce = 128;
+
+  std::uint64_t* from; // of entry 0, if the piece had one
+  V* factor;           // of A
+  int* end;            // behind the last entry
+
+  static __host__ __device__ constexpr std::size_t bytes() { return atOnce * (sizeof(std::uint64_t) + sizeof(V) + sizeof(int)); }
+
+  explicit __device__ RowPieces(unsigned char* memory)
+      : from(reinterpret_cast<std::uint64_t*>(memory)), factor(reinterpret_cast<V*>(from + atOnce)),
+        end(reinterpret_cast<int*>(factor + atOnce))
+  {
+  }
+
+  /// Those of `count` entries of A from `first` on. The whole group calls it.
+  __device__ void bring(const RowGroup& group, const CsrView<V>& a, const PatternView& b, std::uint64_t first, int count) const
+  {
+    group.sync();
+    if (group.rank < 32) {
+      int all = 0;
+      for (int i = group.rank; i < atOnce; i += 32) {
+        const RowPiece row = i < count ? rowOfB(a, b, first + i) : RowPiece();
+        int total = 0;
+        const int start = all + warpExclusive(row.length, total);
+        if (i < count) {
+          from[i] = row.from - start;
+          if (a.value)
+            factor[i] = a.value[first + i];
+        }
+        end[i] = i < count ? start + row.length : 0x7fffffff;
+        all += total;
+      }
+    }
+    group.sync();
+  }
+  /// The piece of an entry.
+  __device__ int pieceOf(int position) const
+  {
+    int piece = 0;
+#pragma unroll
+    for (int half = atOnce / 2; half > 0; half /= 2)
+      if (end[piece + half - 1] <= position)
+        piece += half;
+    return piece;
+  }
+  /// Calls body(position - first, column, product) for entries [first, last); loads are under way together.
+  template <class Ring, class Body>
+  __device__ __forceinline__ void forProducts(Ring& ring, const RowGroup& group, const CsrView<V>& b, int first, int last,
+                                              Body&& body) const
+  {
+    forEntries<Entry>(
+        group, first, last,
+        [&](int piece, std::uint64_t at) {
+          return Entry{static_cast<int>(b.column[at]), factor[piece], b.value[at]};
+        },
+        [&](int i, const Entry& entry) { body(i, entry.column, multiplyAdd(ring, entry.ofA, entry.ofB, Ring::zero)); });
+  }
+  /// Calls body(position - first, column).
+  template <class Body>
+  __device__ __forceinline__ void forColumns(const RowGroup& group, const PatternView& b, int first, int last, Body&& body) const
+  {
+    forEntries<int>(
+        group, first, last, [&](int, std::uint64_t at) { return static_cast<int>(b.column[at]); }, body);
+  }
+
+private:
+  struct Entry {
+    int column;
+    V ofA, ofB;
+  };
+
+  template <class Fetched, class Fetch, class Body>
+  __device__ __forceinline__ void forEntries(const RowGroup& group, int first, int last, Fetch&& fetch, Body&& body) const
+  {
+    constexpr int together = 4;
+    for (int position = first + group.rank; position < last; position += together * group.threads) {
+      Fetched fetched[together];
+#pragma unroll
+      for (int u = 0; u < together; ++u) {
+        const int at = position + u * group.threads;
+        if (at < last) {
+          const int piece = pieceOf(at);
+          fetched[u] = fetch(piece, from[piece] + at);
+        }
+      }
+#pragma unroll
+      for (int u = 0; u < together; ++u) {
+        const int at = position + u * group.threads;
+        if (at < last)
+          body(at - first, fetched[u]);
+      }
+    }
+  }
+};
+
+/// Entries [0, count) of pieces, one piece after the other: add(fetch(i)) for all of them, those of a piece after those of the
+/// piece before; endOf(piece) is behind its last entry. A single warp does it if pieces are short. The whole group calls it after a
+/// barrier, and there is one behind it.
+template <class EndOf, class Fetch, class Add>
+__device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int pieces, int count, EndOf&& endOf, Fetch&& fetch,
+                                                 Add&& add)
+{
+  constexpr int shortPiece = 48;
+  const bool byWarp = count < shortPiece * pieces;
+  const int step = byWarp ? 32 : group.threads;
+  if (group.rank < step && pieces > 0) {
+    int start = 0, end = endOf(0);
+    auto item = fetch(min(group.rank, count - 1));
+    for (int piece = 0; piece < pieces; ++piece) { // what the next piece adds is fetched before
+      const int nextStart = end, nextEnd = piece + 1 < pieces ? endOf(piece + 1) : end;
+      const auto next = fetch(min(nextStart + group.rank, count - 1));
+      if (start + group.rank < end)
+        add(item);
+      for (int i = start + group.rank + step; i < end; i += step)
+        add(fetch(i));
+      if (byWarp)
+        __syncwarp();
+      else
+        group.sync();
+      item = next;
+      start = nextStart;
+      end = nextEnd;
+    }
+  }
+  group.sync();
+}
+
+/// What an entry adds, and where.
+template <class V>
+struct PlacedProduct {
+  int place;
+  V product;
+};
+
+}
