@@ -46,7 +46,8 @@ ProgramText benchText()
           "tessera-bench --device cuda --tile 5",
           "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
           "(cost), "
-          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample) or "
+          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample), "
+          "files read and written beside ITK (files) or "
           "products of sparse matrices with themselves (spgemm) "
           "beside the machine's own limit.",
           {{"What",
