@@ -29,14 +29,6 @@ bool isMeta(const std::string& format)
   return format == "mha" || format == "mhd";
 }
 
-void replaceLine(std::string& head, const std::string& old, const std::string& replacement)
-{
-  const std::size_t place = head.find(old);
-  if (place == std::string::npos)
-    throw std::runtime_error("a header without \"" + old + "\"");
-  head.replace(place, old.size(), replacement);
-}
-
 std::size_t voxelBytes(const ImageHeader& header)
 {
   return header.components * pixelTypeSize(header.componentType);
@@ -86,16 +78,16 @@ void ImageStream::open(bool compress, int threads)
     plainHead.clear();
   } else if (format_ == "nrrd" && compress) {
     settings.encoding = FileEncoding::gzip;
-    replaceLine(plainHead, "encoding: raw\n", "encoding: gzip\n");
+    replaceInHead(plainHead, "encoding: raw\n", "encoding: gzip\n");
   } else if (isMeta(format_) && compress) {
     settings.encoding = FileEncoding::zlib;
-    replaceLine(plainHead, "CompressedData = False\n",
-                "CompressedData = True\n" + sizeKey + std::string(sizeDigits, ' ') + "\n"); // follows in commit()
+    replaceInHead(plainHead, "CompressedData = False\n",
+                  "CompressedData = True\n" + sizeKey + std::string(sizeDigits, ' ') + "\n"); // follows in commit()
     head_ = plainHead;
   }
   if (format_ == "mhd") {
     voxelPath = fs::path(path).replace_extension(compress ? ".zraw" : ".raw").string();
-    replaceLine(head_, "ElementDataFile = LOCAL", "ElementDataFile = " + fs::path(voxelPath).filename().string());
+    replaceInHead(head_, "ElementDataFile = LOCAL", "ElementDataFile = " + fs::path(voxelPath).filename().string());
     plainHead.clear();
   }
   voxels_ = std::make_unique<EncodedFile>(voxelPath, plainHead, settings);

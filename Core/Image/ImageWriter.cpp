@@ -122,14 +122,6 @@ std::string sizesText(const std::vector<std::size_t>& size)
   return text;
 }
 
-void replaceOnce(std::string& text, const std::string& old, const std::string& replacement)
-{
-  const std::size_t place = text.find(old);
-  if (place == std::string::npos)
-    throw std::runtime_error("a header without \"" + old + "\"");
-  text.replace(place, old.size(), replacement);
-}
-
 /// The two bytes of dim[1], dim[2], ... of a NIfTI-1 header.
 void setNiftiSizes(std::string& head, const std::vector<std::size_t>& size)
 {
@@ -138,6 +130,14 @@ void setNiftiSizes(std::string& head, const std::vector<std::size_t>& size)
       head[42 + 2 * axis + byte] = static_cast<char>(size[axis] >> (8 * byte));
 }
 
+}
+
+void replaceInHead(std::string& text, const std::string& old, const std::string& replacement)
+{
+  const std::size_t place = text.find(old);
+  if (place == std::string::npos)
+    throw std::runtime_error("a header without \"" + old + "\"");
+  text.replace(place, old.size(), replacement);
 }
 
 std::string imageFileHead(const std::string& format, const ImageHeader& header, const std::string& folder)
@@ -162,10 +162,10 @@ std::string imageFileHead(const std::string& format, const ImageHeader& header, 
   if (kind == "nii")
     setNiftiSizes(head, header.size);
   else if (kind == "mha")
-    replaceOnce(head, "DimSize =" + sizesText(few.size), "DimSize =" + sizesText(header.size));
+    replaceInHead(head, "DimSize =" + sizesText(few.size), "DimSize =" + sizesText(header.size));
   else {
     const std::string components = header.components > 1 ? " " + std::to_string(header.components) : "";
-    replaceOnce(head, "sizes:" + components + sizesText(few.size), "sizes:" + components + sizesText(header.size));
+    replaceInHead(head, "sizes:" + components + sizesText(few.size), "sizes:" + components + sizesText(header.size));
   }
   return head;
 }

@@ -48,8 +48,7 @@ ProgramText benchText()
           "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
           "(cost), "
           "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample), "
-          "Gaussian "
-          "pyramids and their filters beside ITK's (pyramid) or "
+          "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK (files) or "
           "products of sparse matrices with themselves (spgemm) "
           "beside the machine's own limit.",
           {{"What",

@@ -20,8 +20,8 @@ struct MovingImage {
   const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
 };
 
-/// Colour becomes luminance; other images keep their components: `meaning` is what the header says. `outside` is the value that label maps have outside of
-/// themselves. Throws Error naming the option and the file.
+/// Colour becomes luminance; other images keep their components: `meaning` is what the header says. `outside` is the value that
+/// label maps have outside of themselves. Throws Error naming the option and the file.
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads);
 
