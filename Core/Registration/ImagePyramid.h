@@ -1,10 +1,10 @@
 #pragma once
 
-#include "Core/Parameters/Parameters.h"
+#include "Core/Compute/Context.h"
 #include "Core/Image/FilteredImage.h"
 #include "Core/Image/Image.h"
 #include "Core/Image/ImageSide.h"
-#include "Core/Compute/Context.h"
+#include "Core/Parameters/Parameters.h"
 
 namespace tessera {
 

@@ -50,6 +50,44 @@ void expectAsItk(const Size<3>& size, const Vec<3>& variances)
   EXPECT_LE(largestDifference(result.voxels, smoothedByItk(image, variances).voxels), tolerance);
 }
 
+/// Axis after axis, the last one first, every value rounded to float.
+Image<3> tappedByLoops(Image<3> image, const std::array<AxisTaps, 3>& taps)
+{
+  for (int axis = 2; axis >= 0; --axis) {
+    Image<3> next = image;
+    next.geometry.size[axis] = taps[axis].count;
+    next.voxels.resize(next.geometry.voxelCount());
+    const Size<3>&from = image.geometry.size, &to = next.geometry.size;
+    for (std::size_t i = 0; i < next.voxels.size(); ++i) {
+      Size<3> index{i % to[0], i / to[0] % to[1], i / to[0] / to[1]};
+      const long first = static_cast<long>(index[axis] * taps[axis].step) + taps[axis].first;
+      double sum = 0;
+      for (std::size_t k = 0; k < taps[axis].weights.size(); ++k) {
+        index[axis] = static_cast<std::size_t>(std::clamp(first + static_cast<long>(k), 0L, static_cast<long>(from[axis]) - 1));
+        sum += taps[axis].weights[k] * image.voxels[(index[2] * from[1] + index[1]) * from[0] + index[0]];
+      }
+      next.voxels[i] = static_cast<float>(sum);
+    }
+    image = next;
+  }
+  return image;
+}
+
+}
+
+TEST(DiscreteGaussianTest, AppliesTapsAsLoopsDoWhetherTheyOverlapOrNot)
+{
+  const Image<3> image = noiseImage<3>(obliqueGeometry<3>({13, 10, 9}), 4);
+  Context context;
+  context.threads = 2;
+  for (const AxisTaps& last :
+       {AxisTaps{{0.25, 0.5, 0.25}, -1, 3, 3}, AxisTaps{{0.25, 0.5, 0.25}, -1, 2, 5}, AxisTaps{{1}, 0, 1, 9}}) {
+    const std::array<AxisTaps, 3> taps{AxisTaps{{0.5, 0.5}, 0, 2, 7}, AxisTaps{{0.3, 0.7}, 3, 4, 3}, last};
+
+    const Image<3> expected = tappedByLoops(image, taps), result = applyTaps<3>(context, image, taps, expected.geometry);
+
+    EXPECT_EQ(result.voxels, expected.voxels) << last.weights.size() << " of step " << last.step;
+  }
 }
 
 TEST(DiscreteGaussianTest, MatchesTheKernelOfFactorTwoComputedByHand)

@@ -25,7 +25,8 @@ void expectAsItk(const Image<D>& image, const Size<D>& factors)
   const Image<D> expected = fromItk<D>(*filter->GetOutput());
   Context context;
 
-  const ImagePointer<D> result = takeVoxels<D>(context, image, factors);
+  const ImagePointer<D> result =
+      filteredImage<D>(context, std::make_shared<Image<D>>(image), {takingVoxels<D>(image.geometry, factors)});
 
   EXPECT_EQ(result->voxels, expected.voxels);
   expectSameGeometry<D>(result->geometry, expected.geometry);
