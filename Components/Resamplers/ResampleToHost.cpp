@@ -31,7 +31,8 @@ std::size_t layersOfChunk(const ImageGeometry<D>& output)
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output)
 {
-  return static_cast<double>(CopiesToHost::pieces * layersOfChunk<D>(output) * voxelsOfLayer<D>(output) * sizeof(float));
+  constexpr double bytesAVoxel = sizeof(float) + 1.0 / 8; // a value, and a mark
+  return bytesAVoxel * static_cast<double>(CopiesToHost::pieces * layersOfChunk<D>(output) * voxelsOfLayer<D>(output));
 }
 
 template <int D>

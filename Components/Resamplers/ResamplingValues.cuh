@@ -68,8 +68,9 @@ __device__ __forceinline__ float between(float a, float b, float t)
 template <int D, int Order>
 __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
 {
-  const float* const corner = rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
-  const long long row = image.size[0], plane = D == 3 ? row * image.size[1] : 0;
+  const unsigned row = image.size[0], plane = D == 3 ? row * image.size[1] : 0; // an image has fewer than 2^32 voxels
+  const float* const corner =
+      image.coefficients + ((D == 3 ? cell.first[D - 1] * plane : 0) + cell.first[1] * row + static_cast<unsigned>(cell.first[0]));
   if constexpr (Order == 0) {
     return __ldg(corner);
   } else if constexpr (Order == 1) {
@@ -166,48 +167,114 @@ __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, con
   return sure && __ldg(r.valid.voxels + nearest) != 0;
 }
 
-/// Whether a cell's point is so far beyond the border that it is not inside for sure.
+/// Of orders 2 to 5 where knots are mirrored.
 template <int D, int Order>
-__device__ __forceinline__ bool isSurelyOutside(const LatticeToResample<D>& r, const SplineCell<D>& cell)
+__device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
+{
+  float x[Order + 1], y[Order + 1], z[Order + 1], sum = 0;
+  int columns[Order + 1];
+  knotWeights<Order>(cell.fraction[0], x);
+  knotWeights<Order>(cell.fraction[1], y);
+  knotWeights<Order>(cell.fraction[D - 1], z);
+#pragma unroll
+  for (int i = 0; i <= Order; ++i)
+    columns[i] = mirrored(cell.first[0] + i, image.size[0] - 1);
+#pragma unroll 1
+  for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
+    const int plane = D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0;
+    float ofPlane = 0;
+#pragma unroll
+    for (int j = 0; j <= Order; ++j) {
+      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1), plane);
+      float ofRow = 0;
+#pragma unroll
+      for (int i = 0; i <= Order; ++i)
+        ofRow = fmaf(x[i], __ldg(row + columns[i]), ofRow);
+      ofPlane = fmaf(y[j], ofRow, ofPlane);
+    }
+    float ofKnot = z[0]; // selects: an index that is not constant would put the weights into memory
+#pragma unroll
+    for (int other = 1; other <= Order; ++other)
+      ofKnot = other == k ? z[other] : ofKnot;
+    sum = D == 3 ? fmaf(ofKnot, ofPlane, sum) : ofPlane;
+  }
+  return sum;
+}
+
+/// Of orders above 0 where knots lie beyond the border. A call, as it is rare; of few registers.
+template <int D, int Order>
+__device__ __noinline__ float valueAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
+{
+  if constexpr (Order == 1) {
+    float unused[D];
+    cell.interior = false;
+    return linearInCell<D>(image, cell, unused);
+  } else {
+    return splineAtBorder<D, Order>(image, cell);
+  }
+}
+
+/// How far a cell's point is inside the image, voxels; outside it is negative.
+template <int D, int Order>
+__device__ __forceinline__ float depthInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
 {
   constexpr float toBorder = Order % 2 == 0 ? 0.0f : 0.5f; // from the beginning of the first inner cell
-  bool outside = false;
+  float depth = HUGE_VALF;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     const int middle = cell.first[d] + Order / 2;
     const float fromLow = static_cast<float>(middle) + cell.fraction[d] + toBorder;
-    const float fromHigh = static_cast<float>(r.image.size[d] - 1 - middle) - cell.fraction[d] + (1 - toBorder);
-    outside = outside || fminf(fromLow, fromHigh) < -r.margin;
+    const float fromHigh = static_cast<float>(image.size[d] - 1 - middle) - cell.fraction[d] + (1 - toBorder);
+    depth = fminf(depth, fminf(fromLow, fromHigh));
   }
-  return outside;
+  return depth;
 }
 
-/// False for what needs the CPU's expressions: choices that are not sure, and what lies at the image's border, which is rare.
+/// Whether a cell's knots all lie in the image and, of order 0, it is sure which of them is the nearest.
+template <int D, int Order>
+__device__ __forceinline__ bool isInner(const LatticeToResample<D>& r, const SplineCell<D>& cell)
+{
+  bool inner = true;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    inner = inner && static_cast<unsigned>(cell.first[d]) < r.innerCells[d];
+    if (Order == 0)
+      inner = inner && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
+  }
+  return inner;
+}
+
+/// False for choices that are not sure, and where masks or extrapolation meet the border: there the CPU's expressions are needed.
 template <int D, Interpolation Kind>
 __device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float& value)
 {
   constexpr int Order = orderOf(Kind);
-  bool plain = true;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    plain = plain && static_cast<unsigned>(cell.first[d]) < static_cast<unsigned>(max(r.image.size[d] - Order, 0));
-    if (Order == 0)
-      plain = plain && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
-  }
+  bool plain = isInner<D, Order>(r, cell);
   if (plain && r.valid.voxels != nullptr)
     plain = isSurelyValid<D, Order>(r, cell);
-  if (plain) {
-    if constexpr (Kind == Interpolation::labelMajority) {
-      float corners[1 << D];
-      readCorners<D>(r.image, cell, corners);
-      return majority<D>(corners, cell, r.margin, value);
-    } else {
+  if constexpr (Kind != Interpolation::labelMajority)
+    if (plain) {
       value = valueInside<D, Order>(r.image, cell);
       return true;
     }
-  }
   value = r.outside;
-  return r.extrapolation == Extrapolation::constant && isSurelyOutside<D, Order>(r, cell);
+  if (!plain) {
+    const float depth = depthInside<D, Order>(r.image, cell);
+    if (r.extrapolation != Extrapolation::constant || !(fabsf(depth) > r.margin))
+      return false;
+    if (depth < 0)
+      return true;
+    if (Order == 0 || r.valid.voxels != nullptr)
+      return false;
+  }
+  if constexpr (Kind == Interpolation::labelMajority) {
+    float corners[1 << D];
+    readCorners<D>(r.image, cell, corners);
+    return majority<D>(corners, cell, r.margin, value);
+  } else if constexpr (Order > 0) {
+    value = valueAtBorder<D, Order>(r.image, cell);
+  }
+  return true;
 }
 
 }
