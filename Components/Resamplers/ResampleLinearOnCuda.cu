@@ -7,7 +7,7 @@ namespace {
 
 using namespace resampling;
 
-constexpr int threadsABlock = 256, rowsAThread = 8;
+constexpr int threadsABlock = 256, rowsAThread = 16;
 
 template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 2 ? 6 : 4)

@@ -40,32 +40,6 @@ __device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> map
   return moves ? r.pointFromImageIndex(index) : mappedMm;
 }
 
-/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
-template <int D, int Order>
-__device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
-{
-  float weights[D][Order + 1], sum = 0;
-#pragma unroll
-  for (int d = 0; d < D; ++d)
-    knotWeights<Order>(cell.fraction[d], weights[d]);
-#pragma unroll 1
-  for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
-    float ofPlane = 0;
-#pragma unroll 1
-    for (int j = 0; j <= Order; ++j) {
-      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
-                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
-      float ofRow = 0;
-#pragma unroll 1
-      for (int i = 0; i <= Order; ++i)
-        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
-      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
-    }
-    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
-  }
-  return sum;
-}
-
 /// T(x), once for all interpolations.
 template <int D>
 __device__ __noinline__ Vec<D> mapped(const LatticeToResample<D>& r, Voxel<D> voxel)

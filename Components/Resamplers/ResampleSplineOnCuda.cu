@@ -5,8 +5,7 @@ namespace {
 
 using namespace resampling;
 
-constexpr int threadsABlock = 64, rowsAThread = 8; // consecutive rows
-constexpr int together = 2;                        // rows: control points of a cell are read once for those in it
+constexpr int threadsABlock = 256, rowsAThread = 8;
 
 enum class Place { inside, outside, unsure }; // of the grid's valid region
 
@@ -25,94 +24,39 @@ __device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const Spl
   return inside ? Place::inside : outside ? Place::outside : Place::unsure;
 }
 
+/// sum of c w over the 4^D control points of a cell, mm. Reads 4 D 4^D bytes, from the caches.
 template <int D>
-__device__ __forceinline__ bool inSameCell(const SplineCell<D>& a, const SplineCell<D>& b)
-{
-  bool same = true;
-#pragma unroll
-  for (int d = 0; d < D; ++d)
-    same = same && a.first[d] == b.first[d];
-  return same;
-}
-
-/// sum of c w over the 4^D control points of a cell, at the fractions of all voxels, mm. Reads 4 D 4^D bytes.
-template <int D>
-__device__ __forceinline__ void sumsInCell(const SplineToResample<D>& s, const SplineCell<D>& cell,
-                                           const float (&weights)[together][D][4], float (&u)[together][D])
+__device__ __forceinline__ void displacementIn(const SplineToResample<D>& s, const SplineCell<D>& cell, float (&u)[D])
 {
   const int row = s.points[0], plane = D == 3 ? row * s.points[1] : 0;
   const int perComponent = D == 3 ? plane * s.points[D - 1] : row * s.points[1];
   const float* corner = s.coefficients + (cell.first[0] + cell.first[1] * row + (D == 3 ? cell.first[D - 1] * plane : 0));
+  float x[4], y[4], z[4];
+  knotWeights<3>(cell.fraction[0], x);
+  knotWeights<3>(cell.fraction[1], y);
+  knotWeights<3>(cell.fraction[D - 1], z);
 #pragma unroll
   for (int c = 0; c < D; ++c, corner += perComponent) {
-#pragma unroll
-    for (int v = 0; v < together; ++v)
-      u[v][c] = 0;
+    u[c] = 0;
 #pragma unroll
     for (int k = 0; k < (D == 3 ? 4 : 1); ++k) {
-      float ofPlane[together] = {};
+      float ofPlane = 0;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const float* const start = corner + (j * row + k * plane);
-        float points[4];
+        float ofRow = x[0] * __ldg(start);
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          points[i] = __ldg(start + i);
-#pragma unroll
-        for (int v = 0; v < together; ++v) {
-          float ofRow = weights[v][0][0] * points[0];
-#pragma unroll
-          for (int i = 1; i < 4; ++i)
-            ofRow = fmaf(weights[v][0][i], points[i], ofRow);
-          ofPlane[v] = fmaf(weights[v][1][j], ofRow, ofPlane[v]);
-        }
+        for (int i = 1; i < 4; ++i)
+          ofRow = fmaf(x[i], __ldg(start + i), ofRow);
+        ofPlane = fmaf(y[j], ofRow, ofPlane);
       }
-#pragma unroll
-      for (int v = 0; v < together; ++v)
-        u[v][c] = D == 3 ? fmaf(weights[v][D - 1][k], ofPlane[v], u[v][c]) : ofPlane[v];
-    }
-  }
-}
-
-/// Displacements of neighbouring rows' voxels, zero outside the grid's valid region. A voxel in another cell than the first takes
-/// another round.
-template <int D>
-__device__ __forceinline__ void displace(const SplineToResample<D>& s, const SplineCell<D> (&cells)[together],
-                                         Place (&places)[together], float (&u)[together][D])
-{
-  float weights[together][D][4];
-  bool open[together];
-#pragma unroll
-  for (int v = 0; v < together; ++v) {
-    places[v] = placeOf<D>(s, cells[v]);
-    open[v] = places[v] == Place::inside;
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      u[v][d] = 0;
-      knotWeights<3>(cells[v].fraction[d], weights[v][d]);
-    }
-  }
-#pragma unroll 1
-  while (open[0] || open[1]) {
-    SplineCell<D> cell;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      cell.first[d] = open[0] ? cells[0].first[d] : cells[1].first[d];
-    float sums[together][D];
-    sumsInCell<D>(s, cell, weights, sums);
-#pragma unroll
-    for (int v = 0; v < together; ++v) {
-      const bool mine = open[v] && inSameCell<D>(cell, cells[v]);
-      open[v] = open[v] && !mine;
-#pragma unroll
-      for (int d = 0; d < D; ++d)
-        u[v][d] = mine ? sums[v][d] : u[v][d];
+      u[c] = D == 3 ? fmaf(z[k], ofPlane, u[c]) : ofPlane;
     }
   }
 }
 
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(threadsABlock, 10)
+__global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 4 ? 3 : 2)
     resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
                    const __grid_constant__ SplineToResample<D> s)
 {
@@ -121,32 +65,25 @@ __global__ void __launch_bounds__(threadsABlock, 10)
   indexAt<D>(map, mine.voxel, index);
   indexAt<D>(s.gridIndex, mine.voxel, gridIndex);
 #pragma unroll 1
-  for (int row = 0; row < mine.rows; row += together) {
-    SplineCell<D> cells[together];
-    Place places[together];
-    float u[together][D];
+  for (int row = 0; row < mine.rows; ++row) {
+    const SplineCell<D> cell = cellAt<D>(gridIndex);
+    const Place place = placeOf<D>(s, cell);
+    float u[D] = {}, shift[D];
+    if (place == Place::inside)
+      displacementIn<D>(s, cell, u);
 #pragma unroll
-    for (int v = 0; v < together; ++v) {
-      cells[v] = cellAt<D>(gridIndex);
+    for (int d = 0; d < D; ++d) {
+      shift[d] = noShift;
 #pragma unroll
-      for (int d = 0; d < D; ++d)
-        gridIndex[d] += s.gridIndex.step[d][1];
+      for (int e = 0; e < D; ++e)
+        shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
     }
-    displace<D>(s, cells, places, u);
+    resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), mine.to, place != Place::unsure);
+    mine.to += mine.stride;
 #pragma unroll
-    for (int v = 0; v < together; ++v) {
-      float shift[D] = {};
-#pragma unroll
-      for (int d = 0; d < D; ++d)
-#pragma unroll
-        for (int e = 0; e < D; ++e)
-          shift[d] = fmaf(s.indexFromDisplacement[d][e], u[v][e], shift[d]);
-      if (row + v < mine.rows)
-        resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), mine.to, places[v] != Place::unsure);
-      mine.to += mine.stride;
-#pragma unroll
-      for (int d = 0; d < D; ++d)
-        index[d] += map.step[d][1];
+    for (int d = 0; d < D; ++d) {
+      index[d] += map.step[d][1] * blockDim.y;
+      gridIndex[d] += s.gridIndex.step[d][1] * blockDim.y;
     }
   }
 }
@@ -157,7 +94,7 @@ template <int D>
 void resampleBySpline(Context& context, const LatticeToResample<D>& r, const FixedPointMap<D>& index, const SplineToResample<D>& s)
 {
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    const dim3 threads(threadsABlock, 1);
+    const dim3 threads(64, 4);
     resampleSpline<D, Kind><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index, s);
   });
   checkLaunch("resampling by a B-spline");

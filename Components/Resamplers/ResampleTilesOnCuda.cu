@@ -38,12 +38,14 @@ struct ResamplingSink {
   }
   __device__ __forceinline__ void operator()(const float (&u)[D])
   {
-    float shift[D] = {};
+    float shift[D];
 #pragma unroll
-    for (int d = 0; d < D; ++d)
+    for (int d = 0; d < D; ++d) {
+      shift[d] = noShift;
 #pragma unroll
       for (int e = 0; e < D; ++e)
         shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
+    }
     resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), to);
     to += r.size[0];
 #pragma unroll
@@ -53,7 +55,7 @@ struct ResamplingSink {
 };
 
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(mostThreads, orderOf(Kind) < 2 ? 4 : 3)
+__global__ void __launch_bounds__(mostThreads, orderOf(Kind) < 4 ? 3 : 2)
     resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
                   const __grid_constant__ SplineToResample<D> s, const __grid_constant__ March<D> march)
 {

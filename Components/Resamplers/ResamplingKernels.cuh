@@ -24,23 +24,20 @@ __device__ __forceinline__ SplineCell<D> cellAt(const long long (&index)[D])
 }
 
 constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
-constexpr int bitsOfWholeNumbers = 0x4b400000;
+constexpr float noShift = -1.5f;         // what sums of shifts begin with: see below
 
-/// The cell of index + shift; `index` is less by bitsOfWholeNumbers, and |shift| < 2^21.
+/// The cell of index + shift; `index` is less by the bits of wholeNumbers, `shift` by 1.5, and |shift| < 2^21. A whole index may be
+/// the end of a cell.
 template <int D>
 __device__ __forceinline__ SplineCell<D> shiftedCell(const long long (&index)[D], const float (&shift)[D])
 {
   SplineCell<D> cell;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
-    const float rest = fractionOf(index[d]) + shift[d];
-    const float rounded = rest + wholeNumbers, nearest = rounded - wholeNumbers;
+    const float onePlus = __uint_as_float(0x3f800000u | (static_cast<unsigned>(index[d]) >> 9));
+    const float lessHalf = onePlus + shift[d], rounded = lessHalf + wholeNumbers;
     cell.first[d] = static_cast<int>(index[d] >> 32) + __float_as_int(rounded);
-    cell.fraction[d] = rest - nearest;
-    if (nearest > rest) {
-      cell.first[d] -= 1;
-      cell.fraction[d] += 1;
-    }
+    cell.fraction[d] = lessHalf - (rounded - wholeNumbers) + 0.5f;
   }
   return cell;
 }

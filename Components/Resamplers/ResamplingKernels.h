@@ -11,7 +11,7 @@
 //
 // Indices of the moving image are in fixed point, 32 bits behind the point, and displacements in single precision: they are within
 // LatticeToResample::margin of the CPU's. Where that leaves a choice open (inside or outside, which voxel is the nearest, where a
-// grid of control points ends), and at the image's border, a voxel is marked and done again by the CPU's expressions in double
+// grid of control points ends) a voxel is marked and done again by the CPU's expressions in double
 // precision, so that the choice is the CPU's.
 namespace tessera {
 
@@ -25,6 +25,7 @@ struct LatticeToResample {
   AffineMap<D> pointFromIndex;
   ChainOnCuda<D> chain;
   InterpolatorOnCuda<D> image;
+  std::array<unsigned, D> innerCells{}; // by their first knot, those all of whose knots lie in the image
   AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;

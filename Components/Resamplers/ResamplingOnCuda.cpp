@@ -168,7 +168,10 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   }
   const bool hasSpline = oneSpline_->spline != nullptr;
   const double shift = hasSpline ? longest * largestMm_ : 0;
-  if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift))
+  double imageVoxels = 1;
+  for (const int extent : moving.image.size)
+    imageVoxels *= extent;
+  if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32))
     return work;
   double margin = fixedPointMargin<D>(lattice_.size) + 0x1p-19 * shift; // 32 roundings
   if (moving.image.order == 0 && !moving.image.nearestInDouble)         // of indices that are rounded to single precision
@@ -177,6 +180,8 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   // the cell of an even order begins half a voxel before its middle knot, and any Order / 2 knots before that
   const int order = moving.image.order == orderOfLabels ? 1 : moving.image.order;
   const double toFirstKnot = (order % 2 == 0 ? 0.5 : 0.0) - order / 2;
+  for (int d = 0; d < D; ++d)
+    r.innerCells[d] = static_cast<unsigned>(std::max(moving.image.size[d] - order, 0));
   work.index = fixedPoint<D>(index, toFirstKnot, hasSpline ? bitsOfWholeNumbers : 0);
   work.way = !hasSpline ? Way::linear : field_ ? Way::tiles : Way::spline;
   work.spline = spline_;

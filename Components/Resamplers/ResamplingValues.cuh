@@ -68,8 +68,9 @@ __device__ __forceinline__ float between(float a, float b, float t)
 template <int D, int Order>
 __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
 {
-  const float* const corner = rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
-  const long long row = image.size[0], plane = D == 3 ? row * image.size[1] : 0;
+  const unsigned row = image.size[0], plane = D == 3 ? row * image.size[1] : 0; // an image has fewer than 2^32 voxels
+  const float* const corner =
+      image.coefficients + ((D == 3 ? cell.first[D - 1] * plane : 0) + cell.first[1] * row + static_cast<unsigned>(cell.first[0]));
   if constexpr (Order == 0) {
     return __ldg(corner);
   } else if constexpr (Order == 1) {
@@ -166,23 +167,62 @@ __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, con
   return sure && __ldg(r.valid.voxels + nearest) != 0;
 }
 
-/// Whether a cell's point is so far beyond the border that it is not inside for sure.
+/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
 template <int D, int Order>
-__device__ __forceinline__ bool isSurelyOutside(const LatticeToResample<D>& r, const SplineCell<D>& cell)
+__device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
+{
+  float weights[D][Order + 1], sum = 0;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    knotWeights<Order>(cell.fraction[d], weights[d]);
+#pragma unroll 1
+  for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
+    float ofPlane = 0;
+#pragma unroll 1
+    for (int j = 0; j <= Order; ++j) {
+      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
+                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
+      float ofRow = 0;
+#pragma unroll 1
+      for (int i = 0; i <= Order; ++i)
+        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
+      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
+    }
+    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
+  }
+  return sum;
+}
+
+/// Of orders above 0 where knots lie beyond the border. A call, as it is rare; of few registers.
+template <int D, int Order>
+__device__ __noinline__ float valueAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
+{
+  if constexpr (Order == 1) {
+    float unused[D];
+    cell.interior = false;
+    return linearInCell<D>(image, cell, unused);
+  } else {
+    return splineAtBorder<D, Order>(image, cell);
+  }
+}
+
+/// How far a cell's point is inside the image, voxels; outside it is negative.
+template <int D, int Order>
+__device__ __forceinline__ float depthInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
 {
   constexpr float toBorder = Order % 2 == 0 ? 0.0f : 0.5f; // from the beginning of the first inner cell
-  bool outside = false;
+  float depth = HUGE_VALF;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     const int middle = cell.first[d] + Order / 2;
     const float fromLow = static_cast<float>(middle) + cell.fraction[d] + toBorder;
-    const float fromHigh = static_cast<float>(r.image.size[d] - 1 - middle) - cell.fraction[d] + (1 - toBorder);
-    outside = outside || fminf(fromLow, fromHigh) < -r.margin;
+    const float fromHigh = static_cast<float>(image.size[d] - 1 - middle) - cell.fraction[d] + (1 - toBorder);
+    depth = fminf(depth, fminf(fromLow, fromHigh));
   }
-  return outside;
+  return depth;
 }
 
-/// False for what needs the CPU's expressions: choices that are not sure, and what lies at the image's border, which is rare.
+/// False for choices that are not sure, and where masks or extrapolation meet the border: there the CPU's expressions are needed.
 template <int D, Interpolation Kind>
 __device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float& value)
 {
@@ -190,24 +230,35 @@ __device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const
   bool plain = true;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
-    plain = plain && static_cast<unsigned>(cell.first[d]) < static_cast<unsigned>(max(r.image.size[d] - Order, 0));
+    plain = plain && static_cast<unsigned>(cell.first[d]) < r.innerCells[d];
     if (Order == 0)
       plain = plain && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
   }
   if (plain && r.valid.voxels != nullptr)
     plain = isSurelyValid<D, Order>(r, cell);
-  if (plain) {
-    if constexpr (Kind == Interpolation::labelMajority) {
-      float corners[1 << D];
-      readCorners<D>(r.image, cell, corners);
-      return majority<D>(corners, cell, r.margin, value);
-    } else {
+  if constexpr (Kind != Interpolation::labelMajority)
+    if (plain) {
       value = valueInside<D, Order>(r.image, cell);
       return true;
     }
-  }
   value = r.outside;
-  return r.extrapolation == Extrapolation::constant && isSurelyOutside<D, Order>(r, cell);
+  if (!plain) {
+    const float depth = depthInside<D, Order>(r.image, cell);
+    if (r.extrapolation != Extrapolation::constant || !(fabsf(depth) > r.margin))
+      return false;
+    if (depth < 0)
+      return true;
+    if (Order == 0 || r.valid.voxels != nullptr)
+      return false;
+  }
+  if constexpr (Kind == Interpolation::labelMajority) {
+    float corners[1 << D];
+    readCorners<D>(r.image, cell, corners);
+    return majority<D>(corners, cell, r.margin, value);
+  } else if constexpr (Order > 0) {
+    value = valueAtBorder<D, Order>(r.image, cell);
+  }
+  return true;
 }
 
 }

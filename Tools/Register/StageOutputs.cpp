@@ -193,8 +193,7 @@ void StageOutputs<D>::writeImageFile(const std::string& path, Image<D> image)
 {
   image.geometry.direction = stage_.writtenDirection;
   const ResultImageSettings& settings = resampler_->resultImage();
-  writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress,
-                stage_.context.threads);
+  writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress, stage_.context.threads);
   files_.push_back(path);
 }
 

@@ -89,9 +89,10 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   };
   makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  // A field takes tens of milliseconds on the CPU, an image tenths of a second, each a second to write; and there are some tenths of
-  // a second until a GPU has started.
-  const std::string whyNotCuda = options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, *file.chain, methods);
+  // A field takes tens of milliseconds on the CPU, an image tenths of a second, each a second to write; and there are some tenths
+  // of a second until a GPU has started.
+  const std::string whyNotCuda =
+      options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, *file.chain, methods);
   const DeviceChoice choice = chooseDevice(options.device, "--device", whyNotCuda);
   log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
