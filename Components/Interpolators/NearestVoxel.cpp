@@ -11,21 +11,57 @@
 namespace tessera {
 namespace {
 
-/// Per mm of index axes, not yet turned.
+/// Of the voxel at an offset, per index.
 template <int D>
-Vec<D> centralDifferences(const Image<D>& image, const Size<D>& nearest, std::size_t offset)
+Vec<D> centralDifferences(const Image<D>& image, std::int64_t voxel)
 {
   Vec<D> differences;
+  const auto offset = static_cast<std::size_t>(voxel);
   std::size_t stride = 1;
   for (int d = 0; d < D; ++d) {
-    const std::size_t n = image.geometry.size[d];
-    const float above = image.voxels[nearest[d] + 1 < n ? offset + stride : offset];
-    const float below = image.voxels[nearest[d] > 0 ? offset - stride : offset];
+    const std::size_t n = image.geometry.size[d], at = offset / stride % n;
+    const float above = image.voxels[at + 1 < n ? offset + stride : offset];
+    const float below = image.voxels[at > 0 ? offset - stride : offset];
     differences[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
     stride *= n;
   }
   return differences;
 }
+
+/// The voxels nearest to some points.
+template <int D>
+struct NearestOfPoints {
+  static constexpr std::size_t capacity = 128; // at once: they stay in the first-level cache
+  std::int32_t within[capacity];
+  std::int64_t offset[capacity]; // of those that are inside
+
+  TESSERA_MULTIVERSION_TO_V4 void find(const Size<D>& size, const PointToIndex<D>& pointToIndex, NearestRule rule,
+                                       const ListSamples<D>& points, std::size_t begin, std::size_t count)
+  {
+    const PointToIndex<D> map = pointToIndex;
+    const bool inFloat = rule == NearestRule::inFloat;
+    for (std::size_t i = 0; i < count; ++i) {
+      within[i] = 1;
+      offset[i] = 0;
+    }
+    std::int64_t stride = 1;
+    for (int d = 0; d < D; ++d) {
+      const auto last = static_cast<std::int32_t>(size[d]) - 1;
+      const double end = static_cast<double>(size[d]) - 0.5;
+      for (std::size_t i = 0; i < count; ++i) {
+        double index = map.fromOffset[d][0] * (points.pointMm[0][begin + i] - map.originMm[0]);
+        for (int e = 1; e < D; ++e)
+          index += map.fromOffset[d][e] * (points.pointMm[e][begin + i] - map.originMm[e]);
+        const std::int32_t in = index >= -0.5 && index < end ? 1 : 0; // false for NaN
+        const double safe = in ? index : 0.0;
+        const double behind = inFloat ? static_cast<double>(static_cast<float>(safe) + 0.5f) : safe + 0.5;
+        within[i] &= in;
+        offset[i] += std::min(static_cast<std::int32_t>(behind), last) * stride; // never negative
+      }
+      stride *= static_cast<std::int64_t>(size[d]);
+    }
+  }
+};
 
 /// Offsets of the voxels nearest to points [begin, end) of a row, all inside; false if one lies midway between two to within
 /// `margin`.
@@ -77,29 +113,21 @@ void evaluateNearest(const Image<D>& image, const PointToIndex<D>& pointToIndex,
                      float* values, float* const* gradients, std::uint8_t* inside)
 {
   const Matrix<D> covectorFromIndex = transpose<D>(pointToIndex.fromOffset);
-  for (std::size_t i = 0; i < points.count; ++i) {
-    Vec<D> point;
-    for (int d = 0; d < D; ++d)
-      point[d] = points.pointMm[d][i];
-    const Vec<D> index = pointToIndex(point);
-    Size<D> nearest{};
-    std::size_t offset = 0, stride = 1;
-    bool within = true;
-    for (int d = 0; d < D; ++d) {
-      const std::size_t n = image.geometry.size[d];
-      within = within && index[d] >= -0.5 && index[d] < static_cast<double>(n) - 0.5;
-      const double behind = rule == NearestRule::exact ? index[d] + 0.5 : static_cast<float>(index[d]) + 0.5f;
-      nearest[d] = within ? std::min(static_cast<std::size_t>(std::floor(behind)), n - 1) : 0;
-      offset += nearest[d] * stride;
-      stride *= n;
+  NearestOfPoints<D> nearest;
+  for (std::size_t begin = 0; begin < points.count; begin += NearestOfPoints<D>::capacity) {
+    const std::size_t count = std::min(NearestOfPoints<D>::capacity, points.count - begin);
+    nearest.find(image.geometry.size, pointToIndex, rule, points, begin, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool within = nearest.within[i] != 0;
+      inside[begin + i] = within ? 1 : 0;
+      values[begin + i] = within ? image.voxels[static_cast<std::size_t>(nearest.offset[i])] : 0.0f;
     }
-    inside[i] = within ? 1 : 0;
-    values[i] = within ? image.voxels[offset] : 0.0f;
-    if (!gradients)
-      continue;
-    const Vec<D> gradient = within ? apply<D>(covectorFromIndex, centralDifferences<D>(image, nearest, offset)) : Vec<D>{};
-    for (int d = 0; d < D; ++d)
-      gradients[d][i] = static_cast<float>(gradient[d]);
+    for (std::size_t i = 0; gradients && i < count; ++i) {
+      const Vec<D> gradient =
+          nearest.within[i] ? apply<D>(covectorFromIndex, centralDifferences<D>(image, nearest.offset[i])) : Vec<D>{};
+      for (int d = 0; d < D; ++d)
+        gradients[d][begin + i] = static_cast<float>(gradient[d]);
+    }
   }
 }
 

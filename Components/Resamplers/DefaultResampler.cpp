@@ -107,6 +107,47 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
   });
 }
 
+/// One resampling on the CPU.
+template <int D>
+struct OnCpu {
+  Context& context;
+  const TransformChain<D>& chain;
+  const ImageGeometry<D>& output;
+  GridLayers<D> asked;
+  const std::vector<SourceBatches<D>>& images;
+  std::span<float* const> values; // of each image, from the first voxel asked for
+
+  float* valuesOf(std::size_t image, std::size_t firstVoxel) const { return values[image] + (firstVoxel - asked.begin); }
+
+  void byPoints() const
+  {
+    forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
+      mapChain<D>(context, chain, points.list(), points.out());
+      for (std::size_t i = 0; i < images.size(); ++i)
+        images[i].evaluate(context, points.list(), valuesOf(i, first));
+    });
+  }
+
+  /// Points are mapped only for the images that need them, once.
+  void byRows() const
+  {
+    const AffineMap<D> pointFromIndex = output.pointFromIndex();
+    forEachRowPiece<D>(context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
+      bool mapped = false;
+      for (std::size_t i = 0; i < images.size(); ++i) {
+        if (images[i].evaluateRow(piece.firstVoxel, piece.count, valuesOf(i, piece.first)))
+          continue;
+        if (!mapped) {
+          fillVoxelPoints<D>(output.size, pointFromIndex, piece.first, piece.count, points);
+          mapChain<D>(context, chain, points.list(), points.out());
+          mapped = true;
+        }
+        images[i].evaluate(context, points.list(), valuesOf(i, piece.first));
+      }
+    });
+  }
+};
+
 }
 
 template <int D>
@@ -151,39 +192,19 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
 {
   if (context.onCuda())
     return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, values);
-  const GridLayers<D> asked(output, layers);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
+  const bool isLinear = folded && !folded->spline;
   std::optional<AffineMap<D>> mappedFromVoxel;
-  if (folded && !folded->spline)
+  if (isLinear)
     mappedFromVoxel = compose(folded->linear, output.pointFromIndex());
-  std::vector<SourceBatches<D>> batches;
+  std::vector<SourceBatches<D>> images;
   for (const ResampleSource<D>& source : sources)
-    batches.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_), mappedFromVoxel);
-  const auto evaluate = [&](std::size_t s, std::size_t first, const PointBatch<D>& mapped) {
-    batches[s].evaluate(context, mapped.list(), values[s] + (first - asked.begin));
-  };
-  const auto map = [&](PointBatch<D>& points) { mapChain<D>(context, chain, points.list(), points.out()); };
-  if (!mappedFromVoxel) {
-    forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
-      map(points);
-      for (std::size_t s = 0; s < sources.size(); ++s)
-        evaluate(s, first, points);
-    });
-    return;
-  }
-  forEachRowPiece<D>(context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
-    bool mapped = false;
-    for (std::size_t s = 0; s < sources.size(); ++s) {
-      if (batches[s].evaluateRow(piece.firstVoxel, piece.count, values[s] + (piece.first - asked.begin)))
-        continue;
-      if (!mapped) {
-        fillVoxelPoints<D>(output.size, output.pointFromIndex(), piece.first, piece.count, points);
-        map(points);
-        mapped = true;
-      }
-      evaluate(s, piece.first, points);
-    }
-  });
+    images.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_), mappedFromVoxel);
+  const OnCpu<D> work{context, chain, output, GridLayers<D>(output, layers), images, values};
+  if (isLinear)
+    work.byRows();
+  else
+    work.byPoints();
 }
 
 template <int D>

@@ -15,7 +15,8 @@ public:
 
   void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
                     const LayerRange&, std::span<float* const> values) const override;
-  /// On the CPU of mapping and of interpolation, the difference to mapping alone; on CUDA of kernels, and of copies beside them.
+  /// On the CPU of mapping (none where rows do without points) and of interpolation, the difference to mapping alone; on CUDA of
+  /// kernels, and of copies beside them.
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                 const ImageGeometry<D>& output, std::span<float* const> values) const override;
   DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,

@@ -1,6 +1,7 @@
 #include "Components/Resamplers/SourceBatches.h"
 
 #include "Testing/Support/ResampleByHand.h"
+#include "Testing/Support/ResampleScenes.h"
 
 #include <gtest/gtest.h>
 
@@ -152,6 +153,89 @@ TEST(SourceBatches, LayersAreThoseOfTheWhole)
 
   EXPECT_EQ(pieces, whole.voxels);
   EXPECT_TRUE(resampler.resample(context, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
+}
+
+const std::pair<const char*, int> interpolators[] = {
+    {"NearestNeighborInterpolator", 0}, {"LinearInterpolator", 1},  {"LabelMajorityInterpolator", 0}, {"BSplineInterpolator", 0},
+    {"BSplineInterpolator", 1},         {"BSplineInterpolator", 2}, {"BSplineInterpolator", 3},       {"BSplineInterpolator", 5}};
+
+/// Images whose validity is said, though all voxels are valid, are asked by points, others by rows.
+template <int D>
+void expectRowsAreTheirPoints(const ImagePointer<D>& moving, const TransformChain<D>& chain, const ImageGeometry<D>& output)
+{
+  Context context;
+  const auto resampler = resamplerOf<D>("(DefaultPixelValue -5000)\n");
+  const auto valid = std::make_shared<Mask<D>>(moving->geometry, std::vector<std::uint8_t>(moving->voxels.size(), 1));
+  for (const auto& [name, order] : interpolators) {
+    const auto interpolator = preparedInterpolator<D>(context, name, moving, order);
+
+    const Image<D> byRows = resampler->resample(context, chain, {interpolator.get(), nullptr}, output);
+    const Image<D> byPoints = resampler->resample(context, chain, {interpolator.get(), valid}, output);
+
+    // the last bits of indices differ, by which values may be rounded to the next float; what is nearest does not
+    const double tolerance = order == 0 ? 0 : 2 * std::numeric_limits<float>::epsilon() * largestMagnitude(moving->voxels);
+    EXPECT_LE(largestDifference(byRows.voxels, byPoints.voxels), tolerance) << name << " " << order;
+  }
+}
+
+template <int D>
+void expectRowsAreTheirPoints(const Size<D>& size)
+{
+  ImageGeometry<D> grid;
+  grid.size = size;
+  grid.spacingMm.fill(0.7);
+  grid.originMm.fill(-12.6);
+  const auto moving = std::make_shared<Image<D>>(noiseImage<D>(grid, 9));
+  Matrix<D> turned = identityMatrix<D>(), back = identityMatrix<D>(), flat = identityMatrix<D>(), askew = identityMatrix<D>();
+  turned[0][1] = 0.0625;
+  turned[1][0] = -0.125;
+  back[0][0] = -1;
+  flat[0][0] = 0; // a row is mapped onto one point
+  askew[1][0] = 0.00001;
+  Vec<D> none{}, some, half, far;
+  some.fill(1.234);
+  half.fill(0.35); // half a voxel: midway between others, and on the border of the image
+  far.fill(1e7);
+  Vec<D> mirrored{};
+  mirrored[0] = 2 * grid.originMm[0] + 0.7 * (static_cast<double>(size[0]) - 1);
+  for (const auto& [matrix, offset] : {std::pair{identityMatrix<D>(), none},
+                                       {identityMatrix<D>(), half},
+                                       {identityMatrix<D>(), some},
+                                       {turned, some},
+                                       {back, mirrored},
+                                       {flat, none},
+                                       {flat, half},
+                                       {askew, half},
+                                       {identityMatrix<D>(), far}})
+    expectRowsAreTheirPoints<D>(moving, affineChain<D>(matrix, offset), grid);
+}
+
+TEST(SourceBatches, RowsAreTheirPoints)
+{
+  expectRowsAreTheirPoints<2>({1100, 5}); // three pieces a row
+  expectRowsAreTheirPoints<2>({1, 9});
+  expectRowsAreTheirPoints<3>({37, 11, 9});
+  expectRowsAreTheirPoints<3>({33, 1, 3});
+}
+
+TEST(SourceBatches, EveryChainHasTheSameBitsForAnyThreadsAndLayers)
+{
+  const ResampleScene<3> scene({61, 23, 17}, {40, 21, 19});
+  const auto resampler = resamplerOf<3>("");
+  for (const char* word : {"A", "B", "AB", "BA", "TABES"})
+    for (const auto& [name, order] : interpolators) {
+      const TransformChain<3> chain = letterChain<3>(word, scene.fixed);
+      Context one{{}, 1}, three{{}, 3};
+      const auto interpolator = preparedInterpolator<3>(one, name, scene.moving, order);
+      const ResampleSource<3> source{interpolator.get(), nullptr};
+
+      const Image<3> whole = resampler->resample(one, chain, source, scene.fixed->geometry);
+      const Image<3> layers = resampler->resample(three, chain, std::span(&source, 1), scene.fixed->geometry, {4, 7}).front();
+
+      EXPECT_EQ(resampler->resample(three, chain, source, scene.fixed->geometry).voxels, whole.voxels) << word << " " << name;
+      const auto first = whole.voxels.begin() + 4 * 61 * 23;
+      EXPECT_TRUE(std::equal(layers.voxels.begin(), layers.voxels.end(), first, first + 7 * 61 * 23)) << word << " " << name;
+    }
 }
 
 }
