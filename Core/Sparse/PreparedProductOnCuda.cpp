@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 
 namespace tessera {
 namespace {
@@ -51,8 +52,6 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
                                                     .maxMemoryBytes = options.maxMemoryBytes},
       spGemm_(context)
 {
-  if (options.algorithm == SpGemmAlgorithm::tsparse)
-    throw Error(ExitCode::device, "A B: algorithm tsparse: this build has none. Allowed on CUDA: auto, tiles, rows or cusparse.");
   CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;
   const bool same = givenA.isSame(givenB) && givenA.value.data() == givenB.value.data() && options.transposeA == options.transposeB;
   if (!same)
@@ -60,9 +59,16 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
   rows_ = a.rows;
   columns_ = same ? a.columns : b.columns;
   checkOptionsOf(context, rows_, columns_, options);
+  if (options.algorithm == SpGemmAlgorithm::tsparse) {
+    if (!options.half)
+      throw Error(ExitCode::usage,
+                  "A B: algorithm tsparse: it multiplies numbers of half precision. Allowed: half precision (f16), or "
+                  "another algorithm.");
+    tSparse_.emplace(context);
+  }
   bool separate = !same;
   if constexpr (std::is_same_v<V, float>)
-    if (options.half) {
+    if (options.half && !tSparse_) {
       HalfScaled halfA = halfScaledRows(context, a), halfB = halfScaledColumns(context, same ? a : b);
       a = std::move(halfA.matrix);
       b = std::move(halfB.matrix);
@@ -87,9 +93,13 @@ SpGemmReport PreparedProductOnCuda<V>::describe()
   SpGemmOnCudaOptions described = onCuda_;
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     described.algorithm = SpGemmAlgorithm::rows;
+  if (tSparse_)
+    described.algorithm = SpGemmAlgorithm::tiles;
   SpGemmReport report = spGemm_.describe(a_, b_ ? *b_ : a_, described);
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     report.choice = "cuSPARSE, as asked";
+  if (tSparse_)
+    report.choice = "tSparse, as asked";
   report.ranges = rangeStarts().size() - 1;
   return report;
 }
@@ -109,12 +119,24 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productByCusparse()
 }
 
 template <class V>
+CsrOnCuda<V> PreparedProductOnCuda<V>::productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport& report)
+{
+  if constexpr (std::is_same_v<V, float>)
+    return tSparse_->multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow,
+                                  {.withoutZeros = options_.dropTolerance.has_value(), .maxMemoryBytes = options_.maxMemoryBytes},
+                                  &report);
+  else
+    throw std::logic_error("only single precision has half precision");
+}
+
+template <class V>
 CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::size_t lastRow)
 {
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     return productByCusparse();
   SpGemmReport report;
-  CsrOnCuda<V> c = spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
+  CsrOnCuda<V> c = tSparse_ ? productByTSparse(firstRow, lastRow, report)
+                            : spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
   report_.products += report.products;
   report_.entriesBound += report.entriesBound;
   report_.groups += report.groups;
@@ -132,7 +154,7 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
   if (options_.mask)
     epilogue.mask = PatternView{count, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()};
   epilogue.complementMask = options_.complementMask;
-  if (options_.half) {
+  if (options_.half && !tSparse_) {
     epilogue.rowExponent = rowExponent_.span().data() + firstRow;
     epilogue.columnExponent = columnExponent_.span().data();
   }
@@ -169,7 +191,7 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
 {
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     return rows_ > 0 ? std::vector<std::size_t>{0, rows_} : std::vector<std::size_t>{0};
-  return spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes);
+  return spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
 }
 
 template class PreparedProductOnCuda<float>;

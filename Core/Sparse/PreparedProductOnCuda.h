@@ -3,6 +3,7 @@
 #include "Core/Sparse/RowEpilogueOnCuda.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 #include "Core/Sparse/SpGemmOptions.h"
+#include "Core/Sparse/TSparseProduct.h"
 
 #include <cstdint>
 #include <optional>
@@ -33,18 +34,20 @@ public:
 private:
   CsrOnCuda<V> productOfRows(std::size_t firstRow, std::size_t lastRow);
   CsrOnCuda<V> productByCusparse();
+  CsrOnCuda<V> productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport&);
 
   Context context_;
   SpGemmOptions<V> options_;
   SpGemmOnCudaOptions onCuda_;
   SpGemmOnCuda spGemm_;
+  std::optional<TSparseProduct> tSparse_; // if it is asked for
   std::size_t rows_ = 0, columns_ = 0;
   CsrOnCuda<V> a_;
   std::optional<CsrOnCuda<V>> b_; // none: it is A
   Buffer<std::uint64_t> maskStart_;
   Buffer<std::uint32_t> maskColumn_;
   std::optional<CsrOnCuda<V>> accumulate_;
-  Buffer<std::int32_t> rowExponent_, columnExponent_; // of half precision
+  Buffer<std::int32_t> rowExponent_, columnExponent_; // of half precision, where the factors were scaled before
   SpGemmReport report_;
 };
 

@@ -41,7 +41,7 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
   case SpGemmAlgorithm::cusparse:
     failAlgorithm("cusparse", "CusparseProduct makes it");
   case SpGemmAlgorithm::tsparse:
-    failAlgorithm("tsparse", "this build has none");
+    failAlgorithm("tsparse", "TSparseProduct makes it");
   }
   return neverTiles;
 }
@@ -256,7 +256,8 @@ SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b
 }
 
 template <class V>
-std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes)
+std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes,
+                                                   std::uint64_t bytesAProduct)
 {
   checkSizes(a, b);
   const std::uint64_t most = maxMemoryBytes > 0 ? maxMemoryBytes : context_.stream->freeBytes();
@@ -271,7 +272,8 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   for (std::size_t first = 0; first < a.rows; first += tileSide) {
     std::uint64_t more = tileSide * (bytesARow + sizeof(std::uint64_t));
     for (std::size_t row = first; row < std::min(first + tileSide, a.rows); ++row)
-      more += std::min<std::uint64_t>(products[row], b.columns) * (sizeof(std::uint32_t) + sizeof(V));
+      more +=
+          std::min<std::uint64_t>(products[row], b.columns) * (sizeof(std::uint32_t) + sizeof(V)) + products[row] * bytesAProduct;
     checkMemory(more, most);
     if (bytes > 0 && bytes + more > most) {
       starts.push_back(first);
@@ -290,7 +292,7 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,             \
                                                    const SpGemmOnCudaOptions&, SpGemmReport*);                                     \
   template SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&);              \
-  template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t);
+  template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::uint64_t);
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(std::int64_t)

@@ -43,10 +43,11 @@ public:
   template <class V>
   SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {});
 
-  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is, and the number of rows.
-  /// Throws Error(outOfMemory) if 8 rows are too much.
+  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is, and the number of rows;
+  /// `bytesAProduct` are what another method takes beside. Throws Error(outOfMemory) if 8 rows are too much.
   template <class V>
-  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes);
+  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes,
+                                       std::uint64_t bytesAProduct = 0);
 
 private:
   template <class V>

@@ -17,7 +17,7 @@ struct Memory {
   TileRowPattern<threads> row;
   double2 ofA[tilesOfAAtOnce][32];                    // columns k and k + 4 of row r of a tile of A at 4 r + k
   std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce]; // 1 + index of B's tile that such a tile of A meets, 0: none
-  std::uint32_t rows[slotsAtOnce][tileSide];          // of a tile of C: pattern << 16 | entries of the row in the slots before
+  std::uint32_t rows[slotsAtOnce][tileSide];          // see rankEntries
   Meeting meetings[warps][tilesOfAAtOnce];            // of the slot of each warp, in the order of A's tiles
   int next[tileSide];                                 // entries of each row in these slots
 };
@@ -38,26 +38,6 @@ __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
     c.y = fma(ofRow, __shfl_sync(~0u, b, column + 4 + k), c.y);
   }
 #endif
-}
-
-/// Fills rows and next for `count` slots.
-__device__ void rankEntries(Memory& shared, int count)
-{
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int r = warp; r < static_cast<int>(tileSide); r += warps) {
-    int before = 0;
-    for (int first = 0; first < count; first += 32) {
-      const int slot = first + lane;
-      const unsigned pattern = slot < count ? rowOfPattern(shared.row.pattern[slot], r) : 0;
-      int ofWarp = 0;
-      const int own = warpExclusive(__popc(pattern), ofWarp);
-      if (slot < count)
-        shared.rows[slot][r] = pattern << 16 | (before + own);
-      before += ofWarp;
-    }
-    if (lane == 0)
-      shared.next[r] = before;
-  }
 }
 
 /// Tiles [first, last) of A as the tensor cores take them, and which tile of B each meets for each slot from `firstSlot` on.
@@ -149,7 +129,7 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     for (int firstSlot = 0; firstSlot < slots; firstSlot += slotsAtOnce) {
       const int count = min(slotsAtOnce, slots - firstSlot);
       shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
-      rankEntries(shared, count);
+      rankEntries<threads>(shared.row.pattern, count, shared.rows, shared.next);
       for (std::uint32_t first = firstOfA; first < lastOfA; first += tilesOfAAtOnce) {
         const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
         const bool isFirst = first == firstOfA;

@@ -2,6 +2,7 @@
 #include "Core/Sparse/CusparseProduct.h"
 #include "Core/Sparse/RowEpilogueOnCuda.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
+#include "Core/Sparse/TSparseProduct.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {
@@ -47,7 +48,7 @@ SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context) {}
     fail();                                                                                                                        \
   }                                                                                                                                \
   template <>                                                                                                                      \
-  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t)                        \
+  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::uint64_t)         \
   {                                                                                                                                \
     fail();                                                                                                                        \
   }
@@ -55,6 +56,19 @@ TESSERA_WITHOUT_CUDA(float)
 TESSERA_WITHOUT_CUDA(double)
 TESSERA_WITHOUT_CUDA(std::int64_t)
 #undef TESSERA_WITHOUT_CUDA
+
+TaskListMaker::TaskListMaker(const Context&) {}
+
+TSparseProduct::TSparseProduct(const Context& context) : tasks_(context) {}
+CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>&, const CsrOnCuda<float>&, const TSparseOptions&, SpGemmReport*)
+{
+  fail();
+}
+CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>&, const CsrOnCuda<float>&, std::size_t, std::size_t,
+                                              const TSparseOptions&, SpGemmReport*)
+{
+  fail();
+}
 
 template <class V>
 struct CusparseProduct<V>::State {

@@ -11,7 +11,7 @@ namespace tessera {
 /// Products A A of sparse matrices, by several methods whose results are compared; bytes are those of A once and C once.
 struct SpGemmBenchSettings {
   std::vector<std::string> matrices; // names of benchmark matrices, or files
-  std::vector<std::string> methods;  // auto, tiles, rows; on CUDA also cusparse1, cusparse2, cusparse3
+  std::vector<std::string> methods;  // see SpGemmMethods.h
   bool singlePrecision = true;
   std::size_t repeats = 11;
 };

@@ -22,7 +22,7 @@ ProgramText benchText()
   volume.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
-  Option method = ownOption("method", "NAME", "a FieldInterpolator; spgemm: auto, tiles, rows, cusparse1, 2 or 3; may be repeated");
+  Option method = ownOption("method", "NAME", "a FieldInterpolator; spgemm: auto, tiles, rows, on CUDA more; may be repeated");
   method.repeatable = true;
   Option matrix =
       ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
@@ -143,7 +143,8 @@ SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& argu
   if (settings.methods.empty())
     settings.methods = {"auto", "tiles", "rows"};
   if (arguments.has("all-methods") && context.onCuda())
-    settings.methods.insert(settings.methods.end(), {"cusparse1", "cusparse2", "cusparse3"});
+    settings.methods.insert(settings.methods.end(),
+                            {"tsparse", "tsparse-without-tensor-cores", "cusparse1", "cusparse2", "cusparse3"});
   const std::string precision = arguments.text("precision", "f32");
   if (precision != "f32" && precision != "f64")
     throw Error(ExitCode::usage, "--precision: \"" + precision + "\": not known here. Allowed: f32, f64.");
