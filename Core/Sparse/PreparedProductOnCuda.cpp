@@ -5,6 +5,7 @@
 #include "Core/Sparse/HalfPrecision.h"
 #include "Core/Sparse/PreparedProduct.h"
 #include "Core/Sparse/ProductAnalysis.h"
+#include "Core/Sparse/RowSharesOnCuda.h"
 
 #include <algorithm>
 #include <span>
@@ -20,7 +21,8 @@ std::span<const T> firstOrOne(const Array<T>& array)
   return array.empty() ? std::span<const T>(&none, 1) : array.span(); // no memory of a device has no bytes
 }
 
-/// Ranges of rows, one below the other.
+}
+
 template <class V>
 CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vector<CsrMatrix<V>>& ranges)
 {
@@ -42,14 +44,13 @@ CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vect
   return all;
 }
 
-}
-
 template <class V>
 PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& givenA, const CsrMatrix<V>& givenB,
                                                 const SpGemmOptions<V>& options)
     : context_(context), options_(options), onCuda_{.semiring = options.semiring,
                                                     .algorithm = options.algorithm,
-                                                    .maxMemoryBytes = options.maxMemoryBytes},
+                                                    .maxMemoryBytes = options.maxMemoryBytes,
+                                                    .half = options.half},
       spGemm_(context)
 {
   CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;
@@ -137,12 +138,7 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::
   SpGemmReport report;
   CsrOnCuda<V> c = tSparse_ ? productByTSparse(firstRow, lastRow, report)
                             : spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
-  report_.products += report.products;
-  report_.entriesBound += report.entriesBound;
-  report_.groups += report.groups;
-  report_.tileGroups += report.tileGroups;
-  report_.bytesTaken = std::max(report_.bytesTaken, report.bytesTaken);
-  report_.choice = report.choice;
+  report_.add(report);
   return c;
 }
 
@@ -169,21 +165,26 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
 }
 
 template <class V>
-CsrMatrix<V> PreparedProductOnCuda<V>::multiply()
+CsrMatrix<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow)
 {
+  const SpGemmReport before = report_;
   try {
-    return multiply(0, rows_);
+    return multiply(firstRow, lastRow);
   } catch (const Error& error) {
     if (error.code() != ExitCode::outOfMemory || options_.algorithm == SpGemmAlgorithm::cusparse)
       throw;
   }
-  report_ = {};
-  const std::vector<std::size_t> starts = rangeStarts();
+  report_ = before;
+  std::vector<std::size_t> starts{firstRow};
+  for (const std::size_t start : rangeStarts())
+    if (start > firstRow && start < lastRow)
+      starts.push_back(start);
+  starts.push_back(lastRow);
   std::vector<CsrMatrix<V>> ranges;
   for (std::size_t range = 0; range + 1 < starts.size(); ++range)
     ranges.push_back(multiply(starts[range], starts[range + 1]));
   report_.ranges = ranges.size();
-  return joinedRanges(rows_, columns_, ranges);
+  return joinedRanges(lastRow - firstRow, columns_, ranges);
 }
 
 template <class V>
@@ -191,11 +192,30 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
 {
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     return rows_ > 0 ? std::vector<std::size_t>{0, rows_} : std::vector<std::size_t>{0};
-  return spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
+  std::vector<std::size_t> starts = spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
+  if (starts.size() > 2)
+    choose();
+  return starts;
 }
 
-template class PreparedProductOnCuda<float>;
-template class PreparedProductOnCuda<double>;
-template class PreparedProductOnCuda<std::int64_t>;
+template <class V>
+std::vector<std::size_t> PreparedProductOnCuda<V>::balancedStarts(std::size_t parts)
+{
+  return balancedRowStarts(context_, a_.view(), (b_ ? *b_ : a_).view(), parts);
+}
+
+template <class V>
+void PreparedProductOnCuda<V>::choose()
+{
+  onCuda_ = spGemm_.choiceFor(a_, b_ ? *b_ : a_, onCuda_);
+}
+
+#define TESSERA_FOR_VALUE(V)                                                                                                       \
+  template class PreparedProductOnCuda<V>;                                                                                         \
+  template CsrMatrix<V> joinedRanges(std::size_t, std::size_t, const std::vector<CsrMatrix<V>>&);
+TESSERA_FOR_VALUE(float)
+TESSERA_FOR_VALUE(double)
+TESSERA_FOR_VALUE(std::int64_t)
+#undef TESSERA_FOR_VALUE
 
 }

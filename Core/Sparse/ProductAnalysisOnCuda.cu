@@ -87,11 +87,14 @@ struct Choice {
   double threshold; // products for each pair of tiles, from which tiles win
   bool same;        // B is A
   PatternView a, b;
+  bool groupByGroup;
 
   __device__ const TileTotals& totalsOfB(const AnalysisTotals& totals) const { return same ? totals.a : totals.b; }
   /// Tiles have no more entries than 8 segments: if even such ones would not do, they need not be counted.
   __device__ bool tilesMayWin(const AnalysisTotals& totals) const
   {
+    if (groupByGroup)
+      return true;
     const double perSegmentOfA = static_cast<double>(entriesOf(a)) / max(totals.a.segments, 1ull);
     const double perSegmentOfB = static_cast<double>(entriesOf(b)) / max(totalsOfB(totals).segments, 1ull);
     return 8 * perSegmentOfA * perSegmentOfB >= threshold;
@@ -213,14 +216,14 @@ unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
 }
 
 ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const PatternView& a, const PatternView& b)
-    : totals(context, 1), products(context, a.rows), rowCounts(context, a.rows + 1), binnedRows(context, rowBins * a.rows),
+    : totals(context, 1), products(context, a.rows + 1), rowCounts(context, a.rows + 1), binnedRows(context, rowBins * a.rows),
       tileGroups(context, ceilDiv(a.rows, tileSide)), tilesOfA(context, ceilDiv(a.rows, tileSide) + 1),
       tilesOfB(context, ceilDiv(b.rows, tileSide) + 1)
 {
 }
 
 void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
-                   ProductAnalysisOnCuda& analysis)
+                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
 {
   const cudaStream_t stream = cudaStreamOf(context);
   AnalysisTotals* const totals = analysis.totals.span().data();
@@ -229,7 +232,7 @@ void analyseOnCuda(const Context& context, const PatternView& a, const PatternVi
       a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
   checkLaunch("products of each row");
 
-  const Choice choice{threshold, same, a, b};
+  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
   if (threshold != neverTiles) {
     const auto segments = [&](const PatternView& matrix, TileTotals* ofMatrix) {
       countSegments<<<blocksFor(matrix.rows, rowsABlock, mostBlocks), threads, 0, stream>>>(matrix, ofMatrix);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Sparse/HalfFragment.cuh"
 #include "Core/Sparse/TSparseTasks.h"
 
 #include <cuda_fp16.h>
@@ -24,19 +25,7 @@ struct TensorCores {
 
   __device__ static void multiplyAdd(TileSums& sums, const TileOperands& of, Memory&)
   {
-    float* const c = sums.c;
-#if __CUDA_ARCH__ >= 800
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%5,%6}, {%7,%8}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(of.a[0]), "r"(0), "r"(of.a[1]), "r"(of.b[0]), "r"(of.b[1]));
-#else // two of half the depth
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(of.a[0]), "r"(0), "r"(of.b[0]));
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(0), "r"(of.a[1]), "r"(of.b[1]));
-#endif
+    multiplyAddHalf(sums.c, {of.a[0], 0, 0, of.a[1]}, of.b);
   }
 };
 

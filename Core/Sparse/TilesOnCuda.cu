@@ -4,6 +4,8 @@
 #include "Core/Sparse/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/TileEntriesOnCuda.cuh"
 
+#include <cuda_fp16.h>
+
 #include <algorithm>
 
 namespace tessera {
@@ -15,22 +17,35 @@ __device__ int placeInTile(int r, int c)
   return 2 * (4 * c + r % 4) + r / 4;
 }
 
-/// A block a group of 8 rows. Reads 4 bytes an entry twice and sizeof(V) once, writes 12 + 64 sizeof(V) bytes a tile.
+/// The same in half precision.
+__device__ int placeInHalfTile(int r, int c)
+{
+  return 2 * (4 * c + r / 2) + r % 2;
+}
+
+/// A block a group of 8 rows. Reads 4 bytes an entry twice and sizeof(V) once, writes 12 bytes and 64 numbers a tile.
 template <class V>
 __global__ void __launch_bounds__(tileEntryThreads)
     fillTiles(CsrView<V> matrix, const std::uint32_t* tileStarts, std::uint32_t* tileColumns, TilePattern* tilePatterns,
-              TilePair<V>* pairs, std::uint32_t* notFinite)
+              TilePair<V>* pairs, std::uint32_t* halfPairs, std::uint32_t* notFinite)
 {
   __shared__ TileEntries shared;
   forTilesOfGroup(shared, matrix, blockIdx.x, tileStarts[blockIdx.x], [&](std::size_t firstTile, int count, auto&& forEntries) {
     for (int i = threadIdx.x; i < 32 * count; i += tileEntryThreads)
-      pairs[firstTile * 32 + i] = {0, 0};
+      if (pairs)
+        pairs[firstTile * 32 + i] = {0, 0};
+      else
+        halfPairs[firstTile * 32 + i] = 0;
     __syncthreads();
     forEntries([&](int slot, int row, std::uint64_t e) {
       const int column = static_cast<int>(matrix.column[e] & 7);
       shared.addToPattern(slot, row, column);
       const V value = matrix.value[e];
-      reinterpret_cast<V*>(pairs + (firstTile + slot) * 32)[placeInTile(row, column)] = value;
+      if (pairs)
+        reinterpret_cast<V*>(pairs + (firstTile + slot) * 32)[placeInTile(row, column)] = value;
+      else
+        reinterpret_cast<__half*>(halfPairs + (firstTile + slot) * 32)[placeInHalfTile(row, column)] =
+            __float2half_rn(static_cast<float>(value));
       if (!isfinite(value))
         *notFinite = 1;
       tileColumns[firstTile + slot] = matrix.column[e] >> 3; // the same by every entry of the tile
@@ -44,38 +59,47 @@ __global__ void __launch_bounds__(tileEntryThreads)
 }
 
 template <class V>
-TilesOnCuda<V>::TilesOnCuda(const Context& context, std::size_t rows, std::uint32_t tiles)
+TilesOnCuda<V>::TilesOnCuda(const Context& context, std::size_t rows, std::uint32_t tiles, bool half)
     : rowStart(context, ceilDiv(rows, tileSide) + 1), column(context, std::max(tiles, 1u)), pattern(context, std::max(tiles, 1u)),
-      pairs(context, std::size_t{32} * std::max(tiles, 1u))
+      pairs(half ? Buffer<TilePair<V>>() : Buffer<TilePair<V>>(context, std::size_t{32} * std::max(tiles, 1u))),
+      halfPairs(half ? Buffer<std::uint32_t>(context, std::size_t{32} * std::max(tiles, 1u)) : Buffer<std::uint32_t>())
 {
 }
 
 template <class V>
-std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles)
+std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles, bool half)
 {
   return (ceilDiv(rows, tileSide) + 1) * sizeof(std::uint32_t)
-         + tiles * (sizeof(std::uint32_t) + sizeof(TilePattern) + 32 * sizeof(TilePair<V>));
+         + tiles * (sizeof(std::uint32_t) + sizeof(TilePattern) + 32 * (half ? sizeof(std::uint32_t) : sizeof(TilePair<V>)));
 }
 
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context& context, const CsrView<V>& matrix, const std::uint32_t* tilesOfGroups,
-                               std::uint32_t tiles, std::uint32_t* notFinite)
+                               std::uint32_t tiles, bool half, std::uint32_t* notFinite)
 {
-  TilesOnCuda<V> made(context, matrix.rows, tiles);
-  const std::size_t groups = ceilDiv(matrix.rows, tileSide);
-  scanOnCuda(context, groups, tilesOfGroups, made.rowStart.span().data());
-  fillTiles<V><<<static_cast<unsigned>(groups), tileEntryThreads, 0, cudaStreamOf(context)>>>(
-      matrix, made.rowStart.span().data(), made.column.span().data(), made.pattern.span().data(), made.pairs.span().data(),
-      notFinite);
-  checkLaunch("tiles of a matrix");
+  TilesOnCuda<V> made(context, matrix.rows, tiles, half);
+  scanOnCuda(context, ceilDiv(matrix.rows, tileSide), tilesOfGroups, made.rowStart.span().data());
+  refillTilesOnCuda(context, matrix, made, notFinite);
   return made;
 }
 
+template <class V>
+void refillTilesOnCuda(const Context& context, const CsrView<V>& matrix, TilesOnCuda<V>& made, std::uint32_t* notFinite)
+{
+  const std::size_t groups = ceilDiv(matrix.rows, tileSide);
+  fillTiles<V><<<static_cast<unsigned>(groups), tileEntryThreads, 0, cudaStreamOf(context)>>>(
+      matrix, made.rowStart.span().data(), made.column.span().data(), made.pattern.span().data(), made.pairs.span().data(),
+      made.halfPairs.span().data(), notFinite);
+  checkLaunch("tiles of a matrix");
+}
+
+template void refillTilesOnCuda(const Context&, const CsrView<float>&, TilesOnCuda<float>&, std::uint32_t*);
+template void refillTilesOnCuda(const Context&, const CsrView<double>&, TilesOnCuda<double>&, std::uint32_t*);
 template struct TilesOnCuda<float>;
 template struct TilesOnCuda<double>;
-template TilesOnCuda<float> makeTilesOnCuda(const Context&, const CsrView<float>&, const std::uint32_t*, std::uint32_t,
+template TilesOnCuda<float> makeTilesOnCuda(const Context&, const CsrView<float>&, const std::uint32_t*, std::uint32_t, bool,
                                             std::uint32_t*);
-template TilesOnCuda<double> makeTilesOnCuda(const Context&, const CsrView<double>&, const std::uint32_t*, std::uint32_t,
+template TilesOnCuda<double> makeTilesOnCuda(const Context&, const CsrView<double>&, const std::uint32_t*, std::uint32_t, bool,
                                              std::uint32_t*);
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
+#include "Core/Sparse/HalfPrecision.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/SpGemmMethods.h"
@@ -88,6 +89,9 @@ private:
   {
     const std::string name = std::filesystem::path(nameOrFile).filename().string();
     a_ = converted<V>(context_, matrixNamed(context_, nameOrFile));
+    if (settings_.half)
+      for (V& value : a_.value)
+        value = static_cast<V>(roundedToHalf(static_cast<double>(value)));
     if (context_.onCuda())
       onCuda_ = broughtToCuda(context_, a_, "A");
     expected_.reset();
@@ -101,7 +105,8 @@ private:
   std::unique_ptr<SpGemmMethod<V>> readyMethod(const std::string& name, const std::string& methodName) const
   {
     try {
-      std::unique_ptr<SpGemmMethod<V>> method = spGemmMethod<V>(methodName, {context_, a_, onCuda_});
+      std::unique_ptr<SpGemmMethod<V>> method =
+          spGemmMethod<V>(methodName, {context_, a_, onCuda_, settings_.devices, settings_.half});
       method->run();
       return method;
     } catch (const Error& error) {

@@ -2,8 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/PreparedProductOnCuda.h"
 #include "Core/Sparse/SpGemm.h"
-#include "Core/Sparse/SpGemmOnCuda.h"
+#include "Core/Sparse/SpGemmOnDevices.h"
+#include "Core/Sparse/SpGemmPlanOnCuda.h"
 #include "Core/Sparse/TSparseProduct.h"
 
 #include <functional>
@@ -62,6 +64,7 @@ public:
   TilesOrRows(const SpGemmFactor<V>& factor, SpGemmAlgorithm algorithm) : OnCuda<V>(factor), spGemm_(factor.context)
   {
     options_.algorithm = algorithm;
+    options_.half = factor.half;
   }
 
 private:
@@ -71,6 +74,75 @@ private:
   }
   SpGemmOnCuda spGemm_;
   SpGemmOnCudaOptions options_;
+};
+
+/// Numbers alone, of a pattern that is kept.
+template <class V>
+class ByPlan final : public SpGemmMethod<V> {
+public:
+  explicit ByPlan(const SpGemmFactor<V>& factor) : factor_(factor), plan_(factor.context, factor.onCuda, factor.onCuda) {}
+  void run() override
+  {
+    const V* const numbers = factor_.onCuda.value.span().data();
+    numbers_.reset();
+    numbers_ = plan_.execute(numbers, numbers);
+  }
+  CsrMatrix<V> result() override
+  {
+    CsrMatrix<V> c = emptyMatrix<V>(factor_.host.rows, factor_.host.columns);
+    const CsrOnCuda<V>& pattern = plan_.pattern();
+    c.rowStart = pattern.rowStart.toHost(factor_.context);
+    c.column = Array<std::uint32_t>(pattern.entries);
+    c.value = Array<V>(pattern.entries);
+    factor_.context.stream->copyToHost(c.column.data(), pattern.column.span().data(), pattern.entries * sizeof(std::uint32_t));
+    factor_.context.stream->copyToHost(c.value.data(), numbers_->span().data(), pattern.entries * sizeof(V));
+    return c;
+  }
+  void drop() override { numbers_.reset(); }
+  SpGemmReport report() const override { return plan_.report(); }
+
+private:
+  const SpGemmFactor<V> factor_;
+  SpGemmPlanOnCuda<V> plan_;
+  std::optional<Buffer<V>> numbers_;
+};
+
+/// A on every device before, C left distributed.
+template <class V>
+class OnSeveralDevices final : public SpGemmMethod<V> {
+public:
+  explicit OnSeveralDevices(const SpGemmFactor<V>& factor) : columns_(factor.host.columns)
+  {
+    for (const Device& device : factor.devices)
+      contexts_.push_back(makeContext(device, factor.context.threads));
+    for (const Context& context : contexts_)
+      copies_.push_back(broughtToCuda(context, factor.host, "A"));
+    for (const CsrOnCuda<V>& copy : copies_)
+      factors_.push_back(&copy);
+    products_ = std::make_unique<SpGemmOnDevices>(contexts_);
+  }
+  void run() override
+  {
+    parts_.clear();
+    parts_ = products_->multiply(factors_, factors_);
+  }
+  CsrMatrix<V> result() override
+  {
+    std::vector<CsrMatrix<V>> ranges;
+    for (std::size_t i = 0; i < parts_.size(); ++i)
+      ranges.push_back(broughtToHost(contexts_[i], parts_[i].c));
+    return joinedRanges(parts_.back().firstRow + ranges.back().rows, columns_, ranges);
+  }
+  void drop() override { parts_.clear(); }
+  SpGemmReport report() const override { return parts_.empty() ? SpGemmReport{} : parts_.back().report; }
+
+private:
+  std::size_t columns_;
+  std::vector<Context> contexts_;
+  std::vector<CsrOnCuda<V>> copies_;
+  std::vector<const CsrOnCuda<V>*> factors_;
+  std::unique_ptr<SpGemmOnDevices> products_;
+  std::vector<PartOnCuda<V>> parts_;
 };
 
 /// As the method was published: zeros are left out of C.
@@ -90,18 +162,24 @@ private:
   TSparseOptions options_;
 };
 
+constexpr int reuse = 0; // in place of a variant of ByCusparse: numbers alone, of a pattern that is kept
+
 template <class V>
 class ByCusparse final : public SpGemmMethod<V> {
 public:
   ByCusparse(const SpGemmFactor<V>& factor, int variant) : product_(factor.context, factor.onCuda, factor.onCuda), variant_(variant)
   {
+    if (variant == reuse)
+      product_.keepPattern();
   }
   void run() override
   {
+    if (variant_ == reuse)
+      return product_.recompute();
     c_.reset();
     c_ = product_.multiply(variant_);
   }
-  CsrMatrix<V> result() override { return product_.broughtToHost(*c_); }
+  CsrMatrix<V> result() override { return product_.broughtToHost(variant_ == reuse ? product_.kept() : *c_); }
   void drop() override { c_.reset(); }
 
 private:
@@ -128,6 +206,9 @@ std::map<std::string, Maker<V>> makers(bool onCuda)
     };
   if (!onCuda)
     return all;
+  all["plan"] = [](const SpGemmFactor<V>& factor) { return std::make_unique<ByPlan<V>>(factor); };
+  all["several-devices"] = [](const SpGemmFactor<V>& factor) { return std::make_unique<OnSeveralDevices<V>>(factor); };
+  all["cusparse-reuse"] = [](const SpGemmFactor<V>& factor) { return std::make_unique<ByCusparse<V>>(factor, reuse); };
   for (int variant = 1; variant <= 3; ++variant)
     all["cusparse" + std::to_string(variant)] = [variant](const SpGemmFactor<V>& factor) {
       return std::make_unique<ByCusparse<V>>(factor, variant);

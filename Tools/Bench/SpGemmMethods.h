@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -25,6 +26,8 @@ struct SpGemmFactor {
   const Context& context;
   const CsrMatrix<V>& host;
   const CsrOnCuda<V>& onCuda;
+  const std::vector<Device>& devices; // that may share out the work
+  bool half;                          // numbers are of half precision
 };
 
 /// Throws Error(usage) with all names unless there is such a method.

@@ -175,7 +175,8 @@ ProgramText spGemmText()
          own("precision", "NAME",
              "f64 (default), f32, f16 (numbers rounded to half, sums in f32; what tsparse does) or int64 (default if "
              "all files hold integers)"),
-         own("device", "NAME", "auto, cpu, cuda or cuda:N"), own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
+         own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
+         own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
          own("max-memory", "BYTES", "for C and the work, e.g. 4G; larger products are made and written in ranges of rows"),
          own("check", "", "compare with a plain product in double"),
          own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
