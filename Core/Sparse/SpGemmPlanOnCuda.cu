@@ -16,6 +16,8 @@ SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>
                                       const SpGemmOnCudaOptions& options)
     : context_(context), a_(a), b_(b), options_(options), spGemm_(context), known_(patternBy(options, report_))
 {
+  spGemm_.computeNumbers(a.view(), b.view(), options.semiring, known_); // with numbers come the columns of C
+  known_.c.value = {};
 }
 
 template <class V>

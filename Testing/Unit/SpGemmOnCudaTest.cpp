@@ -262,7 +262,7 @@ TEST_F(SpGemmOnCudaTest, SinglePrecisionByTilesIsNoLessExactThanByRows)
   };
 
   EXPECT_LE(largestError(SpGemmAlgorithm::tiles), largestError(SpGemmAlgorithm::rows));
-  EXPECT_LE(largestError(SpGemmAlgorithm::tiles), 0x1p-24 * (1 + 1e-6)); // sums in double, rounded once
+  EXPECT_LE(largestError(SpGemmAlgorithm::tiles), 2 * 0x1p-24); // sums in double, rounded once for each 32 of the 50 tiles of a row
 }
 
 TEST_F(SpGemmOnCudaTest, TilesInHalfPrecisionAreExactForWholeNumbers)
