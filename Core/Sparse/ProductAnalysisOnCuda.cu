@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ColumnWindow.cuh"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 
 #include <algorithm>
 
@@ -222,38 +223,75 @@ ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const Patte
 {
 }
 
-void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
-                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
+namespace {
+
+void countProductsOfRows(const Context& context, const PatternView& a, const PatternView& b, ProductAnalysisOnCuda& analysis)
+{
+  AnalysisTotals* const totals = analysis.totals.span().data();
+  context.stream->fill(totals, 0, sizeof(AnalysisTotals));
+  countProducts<<<blocksFor(a.rows, rowsABlock, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
+      a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
+  checkLaunch("products of each row");
+}
+
+void countTilesOfBoth(const Context& context, const Choice& choice, ProductAnalysisOnCuda& analysis)
 {
   const cudaStream_t stream = cudaStreamOf(context);
   AnalysisTotals* const totals = analysis.totals.span().data();
-  context.stream->fill(totals, 0, sizeof(AnalysisTotals));
-  countProducts<<<blocksFor(a.rows, rowsABlock, mostBlocks), threads, 0, stream>>>(
-      a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
-  checkLaunch("products of each row");
+  const auto segments = [&](const PatternView& matrix, TileTotals* ofMatrix) {
+    countSegments<<<blocksFor(matrix.rows, rowsABlock, mostBlocks), threads, 0, stream>>>(matrix, ofMatrix);
+    checkLaunch("segments of rows");
+  };
+  const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
+    countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
+                                                                                                 ofGroups.span().data());
+    checkLaunch("tiles of groups of rows");
+  };
+  segments(choice.a, &totals->a);
+  if (!choice.same)
+    segments(choice.b, &totals->b);
+  tiles(choice.a, &totals->a, analysis.tilesOfA);
+  if (!choice.same)
+    tiles(choice.b, &totals->b, analysis.tilesOfB);
+}
 
-  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
-  if (threshold != neverTiles) {
-    const auto segments = [&](const PatternView& matrix, TileTotals* ofMatrix) {
-      countSegments<<<blocksFor(matrix.rows, rowsABlock, mostBlocks), threads, 0, stream>>>(matrix, ofMatrix);
-      checkLaunch("segments of rows");
-    };
-    const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
-      countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
-                                                                                                   ofGroups.span().data());
-      checkLaunch("tiles of groups of rows");
-    };
-    segments(a, &totals->a);
-    if (!same)
-      segments(b, &totals->b);
-    tiles(a, &totals->a, analysis.tilesOfA);
-    if (!same)
-      tiles(b, &totals->b, analysis.tilesOfB);
-  }
-  chooseAndBin<<<blocksFor(a.rows, threads, ~0u), threads, 0, stream>>>(
-      choice, analysis.tilesOfA.span().data(), totals, analysis.products.span().data(), analysis.binnedRows.span().data(),
+void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA, ProductAnalysisOnCuda& analysis)
+{
+  chooseAndBin<<<blocksFor(choice.a.rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
+      choice, tilesOfA, analysis.totals.span().data(), analysis.products.span().data(), analysis.binnedRows.span().data(),
       analysis.tileGroups.span().data());
   checkLaunch("bins of rows");
+}
+
+}
+
+void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
+{
+  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
+  countProductsOfRows(context, a, b, analysis);
+  if (threshold != neverTiles)
+    countTilesOfBoth(context, choice, analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void analyseWithSumsOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                           ProductAnalysisOnCuda& analysis, std::uint64_t* productsBefore)
+{
+  const Choice choice{threshold, same, a, b, false};
+  countProductsOfRows(context, a, b, analysis);
+  scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore); // those of rows by tiles are dropped later
+  if (threshold != neverTiles)
+    countTilesOfBoth(context, choice, analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void analyseRangeOnCuda(const Context& context, const PatternView& a, const PatternView& b, std::size_t firstGroup,
+                        double threshold, const ProductAnalysisOnCuda& ofSquare, ProductAnalysisOnCuda& analysis)
+{
+  countProductsOfRows(context, a, b, analysis);
+  context.stream->copyOnDevice(&analysis.totals.span().data()->b, &ofSquare.totals.span().data()->a, sizeof(TileTotals));
+  chooseForRows(context, {threshold, false, a, b, true}, ofSquare.tilesOfA.span().data() + firstGroup, analysis);
 }
 
 void binBySizeOnCuda(const Context& context, std::size_t rows, ProductAnalysisOnCuda& analysis)
