@@ -23,6 +23,10 @@ struct CusparseLibrary {
   decltype(&cusparseSpGEMM_estimateMemory) estimateMemory;
   decltype(&cusparseSpGEMM_compute) compute;
   decltype(&cusparseSpGEMM_copy) copy;
+  decltype(&cusparseSpGEMMreuse_workEstimation) reuseWorkEstimation;
+  decltype(&cusparseSpGEMMreuse_nnz) reuseEntries;
+  decltype(&cusparseSpGEMMreuse_copy) reuseCopy;
+  decltype(&cusparseSpGEMMreuse_compute) reuseCompute;
 
   /// Throws Error(device) with cuSPARSE's words.
   void check(cusparseStatus_t, const char* doing) const;

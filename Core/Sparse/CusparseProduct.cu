@@ -1,12 +1,10 @@
 #include "Core/Sparse/CusparseProduct.h"
 
-#include "Core/Compute/Cuda.cuh"
-#include "Core/Sparse/CusparseLibrary.h"
+#include "Core/Sparse/CusparseState.cuh"
 
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <limits>
 #include <string>
 
 namespace tessera {
@@ -44,31 +42,12 @@ CusparseLibrary load()
   load(library, "cusparseSpGEMM_estimateMemory", functions.estimateMemory);
   load(library, "cusparseSpGEMM_compute", functions.compute);
   load(library, "cusparseSpGEMM_copy", functions.copy);
+  load(library, "cusparseSpGEMMreuse_workEstimation", functions.reuseWorkEstimation);
+  load(library, "cusparseSpGEMMreuse_nnz", functions.reuseEntries);
+  load(library, "cusparseSpGEMMreuse_copy", functions.reuseCopy);
+  load(library, "cusparseSpGEMMreuse_compute", functions.reuseCompute);
   return functions;
 }
-
-/// Reads 8 bytes, writes 4 a row.
-__global__ void narrow(std::size_t count, const std::uint64_t* wide, std::int32_t* narrowed)
-{
-  const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
-  if (i < count)
-    narrowed[i] = static_cast<std::int32_t>(wide[i]);
-}
-
-/// A description that cuSPARSE gives back, of a matrix or a product.
-template <class Handle>
-class Described {
-public:
-  Described(Handle handle, cusparseStatus_t (*destroy)(Handle)) : handle_(handle), destroy_(destroy) {}
-  ~Described() { destroy_(handle_); }
-  Described(const Described&) = delete;
-  Described& operator=(const Described&) = delete;
-  operator Handle() const { return handle_; }
-
-private:
-  Handle handle_;
-  cusparseStatus_t (*destroy_)(Handle);
-};
 
 }
 
@@ -84,52 +63,6 @@ void CusparseLibrary::check(cusparseStatus_t status, const char* doing) const
     throw Error(ExitCode::device, std::string("cuSPARSE: ") + doing + ": " + errorString(status)
                                       + ". Allowed: another algorithm, or less work at a time.");
 }
-
-template <class V>
-struct CusparseProduct<V>::State {
-  static constexpr cudaDataType type = std::is_same_v<V, float> ? CUDA_R_32F : CUDA_R_64F;
-
-  Context context;
-  const CsrOnCuda<V>&a, &b;
-  const CusparseLibrary& library;
-  cusparseHandle_t handle = nullptr;
-  Buffer<std::int32_t> startsOfA, startsOfB;
-
-  State(const Context& given, const CsrOnCuda<V>& givenA, const CsrOnCuda<V>& givenB)
-      : context(given), a(givenA), b(givenB), library(CusparseLibrary::loaded()), startsOfA(narrowed(a, "A")),
-        startsOfB(narrowed(b, "B"))
-  {
-    library.check(library.create(&handle), "a handle");
-    library.check(library.setStream(handle, cudaStreamOf(context)), "a stream");
-  }
-  ~State() { library.destroy(handle); }
-
-  Buffer<std::int32_t> narrowed(const CsrOnCuda<V>& matrix, const char* name) const
-  {
-    if (std::max<std::uint64_t>(matrix.entries, matrix.rows) > 0x7ffffffe)
-      throw Error(ExitCode::usage,
-                  std::string("cuSPARSE: ") + name + ": " + std::to_string(matrix.entries)
-                      + " entries: its products count by 32 bits. Allowed: fewer than 2^31 - 1, or another algorithm.");
-    Buffer<std::int32_t> starts(context, matrix.rows + 1);
-    constexpr unsigned threads = 256;
-    narrow<<<static_cast<unsigned>(ceilDiv<std::size_t>(matrix.rows + 1, threads)), threads, 0, cudaStreamOf(context)>>>(
-        matrix.rows + 1, matrix.rowStart.span().data(), starts.span().data());
-    checkLaunch("32-bit row starts");
-    return starts;
-  }
-
-  Described<cusparseSpMatDescr_t> described(std::size_t rows, std::size_t columns, std::uint64_t entries,
-                                            const std::int32_t* starts, const std::uint32_t* column, const V* value) const
-  {
-    cusparseSpMatDescr_t matrix = nullptr;
-    const auto changeable = [](const auto* array) { return const_cast<void*>(static_cast<const void*>(array)); };
-    library.check(library.createCsr(&matrix, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns),
-                                    static_cast<std::int64_t>(entries), changeable(starts), changeable(column), changeable(value),
-                                    CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type),
-                  "a matrix");
-    return {matrix, [](cusparseSpMatDescr_t done) { return CusparseLibrary::loaded().destroyMatrix(done); }};
-  }
-};
 
 template <class V>
 CusparseProduct<V>::CusparseProduct(const Context& context, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b)
@@ -152,15 +85,9 @@ typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int variant)
 
   Result c;
   c.rowStart = Buffer<std::int32_t>(s.context, s.a.rows + 1);
-  const auto a =
-      s.described(s.a.rows, s.a.columns, s.a.entries, s.startsOfA.span().data(), s.a.column.span().data(), s.a.value.span().data());
-  const auto b =
-      s.described(s.b.rows, s.b.columns, s.b.entries, s.startsOfB.span().data(), s.b.column.span().data(), s.b.value.span().data());
+  const auto a = s.describedA(), b = s.describedB();
   const auto result = s.described(s.a.rows, s.b.columns, 0, c.rowStart.span().data(), nullptr, nullptr);
-  cusparseSpGEMMDescr_t made = nullptr;
-  library.check(library.createProduct(&made), "a product");
-  const Described<cusparseSpGEMMDescr_t> product(
-      made, [](cusparseSpGEMMDescr_t done) { return CusparseLibrary::loaded().destroyProduct(done); });
+  const auto product = s.describedProduct();
 
   const auto estimate = [&](std::size_t& size, void* memory) {
     library.check(

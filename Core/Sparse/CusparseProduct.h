@@ -28,11 +28,18 @@ public:
   /// cuSPARSE's words.
   Result multiply(int variant);
 
-  /// The same on the host, columns rising.
+  /// Its SpGEMMreuse: the pattern of C once, then numbers of that pattern again and again, from those that A and B have now.
+  void keepPattern();
+  void recompute();
+  /// What recompute made.
+  const Result& kept() const;
+
+  /// A result on the host, columns rising.
   CsrMatrix<V> broughtToHost(const Result&) const;
 
 private:
   struct State;
+  struct Reuse;
   std::unique_ptr<State> state_;
 };
 

@@ -8,13 +8,6 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t rowsPerChunk = 1024;
-constexpr int largestExponent = 14;
-
-/// The power of two by which the largest number must be divided; `largest` is finite.
-std::int32_t exponentFor(float largest)
-{
-  return largest == 0 ? 0 : std::ilogb(largest) - largestExponent;
-}
 
 float scaled(float value, std::int32_t exponent)
 {
@@ -44,7 +37,7 @@ HalfScaled halfScaledRows(const Context& context, const CsrMatrix<float>& matrix
       float largest = 0;
       for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i)
         largest = std::max(largest, finiteMagnitude(matrix.value[i]));
-      result.exponent[row] = exponentFor(largest);
+      result.exponent[row] = halfExponentFor(largest);
       for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i)
         result.matrix.value[i] = scaled(matrix.value[i], result.exponent[row]);
     }
@@ -59,7 +52,7 @@ HalfScaled halfScaledColumns(const Context& context, const CsrMatrix<float>& mat
   for (std::size_t i = 0; i < matrix.value.size(); ++i)
     largest[matrix.column[i]] = std::max(largest[matrix.column[i]], finiteMagnitude(matrix.value[i]));
   result.exponent.resize(matrix.columns);
-  std::transform(largest.begin(), largest.end(), result.exponent.begin(), exponentFor);
+  std::transform(largest.begin(), largest.end(), result.exponent.begin(), halfExponentFor);
   forEachRange(context, matrix.rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     for (std::uint64_t i = matrix.rowStart[first]; i < matrix.rowStart[last]; ++i)
       result.matrix.value[i] = scaled(matrix.value[i], result.exponent[matrix.column[i]]);

@@ -19,6 +19,12 @@ TESSERA_HOST_DEVICE inline double roundedToHalf(double value)
   return ldexp(nearbyint(ldexp(value, -step)), step);
 }
 
+/// The power of two by which a row or column is divided whose largest magnitude is this (finite).
+TESSERA_HOST_DEVICE inline std::int32_t halfExponentFor(float largest)
+{
+  return largest == 0 ? 0 : ilogbf(largest) - 14;
+}
+
 /// A factor for products in half precision: each row (of A) or column (of B) is divided by 2^exponent, so that its largest number
 /// lies in [2^14, 2^15), and rounded to half. Half covers 2^-24 to 65504, so what is 2^38 times smaller than the largest of its row
 /// is lost.

@@ -5,9 +5,11 @@
 #include "Core/Sparse/HalfPrecision.h"
 #include "Core/Sparse/PreparedProduct.h"
 #include "Core/Sparse/ProductAnalysis.h"
+#include "Core/Sparse/RowSharesOnCuda.h"
 
 #include <algorithm>
 #include <span>
+#include <stdexcept>
 
 namespace tessera {
 namespace {
@@ -19,7 +21,8 @@ std::span<const T> firstOrOne(const Array<T>& array)
   return array.empty() ? std::span<const T>(&none, 1) : array.span(); // no memory of a device has no bytes
 }
 
-/// Ranges of rows, one below the other.
+}
+
 template <class V>
 CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vector<CsrMatrix<V>>& ranges)
 {
@@ -41,18 +44,15 @@ CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vect
   return all;
 }
 
-}
-
 template <class V>
 PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& givenA, const CsrMatrix<V>& givenB,
                                                 const SpGemmOptions<V>& options)
     : context_(context), options_(options), onCuda_{.semiring = options.semiring,
                                                     .algorithm = options.algorithm,
-                                                    .maxMemoryBytes = options.maxMemoryBytes},
+                                                    .maxMemoryBytes = options.maxMemoryBytes,
+                                                    .half = options.half},
       spGemm_(context)
 {
-  if (options.algorithm == SpGemmAlgorithm::tsparse)
-    throw Error(ExitCode::device, "A B: algorithm tsparse: this build has none. Allowed on CUDA: auto, tiles, rows or cusparse.");
   CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;
   const bool same = givenA.isSame(givenB) && givenA.value.data() == givenB.value.data() && options.transposeA == options.transposeB;
   if (!same)
@@ -60,9 +60,16 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
   rows_ = a.rows;
   columns_ = same ? a.columns : b.columns;
   checkOptionsOf(context, rows_, columns_, options);
+  if (options.algorithm == SpGemmAlgorithm::tsparse) {
+    if (!options.half)
+      throw Error(ExitCode::usage,
+                  "A B: algorithm tsparse: it multiplies numbers of half precision. Allowed: half precision (f16), or "
+                  "another algorithm.");
+    tSparse_.emplace(context);
+  }
   bool separate = !same;
   if constexpr (std::is_same_v<V, float>)
-    if (options.half) {
+    if (options.half && !tSparse_) {
       HalfScaled halfA = halfScaledRows(context, a), halfB = halfScaledColumns(context, same ? a : b);
       a = std::move(halfA.matrix);
       b = std::move(halfB.matrix);
@@ -87,9 +94,13 @@ SpGemmReport PreparedProductOnCuda<V>::describe()
   SpGemmOnCudaOptions described = onCuda_;
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     described.algorithm = SpGemmAlgorithm::rows;
+  if (tSparse_)
+    described.algorithm = SpGemmAlgorithm::tiles;
   SpGemmReport report = spGemm_.describe(a_, b_ ? *b_ : a_, described);
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     report.choice = "cuSPARSE, as asked";
+  if (tSparse_)
+    report.choice = "tSparse, as asked";
   report.ranges = rangeStarts().size() - 1;
   return report;
 }
@@ -109,18 +120,25 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productByCusparse()
 }
 
 template <class V>
+CsrOnCuda<V> PreparedProductOnCuda<V>::productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport& report)
+{
+  if constexpr (std::is_same_v<V, float>)
+    return tSparse_->multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow,
+                                  {.withoutZeros = options_.dropTolerance.has_value(), .maxMemoryBytes = options_.maxMemoryBytes},
+                                  &report);
+  else
+    throw std::logic_error("only single precision has half precision");
+}
+
+template <class V>
 CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::size_t lastRow)
 {
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     return productByCusparse();
   SpGemmReport report;
-  CsrOnCuda<V> c = spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
-  report_.products += report.products;
-  report_.entriesBound += report.entriesBound;
-  report_.groups += report.groups;
-  report_.tileGroups += report.tileGroups;
-  report_.bytesTaken = std::max(report_.bytesTaken, report.bytesTaken);
-  report_.choice = report.choice;
+  CsrOnCuda<V> c = tSparse_ ? productByTSparse(firstRow, lastRow, report)
+                            : spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
+  report_.add(report);
   return c;
 }
 
@@ -132,7 +150,7 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
   if (options_.mask)
     epilogue.mask = PatternView{count, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()};
   epilogue.complementMask = options_.complementMask;
-  if (options_.half) {
+  if (options_.half && !tSparse_) {
     epilogue.rowExponent = rowExponent_.span().data() + firstRow;
     epilogue.columnExponent = columnExponent_.span().data();
   }
@@ -147,21 +165,26 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
 }
 
 template <class V>
-CsrMatrix<V> PreparedProductOnCuda<V>::multiply()
+CsrMatrix<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow)
 {
+  const SpGemmReport before = report_;
   try {
-    return multiply(0, rows_);
+    return multiply(firstRow, lastRow);
   } catch (const Error& error) {
     if (error.code() != ExitCode::outOfMemory || options_.algorithm == SpGemmAlgorithm::cusparse)
       throw;
   }
-  report_ = {};
-  const std::vector<std::size_t> starts = rangeStarts();
+  report_ = before;
+  std::vector<std::size_t> starts{firstRow};
+  for (const std::size_t start : rangeStarts())
+    if (start > firstRow && start < lastRow)
+      starts.push_back(start);
+  starts.push_back(lastRow);
   std::vector<CsrMatrix<V>> ranges;
   for (std::size_t range = 0; range + 1 < starts.size(); ++range)
     ranges.push_back(multiply(starts[range], starts[range + 1]));
   report_.ranges = ranges.size();
-  return joinedRanges(rows_, columns_, ranges);
+  return joinedRanges(lastRow - firstRow, columns_, ranges);
 }
 
 template <class V>
@@ -169,11 +192,30 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
 {
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     return rows_ > 0 ? std::vector<std::size_t>{0, rows_} : std::vector<std::size_t>{0};
-  return spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes);
+  std::vector<std::size_t> starts = spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
+  if (starts.size() > 2)
+    choose();
+  return starts;
 }
 
-template class PreparedProductOnCuda<float>;
-template class PreparedProductOnCuda<double>;
-template class PreparedProductOnCuda<std::int64_t>;
+template <class V>
+std::vector<std::size_t> PreparedProductOnCuda<V>::balancedStarts(std::size_t parts)
+{
+  return balancedRowStarts(context_, a_.view(), (b_ ? *b_ : a_).view(), parts);
+}
+
+template <class V>
+void PreparedProductOnCuda<V>::choose()
+{
+  onCuda_ = spGemm_.choiceFor(a_, b_ ? *b_ : a_, onCuda_);
+}
+
+#define TESSERA_FOR_VALUE(V)                                                                                                       \
+  template class PreparedProductOnCuda<V>;                                                                                         \
+  template CsrMatrix<V> joinedRanges(std::size_t, std::size_t, const std::vector<CsrMatrix<V>>&);
+TESSERA_FOR_VALUE(float)
+TESSERA_FOR_VALUE(double)
+TESSERA_FOR_VALUE(std::int64_t)
+#undef TESSERA_FOR_VALUE
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ColumnWindow.cuh"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 
 #include <algorithm>
 
@@ -111,8 +112,10 @@ struct Choice {
   double threshold; // products for each pair of tiles, from which tiles win
   bool same;        // B is A
   PatternView a, b;
+  bool groupByGroup;
 
   __device__ const TileTotals& totalsOfB(const AnalysisTotals& totals) const { return same ? totals.a : totals.b; }
+  __device__ bool tilesMayWin(const AnalysisTotals& totals) const { return groupByGroup || totals.tilesMayWin; }
   /// Once tiles are counted.
   __device__ bool tilesFit(const AnalysisTotals& totals) const
   {
@@ -207,9 +210,9 @@ __global__ void __launch_bounds__(finderThreads)
 
 /// Tiles of each group of 8 rows; a block a group. Reads 4 bytes an entry twice, writes 4 a group.
 __global__ void __launch_bounds__(finderThreads)
-    countTiles(PatternView matrix, const AnalysisTotals* all, TileTotals* totals, std::uint32_t* tilesOfGroups)
+    countTiles(Choice choice, PatternView matrix, const AnalysisTotals* all, TileTotals* totals, std::uint32_t* tilesOfGroups)
 {
-  if (!all->tilesMayWin)
+  if (!choice.tilesMayWin(*all))
     return;
   __shared__ ColumnWindow<finderThreads> window;
   const std::size_t groups = ceilDiv(matrix.rows, tileSide);
@@ -278,7 +281,7 @@ __global__ void __launch_bounds__(threads)
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x, group = row / tileSide, rows = choice.a.rows;
   int bin = -1;
   if (row < rows) {
-    if (totals->tilesMayWin && choice.tilesFit(*totals) && choice.tilesWin(*totals, group, tilesOfA[group])) {
+    if (choice.tilesMayWin(*totals) && choice.tilesFit(*totals) && choice.tilesWin(*totals, group, tilesOfA[group])) {
       products[row] = 0;
       if (row % tileSide == 0)
         tileGroups[atomicAdd(&totals->tileGroups, 1u)] = static_cast<std::uint32_t>(group);
@@ -307,44 +310,83 @@ unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
 }
 
 ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const PatternView& a, const PatternView& b)
-    : totals(context, 1), products(context, a.rows), rowCounts(context, a.rows + 1), binnedRows(context, rowBins * a.rows),
+    : totals(context, 1), products(context, a.rows + 1), rowCounts(context, a.rows + 1), binnedRows(context, rowBins * a.rows),
       tileGroups(context, ceilDiv(a.rows, tileSide)), tilesOfA(context, ceilDiv(a.rows, tileSide) + 1),
       tilesOfB(context, ceilDiv(b.rows, tileSide) + 1)
 {
 }
 
-void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
-                   ProductAnalysisOnCuda& analysis)
+namespace {
+
+void countProductsOfRows(const Context& context, const PatternView& a, const PatternView& b, ProductAnalysisOnCuda& analysis)
 {
-  const cudaStream_t stream = cudaStreamOf(context);
   AnalysisTotals* const totals = analysis.totals.span().data();
   context.stream->fill(totals, 0, sizeof(AnalysisTotals));
   const auto count = [&](auto kernel, int lanes) {
-    kernel<<<blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, stream>>>(
+    kernel<<<blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
         a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
   };
   a.rows <= fewRows ? count(countProducts<32>, 32) : count(countProducts<4>, 4);
   checkLaunch("products of each row");
+}
 
-  const Choice choice{threshold, same, a, b};
-  if (threshold != neverTiles) {
-    const Samples ofA(a), ofB(b);
-    sampleTiles<<<ofA.count + (same ? 0 : ofB.count), finderThreads, 0, stream>>>(choice, ofA, ofB, totals,
-                                                                                  analysis.tilesOfA.span().data());
+void countTilesOfBoth(const Context& context, const Choice& choice, ProductAnalysisOnCuda& analysis)
+{
+  const cudaStream_t stream = cudaStreamOf(context);
+  AnalysisTotals* const totals = analysis.totals.span().data();
+  if (!choice.groupByGroup) {
+    const Samples ofA(choice.a), ofB(choice.b);
+    sampleTiles<<<ofA.count + (choice.same ? 0 : ofB.count), finderThreads, 0, stream>>>(choice, ofA, ofB, totals,
+                                                                                         analysis.tilesOfA.span().data());
     checkLaunch("tiles of some groups of rows");
-    const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
-      countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(matrix, totals, ofMatrix,
-                                                                                                   ofGroups.span().data());
-      checkLaunch("tiles of groups of rows");
-    };
-    tiles(a, &totals->a, analysis.tilesOfA);
-    if (!same)
-      tiles(b, &totals->b, analysis.tilesOfB);
   }
-  chooseAndBin<<<blocksFor(a.rows, threads, ~0u), threads, 0, stream>>>(
-      choice, analysis.tilesOfA.span().data(), totals, analysis.products.span().data(), analysis.binnedRows.span().data(),
+  const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
+    countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
+                                                                                                 ofGroups.span().data());
+    checkLaunch("tiles of groups of rows");
+  };
+  tiles(choice.a, &totals->a, analysis.tilesOfA);
+  if (!choice.same)
+    tiles(choice.b, &totals->b, analysis.tilesOfB);
+}
+
+void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA, ProductAnalysisOnCuda& analysis)
+{
+  chooseAndBin<<<blocksFor(choice.a.rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
+      choice, tilesOfA, analysis.totals.span().data(), analysis.products.span().data(), analysis.binnedRows.span().data(),
       analysis.tileGroups.span().data());
   checkLaunch("bins of rows");
+}
+
+}
+
+void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
+{
+  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
+  countProductsOfRows(context, a, b, analysis);
+  if (threshold != neverTiles)
+    countTilesOfBoth(context, choice, analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void analyseWithSumsOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                           ProductAnalysisOnCuda& analysis, std::uint64_t* productsBefore)
+{
+  const Choice choice{threshold, same, a, b, false};
+  countProductsOfRows(context, a, b, analysis);
+  scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore); // those of rows by tiles are dropped later
+  if (threshold != neverTiles)
+    countTilesOfBoth(context, choice, analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void analyseRangeOnCuda(const Context& context, const PatternView& a, const PatternView& b, std::size_t firstGroup,
+                        double threshold, const ProductAnalysisOnCuda& ofSquare, ProductAnalysisOnCuda& analysis)
+{
+  countProductsOfRows(context, a, b, analysis);
+  context.stream->copyOnDevice(&analysis.totals.span().data()->b, &ofSquare.totals.span().data()->a, sizeof(TileTotals));
+  chooseForRows(context, {threshold, false, a, b, true}, ofSquare.tilesOfA.span().data() + firstGroup, analysis);
 }
 
 void binBySizeOnCuda(const Context& context, std::size_t rows, ProductAnalysisOnCuda& analysis)

@@ -64,7 +64,7 @@ struct ProductAnalysisOnCuda {
   ProductAnalysisOnCuda(const Context&, const PatternView& a, const PatternView& b);
 
   Buffer<AnalysisTotals> totals;
-  Buffer<std::uint32_t> products;           // of each row, at most 2^32 - 1; 0 for rows that go by tiles
+  Buffer<std::uint32_t> products;           // of each row, at most 2^32 - 1, rows + 1; 0 for rows by tiles
   Buffer<std::uint32_t> rowCounts;          // entries of each row of C, rows + 1; 0 for rows without products
   Buffer<std::uint32_t> binnedRows;         // rows of each bin, from bin * rows on
   Buffer<std::uint32_t> tileGroups;         // first ones of the totals
@@ -72,8 +72,9 @@ struct ProductAnalysisOnCuda {
 };
 
 /// Fills the analysis but for rowCounts of rows that have products. `threshold` is that of products for a pair of tiles. If `same`,
-/// B is A. Nothing waits.
-void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold, ProductAnalysisOnCuda&);
+/// B is A. `groupByGroup`: whether tiles may win anywhere is not asked of all groups together first. Nothing waits.
+void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold, ProductAnalysisOnCuda&,
+                   bool groupByGroup = false);
 
 /// Sorts the rows into bins again, by the entries in rowCounts.
 void binBySizeOnCuda(const Context&, std::size_t rows, ProductAnalysisOnCuda&);

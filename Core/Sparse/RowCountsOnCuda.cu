@@ -31,7 +31,9 @@ __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned*
     *scratch = 0;
   group.sync();
   const int lane = group.rank % 32, warp = group.rank / 32, warps = group.threads / 32;
-  const int atOnce = static_cast<int>(min(ceilDiv(static_cast<unsigned>(last - first), static_cast<unsigned>(warps)), 32u));
+  const auto entriesOfA = static_cast<unsigned>(last - first), warpCount = static_cast<unsigned>(warps);
+  const unsigned turns = max(ceilDiv(entriesOfA, 32 * warpCount), 1u); // of each warp, with as many entries each
+  const int atOnce = static_cast<int>(ceilDiv(entriesOfA, turns * warpCount));
   for (std::uint64_t e = first + warp * atOnce; e < last; e += warps * atOnce)
     forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,
                         [&](int column) { setBit(words, column); });

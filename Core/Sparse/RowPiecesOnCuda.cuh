@@ -75,7 +75,7 @@ __device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, c
 template <class Body>
 __device__ __forceinline__ void forPiecesInAnyOrder(const RowPiece& piece, const PatternView& b, Body&& body)
 {
-  constexpr int longPiece = 24;
+  constexpr int longPiece = 64, together = 4; // loads under way
   const int lane = threadIdx.x % 32;
   int total = 0;
   const int start = warpExclusive(piece.length, total);
@@ -85,18 +85,36 @@ __device__ __forceinline__ void forPiecesInAnyOrder(const RowPiece& piece, const
       const int owner = __ffs(todo) - 1;
       const std::uint32_t* const columns = b.column + __shfl_sync(~0u, piece.from, owner);
       const int length = __shfl_sync(~0u, piece.length, owner);
-#pragma unroll 4
-      for (int j = lane; j < length; j += 32)
-        body(static_cast<int>(columns[j]));
+      for (int first = lane; first - lane < length; first += 32 * together) {
+        int column[together];
+#pragma unroll
+        for (int u = 0; u < together; ++u)
+          if (first + 32 * u < length)
+            column[u] = static_cast<int>(columns[first + 32 * u]);
+#pragma unroll
+        for (int u = 0; u < together; ++u)
+          if (first + 32 * u < length)
+            body(column[u]);
+      }
     }
     return;
   }
-  for (int first = 0; first < total; first += 32) {
-    const int position = first + lane, owner = ownerOf<32>(position, start);
-    const std::uint64_t from = __shfl_sync(~0u, piece.from, owner);
-    const int startOfOwner = __shfl_sync(~0u, start, owner);
-    if (position < total)
-      body(static_cast<int>(b.column[from + (position - startOfOwner)]));
+  for (int first = lane; first - lane < total; first += 32 * together) {
+    int column[together];
+#pragma unroll
+    for (int u = 0; u < together; ++u) {
+      if (first - lane + 32 * u >= total)
+        continue; // all lanes
+      const int position = first + 32 * u, owner = ownerOf<32>(position, start);
+      const std::uint64_t from = __shfl_sync(~0u, piece.from, owner);
+      const int startOfOwner = __shfl_sync(~0u, start, owner);
+      if (position < total)
+        column[u] = static_cast<int>(b.column[from + (position - startOfOwner)]);
+    }
+#pragma unroll
+    for (int u = 0; u < together; ++u)
+      if (first + 32 * u < total)
+        body(column[u]);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "Core/Sparse/SpGemm.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Sparse/PreparedPlanOnCuda.h"
 #include "Core/Sparse/PreparedProduct.h"
 #include "Core/Sparse/PreparedProductOnCuda.h"
 
@@ -9,12 +10,6 @@
 
 namespace tessera {
 namespace {
-
-void requireCpu(const Context& context)
-{
-  if (context.onCuda())
-    throw Error(ExitCode::device, "plan of A B: plans are made on the CPU. Allowed: the device \"cpu\".");
-}
 
 /// Which entry of the matrix as it was given each entry of the prepared operand is; empty if they are in order.
 template <class V>
@@ -49,7 +44,7 @@ CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMa
 {
   if (context.onCuda()) {
     PreparedProductOnCuda<V> product(context, a, b, options);
-    CsrMatrix<V> c = product.multiply();
+    CsrMatrix<V> c = product.multiplyWithinMemory(0, product.rows());
     if (report)
       *report = product.report();
     return c;
@@ -99,14 +94,26 @@ SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, cons
 template <class V>
 SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
 {
-  requireCpu(context);
   if (options.accumulate || options.dropTolerance || options.half)
     throw Error(ExitCode::usage,
                 "plan of A B: D, tolerance or half precision: their patterns depend on numbers. Allowed: semiring, "
                 "algorithm, transposition, mask and scale.");
   orderOfA_ = preparedOrder(context, a, options.transposeA, "A");
   orderOfB_ = preparedOrder(context, b, options.transposeB, "B");
+  if (context.onCuda()) {
+    const CsrMatrix<V> preparedA = preparedOperand(context, a, options.transposeA, "A");
+    const bool same = a.isSame(b) && options.transposeA == options.transposeB;
+    CsrMatrix<V> preparedB = same ? preparedA : preparedOperand(context, b, options.transposeB, "B");
+    preparedB.value = inOrder(b.value, orderOfB_);
+    entriesOfA_ = preparedA.value.size();
+    entriesOfB_ = preparedB.value.size();
+    onCuda_ = std::make_unique<PreparedPlanOnCuda<V>>(context, preparedA, preparedB, options);
+    c_ = onCuda_->multiply(preparedA.value, preparedB.value);
+    return;
+  }
   product_ = std::make_unique<PreparedProduct<V>>(context, a, b, options);
+  entriesOfA_ = product_->entriesOfA();
+  entriesOfB_ = product_->entriesOfB();
   c_ = product_->multiply(0, product_->groups());
 }
 
@@ -125,11 +132,17 @@ CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
       throw Error(ExitCode::usage, std::string("plan of A B: ") + name + ": " + std::to_string(given.size())
                                        + " numbers. Allowed: as many as its pattern has entries, " + std::to_string(wanted) + ".");
   };
-  check(a, product_->entriesOfA(), "A");
-  check(b, product_->entriesOfB(), "B");
-  product_->replaceNumbers(inOrder(a, orderOfA_), inOrder(b, orderOfB_));
+  check(a, entriesOfA_, "A");
+  check(b, entriesOfB_, "B");
   CsrMatrix<V> c;
   static_cast<MatrixPattern&>(c) = c_;
+  const bool same = a.data() == b.data() && orderOfA_ == orderOfB_;
+  const Array<V> ofA = inOrder(a, orderOfA_), ofB = same ? ofA : inOrder(b, orderOfB_);
+  if (onCuda_) {
+    c.value = onCuda_->execute(ofA, ofB);
+    return c;
+  }
+  product_->replaceNumbers(ofA, ofB);
   c.value = product_->valuesFor(c_);
   return c;
 }

@@ -30,8 +30,11 @@ SpGemmReport describeProduct(const Context&, const CsrMatrix<V>& a, const CsrMat
 
 template <class V>
 class PreparedProduct;
+template <class V>
+class PreparedPlanOnCuda;
 
-/// A product whose pattern is known and whose numbers are computed again and again. D, tolerance and half precision are refused.
+/// A product whose pattern is known and whose numbers are computed again and again; SpGemmPlanOnCuda is the same for matrices that
+/// stay on a CUDA device. D, tolerance and half precision are refused.
 template <class V>
 class SpGemmPlan {
 public:
@@ -45,7 +48,9 @@ public:
   CsrMatrix<V> execute(const Array<V>& a, const Array<V>& b);
 
 private:
-  std::unique_ptr<PreparedProduct<V>> product_;
+  std::unique_ptr<PreparedProduct<V>> product_;   // on the CPU
+  std::unique_ptr<PreparedPlanOnCuda<V>> onCuda_; // or on a CUDA device
+  std::size_t entriesOfA_ = 0, entriesOfB_ = 0;
   std::vector<std::uint64_t> orderOfA_, orderOfB_; // which number of A or B each prepared one is; empty: as they were given
   MatrixPattern c_;
 };

@@ -5,12 +5,22 @@
 #include "Core/Sparse/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/SideStreams.h"
 #include "Core/Sparse/SpGemmOptions.h"
+#include "Core/Sparse/TilesOnCuda.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera {
+
+/// What all rows of A decide, for products of ranges of them on the same device.
+struct ChoiceOnCuda {
+  bool tilesMayWin = false;                      // groups are looked at one by one then
+  std::optional<ProductAnalysisOnCuda> ofSquare; // that of A B, if they are one matrix and tiles may win
+  Buffer<std::uint64_t> productsBefore;          // each row of A and all; empty if they were not counted
+};
 
 /// How a product of matrices on a CUDA device is made.
 struct SpGemmOnCudaOptions {
@@ -18,12 +28,38 @@ struct SpGemmOnCudaOptions {
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic; // or tiles or rows
   double productsPerTilePair = productsPerTilePairOnCuda; // automatic: tiles from so many on
   std::size_t maxMemoryBytes = 0;                         // for C and what it takes to make it; 0: what the device has
+  bool half = false;                                      // numbers, of type float, are of half precision: tiles hold them so
+  std::shared_ptr<const ChoiceOnCuda> choice = nullptr;   // by choiceFor
 };
 
+/// C = A B whose pattern is known, and what its numbers are computed from.
+template <class V>
+struct KnownProductOnCuda {
+  KnownProductOnCuda(const Context& context, const PatternView& a, const PatternView& b) : analysis(context, a, b) {}
+
+  ProductAnalysisOnCuda analysis;
+  std::uint32_t tileGroups = 0;                     // of 8 rows, that go by tiles
+  RowBinCounts rows{};                              // the others, by entries
+  std::optional<TilesOnCuda<V>> tilesOfA, tilesOfB; // if there are such groups
+  std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
+  CsrOnCuda<V> c;
+
+  TileView<V> viewOfA() const
+  {
+    TileView<V> view = firstGroupOfA ? tilesOfB->view() : tilesOfA->view();
+    view.rowStart += firstGroupOfA.value_or(0);
+    return view;
+  }
+  TileView<V> viewOfB() const { return tilesOfB->view(); }
+};
+
+template <class V>
+class SpGemmPlanOnCuda;
+
 /// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by tensor cores, in
-/// double precision whatever V is; the others row by row. The host waits twice, for the size of the work and for that of C (once
-/// more for int64). The same A and B give the same bits on the same device. Tiles serve plus-times over float and double with
-/// finite numbers, up to 65535 tiles in 8 rows of B. V is float, double or int64.
+/// double precision whatever V is, but in single if the numbers are of half precision; the others row by row. The host waits twice,
+/// for the size of the work and for that of C (once more for int64). The same A and B give the same bits on the same device. Tiles
+/// serve plus-times over float and double with finite numbers, up to 65535 tiles in 8 rows of B. V is float, double or int64.
 class SpGemmOnCuda {
 public:
   /// Throws Error(device) unless the context is on a CUDA device.
@@ -43,17 +79,36 @@ public:
   template <class V>
   SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {});
 
-  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is, and the number of rows.
-  /// Throws Error(outOfMemory) if 8 rows are too much.
+  /// The options with which ranges of rows of C have the bits that all of C has by `options`: what looks at all rows is done here.
   template <class V>
-  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes);
+  SpGemmOnCudaOptions choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options);
+
+  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is, and the number of rows;
+  /// `bytesAProduct` are what another method takes beside. Throws Error(outOfMemory) if 8 rows are too much.
+  template <class V>
+  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes,
+                                       std::uint64_t bytesAProduct = 0);
 
 private:
   template <class V>
+  friend class SpGemmPlanOnCuda;
+
+  template <class V>
   AnalysisTotals analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
                          const std::string& whyNoTiles, ProductAnalysisOnCuda&, SpGemmReport&);
+  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `checkNumbers`, tiles are chosen only for finite ones.
   template <class V>
-  CsrOnCuda<V> multiplyViews(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&, SpGemmReport&);
+  KnownProductOnCuda<V> patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty, const SpGemmOnCudaOptions&,
+                                  bool checkNumbers, SpGemmReport&);
+  template <class V>
+  KnownProductOnCuda<V> findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
+                                    bool checkNumbers, SpGemmReport&);
+  /// The numbers.
+  template <class V>
+  void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
+  /// Of tiles that were filled; waits. Throws Error(usage) if tiles were asked for and they were not.
+  template <class V>
+  bool numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);
 
   Context context_;
   SideStreams streams_;

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace tessera {
@@ -40,6 +41,16 @@ void checkOptionsOf(const Context& context, std::size_t rows, std::size_t column
     failOption("half precision", "numbers are scaled by row and column, which only products bear", "the semiring plus-times");
   if (options.dropTolerance && !(*options.dropTolerance >= 0))
     failOption("tolerance " + std::to_string(*options.dropTolerance), "below zero", "numbers from zero on");
+}
+
+void SpGemmReport::add(const SpGemmReport& other)
+{
+  products += other.products;
+  entriesBound += other.entriesBound;
+  groups += other.groups;
+  tileGroups += other.tileGroups;
+  bytesTaken = std::max(bytesTaken, other.bytesTaken);
+  choice = other.choice;
 }
 
 template void checkOptionsOf(const Context&, std::size_t, std::size_t, const SpGemmOptions<float>&);

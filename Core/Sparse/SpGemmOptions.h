@@ -41,6 +41,9 @@ struct SpGemmReport {
   std::uint64_t ranges = 1;                        // of rows, one after the other, to stay in the memory
   std::uint64_t bytesTaken = 0;                    // of a CUDA device's memory at most, C among them, without A and B
   std::string choice;                              // a line that says which method and why
+
+  /// What was found and done for other rows of the same product; ranges stay.
+  void add(const SpGemmReport&);
 };
 
 }

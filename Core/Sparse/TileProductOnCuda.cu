@@ -1,6 +1,7 @@
 #include "Core/Sparse/TileProductOnCuda.cuh"
 
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Sparse/HalfFragment.cuh"
 
 namespace tessera {
 namespace {
@@ -15,9 +16,12 @@ struct alignas(8) Meeting {
 
 struct Memory {
   TileRowPattern<threads> row;
-  double2 ofA[tilesOfAAtOnce][32];                    // columns k and k + 4 of row r of a tile of A at 4 r + k
+  union {
+    double2 ofA[tilesOfAAtOnce][32];           // columns k and k + 4 of row r of a tile of A at 4 r + k
+    std::uint32_t halfOfA[tilesOfAAtOnce][32]; // columns 2 k and 2 k + 1
+  };
   std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce]; // 1 + index of B's tile that such a tile of A meets, 0: none
-  std::uint32_t rows[slotsAtOnce][tileSide];          // of a tile of C: pattern << 16 | entries of the row in the slots before
+  std::uint32_t rows[slotsAtOnce][tileSide];          // see rankEntries
   Meeting meetings[warps][tilesOfAAtOnce];            // of the slot of each warp, in the order of A's tiles
   int next[tileSide];                                 // entries of each row in these slots
 };
@@ -40,28 +44,8 @@ __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 #endif
 }
 
-/// Fills rows and next for `count` slots.
-__device__ void rankEntries(Memory& shared, int count)
-{
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  for (int r = warp; r < static_cast<int>(tileSide); r += warps) {
-    int before = 0;
-    for (int first = 0; first < count; first += 32) {
-      const int slot = first + lane;
-      const unsigned pattern = slot < count ? rowOfPattern(shared.row.pattern[slot], r) : 0;
-      int ofWarp = 0;
-      const int own = warpExclusive(__popc(pattern), ofWarp);
-      if (slot < count)
-        shared.rows[slot][r] = pattern << 16 | (before + own);
-      before += ofWarp;
-    }
-    if (lane == 0)
-      shared.next[r] = before;
-  }
-}
-
 /// Tiles [first, last) of A as the tensor cores take them, and which tile of B each meets for each slot from `firstSlot` on.
-template <class V>
+template <bool half, class V>
 __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_t first, std::uint32_t last, const TileView<V>& b,
                               int lowest, int words, int firstSlot, int count)
 {
@@ -69,6 +53,13 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
   for (int i = threadIdx.x; i < count * tilesOfAAtOnce / 2; i += threads)
     reinterpret_cast<unsigned*>(shared.partner)[i] = 0;
   for (std::uint32_t tile = first + warp; tile < last; tile += warps) {
+    if constexpr (half) {
+      const std::uint32_t pair = a.halfPairs[tile * std::size_t{32} + lane]; // rows 2 (lane % 4) and the next of column lane / 4
+      auto* const to = reinterpret_cast<std::uint16_t*>(shared.halfOfA[tile - first]) + 16 * (lane % 4) + lane / 4;
+      to[0] = static_cast<std::uint16_t>(pair);
+      to[8] = static_cast<std::uint16_t>(pair >> 16);
+      continue;
+    }
     const TilePair<V> pair = a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and 4 more of column lane / 4
     double* const to = reinterpret_cast<double*>(shared.ofA[tile - first]) + 8 * (lane % 4) + 2 * (lane / 4 % 4) + lane / 16;
     to[0] = pair.low;
@@ -127,9 +118,31 @@ __device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeti
   return {even.x + odd.x, even.y + odd.y};
 }
 
+/// The same for tiles in half precision: two pairs at a time, the lower half of the fragment is not used.
+__device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, const Meeting* meetings, int count,
+                                                     const std::uint32_t* ofB)
+{
+  constexpr int ahead = 4;
+  float sums[4] = {};
+#pragma unroll 1
+  for (int i = 0; i < count; i += ahead) {
+    std::uint32_t b[ahead], tilesOfA[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const Meeting meeting = meetings[min(i + u, count - 1)];
+      tilesOfA[u] = meeting.tileOfA;
+      b[u] = i + u < count ? ofB[meeting.tileOfB * std::size_t{32}] : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < ahead; u += 2)
+      multiplyAddHalf(sums, {ofA[tilesOfA[u] * 32], 0, ofA[tilesOfA[u + 1] * 32], 0}, {b[u], b[u + 1]});
+  }
+  return {sums[0], sums[1]};
+}
+
 /// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each that it meets three
-/// times, 64 sizeof(V) bytes of both once; writes 4 + sizeof(V) an entry of C.
-template <class V>
+/// times, 64 numbers of both once; writes 4 + sizeof(V) an entry of C.
+template <bool half, class V>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows, const std::uint64_t* rowStart,
                   std::uint32_t* columns, V* values)
@@ -149,12 +162,12 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     for (int firstSlot = 0; firstSlot < slots; firstSlot += slotsAtOnce) {
       const int count = min(slotsAtOnce, slots - firstSlot);
       shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
-      rankEntries(shared, count);
+      rankEntries<threads>(shared.row.pattern, count, shared.rows, shared.next);
       for (std::uint32_t first = firstOfA; first < lastOfA; first += tilesOfAAtOnce) {
         const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
         const bool isFirst = first == firstOfA;
         __syncthreads();
-        bringTilesOfA(shared, a, first, last, b, lowest, words, firstSlot, count);
+        bringTilesOfA<half>(shared, a, first, last, b, lowest, words, firstSlot, count);
         const std::uint32_t beforeB = first + lane < last ? b.rowStart[a.column[first + lane]] - 1 : 0; // partners count from 1
         unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
         for (int slot = warp; slot < count; slot += warps) {
@@ -165,7 +178,11 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
           if (met == 0 && !isFirst)
             continue;
           __syncwarp();
-          const double2 sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
+          double2 sum;
+          if constexpr (half)
+            sum = sumOfHalfProducts(&shared.halfOfA[0][lane], meetings, __popc(met), b.halfPairs + lane);
+          else
+            sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
           __syncwarp(); // the next slot's meetings overwrite these
           const unsigned state = shared.rows[slot][rowOfTile], ofRow = state >> 16;
           const unsigned at = done + (state & 0xffffu) + __popc(ofRow & bitsBefore(columnOfTile));
@@ -193,10 +210,13 @@ template <class V>
 void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const TileView<V>& b, const std::uint32_t* groups,
                            std::uint32_t groupCount, CsrOnCuda<V>& c)
 {
-  checkCuda(cudaFuncSetAttribute(multiplyTiles<V>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Memory))),
+  auto kernel = multiplyTiles<false, V>;
+  if constexpr (std::is_same_v<V, float>)
+    kernel = b.pairs ? kernel : multiplyTiles<true, V>;
+  checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Memory))),
             "shared memory of a product by tiles");
-  multiplyTiles<V><<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(a, b, groups, c.rows, c.rowStart.span().data(),
-                                                                                   c.column.span().data(), c.value.span().data());
+  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(a, b, groups, c.rows, c.rowStart.span().data(),
+                                                                         c.column.span().data(), c.value.span().data());
   checkLaunch("product by tiles");
 }
 

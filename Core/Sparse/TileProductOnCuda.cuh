@@ -95,4 +95,26 @@ __device__ __forceinline__ unsigned rowOfPattern(TilePattern pattern, int r)
   return static_cast<unsigned>(pattern >> 8 * r) & 0xffu;
 }
 
+/// For each of `count` tiles, side by side, and each of their rows: its pattern << 16 | entries of the row in the tiles before; and
+/// entries of each row in all of them. By a whole block, without barriers.
+template <int Threads>
+__device__ void rankEntries(const TilePattern* patterns, int count, std::uint32_t (*rows)[tileSide], int* sums)
+{
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int r = warp; r < static_cast<int>(tileSide); r += Threads / 32) {
+    int before = 0;
+    for (int first = 0; first < count; first += 32) {
+      const int slot = first + lane;
+      const unsigned pattern = slot < count ? rowOfPattern(patterns[slot], r) : 0;
+      int ofWarp = 0;
+      const int own = warpExclusive(__popc(pattern), ofWarp);
+      if (slot < count)
+        rows[slot][r] = pattern << 16 | (before + own);
+      before += ofWarp;
+    }
+    if (lane == 0)
+      sums[r] = before;
+  }
+}
+
 }

@@ -15,35 +15,45 @@ struct alignas(2 * sizeof(V)) TilePair {
 };
 
 /// A matrix in 8 x 8 tiles that have an entry, by rows of tiles, for kernels. Pair 4 c + r of the 32 of a tile holds the numbers of
-/// rows r and r + 4, column c; where there is no entry it is 0.
+/// rows r and r + 4, column c, or, in half precision, those of rows 2 r and 2 r + 1; where there is no entry it is 0.
 template <class V>
 struct TileView {
   const std::uint32_t* rowStart = nullptr; // rows of tiles + 1
   const std::uint32_t* column = nullptr;   // of tiles
   const TilePattern* pattern = nullptr;    // of each tile
-  const TilePair<V>* pairs = nullptr;      // 32 of each tile
+  const TilePair<V>* pairs = nullptr;      // 32 of each tile; null: they are in half precision
+  const std::uint32_t* halfPairs = nullptr;
 };
 
 /// The same, on a CUDA device. V is float or double.
 template <class V>
 struct TilesOnCuda {
-  /// Memory for so many tiles.
-  TilesOnCuda(const Context&, std::size_t rows, std::uint32_t tiles);
+  /// Memory for so many tiles, whose numbers may be in half precision.
+  TilesOnCuda(const Context&, std::size_t rows, std::uint32_t tiles, bool half);
 
   Buffer<std::uint32_t> rowStart, column;
   Buffer<TilePattern> pattern;
-  Buffer<TilePair<V>> pairs;
+  Buffer<TilePair<V>> pairs; // or
+  Buffer<std::uint32_t> halfPairs;
 
-  TileView<V> view() const { return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data()}; }
+  TileView<V> view() const
+  {
+    return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data(), halfPairs.span().data()};
+  }
   /// What `tiles` tiles of `rows` rows take.
-  static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles);
+  static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles, bool half);
 };
 
 /// The tiles of a matrix. `tilesOfGroups` are those of each group of 8 rows and one more, as the analysis counts them, `tiles`
-/// their sum. Sets *notFinite to 1 if a number is infinite or none.
+/// their sum. `half`: the numbers, of type float, are those of half precision and held so. Sets *notFinite to 1 if a number is
+/// infinite or none.
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context&, const CsrView<V>&, const std::uint32_t* tilesOfGroups, std::uint32_t tiles,
-                               std::uint32_t* notFinite);
+                               bool half, std::uint32_t* notFinite);
+
+/// Other numbers for tiles that were made of a matrix of this pattern.
+template <class V>
+void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite);
 
 /// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A. `rows` are those of
 /// A.
@@ -51,8 +61,8 @@ template <class V>
 void countByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, std::size_t rows, const std::uint32_t* groups,
                         std::uint32_t groupCount, std::uint32_t* rowCounts);
 
-/// Columns and values of C = A B in those groups, by tensor cores in double precision. All numbers of A and B are finite: what is
-/// no entry takes part as a zero.
+/// Columns and values of C = A B in those groups, by tensor cores in double precision, or in single if the tiles are in half. All
+/// numbers of A and B are finite: what is no entry takes part as a zero.
 template <class V>
 void multiplyByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, const std::uint32_t* groups,
                            std::uint32_t groupCount, CsrOnCuda<V>& c);

@@ -1,7 +1,9 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/CusparseProduct.h"
 #include "Core/Sparse/RowEpilogueOnCuda.h"
-#include "Core/Sparse/SpGemmOnCuda.h"
+#include "Core/Sparse/RowSharesOnCuda.h"
+#include "Core/Sparse/SpGemmPlanOnCuda.h"
+#include "Core/Sparse/TSparseProduct.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {
@@ -42,12 +44,17 @@ SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context) {}
     fail();                                                                                                                        \
   }                                                                                                                                \
   template <>                                                                                                                      \
+  SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&)                \
+  {                                                                                                                                \
+    fail();                                                                                                                        \
+  }                                                                                                                                \
+  template <>                                                                                                                      \
   CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context&, Semiring, CsrOnCuda<V>) const                                           \
   {                                                                                                                                \
     fail();                                                                                                                        \
   }                                                                                                                                \
   template <>                                                                                                                      \
-  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t)                        \
+  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::uint64_t)         \
   {                                                                                                                                \
     fail();                                                                                                                        \
   }
@@ -55,6 +62,49 @@ TESSERA_WITHOUT_CUDA(float)
 TESSERA_WITHOUT_CUDA(double)
 TESSERA_WITHOUT_CUDA(std::int64_t)
 #undef TESSERA_WITHOUT_CUDA
+
+TaskListMaker::TaskListMaker(const Context&) {}
+
+TSparseProduct::TSparseProduct(const Context& context) : tasks_(context) {}
+CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>&, const CsrOnCuda<float>&, const TSparseOptions&, SpGemmReport*)
+{
+  fail();
+}
+CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>&, const CsrOnCuda<float>&, std::size_t, std::size_t,
+                                              const TSparseOptions&, SpGemmReport*)
+{
+  fail();
+}
+
+std::vector<std::size_t> balancedRowStarts(const Context&, const PatternView&, const PatternView&, std::size_t)
+{
+  fail();
+}
+
+std::vector<std::size_t> balancedRowStarts(const Context&, const Buffer<std::uint64_t>&, std::size_t)
+{
+  fail();
+}
+
+template <class V>
+SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                      const SpGemmOnCudaOptions& options)
+    : context_(context), a_(a), b_(b), spGemm_(context), known_(patternBy(options, report_))
+{
+}
+template <class V>
+KnownProductOnCuda<V> SpGemmPlanOnCuda<V>::patternBy(const SpGemmOnCudaOptions&, SpGemmReport&)
+{
+  fail();
+}
+template <class V>
+Buffer<V> SpGemmPlanOnCuda<V>::execute(const V*, const V*)
+{
+  fail();
+}
+template class SpGemmPlanOnCuda<float>;
+template class SpGemmPlanOnCuda<double>;
+template class SpGemmPlanOnCuda<std::int64_t>;
 
 template <class V>
 struct CusparseProduct<V>::State {
@@ -74,6 +124,21 @@ typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int)
 }
 template <class V>
 CsrMatrix<V> CusparseProduct<V>::broughtToHost(const Result&) const
+{
+  fail();
+}
+template <class V>
+void CusparseProduct<V>::keepPattern()
+{
+  fail();
+}
+template <class V>
+void CusparseProduct<V>::recompute()
+{
+  fail();
+}
+template <class V>
+const typename CusparseProduct<V>::Result& CusparseProduct<V>::kept() const
 {
   fail();
 }

@@ -2,11 +2,10 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
-#include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/HalfPrecision.h"
 #include "Core/Sparse/MatrixFile.h"
-#include "Core/Sparse/SpGemm.h"
-#include "Core/Sparse/SpGemmOnCuda.h"
 #include "Tools/Bench/BenchClock.h"
+#include "Tools/Bench/SpGemmMethods.h"
 
 #include <algorithm>
 #include <cmath>
@@ -18,100 +17,6 @@
 
 namespace tessera {
 namespace {
-
-/// A way to compute A A; what it makes is kept until the next run.
-template <class V>
-class Method {
-public:
-  virtual ~Method() = default;
-  virtual void run() = 0;
-  virtual CsrMatrix<V> result() = 0;
-  virtual void drop() = 0;
-  virtual SpGemmReport report() const { return {}; }
-};
-
-template <class V>
-class OnCpu final : public Method<V> {
-public:
-  OnCpu(const Context& context, const CsrMatrix<V>& a, SpGemmAlgorithm algorithm) : context_(context), a_(a)
-  {
-    options_.algorithm = algorithm;
-  }
-  void run() override
-  {
-    c_ = {};
-    c_ = multiply(context_, a_, a_, options_, &report_);
-  }
-  CsrMatrix<V> result() override { return c_; }
-  void drop() override { c_ = {}; }
-  SpGemmReport report() const override { return report_; }
-
-private:
-  const Context& context_;
-  const CsrMatrix<V>& a_;
-  SpGemmOptions<V> options_;
-  SpGemmReport report_;
-  CsrMatrix<V> c_;
-};
-
-template <class V>
-class OnCuda final : public Method<V> {
-public:
-  OnCuda(const Context& context, const CsrOnCuda<V>& a, SpGemmAlgorithm algorithm) : context_(context), spGemm_(context), a_(a)
-  {
-    options_.algorithm = algorithm;
-  }
-  void run() override
-  {
-    c_.reset();
-    c_ = spGemm_.multiply(a_, a_, options_, &report_);
-  }
-  CsrMatrix<V> result() override { return broughtToHost(context_, *c_); }
-  void drop() override { c_.reset(); }
-  SpGemmReport report() const override { return report_; }
-
-private:
-  const Context& context_;
-  SpGemmOnCuda spGemm_;
-  const CsrOnCuda<V>& a_;
-  SpGemmOnCudaOptions options_;
-  SpGemmReport report_;
-  std::optional<CsrOnCuda<V>> c_;
-};
-
-template <class V>
-class ByCusparse final : public Method<V> {
-public:
-  ByCusparse(const Context& context, const CsrOnCuda<V>& a, int variant) : product_(context, a, a), variant_(variant) {}
-  void run() override
-  {
-    c_.reset();
-    c_ = product_.multiply(variant_);
-  }
-  CsrMatrix<V> result() override { return product_.broughtToHost(*c_); }
-  void drop() override { c_.reset(); }
-
-private:
-  CusparseProduct<V> product_;
-  int variant_;
-  std::optional<typename CusparseProduct<V>::Result> c_;
-};
-
-constexpr const char* methodsOfCusparse[] = {"cusparse1", "cusparse2", "cusparse3"};
-
-SpGemmAlgorithm algorithmOf(const std::string& method)
-{
-  if (method == "auto")
-    return SpGemmAlgorithm::automatic;
-  if (method == "tiles")
-    return SpGemmAlgorithm::tiles;
-  if (method == "rows")
-    return SpGemmAlgorithm::rows;
-  throw Error(ExitCode::usage,
-              "--method: \"" + method
-                  + "\": no method of sparse products. Allowed: auto, tiles, rows; on CUDA also cusparse1, cusparse2 "
-                    "and cusparse3.");
-}
 
 /// A benchmark matrix by its name, else a file.
 CsrMatrix<double> matrixNamed(const Context& context, const std::string& name)
@@ -160,9 +65,7 @@ public:
   std::vector<BenchResult> all()
   {
     for (const std::string& method : settings_.methods)
-      if (!context_.onCuda()
-          || std::find(std::begin(methodsOfCusparse), std::end(methodsOfCusparse), method) == std::end(methodsOfCusparse))
-        algorithmOf(method); // unknown ones are said before anything is measured
+      checkSpGemmMethod(method, context_.onCuda()); // unknown ones are said before anything is measured
     for (const std::string& name : settings_.matrices)
       measure(name);
     return results_;
@@ -182,34 +85,28 @@ private:
     return 2.0 * count / times.msWarm;
   }
 
-  std::unique_ptr<Method<V>> methodNamed(const std::string& name) const
-  {
-    if (!context_.onCuda())
-      return std::make_unique<OnCpu<V>>(context_, a_, algorithmOf(name));
-    for (int i = 0; i < 3; ++i)
-      if (name == methodsOfCusparse[i])
-        return std::make_unique<ByCusparse<V>>(context_, onCuda_, i + 1);
-    return std::make_unique<OnCuda<V>>(context_, onCuda_, algorithmOf(name));
-  }
-
   void measure(const std::string& nameOrFile)
   {
     const std::string name = std::filesystem::path(nameOrFile).filename().string();
     a_ = converted<V>(context_, matrixNamed(context_, nameOrFile));
+    if (settings_.half)
+      for (V& value : a_.value)
+        value = static_cast<V>(roundedToHalf(static_cast<double>(value)));
     if (context_.onCuda())
       onCuda_ = broughtToCuda(context_, a_, "A");
     expected_.reset();
     const std::uint64_t products = productsOf(a_);
     for (const std::string& method : settings_.methods)
-      if (const std::unique_ptr<Method<V>> ready = readyMethod(name, method))
+      if (const std::unique_ptr<SpGemmMethod<V>> ready = readyMethod(name, method))
         measure(name, method, products, *ready);
   }
 
   /// A method that has done the work once; none if it cannot, which is said.
-  std::unique_ptr<Method<V>> readyMethod(const std::string& name, const std::string& methodName) const
+  std::unique_ptr<SpGemmMethod<V>> readyMethod(const std::string& name, const std::string& methodName) const
   {
     try {
-      std::unique_ptr<Method<V>> method = methodNamed(methodName);
+      std::unique_ptr<SpGemmMethod<V>> method =
+          spGemmMethod<V>(methodName, {context_, a_, onCuda_, settings_.devices, settings_.half});
       method->run();
       return method;
     } catch (const Error& error) {
@@ -218,7 +115,7 @@ private:
     }
   }
 
-  void measure(const std::string& name, const std::string& methodName, std::uint64_t products, Method<V>& method)
+  void measure(const std::string& name, const std::string& methodName, std::uint64_t products, SpGemmMethod<V>& method)
   {
     CsrMatrix<V> c = method.result();
     BenchResult result;

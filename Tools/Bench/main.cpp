@@ -1,4 +1,5 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
 #include "Tools/Bench/AdjointBench.h"
@@ -32,7 +33,7 @@ ProgramText benchText()
   tile.repeatable = true;
   Option method = ownOption(
       "method", "NAME",
-      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, cusparse1, 2 or 3; may be repeated");
+      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; may be repeated");
   method.repeatable = true;
   Option matrix =
       ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
@@ -54,10 +55,10 @@ ProgramText benchText()
           {{"What",
             {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
              ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
-             ownOption("precision", "NAME", "spgemm: f32 or f64 (default: f32)"),
+             ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
              ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
            {"How",
-            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N (default: auto)"),
+            {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
              ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
              ownOption("json", "", "for machines")}},
            commonOptions()},
@@ -155,18 +156,27 @@ MetricSettings metricSettings(const Arguments& arguments)
 
 SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& arguments)
 {
-  SpGemmBenchSettings settings{arguments.all("matrix"), arguments.all("method"), true, bsiSettings(arguments).repeats};
+  SpGemmBenchSettings settings;
+  settings.matrices = arguments.all("matrix");
+  settings.methods = arguments.all("method");
+  settings.repeats = bsiSettings(arguments).repeats;
   if (settings.matrices.empty())
     for (const BenchmarkMatrix& matrix : benchmarkMatrices())
       settings.matrices.push_back(matrix.name);
   if (settings.methods.empty())
     settings.methods = {"auto", "tiles", "rows"};
   if (arguments.has("all-methods") && context.onCuda())
-    settings.methods.insert(settings.methods.end(), {"cusparse1", "cusparse2", "cusparse3"});
+    settings.methods.insert(settings.methods.end(), {"plan", "tsparse", "tsparse-without-tensor-cores", "cusparse1", "cusparse2",
+                                                     "cusparse3", "cusparse-reuse"});
+  for (const DeviceChoice& choice : chooseDevices(arguments.text("device", "auto"), "--device"))
+    settings.devices.push_back(choice.device);
+  if (settings.devices.size() > 1)
+    settings.methods.push_back("several-devices");
   const std::string precision = arguments.text("precision", "f32");
-  if (precision != "f32" && precision != "f64")
-    throw Error(ExitCode::usage, "--precision: \"" + precision + "\": not known here. Allowed: f32, f64.");
-  settings.singlePrecision = precision == "f32";
+  if (precision != "f16" && precision != "f32" && precision != "f64")
+    throw Error(ExitCode::usage, "--precision: \"" + precision + "\": not known here. Allowed: f16, f32, f64.");
+  settings.singlePrecision = precision != "f64";
+  settings.half = precision == "f16";
   return settings;
 }
 
@@ -194,6 +204,7 @@ PyramidSettings pyramidSettings(const Arguments& arguments)
 struct Benchmark {
   std::string name;
   std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
+  bool onSeveralDevices = false; // of a list, the context is on the first one
 };
 
 const Benchmark benchmarks[] = {
@@ -205,7 +216,7 @@ const Benchmark benchmarks[] = {
     {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
     {"pyramid", [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
     {"resample", [](const Registry& r, Context& c, const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
-    {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }},
+    {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }, true},
 };
 
 /// That of the first word, which is taken away; the first benchmark if the words begin with an option.
@@ -239,7 +250,9 @@ int run(int count, char** words, RunLog& log)
   Registry registry;
   registerComponents(registry);
   std::string threadSource;
-  const DeviceChoice choice = chooseDevice(arguments.text("device", "auto"), "--device", "");
+  const std::string device = arguments.text("device", "auto");
+  const DeviceChoice choice =
+      benchmark.onSeveralDevices ? chooseDevices(device, "--device").front() : chooseDevice(device, "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
   const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());

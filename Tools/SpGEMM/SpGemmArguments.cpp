@@ -173,9 +173,10 @@ ProgramText spGemmText()
        {"How",
         {output,
          own("precision", "NAME",
-             "f64 (default), f32, f16 (numbers rounded to half, sums in f32) or int64 (default if all files "
-             "hold integers)"),
-         own("device", "NAME", "auto, cpu, cuda or cuda:N"), own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
+             "f64 (default), f32, f16 (numbers rounded to half, sums in f32; what tsparse does) or int64 (default if "
+             "all files hold integers)"),
+         own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
+         own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
          own("max-memory", "BYTES", "for C and the work, e.g. 4G; larger products are made and written in ranges of rows"),
          own("check", "", "compare with a plain product in double"),
          own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
@@ -210,6 +211,8 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.algorithm = static_cast<SpGemmAlgorithm>(chosen(arguments, "algorithm", algorithms, 0));
   if (arguments.has("precision"))
     asked.precision = static_cast<Precision>(chosen(arguments, "precision", precisions, 0));
+  else if (asked.algorithm == SpGemmAlgorithm::tsparse)
+    asked.precision = Precision::f16;
   asked.mask = arguments.text("mask");
   asked.complement = arguments.has("complement");
   asked.accumulate = arguments.text("accumulate");

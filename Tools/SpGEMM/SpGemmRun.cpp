@@ -1,12 +1,13 @@
 #include "Tools/SpGEMM/SpGemmRun.h"
 
-#include "Core/Compute/Device.h"
+#include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Core/Sparse/MatrixFormats.h"
 #include "Core/Sparse/MatrixOutput.h"
 #include "Core/Sparse/SpGemm.h"
+#include "Core/Sparse/SpGemmOnDevices.h"
 #include "Tools/SpGEMM/PlainProduct.h"
 
 #include <nlohmann/json.hpp>
@@ -59,11 +60,11 @@ Precision naturalPrecision(const std::vector<MatrixFile>& files)
 template <class V>
 class Run {
 public:
-  Run(const SpGemmArguments& asked, const Context& context, bool half, std::vector<MatrixFile> files, RunLog& log)
-      : asked_(asked), context_(context), log_(log)
+  Run(const SpGemmArguments& asked, const std::vector<Context>& devices, bool half, std::vector<MatrixFile> files, RunLog& log)
+      : asked_(asked), devices_(devices), context_(devices.front()), log_(log)
   {
     for (MatrixFile& file : files) {
-      factors_.push_back(converted<V>(context, file.matrix));
+      factors_.push_back(converted<V>(context_, file.matrix));
       file = {};
     }
     options_.semiring = asked.semiring;
@@ -81,14 +82,14 @@ public:
     addLastOptions();
     if (asked_.info)
       return printInfo();
-    if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check
+    if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check && devices_.size() == 1
         && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
       return writeInRanges();
     CsrMatrix<V> c;
     for (int repeat = 0; repeat < asked_.repeats; ++repeat) {
       c = {};
       const auto start = Clock::now();
-      c = multiply(context_, left(), right(), last_, &report_);
+      c = product(left(), right(), last_, &report_);
       milliseconds_.push_back(1e3 * secondsSince(start));
     }
     entries_ = c.entries();
@@ -105,11 +106,17 @@ private:
   const CsrMatrix<V>& left() const { return factors_[0]; }
   const CsrMatrix<V>& right() const { return factors_.size() > 1 ? factors_[1] : factors_[0]; }
 
+  CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
+                       SpGemmReport* report = nullptr) const
+  {
+    return devices_.size() > 1 ? multiplyOnDevices(devices_, a, b, options, report) : multiply(context_, a, b, options, report);
+  }
+
   /// Products before the last: R A of R A P, and powers below the one asked for.
   void multiplyFirst()
   {
     if (asked_.triple) {
-      factors_[0] = multiply(context_, factors_[0], factors_[1], options_);
+      factors_[0] = product(factors_[0], factors_[1], options_);
       factors_.erase(factors_.begin() + 1);
       log_.info("R A: " + sizeText(factors_[0]) + ".");
     }
@@ -117,7 +124,7 @@ private:
       return;
     factors_.push_back(factors_[0]);
     for (int power = 2; power < asked_.power; ++power) {
-      factors_[0] = multiply(context_, factors_[0], factors_[1], options_);
+      factors_[0] = product(factors_[0], factors_[1], options_);
       log_.info("Power " + std::to_string(power) + ": " + sizeText(factors_[0]) + ".");
     }
   }
@@ -257,6 +264,7 @@ private:
   }
 
   const SpGemmArguments& asked_;
+  std::vector<Context> devices_; // more than one: they share out the rows of C
   Context context_;
   RunLog& log_;
   std::vector<CsrMatrix<V>> factors_;
@@ -281,9 +289,12 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
 {
   if (asked.output == "-" || asked.json)
     log.setConsoleLevel(LogLevel::warning);
-  const DeviceChoice choice = chooseDevice(asked.device, "--device", "");
-  log.info("Device: " + choice.reason + ", " + std::to_string(threads) + " threads.");
-  const Context context = makeContext(choice.device, threads);
+  std::vector<Context> devices;
+  for (const DeviceChoice& choice : chooseDevices(asked.device, "--device")) {
+    log.info("Device: " + choice.reason + ", " + std::to_string(threads) + " threads.");
+    devices.push_back(makeContext(choice.device, threads));
+  }
+  const Context& context = devices.front();
   if (!asked.generate.empty())
     return generate(asked, context, log);
 
@@ -293,14 +304,14 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
   const Precision precision = asked.precision.value_or(naturalPrecision(files));
   switch (precision) {
   case Precision::int64:
-    return Run<std::int64_t>(asked, context, false, std::move(files), log).run();
+    return Run<std::int64_t>(asked, devices, false, std::move(files), log).run();
   case Precision::f16:
   case Precision::f32:
-    return Run<float>(asked, context, precision == Precision::f16, std::move(files), log).run();
+    return Run<float>(asked, devices, precision == Precision::f16, std::move(files), log).run();
   case Precision::f64:
     break;
   }
-  return Run<double>(asked, context, false, std::move(files), log).run();
+  return Run<double>(asked, devices, false, std::move(files), log).run();
 }
 
 }
