@@ -167,36 +167,28 @@ __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, con
   return sure && __ldg(r.valid.voxels + nearest) != 0;
 }
 
-/// Of orders 2 to 5 where knots are mirrored.
+/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
 template <int D, int Order>
 __device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
 {
-  float x[Order + 1], y[Order + 1], z[Order + 1], sum = 0;
-  int columns[Order + 1];
-  knotWeights<Order>(cell.fraction[0], x);
-  knotWeights<Order>(cell.fraction[1], y);
-  knotWeights<Order>(cell.fraction[D - 1], z);
+  float weights[D][Order + 1], sum = 0;
 #pragma unroll
-  for (int i = 0; i <= Order; ++i)
-    columns[i] = mirrored(cell.first[0] + i, image.size[0] - 1);
+  for (int d = 0; d < D; ++d)
+    knotWeights<Order>(cell.fraction[d], weights[d]);
 #pragma unroll 1
   for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
-    const int plane = D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0;
     float ofPlane = 0;
-#pragma unroll
+#pragma unroll 1
     for (int j = 0; j <= Order; ++j) {
-      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1), plane);
+      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
+                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
       float ofRow = 0;
-#pragma unroll
+#pragma unroll 1
       for (int i = 0; i <= Order; ++i)
-        ofRow = fmaf(x[i], __ldg(row + columns[i]), ofRow);
-      ofPlane = fmaf(y[j], ofRow, ofPlane);
+        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
+      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
     }
-    float ofKnot = z[0]; // selects: an index that is not constant would put the weights into memory
-#pragma unroll
-    for (int other = 1; other <= Order; ++other)
-      ofKnot = other == k ? z[other] : ofKnot;
-    sum = D == 3 ? fmaf(ofKnot, ofPlane, sum) : ofPlane;
+    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
   }
   return sum;
 }
@@ -230,26 +222,18 @@ __device__ __forceinline__ float depthInside(const InterpolatorOnCuda<D>& image,
   return depth;
 }
 
-/// Whether a cell's knots all lie in the image and, of order 0, it is sure which of them is the nearest.
-template <int D, int Order>
-__device__ __forceinline__ bool isInner(const LatticeToResample<D>& r, const SplineCell<D>& cell)
-{
-  bool inner = true;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    inner = inner && static_cast<unsigned>(cell.first[d]) < r.innerCells[d];
-    if (Order == 0)
-      inner = inner && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
-  }
-  return inner;
-}
-
 /// False for choices that are not sure, and where masks or extrapolation meet the border: there the CPU's expressions are needed.
 template <int D, Interpolation Kind>
 __device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float& value)
 {
   constexpr int Order = orderOf(Kind);
-  bool plain = isInner<D, Order>(r, cell);
+  bool plain = true;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    plain = plain && static_cast<unsigned>(cell.first[d]) < r.innerCells[d];
+    if (Order == 0)
+      plain = plain && fabsf(cell.fraction[d] - 0.5f) < 0.5f - r.margin;
+  }
   if (plain && r.valid.voxels != nullptr)
     plain = isSurelyValid<D, Order>(r, cell);
   if constexpr (Kind != Interpolation::labelMajority)
