@@ -47,6 +47,8 @@ template <class Value, class Source>
 std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context, const std::shared_ptr<const Source>& source)
 {
   return SharedCopies<Value, Source>::find(context, source, [&](Buffer<Value>& values) {
+    if (!context.onCuda()) // what kernels do can be run on the host
+      return values.fromHost(context, source->voxels);
     values = Buffer<Value>(context, source->voxels.size());
     copyLargeToDevice(context, values.span().data(), source->voxels.data(), source->voxels.size() * sizeof(Value));
   });
