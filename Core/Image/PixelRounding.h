@@ -23,6 +23,12 @@ T toPixel(Real value)
     if (value <= static_cast<double>(std::numeric_limits<T>::min()))
       return std::numeric_limits<T>::min();
     return static_cast<T>(std::floor(value + 0.5));
+  } else if constexpr (std::is_same_v<Real, float> && sizeof(T) <= 2) {
+    constexpr float low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+    const float number = value == value ? value : 0.0f, held = number < low ? low : number > high ? high : number;
+    const auto towardsZero = static_cast<std::int32_t>(held);
+    const float rest = held - static_cast<float>(towardsZero); // exact
+    return static_cast<T>(towardsZero + (rest >= 0.5f) - (rest < -0.5f));
   } else {
     using Wide = std::conditional_t<std::is_same_v<T, std::uint32_t>, std::int64_t, std::int32_t>;
     constexpr double low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
