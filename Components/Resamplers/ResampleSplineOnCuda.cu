@@ -71,13 +71,7 @@ __global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 4 ? 3 : 2)
     float u[D] = {}, shift[D];
     if (place == Place::inside)
       displacementIn<D>(s, cell, u);
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      shift[d] = noShift;
-#pragma unroll
-      for (int e = 0; e < D; ++e)
-        shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
-    }
+    shiftBy<D>(s, u, shift);
     resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), mine.to, place != Place::unsure);
     mine.to += mine.stride;
 #pragma unroll

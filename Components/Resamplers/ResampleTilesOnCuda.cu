@@ -39,13 +39,7 @@ struct ResamplingSink {
   __device__ __forceinline__ void operator()(const float (&u)[D])
   {
     float shift[D];
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      shift[d] = noShift;
-#pragma unroll
-      for (int e = 0; e < D; ++e)
-        shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
-    }
+    shiftBy<D>(s, u, shift);
     resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), to);
     to += r.size[0];
 #pragma unroll

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Resamplers/ResamplingValues.cuh"
+#include "Core/Registration/FixedPointIndex.h"
 
 // What kernels that resample share: from a voxel to an index of the moving image.
 namespace tessera::resampling {
@@ -23,8 +24,7 @@ __device__ __forceinline__ SplineCell<D> cellAt(const long long (&index)[D])
   return cell;
 }
 
-constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
-constexpr float noShift = -1.5f;         // what sums of shifts begin with: see below
+constexpr float noShift = -1.5f; // what sums of shifts begin with: see below
 
 /// The cell of index + shift; `index` is less by the bits of wholeNumbers, `shift` by 1.5, and |shift| < 2^21. A whole index may be
 /// the end of a cell.
@@ -40,6 +40,19 @@ __device__ __forceinline__ SplineCell<D> shiftedCell(const long long (&index)[D]
     cell.fraction[d] = lessHalf - (rounded - wholeNumbers) + 0.5f;
   }
   return cell;
+}
+
+/// The shift of an index by a displacement of `u` mm, as shiftedCell takes it.
+template <int D>
+__device__ __forceinline__ void shiftBy(const SplineToResample<D>& s, const float (&u)[D], float (&shift)[D])
+{
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    shift[d] = noShift;
+#pragma unroll
+    for (int e = 0; e < D; ++e)
+      shift[d] = fmaf(s.indexFromDisplacement[d][e], u[e], shift[d]);
+  }
 }
 
 template <int D>

@@ -1,5 +1,6 @@
 #include "Components/Resamplers/ResamplingOnCuda.h"
 
+#include "Core/Registration/FixedPointIndex.h"
 #include "Core/Registration/LabelMajority.h"
 
 #include <algorithm>
@@ -10,7 +11,6 @@ namespace tessera {
 namespace {
 
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p20; // voxels; what integers and the rounding of shifts can hold
-constexpr long long bitsOfWholeNumbers = 0x4b400000;           // what the rounding of shifts adds
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)

@@ -1,3 +1,4 @@
+#include "Core/Registration/FixedPointIndex.h"
 #include "Core/Registration/InterpolatorOnCuda.cuh"
 #include "Core/Registration/SampleKernels.cuh"
 
@@ -25,9 +26,6 @@ struct LatticeWarp {
   bool maskHasImagesGrid;
   float margin, marginPerMm; // voxels by which indices may be off: at least, and a millimetre of displacement
 };
-
-constexpr float wholeNumbers = 12582912; // 3 * 2^22: adding it rounds to whole numbers, which its lowest bits then hold
-constexpr int bitsOfWholeNumbers = 0x4b400000;
 
 /// Voxels before a plane from which on a point belongs to the cell behind it, as cellOf has it by its rounding to float: indices of
 /// lattices that lie on the planes are rounded here, and many of their points would get the slope of the other side.

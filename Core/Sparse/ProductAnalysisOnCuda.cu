@@ -14,7 +14,6 @@ constexpr unsigned mostBlocks = 1056;                     // they go on until al
 constexpr std::uint64_t longRow = 64, veryLongRow = 1024; // from so many entries on a warp, or a block, counts a row
 constexpr int finderThreads = 64;
 constexpr unsigned mostFinderBlocks = 2112, mostSamples = 256; // of groups of rows
-constexpr std::uint32_t fewestTiledShare = 16; // by rows if less than this part of the sampled groups would go by tiles
 
 __device__ std::uint64_t entriesOf(const PatternView& matrix)
 {

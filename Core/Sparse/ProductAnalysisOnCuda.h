@@ -14,6 +14,8 @@ namespace tessera {
 constexpr double productsPerTilePairOnCuda = 7;
 /// Thresholds that choose tiles for every group and for none.
 constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infinity();
+/// Automatic: by rows if less than this part of the sampled groups, or, once counted, of all groups would go by tiles.
+constexpr std::uint32_t fewestTiledShare = 16;
 /// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.
 constexpr std::uint32_t mostTilesOfRowOnCuda = 65535;
 

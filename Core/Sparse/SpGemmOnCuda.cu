@@ -13,7 +13,6 @@ namespace tessera {
 namespace {
 
 constexpr const char* notFiniteText = "some numbers are not finite";
-constexpr std::uint64_t fewestTiledShare = 16; // automatic: by rows if less than this part of the groups would go by tiles
 
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
 {
