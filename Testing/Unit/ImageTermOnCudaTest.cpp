@@ -10,6 +10,7 @@
 #include "Core/Registration/ImageTerm.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/MaskScenes.h"
 #include "Testing/Support/ModelScenes.h"
 
 #include <functional>
@@ -170,9 +171,7 @@ TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuInsideMasks)
 {
   TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 20, 18});
-  const auto ball = [&](const Vec<3>& p) { return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0; };
-  scene.level.fixedMask = std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, ball));
-  scene.level.movingMask = std::make_shared<Mask<3>>(drawMask<3>(scene.moving->geometry, ball));
+  useMasksOfABall(scene);
   scene.useBSpline();
   this->expectTheCpusResults(scene, "B-spline in masks");
   scene.useAffine();

@@ -5,7 +5,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/TermChecks.h"
+#include "Testing/Support/MaskScenes.h"
 
 namespace tessera {
 namespace {
@@ -106,12 +106,9 @@ TEST(ImageTermTest, CountsWhatFallsInsideTheMovingImageAndItsMask)
   scene.useBSpline();
   for (double& parameter : scene.chain->parameters)
     parameter += 6; // mm: a good part leaves the image
-  const auto ball = [&](const Vec<3>& p) { return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0; };
   for (const bool masked : {false, true}) {
-    if (masked) {
-      scene.level.fixedMask = std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, ball));
-      scene.level.movingMask = std::make_shared<Mask<3>>(drawMask<3>(scene.moving->geometry, ball));
-    }
+    if (masked)
+      useMasksOfABall(scene);
     auto term = termOf<3, AdvancedMeanSquares>(scene, "(RequiredRatioOfValidSamples 0.1)");
     for (const SampleSet<3>& samples : {scene.lattice(1), scene.lattice(3), scene.points(1777, 0)}) {
       const NaiveSquares<3> naive(scene, samples);

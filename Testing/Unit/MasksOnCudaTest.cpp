@@ -3,6 +3,7 @@
 #include "Core/Registration/SampleKernels.h"
 #include "Core/Registration/SamplesForCuda.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/MaskScenes.h"
 #include "Testing/Support/ModelScenes.h"
 
 #include <utility>
@@ -11,20 +12,6 @@ namespace tessera {
 namespace {
 
 using namespace testing;
-
-/// Every second voxel along each axis is inside, so that each wrong neighbour shows.
-template <int D>
-MaskPointer<D> checkerboard(const ImageGeometry<D>& geometry)
-{
-  std::vector<std::uint8_t> voxels(geometry.voxelCount());
-  for (std::size_t v = 0; v < voxels.size(); ++v) {
-    std::size_t rest = v, sum = 0;
-    for (int d = 0; d < D; rest /= geometry.size[d++])
-      sum += rest % geometry.size[d];
-    voxels[v] = sum % 2 == 0;
-  }
-  return std::make_shared<Mask<D>>(geometry, std::move(voxels));
-}
 
 /// A lattice, its moving image, and a mask, in the device's memory.
 template <int D>

@@ -5,6 +5,7 @@
 #include "Components/Transforms/TranslationTransform.h"
 #include "Testing/Support/BSplineChains.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/MaskScenes.h"
 #include "Testing/Support/ModelScenes.h"
 #include "Testing/Support/ResamplingChecks.h"
 
@@ -188,20 +189,6 @@ TEST(ResamplerOnCuda, ImagesOfOneSliceGiveTheCpusImages)
     for (const std::string& interpolator : resampleInterpolators)
       expectTheCpus<3>({scene.chain.get(), slice, imageFor<3>(interpolator, slice), nullptr}, interpolator, "one slice");
   }
-}
-
-/// Every second voxel along each axis is valid, so that each wrong neighbour shows.
-template <int D>
-MaskPointer<D> checkerboard(const ImageGeometry<D>& geometry)
-{
-  std::vector<std::uint8_t> voxels;
-  forEachIndex<D>(geometry.size, [&](const Vec<D>& index, std::size_t) {
-    double sum = 0;
-    for (const double i : index)
-      sum += i;
-    voxels.push_back(std::fmod(sum, 2) == 0);
-  });
-  return std::make_shared<Mask<D>>(geometry, std::move(voxels));
 }
 
 template <int D>

@@ -5,8 +5,8 @@
 #include "Components/Metrics/NormalizedMutualInformation.h"
 #include "Core/Registration/ImageTerm.h"
 #include "Testing/Support/GpuTest.h"
+#include "Testing/Support/MaskScenes.h"
 #include "Testing/Support/StageRuns.h"
-#include "Testing/Support/TermChecks.h"
 
 namespace tessera {
 namespace {
@@ -105,9 +105,7 @@ TYPED_TEST(SlabsOnCuda, InMasksAreTheWhole)
 {
   TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 20, 18});
-  const auto ball = [&](const Vec<3>& p) { return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0; };
-  scene.level.fixedMask = std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, ball));
-  scene.level.movingMask = std::make_shared<Mask<3>>(drawMask<3>(scene.moving->geometry, ball));
+  useMasksOfABall(scene);
   scene.useBSpline();
   expectAsWhole<TypeParam>(scene, scene.lattice(1), "B-spline in masks");
   scene.useAffine();

@@ -20,7 +20,6 @@
 namespace tessera {
 namespace {
 
-constexpr double intensityRange = 1000;
 constexpr double sigmaOfFilters = 4; // voxels
 constexpr std::size_t levelCount = 4;
 constexpr std::size_t factors[levelCount] = {8, 4, 2, 1};

@@ -20,8 +20,7 @@ namespace tessera {
 namespace {
 
 constexpr float outsideValue = -10000; // no intensity
-constexpr double intensityRange = 1000;
-constexpr double bytesAVoxel = 8; // one read, one written
+constexpr double bytesAVoxel = 8;      // one read, one written
 
 struct BenchInterpolator {
   const char *name, *component;

@@ -14,7 +14,9 @@ Parameters benchParameters(const std::string& text, const std::string& label, in
 template <int D>
 ImageGeometry<D> benchGrid(const Size<D>&);
 
-/// Intensities of 0 to 1000: waves within an ellipsoid with a sharp border, on a background of noise.
+constexpr double intensityRange = 1000; // of benchImage
+
+/// Intensities from 0 on: waves within an ellipsoid with a sharp border, on a background of noise.
 template <int D>
 ImagePointer<D> benchImage(const Context&, const ImageGeometry<D>&);
 
