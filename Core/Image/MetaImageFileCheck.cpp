@@ -184,12 +184,14 @@ std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
   if (isList(dataFile) || isText(*header) || !type || (!skipped.empty() && skipped != "0"))
     return std::nullopt;
   const bool bigEndian = isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
+  const bool isCompressed = isTrue(header->value("CompressedData"));
   return VoxelPlace{dataFileOf(path, dataFile).string(),
-                    isTrue(header->value("CompressedData")) ? FileEncoding::zlib : FileEncoding::plain,
+                    isCompressed ? FileEncoding::zlib : FileEncoding::plain,
                     isLocal(dataFile) ? header->bytes : 0,
                     voxelBytes(*header),
                     *type,
-                    bigEndian != (std::endian::native == std::endian::big)};
+                    bigEndian != (std::endian::native == std::endian::big),
+                    isCompressed ? storedBytes(*header) : 0};
 }
 
 }

@@ -49,24 +49,36 @@ public:
     return imageBytes() + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
   }
 
-  /// Of a file that holds one volume of numbers as they are.
+  /// Of a file that holds one volume of numbers, or of vectors, as they are.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     const std::optional<PixelType> type = pixelType();
     const float slope = floatAt(112), intercept = floatAt(116);
     const bool isScaled = !((slope == 0 || slope == 1) && intercept == 0);
-    bool isOneVolume = true; // further axes are other volumes, or components
+    const bool isField = intent() == displacementIntent;
+    const bool hasVectors = (isField || intent() == vectorIntent) && axes() == componentAxis + 1;
+    const int components = hasVectors ? static_cast<int>(size(componentAxis)) : 1;
+    bool isOneVolume = true;
     for (int axis = 3; axis < axes(); ++axis)
-      isOneVolume = isOneVolume && size(axis) <= 1;
-    if (!isOneFile() || !type || isScaled || !isOneVolume)
+      isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
+    const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
+    if (!isOneFile() || !type || isScaled || !isOneVolume || (isField && !isNumberInMm))
       return std::nullopt;
-    const std::uint64_t bytes = imageBytes();
-    return VoxelPlace{path,  compressed_ ? FileEncoding::gzip : FileEncoding::plain, dataFileBytes() - bytes, bytes,
-                      *type, swapped_ != (std::endian::native == std::endian::big)};
+    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, dataFileBytes() - imageBytes(), imageBytes(),
+                     *type};
+    place.swapped = swapped_ != (std::endian::native == std::endian::big);
+    place.components = components;
+    place.apart = components > 1;
+    place.towardsRas = isField && components == 3; // newer ITK too leaves those of two components as they are
+    return place;
   }
 
 private:
   static constexpr std::size_t byteCount = 348;
+  static constexpr int displacementIntent = 1006, vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
+  static constexpr int componentAxis = 4;                              // counted from 0
+
+  int intent() const { return integerAt<std::uint16_t>(68); }
 
   std::uint64_t imageBytes() const
   {

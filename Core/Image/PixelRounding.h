@@ -1,5 +1,7 @@
 #pragma once
 
+#include "Core/Compute/HostDevice.h"
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -10,7 +12,7 @@ namespace tessera {
 
 /// What a voxel of type T holds of a float or double: the nearest integer (half up) inside the range of T; NaN becomes 0.
 template <class T, class Real>
-T toPixel(Real value)
+TESSERA_ALWAYS_INLINE T toPixel(Real value)
 {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);

@@ -27,15 +27,23 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
   return header;
 }
 
-constexpr std::size_t convertedBytes = std::size_t(32) << 20; // of pixels that wait to be written
+// Of pixels that wait to be written: what is compressed is for many threads, what is not stays in the cache.
+constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std::size_t(4) << 20;
+
+template <class T>
+struct Rounding {
+  TESSERA_MULTIVERSION static void run(const float* values, std::size_t count, T* pixels)
+  {
+    for (std::size_t i = 0; i < count; ++i)
+      pixels[i] = toPixel<T>(values[i]);
+  }
+};
 
 template <class T>
 void toPixels(std::span<const float> values, T* pixels, int threads)
 {
-  forEachRange(Context{{}, threads}, values.size(), std::size_t(1) << 16, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i)
-      pixels[i] = toPixel<T>(values[i]);
-  });
+  forEachRange(Context{{}, threads}, values.size(), convertedAtOnce,
+               [&](std::size_t first, std::size_t last) { Rounding<T>::run(values.data() + first, last - first, pixels + first); });
 }
 
 }
@@ -71,7 +79,7 @@ void ImageFileSlabs<D>::write(std::span<const float> values)
     return;
   }
   withPixelType(type_, [&]<class T>(std::type_identity<T>) {
-    const std::size_t most = convertedBytes / sizeof(T);
+    const std::size_t most = (stream_->compresses() ? compressedBytes : plainBytes) / sizeof(T);
     const auto pixels = std::make_unique_for_overwrite<T[]>(std::min(most, values.size()));
     for (std::size_t first = 0; first < values.size(); first += most) {
       const std::size_t count = std::min(most, values.size() - first);

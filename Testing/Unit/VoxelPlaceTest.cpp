@@ -161,6 +161,71 @@ TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
   EXPECT_FALSE(niftiVoxels(folder.write("c.nii", bytes)));
 }
 
+template <int D>
+void expectItksVectors(const TemporaryFolder& folder, const ImageGeometry<D>& geometry, int components)
+{
+  std::vector<float> values(geometry.voxelCount() * components);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 30011) - 7;
+  const std::vector<short> shorts(values.begin(), values.end());
+  for (const std::string name : {"v.nii", "v.nii.gz"})
+    for (const bool isOurs : {false, true}) {
+      SCOPED_TRACE(name + ", components " + std::to_string(components) + ", axes " + std::to_string(D));
+      if (isOurs)
+        writeVectorImage<D>(folder / name, {geometry, components, values}, true, 2);
+      else
+        writeByItk<float>(folder / name, geometry, components, values, true);
+      writeByItk<short>(folder / ("short." + name), geometry, components, shorts, true);
+      ASSERT_TRUE(niftiVoxels(folder / name)->apart);
+
+      const VectorImage<D> read = readVectorImage<D>(folder / name, 3);
+      EXPECT_EQ(read.components, components);
+      EXPECT_EQ(read.voxels == values, true);
+      EXPECT_EQ(testing::readByItk<float>(folder / name) == values, true);
+      EXPECT_EQ(readVectorImage<D>(folder / ("short." + name), 1).voxels == values, true);
+    }
+}
+
+TEST_F(VoxelPlaceTest, VectorsOfNiftiAreThoseOfItk)
+{
+  expectItksVectors<3>(folder, testing::obliqueGeometry<3>({61, 47, 43}), 3); // 1.5 MB: pieces and blocks hold ends of components
+  expectItksVectors<3>(folder, testing::obliqueGeometry<3>({5, 4, 3}), 2);
+  expectItksVectors<2>(folder, testing::obliqueGeometry<2>({7, 5}), 2);
+  expectItksVectors<2>(folder, testing::obliqueGeometry<2>({7, 5}), 4);
+}
+
+/// NIFTI_INTENT_DISPVECT, which the standard has in coordinates to the right, to the front and up.
+TEST_F(VoxelPlaceTest, NiftiDisplacementsAreTurnedFromRas)
+{
+  const ImageGeometry<3> geometry = testing::obliqueGeometry<3>({3, 4, 5});
+  VectorImage<3> field{geometry, 3, std::vector<float>(180)};
+  for (std::size_t i = 0; i < field.voxels.size(); ++i)
+    field.voxels[i] = static_cast<float>(i) + 1;
+  const auto withIntent = [&](const std::string& name, std::int16_t code, auto&& write) {
+    write(folder / name);
+    std::string bytes = folder.read(name);
+    std::memcpy(bytes.data() + 68, &code, sizeof code);
+    return folder.write(name, bytes);
+  };
+  const auto writeField = [&](const std::string& path) { writeVectorImage(path, field, false); };
+
+  const VectorImage<3> read = readVectorImage<3>(withIntent("field.nii", 1006, writeField));
+
+  EXPECT_EQ(read.components, 3);
+  EXPECT_EQ(read.geometry.size, geometry.size);
+  const VectorImage<3> plain = readVectorImage<3>(withIntent("vectors.nii", 1007, writeField));
+  EXPECT_EQ(plain.voxels, field.voxels);
+  EXPECT_EQ(read.geometry.spacingMm, plain.geometry.spacingMm);
+  EXPECT_EQ(read.geometry.originMm, plain.geometry.originMm);
+  EXPECT_EQ(read.geometry.direction, plain.geometry.direction);
+  for (std::size_t i = 0; i < field.voxels.size(); ++i)
+    EXPECT_EQ(read.voxels[i], i % 3 < 2 ? -field.voxels[i] : field.voxels[i]) << i;
+
+  const VectorImage<2> plane{testing::obliqueGeometry<2>({3, 4}), 2, {field.voxels.begin(), field.voxels.begin() + 24}};
+  const std::string two = withIntent("two.nii", 1006, [&](const std::string& path) { writeVectorImage(path, plane, false); });
+  EXPECT_EQ(readVectorImage<2>(two).voxels, plane.voxels); // ITK 5.4 turns those of three components alone
+}
+
 TEST_F(VoxelPlaceTest, AnUncompressedFileMayEndInGz)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
@@ -176,8 +241,6 @@ TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
   const float slopeAndIntercept[] = {0, -10};
   std::memcpy(scaled.data() + 112, slopeAndIntercept, sizeof slopeAndIntercept);
   EXPECT_FALSE(niftiVoxels(folder.write("scaled.nii", scaled)));
-  writeVectorImage(folder / "vector.nii", VectorImage<3>{image.geometry, 3, std::vector<float>(3 * image.voxels.size())}, false);
-  EXPECT_FALSE(niftiVoxels(folder / "vector.nii"));
   writeImage(folder / "pair.hdr", image, PixelType::int16, false);
   EXPECT_FALSE(niftiVoxels(folder / "pair.hdr"));
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 1\nElementType = MET_SHORT\n";
@@ -207,7 +270,7 @@ TEST_F(DamagedFiles, BlocksThatWereChangedAreTold)
   ending = ".nii.gz";
   writeImage(folder / "a.nii.gz", image, PixelType::int16, true, 2);
   const std::string good = folder.read("a.nii.gz");
-  const GzipIndex index = gzipIndex(folder / "a.nii.gz");
+  const BlockIndex index = gzipIndex(folder / "a.nii.gz");
   ASSERT_GT(index.deflatedBytes.size(), 4u);
   const auto changed = [&](std::size_t position) {
     std::string bytes = good;
@@ -219,13 +282,12 @@ TEST_F(DamagedFiles, BlocksThatWereChangedAreTold)
   expectDamaged(changed(good.size() - 7));                                           // the checksum
   expectDamaged(good.substr(0, good.size() / 2) + good.substr(good.size() / 2 + 1)); // a byte is missing: by one thread
   std::string swapped = good; // two blocks changed their places, and their lengths
-  GzipIndex other = index;
+  BlockIndex other = index;
   std::swap(other.deflatedBytes[1], other.deflatedBytes[2]);
-  const std::size_t second = index.headerBytes + index.deflatedBytes[0],
+  const std::size_t second = index.firstBlock + index.deflatedBytes[0],
                     lengths[] = {index.deflatedBytes[1], index.deflatedBytes[2]};
-  swapped = gzipHeader(other) + good.substr(index.headerBytes, index.deflatedBytes[0])
-            + good.substr(second + lengths[0], lengths[1]) + good.substr(second, lengths[0])
-            + good.substr(second + lengths[0] + lengths[1]);
+  swapped = gzipHeader(other) + good.substr(index.firstBlock, index.deflatedBytes[0]) + good.substr(second + lengths[0], lengths[1])
+            + good.substr(second, lengths[0]) + good.substr(second + lengths[0] + lengths[1]);
   ASSERT_EQ(swapped.size(), good.size());
   expectDamaged(swapped);
 }
@@ -233,11 +295,54 @@ TEST_F(DamagedFiles, BlocksThatWereChangedAreTold)
 TEST_F(DamagedFiles, AWrongIndexIsNoHarmIfTheStreamIsWhole)
 {
   writeImage(folder / "a.nii.gz", image, PixelType::int16, true, 2);
-  GzipIndex index = gzipIndex(folder / "a.nii.gz");
+  BlockIndex index = gzipIndex(folder / "a.nii.gz");
   ++index.deflatedBytes[0]; // the sum no longer ends where the file does
-  folder.write("b.nii.gz", gzipHeader(index) + folder.read("a.nii.gz").substr(index.headerBytes));
+  folder.write("b.nii.gz", gzipHeader(index) + folder.read("a.nii.gz").substr(index.firstBlock));
 
   EXPECT_EQ(load(folder / "b.nii.gz", 3) == image.voxels, true);
+}
+
+TEST_F(DamagedFiles, BlocksOfAMetaImageToo)
+{
+  for (const std::string name : {"a.mha", "a.mhd"}) {
+    writeImage(folder / name, image, PixelType::int16, true, 2);
+    const VoxelPlace place = *metaImageVoxels(folder / name);
+    const std::string data = name == "a.mhd" ? "a.zraw" : name, good = folder.read(data);
+    const BlockIndex index = zlibIndex(place.path, place.offset, place.zlibBytes);
+    ASSERT_GT(index.deflatedBytes.size(), 4u);
+    const std::uint64_t end = place.offset + place.zlibBytes;
+    const auto expectChangedIsDamaged = [&](std::uint64_t position) {
+      std::string bytes = good;
+      bytes[position] = static_cast<char>(bytes[position] ^ 0x10);
+      if (name == "a.mhd") {
+        folder.write("damaged.zraw", bytes);
+        bytes = folder.read(name);
+        bytes.replace(bytes.find("= a.zraw"), 8, "= damaged.zraw");
+      }
+      ending = name.substr(1);
+      expectDamaged(bytes);
+    };
+
+    expectChangedIsDamaged(place.offset);                           // the head of the stream
+    expectChangedIsDamaged(index.firstBlock + place.zlibBytes / 2); // inside a block
+    expectChangedIsDamaged(end - 1);                                // the checksum
+  }
+}
+
+TEST_F(DamagedFiles, AWrongIndexBehindAMetaImageIsNoHarm)
+{
+  writeImage(folder / "a.mha", image, PixelType::int16, true, 2);
+  const VoxelPlace place = *metaImageVoxels(folder / "a.mha");
+  const std::uint64_t end = place.offset + place.zlibBytes;
+  const std::string file = folder.read("a.mha"), stream = file.substr(0, end), behind = file.substr(end);
+  BlockIndex longer = zlibIndex(place.path, place.offset, place.zlibBytes), fewer = longer;
+  ++longer.deflatedBytes[0]; // the sum no longer ends where the stream does
+  fewer.deflatedBytes.pop_back();
+  for (const std::string& other : {std::string(), std::string("x"), "other" + behind, behind.substr(0, behind.size() - 1),
+                                   behind + "1234", zlibIndexText(longer), zlibIndexText(fewer)}) {
+    folder.write("b.mha", stream + other);
+    EXPECT_EQ(load(folder / "b.mha", 3) == image.voxels, true);
+  }
 }
 
 TEST_F(DamagedFiles, StreamsOfOthersToo)
