@@ -75,17 +75,17 @@ std::string gzipHeader(const BlockIndex& index)
   return text + lengths;
 }
 
-BlockIndex gzipIndex(const std::string& path)
+BlockIndex gzipIndex(const std::string& path, std::uint64_t position)
 {
   constexpr std::size_t first = fixedHeaderBytes + lengthBytes, least = first + subfieldHeadBytes + 8;
   std::ifstream stream(path, std::ios::binary);
-  const std::string text = bytesAt(stream, 0, first + 65535);
+  const std::string text = bytesAt(stream, position, first + 65535);
   if (text.size() < least || !text.starts_with(std::string("\x1f\x8b\x08\x04", 4)) || text.compare(first, 2, "TS") != 0)
     return {};
   const std::size_t extra = number(text, fixedHeaderBytes, 2), payload = number(text, first + 2, 2);
   if (extra != subfieldHeadBytes + payload || payload < 8 || payload % 4 != 0 || text.size() < first + extra)
     return {};
-  return indexOf(text.substr(first + subfieldHeadBytes, payload), first + extra);
+  return indexOf(text.substr(first + subfieldHeadBytes, payload), position + first + extra);
 }
 
 std::string zlibIndexText(const BlockIndex& index)

@@ -22,8 +22,8 @@ std::size_t gzipBlockBytes(std::uint64_t byteCount);
 /// the lengths are.
 std::string gzipHeader(const BlockIndex&);
 
-/// The index at the beginning of a gzip file; blockBytes is 0 if it has none that makes sense.
-BlockIndex gzipIndex(const std::string& path);
+/// The index of the gzip stream that begins at `position`; blockBytes is 0 if it has none that makes sense.
+BlockIndex gzipIndex(const std::string& path, std::uint64_t position = 0);
 
 /// What stands behind a zlib stream in a MetaImage, whose header says where the stream ends: other readers never come to it.
 std::string zlibIndexText(const BlockIndex&);

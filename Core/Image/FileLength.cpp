@@ -35,6 +35,13 @@ std::uint64_t countedGzipBytes(const std::string& path)
 
 }
 
+std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count)
+{
+  constexpr std::uint64_t most = std::uint64_t(1) << 62;
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(bytes, count, &product) || product > most ? most : product;
+}
+
 bool holdsBytes(const std::string& path, std::uint64_t byteCount)
 {
   if (!path.ends_with(".gz"))

@@ -90,6 +90,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     failToRead(path, "the file cannot be opened", readable);
   checkNiftiFile(path);
   checkMetaImageFile(path);
+  checkPictureFile(path);
   try {
     const itk::ImageIOBase::Pointer io = readerFor(link);
     if (!io)
@@ -118,7 +119,9 @@ void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 
 std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::string& path)
 {
-  return dynamic_cast<const itk::NiftiImageIO*>(&io) ? niftiVoxels(path) : metaImageVoxels(path);
+  return dynamic_cast<const itk::NiftiImageIO*>(&io)  ? niftiVoxels(path)
+         : dynamic_cast<const itk::NrrdImageIO*>(&io) ? nrrdVoxels(path)
+                                                      : metaImageVoxels(path);
 }
 
 /// ITK before 5.4 takes a NIfTI displacement field for scalars on five axes.

@@ -42,12 +42,16 @@ public:
   std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
   float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
 
-  /// Length of the file that holds the voxels, before compression.
-  std::uint64_t dataFileBytes() const
+  /// Where the voxels begin in their file, before compression. Less than a header, and what is no number, means right behind it.
+  std::uint64_t firstVoxel() const
   {
     const float offset = floatAt(108);
-    return imageBytes() + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
+    const std::uint64_t least = isOneFile() ? byteCount : 0;
+    return offset > static_cast<float>(least) ? static_cast<std::uint64_t>(std::min(offset, farOffset)) : least;
   }
+
+  /// Length of the file that holds the voxels, before compression.
+  std::uint64_t dataFileBytes() const { return firstVoxel() + imageBytes(); }
 
   /// Of a file that holds one volume of numbers, or of vectors, as they are.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
@@ -64,8 +68,7 @@ public:
     const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
     if (!isOneFile() || !type || isScaled || !isOneVolume || (isField && !isNumberInMm))
       return std::nullopt;
-    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, dataFileBytes() - imageBytes(), imageBytes(),
-                     *type};
+    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(), *type};
     place.swapped = swapped_ != (std::endian::native == std::endian::big);
     place.components = components;
     place.apart = components > 1;
@@ -75,6 +78,7 @@ public:
 
 private:
   static constexpr std::size_t byteCount = 348;
+  static constexpr float farOffset = 0x1p62f;                          // no file is so long
   static constexpr int displacementIntent = 1006, vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
   static constexpr int componentAxis = 4;                              // counted from 0
 
@@ -84,7 +88,7 @@ private:
   {
     std::uint64_t bytes = voxelBytes();
     for (int axis = 0; axis < axes(); ++axis)
-      bytes *= std::max<std::uint64_t>(1, size(axis));
+      bytes = bytesTimes(bytes, std::max<std::uint64_t>(1, size(axis)));
     return bytes;
   }
 

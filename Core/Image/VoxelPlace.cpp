@@ -93,7 +93,7 @@ void readPlain(const VoxelPlace& place, const InputFile& file, const std::string
 /// The bytes that the stream holds, and how many of them stand before the voxels.
 struct StreamLength {
   explicit StreamLength(const VoxelPlace& place)
-      : isGzip(place.encoding == FileEncoding::gzip), skipped(isGzip ? place.offset : 0), bytes(skipped + place.byteCount),
+      : isGzip(place.encoding == FileEncoding::gzip), skipped(place.offset), bytes(skipped + place.byteCount),
         checksum(isGzip ? StreamChecksum::crc32 : StreamChecksum::adler32), trailerBytes(isGzip ? 8 : 4)
   {
   }
@@ -169,7 +169,7 @@ private:
 void readCompressed(const VoxelPlace& place, const InputFile& file, const std::string& name, const VoxelConsumer& consumer)
 {
   const StreamLength stream(place);
-  Inflater inflater(file, stream.isGzip ? 0 : place.offset);
+  Inflater inflater(file, place.streamAt);
   std::vector<std::byte> piece(pieceBytes);
   for (std::uint64_t left = stream.skipped; left > 0;) {
     const std::size_t count = std::min<std::uint64_t>(left, piece.size());
@@ -197,7 +197,7 @@ std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLeng
   for (const std::uint32_t bytes : index.deflatedBytes)
     starts.push_back(starts.back() + bytes);
   std::error_code failure;
-  const std::uint64_t end = stream.isGzip ? std::filesystem::file_size(place.path, failure) : place.offset + place.zlibBytes;
+  const std::uint64_t end = stream.isGzip ? std::filesystem::file_size(place.path, failure) : place.streamAt + place.zlibBytes;
   return !failure && starts.back() + stream.trailerBytes == end ? starts : std::vector<std::uint64_t>{};
 }
 
@@ -268,7 +268,8 @@ void readVoxels(const VoxelPlace& place, const std::string& name, int threads, c
     return;
   }
   const StreamLength stream(place);
-  const BlockIndex index = stream.isGzip ? gzipIndex(place.path) : zlibIndex(place.path, place.offset, place.zlibBytes);
+  const BlockIndex index =
+      stream.isGzip ? gzipIndex(place.path, place.streamAt) : zlibIndex(place.path, place.streamAt, place.zlibBytes);
   if (const std::vector<std::uint64_t> starts = blockStarts(place, stream, index); !starts.empty())
     readBlocks(place, stream, file, name, index, starts, threads, consumer);
   else

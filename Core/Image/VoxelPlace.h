@@ -15,11 +15,12 @@ namespace tessera {
 struct VoxelPlace {
   std::string path; // of the file that holds them
   FileEncoding encoding = FileEncoding::plain;
-  std::uint64_t offset = 0; // of their first byte; of a gzip file: after it was decompressed
+  std::uint64_t offset = 0; // of their first byte in the file, or in what a compressed stream holds
   std::uint64_t byteCount = 0;
   PixelType type = PixelType::float32;
   bool swapped = false;        // bytes of a number in the other order than this machine's
-  std::uint64_t zlibBytes = 0; // of a zlib stream in the file; 0: not known
+  std::uint64_t streamAt = 0;  // where a compressed stream begins in the file
+  std::uint64_t zlibBytes = 0; // of a zlib stream; 0: not known
   int components = 1;          // if `apart`, all of one before all of the next, as in NIfTI; otherwise those of a voxel together
   bool apart = false;
   bool towardsRas = false; // displacements to the right, to the front and up, where ours go to the left, to the back and up
@@ -29,6 +30,7 @@ struct VoxelPlace {
 /// files, texts.
 std::optional<VoxelPlace> niftiVoxels(const std::string& path);
 std::optional<VoxelPlace> metaImageVoxels(const std::string& path);
+std::optional<VoxelPlace> nrrdVoxels(const std::string& path);
 
 /// Receives voxels from `firstByte` on, a whole number of them, in this machine's byte order. Called in any order, and by several
 /// threads at once.

@@ -9,6 +9,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
+
 void warnOfOthers(const std::string& path, std::size_t notFinite, std::vector<std::string>& warnings)
 {
   if (notFinite > 0)
@@ -25,7 +27,7 @@ void splitComponents(const VectorImage<D>& vectors, const std::string& path, int
   std::vector<std::shared_ptr<Image<D>>> images;
   for (int c = 0; c < vectors.components; ++c)
     images.push_back(std::make_shared<Image<D>>(Image<D>{vectors.geometry, std::vector<float>(voxels)}));
-  forEachRange(Context{{}, threads}, voxels, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+  forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       for (int c = 0; c < vectors.components; ++c) {
         const float value = vectors.voxels[i * vectors.components + c];
@@ -61,7 +63,7 @@ std::vector<float> interleaved(const std::vector<std::vector<float>>& components
 {
   const std::size_t voxels = components.front().size(), count = components.size();
   std::vector<float> values(voxels * count);
-  forEachRange(Context{{}, threads}, voxels, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+  forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
     for (std::size_t i = first; i < last; ++i)
       for (std::size_t c = 0; c < count; ++c)
         values[i * count + c] = components[c][i];
