@@ -7,6 +7,9 @@ namespace tessera {
 
 // What ITK 5.2 and its libraries do not tell. Files of other formats pass.
 
+/// In letters of either size, as libraries read endings.
+bool hasEnding(const std::string& path, const std::string& lowerCaseEnding);
+
 /// bytes * count, at most 2^62: no file is so long.
 std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 
@@ -22,7 +25,7 @@ void checkMetaImageFile(const std::string& path);
 /// off. Throws Error(unreadableInput).
 void checkPictureFile(const std::string& path);
 
-/// True if the file, decompressed if its name ends in .gz, is at least `byteCount` bytes long. Decompresses only if the length
+/// True if the file, decompressed if it is a gzip file, is at least `byteCount` bytes long. Decompresses only if the length
 /// that the file itself states is another one.
 bool holdsBytes(const std::string& path, std::uint64_t byteCount);
 

@@ -36,6 +36,7 @@ public:
     return integerAt<std::uint32_t>(0, false) == byteCount;
   }
 
+  bool isCompressed() const { return compressed_; }
   bool isOneFile() const { return std::memcmp(&bytes_[344], "n+1", 4) == 0; }
   bool isNifti() const { return isOneFile() || std::memcmp(&bytes_[344], "ni1", 4) == 0; }
   int axes() const { return std::min<int>(7, integerAt<std::uint16_t>(40)); }
@@ -205,6 +206,8 @@ void checkNiftiFile(const std::string& path)
   const bool pair = headerPath != fs::path(path) || path.ends_with(".hdr") || path.ends_with(".hdr.gz");
   if (!header.read(headerPath) || (!header.isNifti() && !pair))
     return;
+  if (header.isCompressed() && !hasEnding(headerPath.string(), ".gz"))
+    failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz", "such a name");
   for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
     if (header.size(axis) > 1)
       checkSpacing(path, axis, header.spacingMm(axis));
@@ -220,7 +223,7 @@ void checkNiftiFile(const std::string& path)
 
 std::optional<VoxelPlace> niftiVoxels(const std::string& path)
 {
-  if (!path.ends_with(".nii") && !path.ends_with(".nii.gz"))
+  if (!hasEnding(path, ".nii") && !hasEnding(path, ".nii.gz"))
     return std::nullopt;
   NiftiHeader header;
   return header.read(path) ? header.plainVoxels(path) : std::nullopt;

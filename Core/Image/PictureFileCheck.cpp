@@ -203,7 +203,7 @@ void checkPictureFile(const std::string& path)
   FileNumbers file(path);
   const std::uint64_t start = file.at(0, 4, true);
   const bool isTiff = start == 0x49492a00 || start == 0x4d4d002a || start == 0x49492b00 || start == 0x4d4d002b;
-  const bool isJpeg = start >> 8 == 0xffd8ff, isBitmap = start >> 16 == 0x424d && path.ends_with(".bmp");
+  const bool isJpeg = start >> 8 == 0xffd8ff, isBitmap = start >> 16 == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
   const bool isWhole = isDicom    ? DicomElements(file).areWhole() // some begin as a TIFF too
                        : isTiff   ? TiffDirectories(file).areWhole()

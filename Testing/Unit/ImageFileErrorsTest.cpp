@@ -190,6 +190,14 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
   EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
 }
 
+TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
+{
+  writeImage(folder / "a.nii.gz", smallImage(), PixelType::uint8, true);
+
+  EXPECT_EQ(complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
+            "it is compressed, which its library sees only by a name that ends in .gz. Allowed: such a name.");
+}
+
 TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
 {
   for (const std::string count : {"0", "-2"})

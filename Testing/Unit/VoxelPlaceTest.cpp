@@ -252,6 +252,14 @@ TEST_F(VoxelPlaceTest, AnUncompressedFileMayEndInGz)
   EXPECT_EQ(load(folder / "b.nii.gz") == image.voxels, true);
 }
 
+TEST_F(VoxelPlaceTest, EndingsMayBeInCapitals)
+{
+  writeByItk<short>(folder / "a.nii.gz", image.geometry, 1, shorts, true);
+  folder.write("B.NII.GZ", folder.read("a.nii.gz"));
+
+  EXPECT_EQ(load(folder / "B.NII.GZ") == image.voxels, true);
+}
+
 TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
