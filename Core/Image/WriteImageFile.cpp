@@ -32,7 +32,7 @@ constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std:
 
 template <class T>
 struct Rounding {
-  TESSERA_MULTIVERSION static void run(const float* values, std::size_t count, T* pixels)
+  TESSERA_MULTIVERSION_TO_V4 static void run(const float* values, std::size_t count, T* pixels)
   {
     for (std::size_t i = 0; i < count; ++i)
       pixels[i] = toPixel<T>(values[i]);
