@@ -190,6 +190,18 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
   EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
 }
 
+TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
+{
+  writeImage(folder / "a.vtk", smallImage(), PixelType::uint8, false);
+  std::string text = folder.read("a.vtk");
+  text.replace(text.find("DIMENSIONS 16 12 10"), 19, "DIMENSIONS 16 12 999999999");
+
+  EXPECT_EQ(
+      complaint(folder.write("b.vtk", text)),
+      "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; it may have been cut off "
+      "while it was copied.");
+}
+
 TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
 {
   writeImage(folder / "a.nii.gz", smallImage(), PixelType::uint8, true);
