@@ -365,13 +365,12 @@ TESSERA_HOST_DEVICE inline TileSpan tilesOf(const Axis& axis, int k)
   return {first, end - first};
 }
 
-/// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles' order. Some tiles' values
-/// are asked for together: they come from the second cache.
+/// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles' order.
 template <int D, class Value>
 TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial, const int (&point)[3],
                                          int lane, int lanes, double (&sum)[D])
 {
-  constexpr int together = 4;
+  constexpr int together = 4; // are asked for at once
   for (double& s : sum)
     s = 0;
   const int count = spans[0].count * spans[1].count * spans[2].count;
@@ -388,16 +387,13 @@ TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&span
                             + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
                             + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
                             + (point[0] - firstPoint(plan.axes[0], x));
-        TESSERA_UNROLL_ALL
         for (int c = 0; c < D; ++c)
           values[t][c] = from[c * plan.componentStride()];
       }
     }
-    TESSERA_UNROLL_ALL
     for (int t = 0; t < together; ++t)
-      TESSERA_UNROLL_ALL
-    for (int c = 0; c < D; ++c)
-      sum[c] += values[t][c];
+      for (int c = 0; c < D; ++c)
+        sum[c] += values[t][c];
   }
 }
 

@@ -233,9 +233,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   }
 
   // A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
-  auto devices = std::async(std::launch::async, [&] {
-    checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
-  });
+  auto devices = std::async(std::launch::async,
+                            [&] { checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log); });
   if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
     devices.get();
   const auto reading = Clock::now();
