@@ -126,6 +126,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.fixedPixelType = stage_.settings.fixedPixelType();
   source.movingPixelType = stage_.settings.movingPixelType();
   source.sections = {{"ResampleInterpolator specific", interpolatorEntries()}, {"Resampler specific", resampler_->fileEntries()}};
+  source.threads = stage_.context.threads;
 
   std::vector<std::string> warnings;
   const std::string path = pathOf("TransformParameters", suffix, "txt");
