@@ -10,8 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostLayers = 65535;                 // of a launch
-constexpr std::size_t usualChunk = std::size_t(32) << 20; // bytes: enough for kernels to fill a device
+constexpr std::size_t mostLayers = 65535; // of a launch
 
 template <int D>
 std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
@@ -22,19 +21,17 @@ std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
   return voxels;
 }
 
-/// Floats and pixels of a chunk have the usual length each, or less; or they are one layer.
+/// Floats and pixels of a chunk are both copied in pieces of the usual length, or less.
 template <int D>
 std::size_t layersOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel)
 {
-  const std::size_t layers = usualChunk / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
+  const std::size_t layers = CopiesToHost::usualBytes / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
   return std::clamp(layers, std::size_t(1), std::min(mostLayers, output.size[D - 1]));
 }
 
-/// Two chunks on their way: values that leave as they are, or as pixels of another type that are made of them.
+/// Chunks on their way: values that leave as they are, or as pixels of another type that are made of them.
 class ChunksOnCuda {
 public:
-  static constexpr int count = 2;
-
   ChunksOnCuda(Context& context, std::size_t mostVoxels) : context_(context), mostVoxels_(mostVoxels) {}
 
   /// Where the next values are to be computed.
@@ -57,57 +54,7 @@ private:
   Context& context_;
   std::size_t mostVoxels_;
   Buffer<float> values_;
-  Buffer<std::byte> pixels_[count];
-};
-
-/// Chunks go to the host in pieces, those of one while kernels compute the next.
-class ChunkCopies {
-public:
-  explicit ChunkCopies(const Context& context) : copies_(context) {}
-
-  /// Begins to copy what the stream was given to compute; the chunk before has arrived then. Only after drain.
-  void start(std::byte* host, const std::byte* device, std::size_t bytes)
-  {
-    finishPieces();
-    host_ = host;
-    device_ = device;
-    left_ = bytes;
-    for (int piece = 0; piece < CopiesToHost::pieces && left_ > 0; ++piece)
-      begin(piece, CopiesToHost::After::allGiven);
-  }
-  /// Begins the last pieces of the chunk, without waiting for what the stream was given since start.
-  void drain()
-  {
-    for (int piece = 0; left_ > 0; piece = (piece + 1) % CopiesToHost::pieces) {
-      copies_.finish(piece);
-      begin(piece, CopiesToHost::After::itsLast);
-    }
-  }
-  void finish()
-  {
-    drain();
-    finishPieces();
-  }
-
-private:
-  void begin(int piece, CopiesToHost::After after)
-  {
-    const std::size_t bytes = std::min(left_, CopiesToHost::usualBytes);
-    copies_.begin(piece, host_, device_, bytes, after);
-    host_ += bytes;
-    device_ += bytes;
-    left_ -= bytes;
-  }
-  void finishPieces()
-  {
-    for (int piece = 0; piece < CopiesToHost::pieces; ++piece)
-      copies_.finish(piece);
-  }
-
-  CopiesToHost copies_;
-  std::byte* host_ = nullptr;
-  const std::byte* device_ = nullptr;
-  std::size_t left_ = 0; // bytes
+  Buffer<std::byte> pixels_[CopiesToHost::pieces];
 };
 
 }
@@ -117,7 +64,7 @@ double chunkBytes(const ImageGeometry<D>& output)
 {
   double most = 0;
   for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)}) {
-    const double bytesAVoxel = sizeof(float) + ChunksOnCuda::count * static_cast<double>(bytesOfPixel) + 2.0 / 8; // with marks
+    const double bytesAVoxel = sizeof(float) + CopiesToHost::pieces * static_cast<double>(bytesOfPixel) + 2.0 / 8; // with marks
     most = std::max(most, bytesAVoxel * static_cast<double>(layersOfChunk<D>(output, bytesOfPixel) * voxelsOfLayer<D>(output)));
   }
   return most;
@@ -141,20 +88,21 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
   for (const MovingToResample<D>& image : images)
     most = inputs.emplace_back(image, chain, output).outputLayers(most);
   ChunksOnCuda chunks(context, most * ofLayer);
-  ChunkCopies copies(context);
+  CopiesToHost copies(context);
   int turn = 0;
   for (std::size_t layer = first; layer < end; layer += most)
     for (std::size_t i = 0; i < images.size(); ++i) {
       const PixelsOut& out = ofSources[i];
       const std::size_t count = std::min(most, end - layer), voxels = count * ofLayer;
+      copies.finish(turn);
       const MovingToResample<D>& input = inputs[i].broughtFor(context, {layer, count});
       resampling.resample(context, input, layer, count, chunks.values(turn, out.type));
-      const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
-      copies.drain();
-      copies.start(out.at((layer - first) * ofLayer), pixels, voxels * pixelTypeSize(out.type));
-      turn = (turn + 1) % ChunksOnCuda::count;
+      copies.begin(turn, out.at((layer - first) * ofLayer), chunks.rounded(turn, out.type, voxels),
+                   voxels * pixelTypeSize(out.type));
+      turn = (turn + 1) % CopiesToHost::pieces;
     }
-  copies.finish();
+  for (int piece = 0; piece < CopiesToHost::pieces; ++piece)
+    copies.finish((turn + piece) % CopiesToHost::pieces);
 }
 
 template <int D>

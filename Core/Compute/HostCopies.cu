@@ -157,12 +157,10 @@ void CopiesToHost::finish(int piece)
     copyOnHost(context_, host, p.pinned->data(), p.bytes);
 }
 
-void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t bytes, After after)
+void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t bytes)
 {
   Piece& p = *pieces_[piece];
-  const cudaStream_t stream = cudaStreamOf(context_);
-  if (after == After::allGiven)
-    p.lane.follow(stream);
+  p.lane.follow(cudaStreamOf(context_));
   void* to = host;
   if (!isPinned(host)) {
     if (p.pinnedBytes < bytes) {
