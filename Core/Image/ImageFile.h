@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+/// Voxels that a thread converts at a time.
+inline constexpr std::size_t convertedAtOnce = std::size_t(1) << 16;
+
 template <int D>
 struct LoadedImage {
   Image<D> image;              // voxels that are NaN or infinite in the file are 0

@@ -17,7 +17,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 constexpr std::size_t mostNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
 
 /// The finite ones, in order, each once.
@@ -75,7 +74,7 @@ void LabelTable::decode(std::span<const float> values, std::byte* stored, int th
     const T* const labels = reinterpret_cast<const T*>(labels_.data());
     const auto outside = static_cast<float>(outside_);
     const T storedOutside = toPixel<T>(outside_);
-    forEachRange(Context{{}, threads}, values.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+    forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {
         if (!isNumbered()) {
           out[i] = toPixel<T>(values[i]);

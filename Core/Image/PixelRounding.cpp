@@ -5,7 +5,7 @@ namespace {
 
 template <class T>
 struct Rounding {
-  TESSERA_MULTIVERSION static void run(const float* values, std::size_t count, T* pixels)
+  TESSERA_MULTIVERSION_TO_V4 static void run(const float* values, std::size_t count, T* pixels)
   {
     for (std::size_t i = 0; i < count; ++i)
       pixels[i] = toPixel<T>(values[i]);

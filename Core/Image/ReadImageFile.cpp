@@ -15,8 +15,6 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
-
 /// For what becomes of the file, and for `bytesInFile` that must lie in memory as the file holds them.
 void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
 {
@@ -85,7 +83,7 @@ std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<s
   std::vector<float> voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const T* const colours = reinterpret_cast<const T*>(bytes.get());
-    forEachRange(Context{{}, threads}, voxels.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+    forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
         voxels[i] = luminance(colours + i * header.components, header.components);
     });
@@ -130,7 +128,7 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
 {
   std::vector<float>& voxels = loaded.image.voxels;
   std::atomic<std::size_t> count{0};
-  forEachRange(Context{{}, threads}, voxels.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+  forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
     count += static_cast<std::size_t>(
         std::count_if(voxels.begin() + first, voxels.begin() + last, [](float value) { return !std::isfinite(value); }));
   });

@@ -27,11 +27,12 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
   return header;
 }
 
-constexpr std::size_t convertedBytes = std::size_t(32) << 20; // of pixels that wait to be written
+// Of pixels that wait to be written: what is compressed is for many threads, what is not stays in the cache.
+constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std::size_t(4) << 20;
 
 void toPixelsByThreads(std::span<const float> values, PixelType type, std::byte* pixels, int threads)
 {
-  forEachRange(Context{{}, threads}, values.size(), std::size_t(1) << 16, [&](std::size_t first, std::size_t last) {
+  forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
     toPixels(values.subspan(first, last - first), type, pixels + first * pixelTypeSize(type));
   });
 }
@@ -68,7 +69,7 @@ void ImageFileSlabs<D>::write(std::span<const float> values)
     stream_->write(std::as_bytes(values));
     return;
   }
-  const std::size_t size = pixelTypeSize(type_), most = convertedBytes / size;
+  const std::size_t size = pixelTypeSize(type_), most = (stream_->compresses() ? compressedBytes : plainBytes) / size;
   const auto pixels = std::make_unique_for_overwrite<std::byte[]>(std::min(most, values.size()) * size);
   for (std::size_t first = 0; first < values.size(); first += most) {
     const std::size_t count = std::min(most, values.size() - first);

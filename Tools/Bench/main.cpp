@@ -32,15 +32,18 @@ ProgramText benchText()
   transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
-  Option method = ownOption(
-      "method", "NAME",
-      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; may be repeated");
+  Option method = ownOption("method", "NAME",
+                            "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
+                            "files: nii.gz, mha-compressed, "
+                            "nii, mha or nrrd; may be repeated");
   method.repeatable = true;
   Option matrix =
       ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
   matrix.repeatable = true;
   Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
   metric.repeatable = true;
+  Option pixels = ownOption("pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
+  pixels.repeatable = true;
   Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
   samples.repeatable = true;
   Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
@@ -55,7 +58,7 @@ ProgramText benchText()
           "beside the machine's own limit.",
           {{"What",
             {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
+             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix, pixels,
              ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
              ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
            {"How",
@@ -137,7 +140,8 @@ FileSettings fileSettings(const Arguments& arguments)
 {
   const BsiSettings settings = bsiSettings(arguments);
   const std::vector<std::array<int, 3>> two{{207, 256, 215}, {512, 512, 256}};
-  return {arguments.has("volume") ? settings.volumes : two, arguments.has("repeats") ? settings.repeats : 3};
+  return {arguments.has("volume") ? settings.volumes : two, benchFormats(arguments.all("method")),
+          benchPixels(arguments.all("pixels")), arguments.has("repeats") ? settings.repeats : 3};
 }
 
 MetricSettings metricSettings(const Arguments& arguments)
