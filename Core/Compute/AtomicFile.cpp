@@ -6,10 +6,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 namespace tessera {
@@ -29,24 +29,18 @@ AtomicFile::AtomicFile(const std::string& path) : path_(path), folder_(fs::path(
     fail("this is a folder, not a file");
   if (!fs::is_directory(folder_, ignored))
     fail("there is no folder " + folder_);
-  std::string pattern = (fs::path(folder_) / ".tessera-partial-XXXXXX").string();
-  if (!mkdtemp(pattern.data()))
-    fail("the folder cannot be written to (" + std::string(std::strerror(errno)) + ")");
-  temporaryFolder_ = pattern;
-  temporaryPath_ = (fs::path(pattern) / name).string();
-}
-
-AtomicFile::~AtomicFile()
-{
-  std::error_code ignored;
-  if (!temporaryFolder_.empty())
-    fs::remove_all(temporaryFolder_, ignored);
+  try {
+    hidden_.emplace(folder_, ".tessera-partial-");
+  } catch (const std::system_error& error) {
+    fail("the folder cannot be written to (" + error.code().message() + ")");
+  }
+  temporaryPath_ = *hidden_ / name;
 }
 
 void AtomicFile::commit()
 {
   std::vector<fs::path> files;
-  for (const fs::directory_entry& entry : fs::directory_iterator(temporaryFolder_))
+  for (const fs::directory_entry& entry : fs::directory_iterator(hidden_->path()))
     if (entry.path() != temporaryPath_)
       files.push_back(entry.path());
   files.emplace_back(temporaryPath_);

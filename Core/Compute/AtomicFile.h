@@ -1,6 +1,9 @@
 #pragma once
 
+#include "Core/Compute/ScratchFolder.h"
+
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,9 +15,6 @@ class AtomicFile {
 public:
   /// Throws Error(unwritableOutput) if the folder of `path` is missing or cannot be written to.
   explicit AtomicFile(const std::string& path);
-  ~AtomicFile();
-  AtomicFile(const AtomicFile&) = delete;
-  AtomicFile& operator=(const AtomicFile&) = delete;
 
   /// Where to write: the same file name in the hidden folder. Further files may be written beside it.
   const std::string& temporaryPath() const { return temporaryPath_; }
@@ -29,7 +29,8 @@ public:
   [[noreturn]] void fail(const std::string& wrong) const;
 
 private:
-  std::string path_, folder_, temporaryFolder_, temporaryPath_;
+  std::string path_, folder_, temporaryPath_;
+  std::optional<ScratchFolder> hidden_; // there once the folder is known to be one
 };
 
 /// Writes a whole text file or none. Throws Error(unwritableOutput).

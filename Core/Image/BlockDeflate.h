@@ -34,21 +34,4 @@ std::uint32_t firstChecksum(StreamChecksum);
 /// Of two pieces one after the other.
 std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes, StreamChecksum);
 
-/// The lengths of a gzip file's blocks, kept in an extra field of its header (RFC 1952, 2.3.1.1) that other readers skip.
-struct GzipIndex {
-  std::size_t blockBytes = 0;                 // before compression; of all blocks but the last
-  std::vector<std::uint32_t> deflatedBytes{}; // of each block
-  std::size_t headerBytes = 0;                // of the gzip header, where the first block begins
-};
-
-/// The length of blocks that a stream of `byteCount` bytes is cut into: deflateBlockBytes, more only where the lengths of so many
-/// blocks would not fit in a gzip header.
-std::size_t gzipBlockBytes(std::uint64_t byteCount);
-
-/// A gzip header with this index, of the same length whatever the lengths are.
-std::string gzipHeader(const GzipIndex&);
-
-/// The index at the beginning of a file; blockBytes is 0 if it has none that makes sense.
-GzipIndex gzipIndex(const std::string& path);
-
 }

@@ -1,3 +1,4 @@
+#include "Core/Image/FileCheck.h"
 #include "Core/Image/ImageSource.h"
 #include "Core/Image/InputError.h"
 #include "Core/Image/ItkSupport.h"
@@ -117,6 +118,7 @@ private:
   /// Returns the distance of the slice from its place on the grid (mm).
   double readSlice(std::size_t index, char* buffer, std::size_t sliceBytes)
   {
+    checkPictureFile(slices_[index]);
     const itk::GDCMImageIO::Pointer io = openSlice(slices_[index]);
     const ImageHeader slice = headerFromItk(*io, slices_[index]);
     if (slice.componentType != header().componentType || static_cast<std::size_t>(io->GetImageSizeInBytes()) != sliceBytes)

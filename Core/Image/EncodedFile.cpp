@@ -63,14 +63,14 @@ EncodedFile::EncodedFile(const std::string& path, const std::string& head, const
   file_ = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0666);
   if (file_ < 0)
     failToWrite();
-  std::string start = head;
-  if (settings.encoding == FileEncoding::gzip) {
+  if (settings.encoding != FileEncoding::plain) {
     index_.blockBytes = blockBytes_;
     index_.deflatedBytes.resize(std::max<std::uint64_t>(1, (settings.byteCount + blockBytes_ - 1) / blockBytes_));
-    start += gzipHeader(index_); // the lengths follow in finish()
-  } else if (settings.encoding == FileEncoding::zlib) {
-    start += zlibHeader(settings.level);
   }
+  const std::string start = head
+                            + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // the lengths follow in finish()
+                               : settings.encoding == FileEncoding::zlib ? zlibHeader(settings.level)
+                                                                         : "");
   writeAll(file_, start.data(), start.size());
   put_ = start.size();
 }
@@ -101,7 +101,7 @@ void EncodedFile::put(std::span<const unsigned char> bytes)
 
 void EncodedFile::writeBlocks(const Blocks& blocks)
 {
-  const std::uint64_t last = std::max<std::uint64_t>(1, (settings_.byteCount + blockBytes_ - 1) / blockBytes_) - 1;
+  const std::size_t last = index_.deflatedBytes.size() - 1;
   std::vector<DeflatedBlock> deflated(std::min(blocks.size(), blocksAtOnce));
   for (std::size_t first = 0; first < blocks.size(); first += deflated.size()) {
     const std::size_t count = std::min(deflated.size(), blocks.size() - first);
@@ -111,8 +111,7 @@ void EncodedFile::writeBlocks(const Blocks& blocks)
     for (std::size_t i = 0; i < count; ++i) {
       put(deflated[i].bytes);
       checksum_ = joinedChecksum(checksum_, deflated[i].checksum, blocks[first + i].size(), checksumKind_);
-      if (settings_.encoding == FileEncoding::gzip)
-        index_.deflatedBytes[blocksDone_ + i] = static_cast<std::uint32_t>(deflated[i].bytes.size());
+      index_.deflatedBytes[blocksDone_ + i] = static_cast<std::uint32_t>(deflated[i].bytes.size());
     }
     blocksDone_ += count;
   }
@@ -141,15 +140,18 @@ void EncodedFile::write(std::span<const std::byte> bytes)
 std::uint64_t EncodedFile::finish()
 {
   checkGiven(given_ == settings_.byteCount);
-  if (settings_.encoding != FileEncoding::plain) {
-    if (!pending_.empty() || blocksDone_ == 0)
-      writeBlocks({pending_});
-    const std::string end = trailer(settings_.encoding, checksum_, given_);
-    put({reinterpret_cast<const unsigned char*>(end.data()), end.size()});
-    if (settings_.encoding == FileEncoding::gzip)
-      rewrite(headBytes_, gzipHeader(index_));
-  }
-  return put_ - headBytes_;
+  if (settings_.encoding == FileEncoding::plain)
+    return put_ - headBytes_;
+  const auto putText = [&](const std::string& text) { put({reinterpret_cast<const unsigned char*>(text.data()), text.size()}); };
+  if (!pending_.empty() || blocksDone_ == 0)
+    writeBlocks({pending_});
+  putText(trailer(settings_.encoding, checksum_, given_));
+  const std::uint64_t streamBytes = put_ - headBytes_;
+  if (settings_.encoding == FileEncoding::gzip)
+    rewrite(headBytes_, gzipHeader(index_));
+  else
+    putText(zlibIndexText(index_));
+  return streamBytes;
 }
 
 void EncodedFile::rewrite(std::uint64_t position, const std::string& bytes)

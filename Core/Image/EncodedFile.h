@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Image/BlockDeflate.h"
+#include "Core/Image/BlockIndex.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,8 @@ public:
 
   void write(std::span<const std::byte> bytes);
 
-  /// To be called after the last byte. Returns how many bytes the file has behind its head.
+  /// To be called after the last byte. Returns how many bytes follow the head; the index of a zlib stream, behind it, does not
+  /// count.
   std::uint64_t finish();
 
   /// Replaces bytes that were written.
@@ -55,7 +57,7 @@ private:
   std::uint64_t headBytes_, given_ = 0, put_ = 0;
   std::vector<std::byte> pending_; // the beginning of the next block
   std::uint32_t checksum_;
-  GzipIndex index_;
+  BlockIndex index_;
   std::size_t blocksDone_ = 0;
 };
 

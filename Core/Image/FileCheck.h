@@ -7,15 +7,25 @@ namespace tessera {
 
 // What ITK 5.2 and its libraries do not tell. Files of other formats pass.
 
+/// In letters of either size, as libraries read endings.
+bool hasEnding(const std::string& path, const std::string& lowerCaseEnding);
+
+/// bytes * count, at most 2^62: no file is so long.
+std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
+
 /// Looks at a NIfTI or Analyze file itself: its library replaces a spacing of zero or NaN by 1 and gives a file that was cut
 /// off without a word. Throws Error(unreadableInput).
 void checkNiftiFile(const std::string& path);
 
-/// Looks at a MetaImage (.mhd, .mha) itself: its library gives data that were cut off without an error and names neither a
-/// missing data file nor a number that it cannot read. Throws Error(unreadableInput).
+/// Looks at a MetaImage (.mhd, .mha) itself: its library gives data that were cut off and slices that are missing without an error
+/// and names neither a missing data file nor a number that it cannot read. Throws Error(unreadableInput).
 void checkMetaImageFile(const std::string& path);
 
-/// True if the file, decompressed if its name ends in .gz, is at least `byteCount` bytes long. Decompresses only if the length
+/// Looks at a JPEG, BMP, TIFF or DICOM file itself: their libraries fill up, drop slices or end the program where a file was cut
+/// off. Throws Error(unreadableInput).
+void checkPictureFile(const std::string& path);
+
+/// True if the file, decompressed if it is a gzip file, is at least `byteCount` bytes long. Decompresses only if the length
 /// that the file itself states is another one.
 bool holdsBytes(const std::string& path, std::uint64_t byteCount);
 

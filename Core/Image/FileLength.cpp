@@ -1,5 +1,7 @@
 #include "Core/Image/FileCheck.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +12,13 @@
 
 namespace tessera {
 namespace {
+
+bool isGzipFile(const std::string& path)
+{
+  char bytes[2] = {};
+  std::ifstream(path, std::ios::binary).read(bytes, sizeof bytes);
+  return bytes[0] == '\x1f' && bytes[1] == '\x8b';
+}
 
 /// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has several.
 std::uint32_t statedGzipBytes(const std::string& path)
@@ -35,9 +44,23 @@ std::uint64_t countedGzipBytes(const std::string& path)
 
 }
 
+bool hasEnding(const std::string& path, const std::string& lowerCaseEnding)
+{
+  const auto equal = [](char letter, char small) { return std::tolower(static_cast<unsigned char>(letter)) == small; };
+  return path.size() >= lowerCaseEnding.size()
+         && std::equal(path.end() - lowerCaseEnding.size(), path.end(), lowerCaseEnding.begin(), equal);
+}
+
+std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count)
+{
+  constexpr std::uint64_t most = std::uint64_t(1) << 62;
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(bytes, count, &product) || product > most ? most : product;
+}
+
 bool holdsBytes(const std::string& path, std::uint64_t byteCount)
 {
-  if (!path.ends_with(".gz"))
+  if (!isGzipFile(path))
     return std::filesystem::file_size(path) >= byteCount;
   return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount) || countedGzipBytes(path) >= byteCount;
 }

@@ -12,6 +12,9 @@
 
 namespace tessera {
 
+/// Voxels that a thread converts at a time.
+inline constexpr std::size_t convertedAtOnce = std::size_t(1) << 16;
+
 template <int D>
 struct LoadedImage {
   Image<D> image;              // voxels that are NaN or infinite in the file are 0
@@ -47,6 +50,11 @@ void writeImage(const std::string& path, const Image<D>& image, PixelType type, 
 template <int D>
 void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads = 1,
                       PixelType type = PixelType::float32);
+
+/// Writes voxels as they lie in memory, in the type of the file, components interleaved. Throws Error(unwritableOutput).
+template <int D>
+void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelType type, int components,
+                      std::span<const std::byte> voxels, bool compress, int threads);
 
 class ImageStream;
 

@@ -1,6 +1,7 @@
 #include "Core/Image/ImageSource.h"
 
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/ScratchFolder.h"
 #include "Core/Image/FileCheck.h"
 #include "Core/Image/ImageFormat.h"
 #include "Core/Image/InputError.h"
@@ -20,8 +21,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-
-#include <stdlib.h>
+#include <optional>
+#include <system_error>
 
 namespace tessera {
 namespace {
@@ -58,29 +59,23 @@ public:
     const std::string compressed = ".nii.gz";
     if (!path.ends_with(compressed) || !fs::exists(path.substr(0, path.size() - 3)))
       return;
-    std::string pattern = (fs::temp_directory_path() / "tessera-link-XXXXXX").string();
-    if (!mkdtemp(pattern.data()))
+    try {
+      folder_.emplace("tessera-link-");
+      path_ = *folder_ / ("image" + compressed);
+      fs::create_symlink(fs::absolute(path), path_);
+    } catch (const std::system_error& error) {
       failToRead(path,
-                 "the file beside it without .gz hides it from the NIfTI library, and no folder can be made in "
-                     + fs::temp_directory_path().string(),
-                 "one of both files in a folder");
-    folder_ = pattern;
-    path_ = (folder_ / ("image" + compressed)).string();
-    fs::create_symlink(fs::absolute(path), path_);
+                 "the file beside it without .gz hides it from the NIfTI library, and no link to it can be made in a folder for "
+                 "temporary files ("
+                     + error.code().message() + ")",
+                 "one of both files in a folder, or a writable folder in TMPDIR");
+    }
   }
-  ~OwnFolder()
-  {
-    std::error_code ignored;
-    if (!folder_.empty())
-      fs::remove_all(folder_, ignored);
-  }
-  OwnFolder(const OwnFolder&) = delete;
-  OwnFolder& operator=(const OwnFolder&) = delete;
 
   const std::string& path() const { return path_; }
 
 private:
-  fs::path folder_;
+  std::optional<ScratchFolder> folder_;
   std::string path_;
 };
 
@@ -95,6 +90,7 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
     failToRead(path, "the file cannot be opened", readable);
   checkNiftiFile(path);
   checkMetaImageFile(path);
+  checkPictureFile(path);
   try {
     const itk::ImageIOBase::Pointer io = readerFor(link);
     if (!io)
@@ -121,12 +117,37 @@ void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
                wholeFile);
 }
 
+std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::string& path)
+{
+  return dynamic_cast<const itk::NiftiImageIO*>(&io)  ? niftiVoxels(path)
+         : dynamic_cast<const itk::NrrdImageIO*>(&io) ? nrrdVoxels(path)
+                                                      : metaImageVoxels(path);
+}
+
+/// ITK before 5.4 takes a NIfTI displacement field for scalars on five axes.
+ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path, const std::optional<VoxelPlace>& voxels)
+{
+  ImageHeader header = headerFromItk(io, path);
+  if (!voxels || voxels->components == 1 || header.components > 1)
+    return header;
+  header.dimension = header.size[2] > 1 ? 3 : 2;
+  header.size.resize(header.dimension);
+  header.spacingMm.resize(header.dimension);
+  header.originMm.resize(header.dimension);
+  header.direction.resize(header.dimension);
+  for (std::vector<double>& row : header.direction)
+    row.resize(header.dimension);
+  header.components = voxels->components;
+  header.meaning = PixelMeaning::vector;
+  return header;
+}
+
 class FileSource final : public ImageSource {
 public:
-  FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path)
-      : ImageSource(headerFromItk(*io, path)), place_(std::move(place)), io_(std::move(io))
+  FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path,
+             const std::optional<VoxelPlace>& voxels)
+      : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)), voxels_(voxels)
   {
-    voxels_ = dynamic_cast<itk::NiftiImageIO*>(io_.GetPointer()) ? niftiVoxels(path) : metaImageVoxels(path);
     if (voxels_ && (voxels_->type != header().componentType || voxels_->byteCount != byteCount()))
       voxels_.reset(); // ITK makes other numbers of what the file holds
   }
@@ -135,13 +156,13 @@ public:
 
   void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) override
   {
-    if (voxels_)
-      readVoxels(*voxels_, header().path, threads, consumer);
-    else
+    if (isReadWhole())
       ImageSource::read(consumer, threads, notes);
+    else
+      readVoxels(*voxels_, header().path, threads, consumer);
   }
 
-  bool isReadWhole() const override { return !voxels_; }
+  bool isReadWhole() const override { return !voxels_ || voxels_->apart; }
 
   void read(std::byte* buffer, int threads, std::vector<std::string>&) override
   {
@@ -231,7 +252,7 @@ std::unique_ptr<ImageSource> openImage(const std::string& path)
   } else {
     auto place = std::make_unique<OwnFolder>(path);
     const itk::ImageIOBase::Pointer io = openItk(path, place->path());
-    source = std::make_unique<FileSource>(std::move(place), io, path);
+    source = std::make_unique<FileSource>(std::move(place), io, path, placeOfVoxels(*io, path));
   }
   checkGeometry(source->header());
   return source;

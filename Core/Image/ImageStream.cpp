@@ -90,6 +90,7 @@ void ImageStream::open(bool compress, int threads)
     replaceInHead(head_, "ElementDataFile = LOCAL", "ElementDataFile = " + fs::path(voxelPath).filename().string());
     plainHead.clear();
   }
+  compresses_ = settings.encoding != FileEncoding::plain;
   voxels_ = std::make_unique<EncodedFile>(voxelPath, plainHead, settings);
   if (format_ == "nii.gz")
     voxels_->write(std::as_bytes(std::span(head_)));

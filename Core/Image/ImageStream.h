@@ -25,6 +25,8 @@ public:
   /// `compress` is not asked where the format's name decides (nii, nii.gz). Throws Error(unwritableOutput), as all members do.
   ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads);
 
+  bool compresses() const { return compresses_; }
+
   /// The next bytes in the order of the file, in the header's component type.
   void write(std::span<const std::byte> bytes);
 
@@ -42,6 +44,7 @@ private:
   ImageHeader header_;
   AtomicFile file_;
   std::string format_, head_; // the head is kept where it can be written only at the end
+  bool compresses_ = false;
   std::unique_ptr<EncodedFile> voxels_;
 };
 

@@ -106,10 +106,11 @@ std::string itkMessage(const std::exception& exception)
 {
   const auto* itkException = dynamic_cast<const itk::ExceptionObject*>(&exception);
   std::string text = itkException ? itkException->GetDescription() : exception.what();
-  if (text.starts_with("ITK ERROR: ")) {
-    const std::size_t address = text.find("): ");
-    text.erase(0, address == std::string::npos ? std::string("ITK ERROR: ").size() : address + 3);
-  }
+  for (const std::string start : {"ITK ERROR: ", "itk::ERROR: "})
+    if (text.starts_with(start)) {
+      const std::size_t address = text.find("): ");
+      text.erase(0, address == std::string::npos ? start.size() : address + 3);
+    }
   std::replace(text.begin(), text.end(), '\n', ' ');
   while (!text.empty() && (text.back() == ' ' || text.back() == '.'))
     text.pop_back();

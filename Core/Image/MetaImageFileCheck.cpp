@@ -2,6 +2,7 @@
 #include "Core/Image/InputError.h"
 #include "Core/Image/VoxelPlace.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +12,8 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -57,6 +60,13 @@ std::optional<MetaHeader> readHeader(const std::string& path)
   return std::nullopt;
 }
 
+bool beginsAsMetaImage(const std::string& path)
+{
+  std::string line;
+  std::ifstream stream(path, std::ios::binary);
+  return std::getline(stream, line) && (line.starts_with("ObjectType") || line.starts_with("NDims"));
+}
+
 /// Of the types whose length is the same everywhere.
 std::optional<PixelType> pixelTypeOf(const std::string& type)
 {
@@ -87,10 +97,10 @@ std::uint64_t voxelBytes(const MetaHeader& header)
   std::uint64_t bytes = type ? pixelTypeSize(*type) : 0;
   const std::string channels = header.value("ElementNumberOfChannels");
   if (!channels.empty())
-    bytes *= std::strtoull(channels.c_str(), nullptr, 10);
+    bytes = bytesTimes(bytes, std::strtoull(channels.c_str(), nullptr, 10));
   std::istringstream sizes(header.value("DimSize"));
   for (std::uint64_t size = 0; sizes >> size;)
-    bytes *= size;
+    bytes = bytesTimes(bytes, size);
   return bytes;
 }
 
@@ -133,7 +143,7 @@ void checkNumbers(const std::string& path, const MetaHeader& header)
   }
 }
 
-/// One whole number for each axis.
+/// One whole number for each axis, and one of components.
 void checkSizes(const std::string& path, const MetaHeader& header)
 {
   const long axes = std::strtol(header.value("NDims").c_str(), nullptr, 10);
@@ -144,6 +154,83 @@ void checkSizes(const std::string& path, const MetaHeader& header)
   if (axes < 1 || given != axes || !sizes.eof())
     failToRead(path, "NDims = " + header.value("NDims") + ", DimSize = " + header.value("DimSize") + ": not a size of an image",
                "one whole number above 0 for each axis");
+  const std::string channels = header.value("ElementNumberOfChannels");
+  if (!channels.empty() && std::strtol(channels.c_str(), nullptr, 10) < 1)
+    failToRead(path, "ElementNumberOfChannels = " + channels + ": not a number of components", "a whole number above 0");
+}
+
+std::vector<std::string> wordsOf(const std::string& text)
+{
+  std::istringstream stream(text);
+  std::vector<std::string> words;
+  for (std::string word; stream >> word;)
+    words.push_back(word);
+  return words;
+}
+
+/// The files behind the header, one a line: `ElementDataFile = LIST` or `LIST 2`, which is the number of axes that a file has.
+std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& header)
+{
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(static_cast<std::streamoff>(header.bytes));
+  std::vector<std::string> files;
+  for (std::string line; std::getline(stream, line);)
+    if (const std::string name = trimmed(line); !name.empty())
+      files.push_back(name);
+  return files;
+}
+
+/// `ElementDataFile = slice%03d.raw FIRST LAST STEP`. Its library reads without an end if the step is not above 0.
+std::vector<std::string> numberedFiles(const std::string& path, const std::vector<std::string>& words, long sliceCount)
+{
+  const auto number = [&](std::size_t word) { return std::strtol(words[word].c_str(), nullptr, 10); };
+  const long first = words.size() > 1 ? number(1) : 1;
+  const long last = words.size() > 2 ? number(2) : first + sliceCount - 1;
+  const long step = words.size() > 3 ? number(3) : words.size() > 2 ? (last - first) / sliceCount : 1;
+  const std::string& pattern = words.front();
+  const std::size_t percent = pattern.find('%'), letter = pattern.find_first_not_of("0123456789", percent + 1);
+  if (step < 1 || percent == std::string::npos || letter == std::string::npos || pattern[letter] != 'd'
+      || pattern.find('%', letter) != std::string::npos)
+    failToRead(path, "ElementDataFile: no numbers of slices can be made of it", "a name such as slice%03d.raw FIRST LAST STEP");
+  std::vector<std::string> files;
+  for (long i = first; i <= last && static_cast<long>(files.size()) < sliceCount; i += step) {
+    std::string digits = std::to_string(i);
+    const std::size_t width = std::strtoul(pattern.c_str() + percent + 1, nullptr, 10);
+    digits.insert(0, digits.size() < width ? width - digits.size() : 0, pattern[percent + 1] == '0' ? '0' : ' ');
+    files.push_back(pattern.substr(0, percent) + digits + pattern.substr(letter + 1));
+  }
+  return files;
+}
+
+/// That all files of an image of several are there and long enough.
+void checkSlices(const std::string& path, const MetaHeader& header)
+{
+  const std::vector<std::string> words = wordsOf(header.value("ElementDataFile")), sizes = wordsOf(header.value("DimSize"));
+  const bool isListed = words.front() == "LIST";
+  const std::size_t given = isListed && words.size() > 1 ? std::strtoul(words[1].c_str(), nullptr, 10) : 0;
+  const std::size_t axesOfFile = given == 0 || given > sizes.size() ? sizes.size() - 1 : given;
+  std::uint64_t count = 1;
+  for (std::size_t axis = axesOfFile; axis < sizes.size(); ++axis)
+    count = bytesTimes(count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
+  constexpr std::uint64_t mostFiles = 1 << 24;
+  const std::vector<std::string> files =
+      isListed ? listedFiles(path, header)
+               : numberedFiles(path, words, static_cast<long>(std::clamp<std::uint64_t>(count, 1, mostFiles)));
+  if (files.size() < count)
+    failToRead(path, "ElementDataFile names " + std::to_string(files.size()) + " files of " + std::to_string(count),
+               "a file for each slice");
+  const bool hasKnownLength = !isText(header) && !isTrue(header.value("CompressedData"));
+  const std::uint64_t needed = hasKnownLength && count > 0 ? voxelBytes(header) / count : 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const fs::path file = fs::path(path).parent_path() / files[i];
+    if (!fs::is_regular_file(file))
+      failToRead(path, "its data file " + file.string() + " is missing", "a data file where ElementDataFile says");
+    if (fs::file_size(file) < needed)
+      failToRead(path,
+                 file.string() + " holds " + std::to_string(fs::file_size(file)) + " bytes of the " + std::to_string(needed)
+                     + " that its header promises",
+                 wholeFile);
+  }
 }
 
 }
@@ -153,15 +240,22 @@ void checkMetaImageFile(const std::string& path)
   if (!path.ends_with(".mhd") && !path.ends_with(".mha"))
     return;
   const std::optional<MetaHeader> header = readHeader(path);
+  if (!header && beginsAsMetaImage(path))
+    failToRead(path, "its header does not come to ElementDataFile", "a whole header");
   if (!header)
     return;
+  for (const char* key : {"ElementType", "ElementDataFile"})
+    if (header->value(key).empty())
+      failToRead(path, "its header has no " + std::string(key), "a whole header");
   checkNumbers(path, *header);
   checkSizes(path, *header);
   const std::string name = header->value("ElementDataFile");
-  if (isList(name))
+  if (isList(name)) {
+    checkSlices(path, *header);
     return;
+  }
   const fs::path dataPath = dataFileOf(path, name);
-  if (!fs::exists(dataPath))
+  if (!fs::is_regular_file(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing", "a data file where ElementDataFile says");
   const std::uint64_t needed = storedBytes(*header) + (isLocal(name) ? header->bytes : 0);
   const std::uint64_t length = fs::file_size(dataPath);
@@ -184,12 +278,15 @@ std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
   if (isList(dataFile) || isText(*header) || !type || (!skipped.empty() && skipped != "0"))
     return std::nullopt;
   const bool bigEndian = isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
-  return VoxelPlace{dataFileOf(path, dataFile).string(),
-                    isTrue(header->value("CompressedData")) ? FileEncoding::zlib : FileEncoding::plain,
-                    isLocal(dataFile) ? header->bytes : 0,
-                    voxelBytes(*header),
-                    *type,
-                    bigEndian != (std::endian::native == std::endian::big)};
+  VoxelPlace place{dataFileOf(path, dataFile).string(), FileEncoding::plain, isLocal(dataFile) ? header->bytes : 0,
+                   voxelBytes(*header), *type};
+  place.swapped = bigEndian != (std::endian::native == std::endian::big);
+  if (isTrue(header->value("CompressedData"))) {
+    place.encoding = FileEncoding::zlib;
+    place.streamAt = std::exchange(place.offset, 0);
+    place.zlibBytes = storedBytes(*header);
+  }
+  return place;
 }
 
 }

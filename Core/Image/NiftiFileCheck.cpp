@@ -36,43 +36,60 @@ public:
     return integerAt<std::uint32_t>(0, false) == byteCount;
   }
 
+  bool isCompressed() const { return compressed_; }
   bool isOneFile() const { return std::memcmp(&bytes_[344], "n+1", 4) == 0; }
   bool isNifti() const { return isOneFile() || std::memcmp(&bytes_[344], "ni1", 4) == 0; }
   int axes() const { return std::min<int>(7, integerAt<std::uint16_t>(40)); }
   std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
   float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
 
-  /// Length of the file that holds the voxels, before compression.
-  std::uint64_t dataFileBytes() const
+  /// Where the voxels begin in their file, before compression. Less than a header, and what is no number, means right behind it.
+  std::uint64_t firstVoxel() const
   {
     const float offset = floatAt(108);
-    return imageBytes() + (offset > 0 && offset < 1e9f ? static_cast<std::uint64_t>(offset) : 0);
+    const std::uint64_t least = isOneFile() ? byteCount : 0;
+    return offset > static_cast<float>(least) ? static_cast<std::uint64_t>(std::min(offset, farOffset)) : least;
   }
 
-  /// Of a file that holds one volume of numbers as they are.
+  /// Length of the file that holds the voxels, before compression.
+  std::uint64_t dataFileBytes() const { return firstVoxel() + imageBytes(); }
+
+  /// Of a file that holds one volume of numbers, or of vectors, as they are.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     const std::optional<PixelType> type = pixelType();
     const float slope = floatAt(112), intercept = floatAt(116);
     const bool isScaled = !((slope == 0 || slope == 1) && intercept == 0);
-    bool isOneVolume = true; // further axes are other volumes, or components
+    const bool isField = intent() == displacementIntent;
+    const bool hasVectors = (isField || intent() == vectorIntent) && axes() == componentAxis + 1;
+    const int components = hasVectors ? static_cast<int>(size(componentAxis)) : 1;
+    bool isOneVolume = true;
     for (int axis = 3; axis < axes(); ++axis)
-      isOneVolume = isOneVolume && size(axis) <= 1;
-    if (!isOneFile() || !type || isScaled || !isOneVolume)
+      isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
+    const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
+    if (!isOneFile() || !type || isScaled || !isOneVolume || (isField && !isNumberInMm))
       return std::nullopt;
-    const std::uint64_t bytes = imageBytes();
-    return VoxelPlace{path,  compressed_ ? FileEncoding::gzip : FileEncoding::plain, dataFileBytes() - bytes, bytes,
-                      *type, swapped_ != (std::endian::native == std::endian::big)};
+    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(), *type};
+    place.swapped = swapped_ != (std::endian::native == std::endian::big);
+    place.components = components;
+    place.apart = components > 1;
+    place.towardsRas = isField && components == 3; // newer ITK too leaves those of two components as they are
+    return place;
   }
 
 private:
   static constexpr std::size_t byteCount = 348;
+  static constexpr float farOffset = 0x1p62f;                          // no file is so long
+  static constexpr int displacementIntent = 1006, vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
+  static constexpr int componentAxis = 4;                              // counted from 0
+
+  int intent() const { return integerAt<std::uint16_t>(68); }
 
   std::uint64_t imageBytes() const
   {
     std::uint64_t bytes = voxelBytes();
     for (int axis = 0; axis < axes(); ++axis)
-      bytes *= std::max<std::uint64_t>(1, size(axis));
+      bytes = bytesTimes(bytes, std::max<std::uint64_t>(1, size(axis)));
     return bytes;
   }
 
@@ -189,6 +206,8 @@ void checkNiftiFile(const std::string& path)
   const bool pair = headerPath != fs::path(path) || path.ends_with(".hdr") || path.ends_with(".hdr.gz");
   if (!header.read(headerPath) || (!header.isNifti() && !pair))
     return;
+  if (header.isCompressed() && !hasEnding(headerPath.string(), ".gz"))
+    failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz", "such a name");
   for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
     if (header.size(axis) > 1)
       checkSpacing(path, axis, header.spacingMm(axis));
@@ -204,7 +223,7 @@ void checkNiftiFile(const std::string& path)
 
 std::optional<VoxelPlace> niftiVoxels(const std::string& path)
 {
-  if (!path.ends_with(".nii") && !path.ends_with(".nii.gz"))
+  if (!hasEnding(path, ".nii") && !hasEnding(path, ".nii.gz"))
     return std::nullopt;
   NiftiHeader header;
   return header.read(path) ? header.plainVoxels(path) : std::nullopt;

@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
@@ -13,8 +14,6 @@
 
 namespace tessera {
 namespace {
-
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 
 /// For what becomes of the file, and for `bytesInFile` that must lie in memory as the file holds them.
 void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
@@ -81,10 +80,10 @@ std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<s
   requireImageMemory(header, sizeof(float), source.byteCount());
   const auto bytes = std::make_unique_for_overwrite<std::byte[]>(source.byteCount());
   source.read(bytes.get(), threads, notes);
-  std::vector<float> voxels(header.voxelCount());
+  std::vector<float> voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const T* const colours = reinterpret_cast<const T*>(bytes.get());
-    forEachRange(Context{{}, threads}, voxels.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+    forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
         voxels[i] = luminance(colours + i * header.components, header.components);
     });
@@ -98,7 +97,7 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
   const ImageHeader& header = source.header();
   const bool inPlace = header.componentType == PixelType::float32;
   requireImageMemory(header, header.components * sizeof(float), inPlace ? 0 : bytesInFile(source));
-  std::vector<float> values(header.voxelCount() * header.components);
+  std::vector<float> values = largeVector<float>(Context{{}, threads}, header.voxelCount() * header.components);
   if (inPlace) {
     source.read(reinterpret_cast<std::byte*>(values.data()), threads, notes);
     return values;
@@ -129,7 +128,7 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
 {
   std::vector<float>& voxels = loaded.image.voxels;
   std::atomic<std::size_t> count{0};
-  forEachRange(Context{{}, threads}, voxels.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+  forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
     count += static_cast<std::size_t>(
         std::count_if(voxels.begin() + first, voxels.begin() + last, [](float value) { return !std::isfinite(value); }));
   });

@@ -90,6 +90,20 @@ void readPlain(const VoxelPlace& place, const InputFile& file, const std::string
     failToRead(name, "the file holds less than the " + std::to_string(place.byteCount) + " bytes of its voxels", wholeFile);
 }
 
+/// The bytes that the stream holds, and how many of them stand before the voxels.
+struct StreamLength {
+  explicit StreamLength(const VoxelPlace& place)
+      : isGzip(place.encoding == FileEncoding::gzip), skipped(place.offset), bytes(skipped + place.byteCount),
+        checksum(isGzip ? StreamChecksum::crc32 : StreamChecksum::adler32), trailerBytes(isGzip ? 8 : 4)
+  {
+  }
+
+  bool isGzip;
+  std::uint64_t skipped, bytes;
+  StreamChecksum checksum;
+  std::uint64_t trailerBytes;
+};
+
 /// What a zlib or gzip stream holds, from its beginning; a gzip file may have several members.
 class Inflater {
 public:
@@ -154,10 +168,10 @@ private:
 
 void readCompressed(const VoxelPlace& place, const InputFile& file, const std::string& name, const VoxelConsumer& consumer)
 {
-  const bool isGzip = place.encoding == FileEncoding::gzip;
-  Inflater inflater(file, isGzip ? 0 : place.offset);
+  const StreamLength stream(place);
+  Inflater inflater(file, place.streamAt);
   std::vector<std::byte> piece(pieceBytes);
-  for (std::uint64_t left = isGzip ? place.offset : 0; left > 0;) {
+  for (std::uint64_t left = stream.skipped; left > 0;) {
     const std::size_t count = std::min<std::uint64_t>(left, piece.size());
     if (!inflater.fill(std::span(piece).first(count)))
       failDamaged(name);
@@ -174,44 +188,70 @@ void readCompressed(const VoxelPlace& place, const InputFile& file, const std::s
 }
 
 /// Where each block begins, and the end of the last one; empty if the index is not one of this file.
-std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const GzipIndex& index)
+std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLength& stream, const BlockIndex& index)
 {
-  const std::uint64_t total = place.offset + place.byteCount;
-  if (index.blockBytes == 0 || index.blockBytes % wordBytes != 0 || place.offset % wordBytes != 0
-      || index.deflatedBytes.size() != (total + index.blockBytes - 1) / index.blockBytes)
+  if (index.blockBytes == 0 || index.blockBytes % wordBytes != 0 || stream.skipped % wordBytes != 0
+      || index.deflatedBytes.size() != (stream.bytes + index.blockBytes - 1) / index.blockBytes)
     return {};
-  std::vector<std::uint64_t> starts{index.headerBytes};
+  std::vector<std::uint64_t> starts{index.firstBlock};
   for (const std::uint32_t bytes : index.deflatedBytes)
     starts.push_back(starts.back() + bytes);
-  constexpr std::uint64_t trailerBytes = 8;
   std::error_code failure;
-  return std::filesystem::file_size(place.path, failure) == starts.back() + trailerBytes ? starts : std::vector<std::uint64_t>{};
+  const std::uint64_t end = stream.isGzip ? std::filesystem::file_size(place.path, failure) : place.streamAt + place.zlibBytes;
+  return !failure && starts.back() + stream.trailerBytes == end ? starts : std::vector<std::uint64_t>{};
 }
 
-void readBlocks(const VoxelPlace& place, const InputFile& file, const std::string& name, const GzipIndex& index,
-                const std::vector<std::uint64_t>& starts, int threads, const VoxelConsumer& consumer)
+/// The checksum in the four bytes behind the last block: gzip's begins with its lowest byte, zlib's with its highest.
+std::uint32_t storedChecksum(const InputFile& file, std::uint64_t position, bool lowestFirst)
 {
-  const std::uint64_t total = place.offset + place.byteCount;
+  unsigned char bytes[4] = {};
+  file.read(position, bytes, sizeof bytes);
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i)
+    value |= static_cast<std::uint32_t>(bytes[i]) << (lowestFirst ? 8 * i : 24 - 8 * i);
+  return value;
+}
+
+void readBlocks(const VoxelPlace& place, const StreamLength& stream, const InputFile& file, const std::string& name,
+                const BlockIndex& index, const std::vector<std::uint64_t>& starts, int threads, const VoxelConsumer& consumer)
+{
   std::vector<std::uint32_t> checksums(index.deflatedBytes.size());
-  const auto blockLength = [&](std::size_t b) { return std::min<std::uint64_t>(index.blockBytes, total - b * index.blockBytes); };
+  const auto blockLength = [&](std::size_t b) {
+    return std::min<std::uint64_t>(index.blockBytes, stream.bytes - b * index.blockBytes);
+  };
   forEachChunk(Context{{}, threads}, checksums.size(), [&](std::size_t b) {
     const Room<unsigned char> deflated(index.deflatedBytes[b]);
     const Room<std::byte> room(blockLength(b));
     const std::span<std::byte> block = room.span();
     if (file.read(starts[b], deflated.span().data(), deflated.size) != deflated.size || !inflateBlock(deflated.span(), block))
       failDamaged(name);
-    checksums[b] = checksumOf(block, StreamChecksum::crc32);
-    const std::uint64_t first = b * index.blockBytes, skipped = first < place.offset ? place.offset - first : 0;
+    checksums[b] = checksumOf(block, stream.checksum);
+    const std::uint64_t first = b * index.blockBytes, skipped = first < stream.skipped ? stream.skipped - first : 0;
     if (skipped < block.size())
-      deliver(place, first + skipped - place.offset, block.subspan(skipped), consumer);
+      deliver(place, first + skipped - stream.skipped, block.subspan(skipped), consumer);
   });
-  std::uint32_t checksum = 0;
+  std::uint32_t checksum = firstChecksum(stream.checksum);
   for (std::size_t b = 0; b < checksums.size(); ++b)
-    checksum = joinedChecksum(checksum, checksums[b], blockLength(b), StreamChecksum::crc32);
-  unsigned char stored[4] = {};
-  file.read(starts.back(), stored, sizeof stored);
-  if (checksum != (stored[0] | stored[1] << 8 | stored[2] << 16 | static_cast<std::uint32_t>(stored[3]) << 24))
+    checksum = joinedChecksum(checksum, checksums[b], blockLength(b), stream.checksum);
+  if (checksum != storedChecksum(file, starts.back(), stream.isGzip))
     failDamaged(name);
+}
+
+/// Puts values of the file, of which `first` others stand before them, to their voxels.
+template <class T>
+void interleave(const VoxelPlace& place, std::uint64_t first, std::span<const T> values, T* voxels)
+{
+  const std::uint64_t count = place.byteCount / sizeof(T) / place.components;
+  while (!values.empty()) {
+    const std::uint64_t component = first / count, voxel = first % count;
+    const std::size_t length = std::min<std::uint64_t>(values.size(), count - voxel);
+    const bool negated = place.towardsRas && component < 2;
+    T* const out = voxels + voxel * place.components + component;
+    for (std::size_t i = 0; i < length; ++i)
+      out[i * place.components] = negated ? static_cast<T>(-values[i]) : values[i];
+    first += length;
+    values = values.subspan(length);
+  }
 }
 
 }
@@ -227,18 +267,26 @@ void readVoxels(const VoxelPlace& place, const std::string& name, int threads, c
     });
     return;
   }
-  if (place.encoding == FileEncoding::gzip) {
-    const GzipIndex index = gzipIndex(place.path);
-    if (const std::vector<std::uint64_t> starts = blockStarts(place, index); !starts.empty()) {
-      readBlocks(place, file, name, index, starts, threads, consumer);
-      return;
-    }
-  }
-  readCompressed(place, file, name, consumer);
+  const StreamLength stream(place);
+  const BlockIndex index =
+      stream.isGzip ? gzipIndex(place.path, place.streamAt) : zlibIndex(place.path, place.streamAt, place.zlibBytes);
+  if (const std::vector<std::uint64_t> starts = blockStarts(place, stream, index); !starts.empty())
+    readBlocks(place, stream, file, name, index, starts, threads, consumer);
+  else
+    readCompressed(place, file, name, consumer);
 }
 
 void readVoxels(const VoxelPlace& place, const std::string& name, int threads, std::byte* voxels)
 {
+  if (place.apart) {
+    withPixelType(place.type, [&]<class T>(std::type_identity<T>) {
+      readVoxels(place, name, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+        interleave(place, firstByte / sizeof(T), std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)),
+                   reinterpret_cast<T*>(voxels));
+      });
+    });
+    return;
+  }
   if (place.encoding != FileEncoding::plain) {
     readVoxels(place, name, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
       std::memcpy(voxels + firstByte, bytes.data(), bytes.size());

@@ -148,7 +148,7 @@ TEST_F(ImageFileErrors, AnEmptyMask)
 
 TEST_F(ImageFileErrors, FilesThatWereCutOff)
 {
-  for (const std::string format : {"mha", "nii", "nii.gz", "nrrd", "gipl", "gipl.gz", "vtk"}) {
+  for (const std::string format : {"mha", "nii", "nii.gz", "nrrd", "gipl", "gipl.gz", "vtk", "tif", "dcm"}) {
     SCOPED_TRACE(format);
     writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, true);
     const std::string bytes = folder.read("image." + format);
@@ -157,6 +157,89 @@ TEST_F(ImageFileErrors, FilesThatWereCutOff)
       EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput) << kept << " of " << bytes.size() << " bytes";
     }
   }
+}
+
+TEST_F(ImageFileErrors, PicturesThatWereCutOff)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
+  for (const std::string format : {"png", "jpg", "bmp", "tif"}) {
+    SCOPED_TRACE(format);
+    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
+    const std::string bytes = folder.read("image." + format);
+    std::vector<std::string> notes;
+    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), notes));
+    for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
+      const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
+      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput) << kept << " of " << bytes.size();
+    }
+  }
+}
+
+TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
+{
+  const std::string cutOff = ". Allowed: a whole file; it may have been cut off while it was copied.";
+  const std::string meta = metaImage("DimSize", "4294967296 4294967296 4"); // 2^66
+  const std::string metaBytes = std::to_string(folder.read("image.mha").size());
+  EXPECT_TRUE(complaint(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738")) << complaint(meta);
+  EXPECT_EQ(complaint(nifti(108, 1e30f)), folder / "image.nii" + " holds less than the "
+                                              + std::to_string((std::uint64_t(1) << 62) + 1920) + " bytes that its header promises"
+                                              + cutOff);
+  const std::int16_t sizes[] = {7, 32767, 32767, 32767, 32767, 32767, 32767, 32767};
+  std::string bytes = folder.read("image.nii");
+  std::memcpy(bytes.data() + 40, sizes, sizeof sizes);
+  EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
+}
+
+TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
+{
+  writeImage(folder / "a.nii.gz", smallImage(), PixelType::uint8, true);
+
+  EXPECT_EQ(complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
+            "it is compressed, which its library sees only by a name that ends in .gz. Allowed: such a name.");
+}
+
+TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
+{
+  for (const std::string count : {"0", "-2"})
+    EXPECT_EQ(complaint(metaImage("ElementNumberOfChannels", count)),
+              "ElementNumberOfChannels = " + count + ": not a number of components. Allowed: a whole number above 0.");
+  const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 3\n";
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\n")),
+            "its header does not come to ElementDataFile. Allowed: a whole header.");
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementDataFile = a.raw\n")),
+            "its header has no ElementType. Allowed: a whole header.");
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
+            "its header has no ElementDataFile. Allowed: a whole header.");
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = .\n")),
+            "its data file " + (folder / ".") + " is missing. Allowed: a data file where ElementDataFile says.");
+}
+
+TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
+{
+  const std::string head = "ObjectType = Image\nNDims = 3\nDimSize = 2 2 3\nElementType = MET_UCHAR\nElementDataFile = ";
+  for (const int slice : {0, 1, 2})
+    folder.write("s0" + std::to_string(2 * slice) + ".raw", std::string(4, static_cast<char>(slice + 1)));
+  const auto voxels = [&](const std::string& dataFile) {
+    std::vector<std::string> notes;
+    return readImage<3>(folder.write("a.mhd", head + dataFile + "\n"), notes).image.voxels;
+  };
+  const std::vector<float> expected{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+  EXPECT_EQ(voxels("LIST\ns00.raw\ns02.raw\ns04.raw"), expected);
+  EXPECT_EQ(voxels("LIST 2\ns00.raw\ns02.raw\ns04.raw"), expected);
+  EXPECT_EQ(voxels("s%02d.raw 0 4 2"), expected);
+
+  const auto complaintOf = [&](const std::string& dataFile) { return complaint(folder.write("a.mhd", head + dataFile + "\n")); };
+  const std::string missing = " is missing. Allowed: a data file where ElementDataFile says.";
+  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw"), "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
+  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw\ns06.raw"), "its data file " + (folder / "s06.raw") + missing);
+  EXPECT_EQ(complaintOf("s%02d.raw 0 5 1"), "its data file " + (folder / "s01.raw") + missing);
+  EXPECT_EQ(complaintOf("s%02d.raw 0 2 2"), "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
+  for (const std::string pattern : {"s%02d.raw 0 4 0", "s%02d.raw 0 2", "s%02x.raw 0 4 2", "s%02d%d.raw 0 4 2"})
+    EXPECT_EQ(complaintOf(pattern),
+              "ElementDataFile: no numbers of slices can be made of it. Allowed: a name such as slice%03d.raw "
+              "FIRST LAST STEP.");
+  folder.write("s02.raw", "123");
+  EXPECT_TRUE(complaintOf("s%02d.raw 0 4 2").starts_with(folder / "s02.raw" + " holds 3 bytes of the 4 that its header promises"));
 }
 
 TEST_F(ImageFileErrors, PairsThatLackTheirData)

@@ -149,7 +149,9 @@ TEST_F(ImageStreamTest, CompressedHeadersAreThoseOfItk)
     text.erase(start, end - start);
     return std::stoull(number);
   };
-  EXPECT_EQ(cutNumber(meta), ours.read("a.mha").size() - head(ours.read("a.mha"), "= LOCAL\n").size());
+  const std::size_t headBytes = meta.size(), stated = cutNumber(meta);
+  const BlockIndex index = zlibIndex(ours / "a.mha", headBytes, stated);
+  EXPECT_EQ(ours.read("a.mha").substr(headBytes + stated), zlibIndexText(index)); // behind the stream stands the index alone
   cutNumber(itkMeta);
   EXPECT_EQ(meta, itkMeta);
 }
@@ -205,8 +207,17 @@ TEST_F(ImageStreamTest, KindsThatAreNotWrittenSlabBySlabAreRefused)
   EXPECT_EQ(open("a.nii.gz", 3), ours / "a.nii.gz" + refusal);
 }
 
+std::string lengthOfBlocks(const BlockIndex& index)
+{
+  std::uint64_t total = 0;
+  for (const std::uint32_t bytes : index.deflatedBytes)
+    total += bytes;
+  return std::to_string(index.deflatedBytes.size()) + " blocks of " + std::to_string(index.blockBytes) + ", together "
+         + std::to_string(total);
+}
+
 /// Lengths around the end of a block, of the first one above all.
-TEST(EncodedFileTest, EveryLengthComesBack)
+TEST(EncodedFileTest, EveryLengthComesBackAndTheIndexSaysWhereTheBlocksAre)
 {
   const TemporaryFolder folder;
   const std::size_t block = deflateBlockBytes;
@@ -215,20 +226,33 @@ TEST(EncodedFileTest, EveryLengthComesBack)
     std::string text(length, '\0');
     for (std::size_t i = 0; i < length; ++i)
       text[i] = static_cast<char>((i * i) % 251);
+    const auto write = [&](const std::string& name, const std::string& head, FileEncoding encoding) {
+      EncodedFile file(folder / name, head, {encoding, 6, length, 2});
+      file.write(std::as_bytes(std::span(text)));
+      const std::uint64_t stored = file.finish();
+      file.close();
+      return stored;
+    };
+    const std::string blocks = std::to_string(std::max<std::size_t>(1, (length + block - 1) / block)) + " blocks of "
+                               + std::to_string(block) + ", together ";
 
-    EncodedFile file(folder / "a.gz", "", {FileEncoding::gzip, 6, length, 2});
-    file.write(std::as_bytes(std::span(text)));
-    file.finish();
-    file.close();
-
+    const std::uint64_t gzipBytes = write("a.gz", "", FileEncoding::gzip);
+    EXPECT_EQ(gzipBytes, folder.read("a.gz").size());
     EXPECT_EQ(unzipped(folder / "a.gz") == text, true);
-    const GzipIndex index = gzipIndex(folder / "a.gz");
-    EXPECT_EQ(index.blockBytes, block);
-    EXPECT_EQ(index.deflatedBytes.size(), std::max<std::size_t>(1, (length + block - 1) / block));
-    std::size_t total = index.headerBytes + 8;
-    for (const std::uint32_t bytes : index.deflatedBytes)
-      total += bytes;
-    EXPECT_EQ(total, folder.read("a.gz").size());
+    const BlockIndex gzip = gzipIndex(folder / "a.gz");
+    EXPECT_EQ(lengthOfBlocks(gzip), blocks + std::to_string(gzipBytes - gzip.firstBlock - 8)); // checksum and length
+
+    const std::uint64_t zlibBytes = write("a.z", "head", FileEncoding::zlib);
+    const std::string stream = folder.read("a.z").substr(4, zlibBytes);
+    std::string back(length + 1, 'x');
+    uLongf backBytes = back.size();
+    ASSERT_EQ(
+        uncompress(reinterpret_cast<Bytef*>(back.data()), &backBytes, reinterpret_cast<const Bytef*>(stream.data()), zlibBytes),
+        Z_OK);
+    EXPECT_EQ(back.substr(0, backBytes) == text, true);
+    const BlockIndex zlib = zlibIndex(folder / "a.z", 4, zlibBytes);
+    EXPECT_EQ(zlib.firstBlock, 6u);
+    EXPECT_EQ(lengthOfBlocks(zlib), blocks + std::to_string(zlibBytes - 6)); // a head of two bytes, the checksum
   }
 }
 
@@ -237,7 +261,7 @@ TEST(GzipIndexTest, BlocksGrowWhereTheirLengthsWouldNotFitInTheHeader)
   for (const std::uint64_t bytes : {std::uint64_t(1), std::uint64_t(1) << 32, std::uint64_t(1) << 40}) {
     const std::size_t blockBytes = gzipBlockBytes(bytes);
     EXPECT_GE(blockBytes, deflateBlockBytes);
-    const GzipIndex index{blockBytes, std::vector<std::uint32_t>((bytes + blockBytes - 1) / blockBytes, 1)};
+    const BlockIndex index{blockBytes, std::vector<std::uint32_t>((bytes + blockBytes - 1) / blockBytes, 1)};
     EXPECT_LE(gzipHeader(index).size(), 12u + 65535u);
   }
   EXPECT_EQ(gzipBlockBytes(1 << 30), deflateBlockBytes);

@@ -2,48 +2,37 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Random.h"
+#include "Core/Compute/ScratchFolder.h"
 #include "Core/Image/ImageFile.h"
 #include "Tools/Bench/ItkFiles.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <functional>
-
-#include <stdlib.h>
+#include <system_error>
 
 namespace tessera {
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-class ScratchFolder {
-public:
-  ScratchFolder()
-  {
-    std::string pattern = (fs::temp_directory_path() / "tessera-bench-XXXXXX").string();
-    if (!mkdtemp(pattern.data()))
-      throw Error(ExitCode::unwritableOutput, pattern + ": the folder cannot be made. Allowed: a writable folder in TMPDIR.");
-    path_ = pattern;
+const std::vector<std::string> allFormats = {"nii.gz", "mha-compressed", "nii", "mha", "nrrd"};
+const std::string compressedEnding = "-compressed";
+
+ScratchFolder scratchFolder()
+{
+  try {
+    return ScratchFolder("tessera-bench-");
+  } catch (const std::system_error& error) {
+    throw Error(ExitCode::unwritableOutput, "tessera-bench: a folder for temporary files: it cannot be made ("
+                                                + error.code().message() + "). Allowed: a writable folder in TMPDIR.");
   }
-  ~ScratchFolder()
-  {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
+}
 
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
-private:
-  fs::path path_;
-};
-
-/// Structures of some voxels and noise of four bits, 0 to 1000: shorts compress to a little less than half, as brains do.
-Image<3> volumeOf(const std::array<int, 3>& size)
+/// Structures of some voxels and noise of four bits, 0 to 1000: shorts compress to a little less than half, as brains do. Bytes
+/// hold a quarter of that.
+Image<3> volumeOf(const std::array<int, 3>& size, PixelType type)
 {
   Image<3> image;
   for (int d = 0; d < 3; ++d) {
@@ -57,6 +46,8 @@ Image<3> volumeOf(const std::array<int, 3>& size)
     const double wave = std::sin(x / 19) * std::cos(y / 23);
     image.voxels[i] =
         wave < 0 ? 0 : std::floor(static_cast<float>(980 * wave)) + randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0] % 16;
+    if (type == PixelType::uint8)
+      image.voxels[i] = std::floor(image.voxels[i] / 4);
   }
   return image;
 }
@@ -101,10 +92,10 @@ void requireEqual(const std::vector<float>& voxels, const std::vector<float>& ex
                                                   + std::to_string(expected.size()) + ". Allowed: the same.");
 }
 
-void measureVolume(const Context& context, const FileSettings& settings, const std::array<int, 3>& size,
+void measureVolume(const Context& context, const FileSettings& settings, const std::array<int, 3>& size, PixelType type,
                    std::vector<BenchResult>& results)
 {
-  const Image<3> image = volumeOf(size);
+  const Image<3> image = volumeOf(size, type);
   const auto voxels = static_cast<double>(image.voxels.size());
   const std::string extent = std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
   const auto threads = [](int count) { return "cpu, " + std::to_string(count) + (count == 1 ? " thread" : " threads"); };
@@ -112,9 +103,11 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
     std::vector<std::string> notes;
     return readImage<3>(path, notes, count).image.voxels;
   };
-  const auto measureFile = [&](const std::string& format, PixelType type, bool compress) {
+  for (const std::string& asked : settings.formats) {
+    const bool compress = asked == "nii.gz" || asked.ends_with(compressedEnding);
+    const std::string format = asked.substr(0, asked.find('-'));
     const std::string name = extent + " " + pixelTypeName(type) + " " + format + (compress ? " compressed" : "");
-    const ScratchFolder folder; // NIfTI's library takes a.nii for a.nii.gz beside it
+    const ScratchFolder folder = scratchFolder(); // NIfTI's library takes a.nii for a.nii.gz beside it
     const std::string itks = folder / ("itk." + format), ours = folder / ("ours." + format);
     const double bytes = voxels * static_cast<double>(pixelTypeSize(type));
     const auto write = [&](int count) { return [&, count] { writeImage(ours, image, type, compress, count); }; };
@@ -132,21 +125,40 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
              {"file of ITK", threads(context.threads), load(itks, context.threads)},
              {"own file", threads(context.threads), load(ours, context.threads)}},
             settings.repeats, results);
-  };
-  for (const PixelType type : {PixelType::int16, PixelType::float32}) {
-    measureFile("nii.gz", type, true);
-    measureFile("mha", type, true);
-    measureFile("nii", type, false);
   }
 }
 
+}
+
+std::vector<std::string> benchFormats(const std::vector<std::string>& asked)
+{
+  for (const std::string& format : asked)
+    if (std::find(allFormats.begin(), allFormats.end(), format) == allFormats.end()) {
+      std::string known;
+      for (const std::string& name : allFormats)
+        known += (known.empty() ? "" : ", ") + name;
+      throw Error(ExitCode::usage, "--method: \"" + format + "\": not known here. Allowed: " + known + ".");
+    }
+  return asked.empty() ? allFormats : asked;
+}
+
+std::vector<PixelType> benchPixels(const std::vector<std::string>& asked)
+{
+  std::vector<PixelType> types;
+  for (const std::string& name : asked) {
+    types.push_back(parsePixelType(name, "--pixels"));
+    if (types.back() != PixelType::int16 && types.back() != PixelType::float32 && types.back() != PixelType::uint8)
+      throw Error(ExitCode::usage, "--pixels: \"" + name + "\": not measured. Allowed: short, float, unsigned char.");
+  }
+  return types.empty() ? std::vector{PixelType::int16, PixelType::float32} : types;
 }
 
 std::vector<BenchResult> fileBench(Context& context, const FileSettings& settings)
 {
   std::vector<BenchResult> results;
   for (const std::array<int, 3>& size : settings.volumes)
-    measureVolume(context, settings, size, results);
+    for (const PixelType type : settings.types)
+      measureVolume(context, settings, size, type, results);
   return results;
 }
 

@@ -5,6 +5,7 @@
 #include <itkImageFileWriter.h>
 #include <itkMetaImageIO.h>
 #include <itkNiftiImageIO.h>
+#include <itkNrrdImageIO.h>
 
 #include <algorithm>
 
@@ -15,6 +16,8 @@ itk::ImageIOBase::Pointer ioFor(const std::string& path)
 {
   if (path.ends_with(".mha"))
     return itk::ImageIOBase::Pointer(itk::MetaImageIO::New());
+  if (path.ends_with(".nrrd"))
+    return itk::ImageIOBase::Pointer(itk::NrrdImageIO::New());
   return itk::ImageIOBase::Pointer(itk::NiftiImageIO::New());
 }
 
@@ -43,6 +46,8 @@ void writeImageByItk(const std::string& path, const Image<3>& image, PixelType t
 {
   if (type == PixelType::float32)
     writeAs<float>(path, image, compress);
+  else if (type == PixelType::uint8)
+    writeAs<unsigned char>(path, image, compress);
   else
     writeAs<short>(path, image, compress);
 }

@@ -27,19 +27,23 @@ ProgramText benchText()
   Option transform =
       ownOption("transform", "WORD",
                 "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
-                "applied first; may be repeated (default: T E S A B AB BA TABES)");
+                "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of the "
+                "literature, T A B [T] [A] [B] AB TABES)");
   transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
-  Option method = ownOption(
-      "method", "NAME",
-      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; may be repeated");
+  Option method = ownOption("method", "NAME",
+                            "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
+                            "files: nii.gz, mha-compressed, "
+                            "nii, mha or nrrd; may be repeated");
   method.repeatable = true;
   Option matrix =
       ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
   matrix.repeatable = true;
   Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
   metric.repeatable = true;
+  Option pixels = ownOption("pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
+  pixels.repeatable = true;
   Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
   samples.repeatable = true;
   Option bins = ownOption("bins", "N", "metric and cost: bins a side of joint histograms; may be repeated");
@@ -54,7 +58,7 @@ ProgramText benchText()
           "beside the machine's own limit.",
           {{"What",
             {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
+             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix, pixels,
              ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
              ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
            {"How",
@@ -136,7 +140,8 @@ FileSettings fileSettings(const Arguments& arguments)
 {
   const BsiSettings settings = bsiSettings(arguments);
   const std::vector<std::array<int, 3>> two{{207, 256, 215}, {512, 512, 256}};
-  return {arguments.has("volume") ? settings.volumes : two, arguments.has("repeats") ? settings.repeats : 3};
+  return {arguments.has("volume") ? settings.volumes : two, benchFormats(arguments.all("method")),
+          benchPixels(arguments.all("pixels")), arguments.has("repeats") ? settings.repeats : 3};
 }
 
 MetricSettings metricSettings(const Arguments& arguments)
@@ -188,7 +193,7 @@ ResampleSettings resampleSettings(const Arguments& arguments)
   if (settings.volumes.empty())
     settings.volumes = {{256, 256}, {100, 100, 100}, {256, 256, 256}, {512, 512, 256}};
   if (settings.transforms.empty())
-    settings.transforms = {"T", "E", "S", "A", "B", "AB", "BA", "TABES"};
+    settings.transforms = {"T", "A", "B", "[T]", "[A]", "[B]", "AB", "TABES"};
   if (settings.interpolators.empty())
     settings.interpolators = {"nearest", "linear", "cubic"};
   settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
