@@ -147,7 +147,7 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
   EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.375)", "(CudaImageSeconds -1)")),
                        "(CudaImageSeconds -1): \"-1\" is too small"));
   EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.375)", "(CudaImageSeconds fast)")),
-                       "(CudaImageSeconds fast): \"fast\" is not a finite number"));
+                       "(CudaImageSeconds \"fast\"): \"fast\" is not a finite number"));
   EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.375)\n", "")), "rates.txt: (CudaImageSeconds ...) is missing" + allowed);
   EXPECT_TRUE(contains(errorOf(replaced(text, "(Cuda3DPrefilter ", "(Cuda3DPrefilters 1)\n(Cuda3DPrefilter ")),
                        "(Cuda3DPrefilters 1): no rate has this name. Did you mean \"Cuda3DPrefilter\"?" + allowed));

@@ -226,14 +226,15 @@ const Benchmark benchmarks[] = {
     {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }, true},
 };
 
-/// Where the rates go; its folder is made. Throws Error(usage) for a name that would not be read again.
+/// Where the rates go. Throws Error(usage) for a name that would not be read again, Error(unwritableOutput) before any measurement.
 std::string calibrationTarget(const Arguments& arguments)
 {
   const std::string path = arguments.text("o", calibrationPath());
   if (!path.ends_with(".txt"))
     throw Error(ExitCode::usage, "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
-  if (const auto folder = std::filesystem::path(path).parent_path(); !folder.empty())
-    prepareOutputFolder(folder.string());
+  std::error_code told; // by the file
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), told);
+  const AtomicFile check(path);
   return path;
 }
 
