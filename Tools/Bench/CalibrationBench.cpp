@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <malloc.h>
 
 namespace tessera {
 namespace {
@@ -156,6 +157,7 @@ std::string number(double nanoseconds, bool isDone)
 
 Calibration measureCalibration(const Registry& registry, const std::string& device, int threads)
 {
+  mallopt(M_MMAP_THRESHOLD, 1 << 17); // no array takes the pages of one before, as in a process that has one image to resample
   Calibration calibration;
   calibration.source = "measured";
   calibration.processor = processorName();

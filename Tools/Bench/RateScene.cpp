@@ -7,6 +7,8 @@
 #include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/ResampleCases.h"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -41,14 +43,14 @@ PointPairs<D> landmarks(const ImageGeometry<D>& grid, std::size_t count)
 
 }
 
-double medianMilliseconds(const std::function<void()>& work)
+double shortestMilliseconds(const std::function<void()>& work)
 {
   constexpr int repeats = 3;
   work();
   std::vector<double> times(repeats);
   for (double& time : times)
     addMilliseconds(time, work);
-  return median(times);
+  return *std::min_element(times.begin(), times.end());
 }
 
 template <int D>
@@ -93,7 +95,7 @@ template <int D>
 double RateScene<D>::mapping(Context& context, const std::string& word) const
 {
   const auto transforms = chain(word);
-  return medianMilliseconds([&] { resampler_->resampleInto(context, *transforms, {}, grid(), {}, {}); });
+  return shortestMilliseconds([&] { resampler_->resampleInto(context, *transforms, {}, grid(), {}, {}); });
 }
 
 template <int D>
@@ -117,13 +119,13 @@ double RateScene<D>::resampling(Context& context, const std::string& word, const
   const auto transforms = chain(word);
   const auto prepared = interpolator(name);
   prepare(context, *prepared);
-  return medianMilliseconds([&] { resampler_->resample(context, *transforms, {prepared.get(), nullptr}, grid()); });
+  return shortestMilliseconds([&] { resampler_->resample(context, *transforms, {prepared.get(), nullptr}, grid()); });
 }
 
 template <int D>
 double RateScene<D>::preparing(Context& context, const std::string& name) const
 {
-  return medianMilliseconds([&] { prepare(context, *interpolator(name)); });
+  return shortestMilliseconds([&] { prepare(context, *interpolator(name)); });
 }
 
 template <int D>
@@ -138,7 +140,7 @@ template <int D>
 double RateScene<D>::whole(Context& context, const std::string& word, const std::string& name) const
 {
   const auto transforms = chain(word);
-  return medianMilliseconds([&] {
+  return shortestMilliseconds([&] {
     const auto prepared = interpolator(name);
     prepared->prepareForLevel(context, image_, 0);
     resampler_->resample(context, *transforms, {prepared.get(), nullptr}, grid());
@@ -168,7 +170,7 @@ double RateScene<D>::field(Context& context, std::size_t components) const
   const FieldMethods<D> methods(registry_, *transforms, grid(), "auto", "calibration");
   const auto method =
       methods.choose(context.device.kind, components == D ? FieldQuantity::displacements : FieldQuantity::derivatives);
-  return medianMilliseconds([&] {
+  return shortestMilliseconds([&] {
     if (components == 1)
       jacobianDeterminants<D>(context, *transforms, grid(), method);
     else if (components == D)

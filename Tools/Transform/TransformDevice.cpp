@@ -15,7 +15,7 @@ namespace {
 template <int D>
 struct KnownImages {
   std::vector<ImageSizes> images, labels;
-  std::vector<ImageGeometry<D>> grids;
+  std::vector<std::pair<ImageGeometry<D>, std::size_t>> grids; // with their components
 };
 
 template <int D>
@@ -27,9 +27,10 @@ KnownImages<D> knownImages(const std::vector<ImageTask>& tasks)
       const ImageHeader header = readImageHeader(task.input);
       const ImageGeometry<D> grid = geometryOf<D>(header);
       const bool hasComponents = header.meaning == PixelMeaning::vector && !task.isLabels;
+      const auto components = static_cast<std::size_t>(hasComponents ? header.components : 1);
       (task.isLabels ? known.labels : known.images)
-          .push_back({static_cast<double>(grid.voxelCount()), hasComponents ? static_cast<double>(header.components) : 1});
-      known.grids.push_back(grid);
+          .push_back({static_cast<double>(grid.voxelCount()), static_cast<double>(components)});
+      known.grids.emplace_back(grid, components);
     } catch (const Error&) {
     }
   return known;
@@ -70,8 +71,10 @@ template <int D>
 std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known, const Device& device)
 {
   const double usable = usableDeviceMemory(makeContext(device, 1));
-  for (const ImageGeometry<D>& grid : known.grids) {
-    const DeviceMemory needed = request.resampler.deviceMemory(request.chain, grid, true, request.lattice);
+  for (const auto& [grid, components] : known.grids) {
+    DeviceMemory needed;
+    for (std::size_t c = 0; c < components; ++c)
+      needed.add(request.resampler.deviceMemory(request.chain, grid, true, request.lattice));
     if (needed.bytes() > usable)
       return "an image needs " + memoryText(needed.bytes()) + " of memory of " + deviceName(device) + " (" + needed.text() + "), "
              + memoryText(usable) + " are free";
