@@ -26,8 +26,9 @@ Calibration numbered(bool withCuda)
   calibration.threads = 12;
   double next = 0.125;
   const auto number = [&] { return next += 0.125; };
-  calibration.startSeconds = number();
-  calibration.imageSeconds = number();
+  calibration.cpuStartSeconds = number();
+  calibration.cudaStartSeconds = number();
+  calibration.cudaImageSeconds = number();
   for (ThreadRate* rate : {&calibration.upload, &calibration.download})
     *rate = {number(), number()};
   for (const int dimension : {2, 3})
@@ -55,6 +56,7 @@ void expectCpuOf(const Calibration& expected, const Calibration& found)
 {
   EXPECT_EQ(found.processor, expected.processor);
   EXPECT_EQ(found.threads, expected.threads);
+  EXPECT_EQ(found.cpuStartSeconds, expected.cpuStartSeconds);
   for (const int dimension : {2, 3})
     for (std::size_t i = 0; i < workCount; ++i)
       if (isOfCpu(static_cast<Work>(i))) {
@@ -70,8 +72,8 @@ TEST(CalibrationTest, TextHoldsEveryNumber)
   EXPECT_FALSE(found.hasShippedCuda);
   EXPECT_EQ(found.source, "rates.txt");
   expectCpuOf(written, found);
-  EXPECT_EQ(found.startSeconds, written.startSeconds);
-  EXPECT_EQ(found.imageSeconds, written.imageSeconds);
+  EXPECT_EQ(found.cudaStartSeconds, written.cudaStartSeconds);
+  EXPECT_EQ(found.cudaImageSeconds, written.cudaImageSeconds);
   EXPECT_EQ(found.upload.allThreads, written.upload.allThreads);
   EXPECT_EQ(found.download.oneThread, written.download.oneThread);
   for (const int dimension : {2, 3})
@@ -88,7 +90,7 @@ TEST(CalibrationTest, AFileWithoutAGpuTakesTheShippedRatesOfCuda)
   expectCpuOf(written, found);
   EXPECT_TRUE(found.hasShippedCuda);
   EXPECT_EQ(found.gpu, shipped.gpu);
-  EXPECT_EQ(found.startSeconds, shipped.startSeconds);
+  EXPECT_EQ(found.cudaStartSeconds, shipped.cudaStartSeconds);
   EXPECT_EQ(found.of(3).cuda, shipped.of(3).cuda);
   EXPECT_EQ(found.source, "rates.txt, of CUDA the shipped ones");
   // copies share out among this machine's threads as they did there
@@ -102,7 +104,7 @@ TEST(CalibrationTest, TheShippedRatesAreOfAnH200AndNoneIsMissing)
   EXPECT_EQ(shipped.gpu, "NVIDIA H200");
   EXPECT_EQ(shipped.threads, 16);
   EXPECT_EQ(shipped.source, "shipped rates");
-  EXPECT_GT(shipped.startSeconds, 0.05); // no driver starts faster
+  EXPECT_GT(shipped.cudaStartSeconds, 0.05); // no driver starts faster
   for (const int dimension : {2, 3})
     for (std::size_t i = 0; i < workCount; ++i) {
       const auto work = static_cast<Work>(i);
@@ -143,12 +145,12 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
       errorOf(replaced(text, "(Cpu2DDirectLinear ", "(Cpu2DDirectLinear 1 ")),
       "rates.txt:"
           + std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(text.find("(Cpu2DDirectLinear ")), '\n'))
-          + ": (Cpu2DDirectLinear 1 1.375 1.5): two numbers are needed, of one thread and of all" + allowed);
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.375)", "(CudaImageSeconds -1)")),
+          + ": (Cpu2DDirectLinear 1 1.5 1.625): two numbers are needed, of one thread and of all" + allowed);
+  EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds -1)")),
                        "(CudaImageSeconds -1): \"-1\" is too small"));
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.375)", "(CudaImageSeconds fast)")),
+  EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds fast)")),
                        "(CudaImageSeconds \"fast\"): \"fast\" is not a finite number"));
-  EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.375)\n", "")), "rates.txt: (CudaImageSeconds ...) is missing" + allowed);
+  EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.5)\n", "")), "rates.txt: (CudaImageSeconds ...) is missing" + allowed);
   EXPECT_TRUE(contains(errorOf(replaced(text, "(Cuda3DPrefilter ", "(Cuda3DPrefilters 1)\n(Cuda3DPrefilter ")),
                        "(Cuda3DPrefilters 1): no rate has this name. Did you mean \"Cuda3DPrefilter\"?" + allowed));
   EXPECT_TRUE(contains(errorOf("(CalibrationVersion 1"), "rates.txt:1: "));

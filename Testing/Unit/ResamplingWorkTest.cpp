@@ -156,8 +156,9 @@ Calibration roundRates()
 {
   Calibration calibration;
   calibration.threads = 8;
-  calibration.startSeconds = 0.1;
-  calibration.imageSeconds = 0.001;
+  calibration.cpuStartSeconds = 0.001;
+  calibration.cudaStartSeconds = 0.1;
+  calibration.cudaImageSeconds = 0.001;
   calibration.upload = {2, 0.25};
   calibration.download = {4, 0.5};
   calibration.of(3).cpu.fill({8, 1});
@@ -175,8 +176,8 @@ TEST(ResamplingWorkTest, SecondsAddUpByHand)
   work.cuda.images = 3;
   work.cuda.uploadedBytes = 4e6;
   work.cuda.downloadedBytes = 8e6;
-  EXPECT_NEAR(cpuSeconds(roundRates(), 3, work, 1), 0.024, 1e-12);
-  EXPECT_NEAR(cpuSeconds(roundRates(), 3, work, 2), 0.012, 1e-12);
+  EXPECT_NEAR(cpuSeconds(roundRates(), 3, work, 1), 0.001 + 0.024, 1e-12);
+  EXPECT_NEAR(cpuSeconds(roundRates(), 3, work, 2), 0.001 + 0.012, 1e-12);
   EXPECT_NEAR(cudaSeconds(roundRates(), 3, work, 8), 0.1 + 0.003 + 0.001 + 0.004 + 0.000125, 1e-12);
   EXPECT_NEAR(cudaSeconds(roundRates(), 3, work, 1), 0.1 + 0.003 + 0.008 + 0.032 + 0.000125, 1e-12);
 }

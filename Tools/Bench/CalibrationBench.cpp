@@ -38,8 +38,8 @@ std::size_t at(Work work)
 double rounded(double value)
 {
   constexpr int digits = 4;
-  const double unit = value > 0 ? std::pow(10, std::floor(std::log10(value)) - digits + 1) : 1;
-  return std::round(value / unit) * unit;
+  const double perUnit = value > 0 ? std::pow(10, digits - 1 - std::floor(std::log10(value))) : 1;
+  return std::round(value * perUnit) / perUnit;
 }
 
 /// Nanoseconds an item; what is a difference of measurements is not below 0.
@@ -162,7 +162,11 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
   calibration.source = "measured";
   calibration.processor = processorName();
   calibration.threads = threads;
-  const RateScene<3> small(registry, Context{Device{}, threads}, {16, 16, 16});
+  Context host{Device{}, threads};
+  const RateScene<3> small(registry, Context{}, {16, 16, 16}); // on one thread: the others have not begun
+  double first = 0;
+  addMilliseconds(first, [&] { small.runWhole(host, "BA", "cubic"); });
+  calibration.cpuStartSeconds = rounded(1e-3 * std::max(0.0, first - small.whole(host, "BA", "cubic")));
   const double start = hostMilliseconds();
   const DeviceChoice choice = chooseDevice(device, "--device", "");
   if (choice.device.kind == DeviceKind::cpu) {
@@ -175,8 +179,8 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
   const double started = hostMilliseconds() - start;
   calibration.gpu = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
   const double again = small.whole(all, "A", "linear");
-  calibration.startSeconds = rounded(1e-3 * std::max(0.0, started - again));
-  calibration.imageSeconds = rounded(1e-3 * again);
+  calibration.cudaStartSeconds = rounded(1e-3 * std::max(0.0, started - again));
+  calibration.cudaImageSeconds = rounded(1e-3 * again);
   Context one = makeContext(choice.device, 1);
   measureDimension<3>(registry, &one, &all, calibration);
   measureDimension<2>(registry, &one, &all, calibration);
@@ -186,16 +190,15 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
 std::string tableText(const Calibration& calibration)
 {
   const bool withCuda = !calibration.gpu.empty();
-  std::string text = calibration.processor + ", " + std::to_string(calibration.threads) + " threads"
-                     + (withCuda ? "; " + calibration.gpu : "") + "\n";
+  char line[200];
+  std::snprintf(line, sizeof line, ": started in %.2f ms", 1e3 * calibration.cpuStartSeconds);
+  std::string text = calibration.processor + ", " + std::to_string(calibration.threads) + " threads" + line + "\n";
   if (withCuda) {
-    char line[200];
-    std::snprintf(
-        line, sizeof line,
-        "CUDA: started in %.3f s, an image takes %.2f ms, ns a byte to the device %.3f (one thread %.3f), back %.3f (%.3f)\n",
-        calibration.startSeconds, 1e3 * calibration.imageSeconds, calibration.upload.allThreads, calibration.upload.oneThread,
-        calibration.download.allThreads, calibration.download.oneThread);
-    text += line;
+    std::snprintf(line, sizeof line,
+                  ": started in %.3f s, an image takes %.2f ms, ns a byte to the device %.3f (one thread %.3f), back %.3f (%.3f)\n",
+                  calibration.cudaStartSeconds, 1e3 * calibration.cudaImageSeconds, calibration.upload.allThreads,
+                  calibration.upload.oneThread, calibration.download.allThreads, calibration.download.oneThread);
+    text += calibration.gpu + line;
   }
   text += "ns an item                 CPU, one thread   all threads" + std::string(withCuda ? "          CUDA" : "") + "\n";
   for (const int dimension : {2, 3})
@@ -233,8 +236,8 @@ void check(const Registry& registry, const Calibration& calibration, std::vector
     for (Context& context : contexts) {
       const bool onCuda = context.onCuda();
       const double predictedMs = 1e3
-                                 * (onCuda ? cudaSeconds(calibration, D, work, context.threads) - calibration.startSeconds
-                                           : cpuSeconds(calibration, D, work, context.threads));
+                                 * (onCuda ? cudaSeconds(calibration, D, work, context.threads) - calibration.cudaStartSeconds
+                                           : cpuSeconds(calibration, D, work, context.threads) - calibration.cpuStartSeconds);
       BenchResult row;
       row.caseName = name + " " + word + " " + interpolator;
       row.device = onCuda ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads";

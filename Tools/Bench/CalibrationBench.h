@@ -17,7 +17,7 @@ Calibration measureCalibration(const Registry&, const std::string& device, int t
 std::string tableText(const Calibration&);
 
 /// Whole resamplings of volumes of two or three extents, warm, and by how much the calibration is off: the ratio of what it
-/// predicts (a started device) to what they took.
+/// predicts, starts apart, to what they took.
 std::vector<BenchResult> checkCalibration(const Registry&, const Calibration&, const std::string& device, int threads,
                                           const std::vector<std::vector<std::size_t>>& volumes);
 

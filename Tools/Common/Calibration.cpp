@@ -30,8 +30,9 @@ constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate
 template <class OfCalibration, class Visit>
 void forEachNumber(OfCalibration& calibration, Visit&& visit)
 {
-  visit("CudaStartSeconds", &calibration.startSeconds, 1, true);
-  visit("CudaImageSeconds", &calibration.imageSeconds, 1, true);
+  visit("CpuStartSeconds", &calibration.cpuStartSeconds, 1, false);
+  visit("CudaStartSeconds", &calibration.cudaStartSeconds, 1, true);
+  visit("CudaImageSeconds", &calibration.cudaImageSeconds, 1, true);
   visit("CudaUpload", &calibration.upload.oneThread, 2, true);
   visit("CudaDownload", &calibration.download.oneThread, 2, true);
   for (const int dimension : {2, 3})
@@ -127,6 +128,7 @@ Calibration Calibration::withShippedCuda() const
   joined.source = source + ", of CUDA the shipped ones";
   joined.processor = processor;
   joined.threads = threads;
+  joined.cpuStartSeconds = cpuStartSeconds;
   for (const auto rate : {&Calibration::upload, &Calibration::download}) { // as if this machine's host were the other's
     const ThreadRate& measured = shipped.*rate;
     joined.*rate = {measured.oneThread, measured.nanoseconds(shipped.threads, threads)};

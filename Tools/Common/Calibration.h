@@ -60,8 +60,9 @@ struct Calibration {
   std::string gpu;             // empty: none was there
   bool hasShippedCuda = false; // rates of CUDA are not its own
   int threads = 1;             // of ThreadRate
-  double startSeconds = 0;     // until a CUDA device that the process has not used before has done a first image
-  double imageSeconds = 0;     // of an image of no size on CUDA
+  double cpuStartSeconds = 0;  // of a process's first image, beside what later ones take
+  double cudaStartSeconds = 0; // until a CUDA device that the process has not used before has done a first image
+  double cudaImageSeconds = 0; // of an image of no size on CUDA
   ThreadRate upload, download; // ns a byte between ordinary memory of the host and the device; fresh memory on the way back
   OfDimension ofDimension[2];  // 2D, 3D
 

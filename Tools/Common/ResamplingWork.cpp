@@ -144,7 +144,7 @@ void addField(DeviceWork& work, const ImageGeometry<D>& lattice, std::size_t com
 
 double cpuSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)
 {
-  return secondsOf(calibration.of(dimension).cpu, work.cpu, calibration.threads, threads);
+  return calibration.cpuStartSeconds + secondsOf(calibration.of(dimension).cpu, work.cpu, calibration.threads, threads);
 }
 
 double cudaSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)
@@ -153,7 +153,7 @@ double cudaSeconds(const Calibration& calibration, int dimension, const DeviceWo
                        + work.cuda.downloadedBytes * calibration.download.nanoseconds(calibration.threads, threads);
   for (std::size_t i = 0; i < workCount; ++i)
     nanoseconds += work.cuda.items[i] * calibration.of(dimension).cuda[i];
-  return calibration.startSeconds + work.cuda.images * calibration.imageSeconds + 1e-9 * nanoseconds;
+  return calibration.cudaStartSeconds + work.cuda.images * calibration.cudaImageSeconds + 1e-9 * nanoseconds;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \

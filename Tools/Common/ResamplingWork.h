@@ -46,7 +46,7 @@ void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& la
 template <int D>
 void addField(DeviceWork&, const ImageGeometry<D>& lattice, std::size_t components);
 
-/// On the CPU; on CUDA with the start of the device.
+/// With the start of a process and of the device.
 double cpuSeconds(const Calibration&, int dimension, const DeviceWork&, int threads);
 double cudaSeconds(const Calibration&, int dimension, const DeviceWork&, int threads);
 

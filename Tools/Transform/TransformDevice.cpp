@@ -63,7 +63,7 @@ struct Prediction {
 std::string text(const Prediction& prediction, const Calibration& calibration)
 {
   return "predicted " + decimals(prediction.cpu, 3) + " s on the CPU, " + decimals(prediction.cuda, 3) + " s on CUDA (of it "
-         + decimals(calibration.startSeconds, 3) + " to start it; " + calibration.source + ")";
+         + decimals(calibration.cudaStartSeconds, 3) + " to start it; " + calibration.source + ")";
 }
 
 /// The first image that does not fit the device; empty if all do.
