@@ -1,6 +1,9 @@
 #include "Tools/Bench/CalibrationBench.h"
 
+#include "Core/Compute/Error.h"
 #include "Core/Compute/Transfers.h"
+#include "Core/Registration/Reporter.h"
+#include "Tools/Bench/ChildProcesses.h"
 #include "Tools/Bench/RateScene.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/ResamplingWork.h"
@@ -9,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <malloc.h>
+#include <optional>
 
 namespace tessera {
 namespace {
@@ -146,6 +150,30 @@ void measureDimension(const Registry& registry, Context* one, Context* all, Cali
   measureFieldsOnCuda(large, *all, calibration);
 }
 
+constexpr Size<3> tinySize{16, 16, 16};
+
+/// What a process's first image takes more than later ones, with looking for the device.
+double startMilliseconds(const Registry& registry, const std::string& device, int threads)
+{
+  const RateScene<3> tiny(registry, Context{}, tinySize);
+  double first = 0;
+  Context context;
+  addMilliseconds(first, [&] {
+    context = makeContext(chooseDevice(device, "--device", "").device, threads);
+    tiny.runWhole(context, "A", "cubic");
+  });
+  return std::max(0.0, first - tiny.whole(context, "A", "cubic"));
+}
+
+double measuredStart(const std::optional<double>& milliseconds, const std::string& device)
+{
+  if (!milliseconds)
+    throw Error(ExitCode::device, "calibrate: " + device
+                                      + ": it could not be started in a process of its own. Allowed: a device that several "
+                                        "processes may use, or --device cpu.");
+  return rounded(1e-3 * *milliseconds);
+}
+
 std::string number(double nanoseconds, bool isDone)
 {
   char text[32];
@@ -162,26 +190,21 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
   calibration.source = "measured";
   calibration.processor = processorName();
   calibration.threads = threads;
-  Context host{Device{}, threads};
-  const RateScene<3> small(registry, Context{}, {16, 16, 16}); // on one thread: the others have not begun
-  double first = 0;
-  addMilliseconds(first, [&] { small.runWhole(host, "BA", "cubic"); });
-  calibration.cpuStartSeconds = rounded(1e-3 * std::max(0.0, first - small.whole(host, "BA", "cubic")));
-  const double start = hostMilliseconds();
+  const auto cpuStart = medianOfProcesses([&] { return startMilliseconds(registry, "cpu", threads); });
+  const auto cudaStart =
+      device == "cpu" ? std::nullopt
+                      : medianOfProcesses([&] { return startMilliseconds(registry, device == "auto" ? "cuda" : device, threads); });
+  calibration.cpuStartSeconds = measuredStart(cpuStart, "cpu");
   const DeviceChoice choice = chooseDevice(device, "--device", "");
   if (choice.device.kind == DeviceKind::cpu) {
     measureDimension<3>(registry, nullptr, nullptr, calibration);
     measureDimension<2>(registry, nullptr, nullptr, calibration);
     return calibration;
   }
-  Context all = makeContext(choice.device, threads);
-  small.runWhole(all, "A", "linear");
-  const double started = hostMilliseconds() - start;
+  Context all = makeContext(choice.device, threads), one = makeContext(choice.device, 1);
   calibration.gpu = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
-  const double again = small.whole(all, "A", "linear");
-  calibration.cudaStartSeconds = rounded(1e-3 * std::max(0.0, started - again));
-  calibration.cudaImageSeconds = rounded(1e-3 * again);
-  Context one = makeContext(choice.device, 1);
+  calibration.cudaStartSeconds = measuredStart(cudaStart, deviceName(choice.device));
+  calibration.cudaImageSeconds = rounded(1e-3 * RateScene<3>(registry, Context{}, tinySize).whole(all, "A", "linear"));
   measureDimension<3>(registry, &one, &all, calibration);
   measureDimension<2>(registry, &one, &all, calibration);
   return calibration;

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// Measures the rates of this machine. `device` as --device has it; without a CUDA device, of the CPU alone. The process must not
-/// have used that device before. Throws Error(device).
+/// Measures the rates of this machine. `device` as --device has it; without a CUDA device, of the CPU alone. The process must have
+/// neither threads nor a CUDA device yet. Throws Error(device).
 Calibration measureCalibration(const Registry&, const std::string& device, int threads);
 
 /// Its rates, a row a kind of work.
