@@ -1,14 +1,17 @@
 #include "Components/Resamplers/ResampleToHost.h"
 
+#include "Components/Resamplers/LayersOnCuda.h"
 #include "Core/Compute/HostCopies.h"
 #include "Core/Compute/Transfers.h"
+#include "Core/Image/PixelRounding.h"
 
 #include <algorithm>
 
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostLayers = 65535; // of a launch
+constexpr std::size_t mostLayers = 65535;                 // of a launch
+constexpr std::size_t usualChunk = std::size_t(32) << 20; // bytes: enough for kernels to fill a device
 
 template <int D>
 std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
@@ -19,25 +22,110 @@ std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
   return voxels;
 }
 
+/// Floats and pixels of a chunk have the usual length each, or less; or they are one layer.
 template <int D>
-std::size_t layersOfChunk(const ImageGeometry<D>& output)
+std::size_t layersOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel)
 {
-  const std::size_t layers = CopiesToHost::usualBytes / (voxelsOfLayer<D>(output) * sizeof(float));
+  const std::size_t layers = usualChunk / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
   return std::clamp(layers, std::size_t(1), std::min(mostLayers, output.size[D - 1]));
 }
+
+/// Two chunks on their way: values that leave as they are, or as pixels of another type that are made of them.
+class ChunksOnCuda {
+public:
+  static constexpr int count = 2;
+
+  ChunksOnCuda(Context& context, std::size_t mostVoxels) : context_(context), mostVoxels_(mostVoxels) {}
+
+  /// Where the next values are to be computed.
+  float* values(int turn, PixelType type)
+  {
+    return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type)) : grown(context_, values_, mostVoxels_);
+  }
+  /// What is to be copied of them once they are computed.
+  const std::byte* rounded(int turn, PixelType type, std::size_t count)
+  {
+    std::byte* const out = pixels(turn, type);
+    if (type != PixelType::float32)
+      toPixelsOnCuda(context_, values_.span().data(), count, type, out);
+    return out;
+  }
+
+private:
+  std::byte* pixels(int turn, PixelType type) { return grown(context_, pixels_[turn], mostVoxels_ * pixelTypeSize(type)); }
+
+  Context& context_;
+  std::size_t mostVoxels_;
+  Buffer<float> values_;
+  Buffer<std::byte> pixels_[count];
+};
+
+/// Chunks go to the host in pieces, those of one while kernels compute the next.
+class ChunkCopies {
+public:
+  explicit ChunkCopies(const Context& context) : copies_(context) {}
+
+  /// Begins to copy what the stream was given to compute; the chunk before has arrived then. Only after drain.
+  void start(std::byte* host, const std::byte* device, std::size_t bytes)
+  {
+    finishPieces();
+    host_ = host;
+    device_ = device;
+    left_ = bytes;
+    for (int piece = 0; piece < CopiesToHost::pieces && left_ > 0; ++piece)
+      begin(piece, CopiesToHost::After::allGiven);
+  }
+  /// Begins the last pieces of the chunk, without waiting for what the stream was given since start.
+  void drain()
+  {
+    for (int piece = 0; left_ > 0; piece = (piece + 1) % CopiesToHost::pieces) {
+      copies_.finish(piece);
+      begin(piece, CopiesToHost::After::itsLast);
+    }
+  }
+  void finish()
+  {
+    drain();
+    finishPieces();
+  }
+
+private:
+  void begin(int piece, CopiesToHost::After after)
+  {
+    const std::size_t bytes = std::min(left_, CopiesToHost::usualBytes);
+    copies_.begin(piece, host_, device_, bytes, after);
+    host_ += bytes;
+    device_ += bytes;
+    left_ -= bytes;
+  }
+  void finishPieces()
+  {
+    for (int piece = 0; piece < CopiesToHost::pieces; ++piece)
+      copies_.finish(piece);
+  }
+
+  CopiesToHost copies_;
+  std::byte* host_ = nullptr;
+  const std::byte* device_ = nullptr;
+  std::size_t left_ = 0; // bytes
+};
 
 }
 
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output)
 {
-  constexpr double bytesAVoxel = sizeof(float) + 1.0 / 8; // a value, and a mark
-  return bytesAVoxel * static_cast<double>(CopiesToHost::pieces * layersOfChunk<D>(output) * voxelsOfLayer<D>(output));
+  double most = 0;
+  for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)}) {
+    const double bytesAVoxel = sizeof(float) + ChunksOnCuda::count * static_cast<double>(bytesOfPixel) + 2.0 / 8; // with marks
+    most = std::max(most, bytesAVoxel * static_cast<double>(layersOfChunk<D>(output, bytesOfPixel) * voxelsOfLayer<D>(output)));
+  }
+  return most;
 }
 
 template <int D>
 void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<const MovingToResample<D>> images,
-                    const ImageGeometry<D>& output, const LayerRange& layers, std::span<float* const> values)
+                    const ImageGeometry<D>& output, const LayerRange& layers, std::span<const PixelsOut> ofSources)
 {
   const std::size_t first = std::min(layers.first, output.size[D - 1]);
   const std::size_t end = first + std::min(layers.count, output.size[D - 1] - first);
@@ -45,29 +133,36 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
   if (first == end || ofLayer == 0 || images.empty())
     return;
   const ResamplingOnCuda<D> resampling(context, chain, output);
-  const std::size_t most = std::min(layersOfChunk<D>(output), end - first);
-  Buffer<float> chunks[CopiesToHost::pieces];
-  CopiesToHost copies(context);
+  std::size_t bytesOfPixel = 1;
+  for (const PixelsOut& out : ofSources)
+    bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
+  std::size_t most = std::min(layersOfChunk<D>(output, bytesOfPixel), end - first);
+  std::vector<LayersOnCuda<D>> inputs;
+  for (const MovingToResample<D>& image : images)
+    most = inputs.emplace_back(image, chain, output).outputLayers(most);
+  ChunksOnCuda chunks(context, most * ofLayer);
+  ChunkCopies copies(context);
   int turn = 0;
   for (std::size_t layer = first; layer < end; layer += most)
     for (std::size_t i = 0; i < images.size(); ++i) {
-      const std::size_t count = std::min(most, end - layer);
-      copies.finish(turn);
-      float* const chunk = grown(context, chunks[turn], most * ofLayer);
-      resampling.resample(context, images[i], layer, count, chunk);
-      copies.begin(turn, values[i] + (layer - first) * ofLayer, chunk, count * ofLayer * sizeof(float));
-      turn = (turn + 1) % CopiesToHost::pieces;
+      const PixelsOut& out = ofSources[i];
+      const std::size_t count = std::min(most, end - layer), voxels = count * ofLayer;
+      const MovingToResample<D>& input = inputs[i].broughtFor(context, {layer, count});
+      resampling.resample(context, input, layer, count, chunks.values(turn, out.type));
+      const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
+      copies.drain();
+      copies.start(out.at((layer - first) * ofLayer), pixels, voxels * pixelTypeSize(out.type));
+      turn = (turn + 1) % ChunksOnCuda::count;
     }
-  for (int piece = 0; piece < CopiesToHost::pieces; ++piece)
-    copies.finish((turn + piece) % CopiesToHost::pieces);
+  copies.finish();
 }
 
 template <int D>
 std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain, std::span<const MovingToResample<D>> images,
-                                      const ImageGeometry<D>& output, std::span<float* const> values)
+                                      const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources)
 {
   double all = 0;
-  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, values); });
+  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, ofSources); });
   const ResamplingOnCuda<D> resampling(context, chain, output);
   Buffer<float> whole(context, output.voxelCount());
   context.stream->startTimer();
@@ -82,9 +177,9 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template double chunkBytes<D>(const ImageGeometry<D>&);                                                                          \
   template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,                        \
-                                  const ImageGeometry<D>&, const LayerRange&, std::span<float* const>);                            \
+                                  const ImageGeometry<D>&, const LayerRange&, std::span<const PixelsOut>);                         \
   template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,      \
-                                                    const ImageGeometry<D>&, std::span<float* const>)
+                                                    const ImageGeometry<D>&, std::span<const PixelsOut>)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
 #undef TESSERA_INSTANTIATE

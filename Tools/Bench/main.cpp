@@ -30,7 +30,8 @@ ProgramText benchText()
   Option transform =
       ownOption("transform", "WORD",
                 "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
-                "applied first; may be repeated (default: T E S A B AB BA TABES)");
+                "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of the "
+                "literature, T A B [T] [A] [B] AB TABES)");
   transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
@@ -195,7 +196,7 @@ ResampleSettings resampleSettings(const Arguments& arguments)
   if (settings.volumes.empty())
     settings.volumes = {{256, 256}, {100, 100, 100}, {256, 256, 256}, {512, 512, 256}};
   if (settings.transforms.empty())
-    settings.transforms = {"T", "E", "S", "A", "B", "AB", "BA", "TABES"};
+    settings.transforms = {"T", "A", "B", "[T]", "[A]", "[B]", "AB", "TABES"};
   if (settings.interpolators.empty())
     settings.interpolators = {"nearest", "linear", "cubic"};
   settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));

@@ -4,7 +4,7 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Transform/MovingImage.h"
+#include "Tools/Transform/BatchSources.h"
 
 #include <algorithm>
 #include <chrono>
@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
 constexpr double shareOfFreeMemory = 0.8;
-constexpr double movingVoxelBytes = 8;       // an intensity and a coefficient
-constexpr double resultVoxelBytes = 2 * 4.0; // a value, and what of it is put in order for the file
+constexpr double movingVoxelBytes = 8; // an intensity and a coefficient
+constexpr double resultCopies = 2;     // as it is resampled, and what of it is put in order for the file
 
 /// An image on its way through the batch.
 template <int D>
@@ -28,7 +28,7 @@ struct Item {
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1, movingBytes = 0, resultBytes = 0; // in memory
   MovingImage<D> moving;
-  std::vector<std::vector<float>> result; // of each component
+  ComponentPixels result;
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
   std::size_t together = 1; // images that were resampled in that time
   std::exception_ptr failure;
@@ -123,7 +123,9 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
       item.meaning = header.meaning;
       item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
       item.movingBytes = extentCount(header.size) * item.components * movingVoxelBytes;
-      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultVoxelBytes;
+      const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
+      const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
+      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
     } catch (Error& error) {
       error.addContext(task.option);
       throw;
@@ -176,7 +178,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
       if (item.result.empty())
         return; // in slabs, already
       ResultFile<D> file = open(item);
-      file.write(item.result);
+      file.write(item.result, batch_.lattice.voxelCount());
       file.commit();
     });
   return group;
@@ -204,53 +206,21 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
   return static_cast<std::size_t>(layers);
 }
 
-/// Before anything is copied there.
-template <int D>
-void requireDeviceMemory(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-{
-  if (!batch.context.onCuda())
-    return;
-  DeviceMemory needed;
-  for (const ImagePointer<D>& component : moving.components)
-    needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
-  const double usable = usableDeviceMemory(batch.context);
-  if (needed.bytes() > usable)
-    throw Error(ExitCode::outOfMemory, "resampling on " + deviceName(batch.context.device) + ": it needs "
-                                           + memoryText(needed.bytes()) + " of memory there (" + needed.text() + "), "
-                                           + memoryText(usable) + " are free. Allowed: a device with more, or \"cpu\".");
-}
-
-template <int D>
-struct Sources {
-  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
-  std::vector<ResampleSource<D>> sources;
-
-  void add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-  {
-    requireDeviceMemory<D>(batch, moving);
-    for (const ImagePointer<D>& component : moving.components) {
-      interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
-      interpolators.back()->prepareForLevel(batch.context, component, 0);
-      sources.push_back({interpolators.back().get(), moving.valid});
-    }
-  }
-};
-
 template <int D>
 void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 {
   const std::size_t layers = layersThatFit(item);
-  Sources<D> sources;
+  BatchSources<D> sources;
   sources.add(batch_, item.moving);
   batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
                     + std::to_string(layers) + " layers");
   ResultFile<D> file = open(item);
   for (std::size_t first = 0; first < allLayers(); first += layers) {
-    std::vector<std::vector<float>> values;
-    for (Image<D>& image :
-         batch_.resampler.resample(batch_.context, batch_.chain, sources.sources, batch_.lattice, {first, layers}))
-      values.push_back(std::move(image.voxels));
-    file.write(values);
+    const LayerRange range{first, layers};
+    const GridLayers<D> slab(batch_.lattice, range);
+    ComponentPixels pixels =
+        batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types, range);
+    file.write(pixels, slab.end - slab.begin);
   }
   file.commit();
 }
@@ -268,22 +238,18 @@ void BatchRun<D>::resample(Group<D>& group) const
       return;
     }
   }
-  Sources<D> sources;
+  BatchSources<D> sources;
   std::size_t together = 0;
   for (Item<D>& item : group) {
-    const std::size_t before = sources.sources.size();
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
-    if (item.failure)
-      sources.sources.resize(before);
-    else
-      ++together;
+    together += item.failure ? 0 : 1;
   }
   const auto start = Clock::now();
-  std::vector<Image<D>> results;
+  ComponentPixels results;
   std::exception_ptr failure;
   try {
     if (!sources.sources.empty())
-      results = batch_.resampler.resample(batch_.context, batch_.chain, sources.sources, batch_.lattice);
+      results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -295,7 +261,7 @@ void BatchRun<D>::resample(Group<D>& group) const
     item.resampleSeconds += secondsSince(start);
     item.together = together;
     for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
-      item.result.push_back(std::move((result++)->voxels));
+      item.result.push_back(std::move(*result++));
     for (ImagePointer<D>& image : item.moving.components)
       image.reset(); // their number is still asked for
   }
