@@ -92,6 +92,14 @@ void RateScene<D>::prepare(Context& context, Interpolator<D>& interpolator) cons
 }
 
 template <int D>
+void RateScene<D>::resample(Context& context, const TransformChain<D>& transforms, const Interpolator<D>& prepared) const
+{
+  const ResampleSource<D> source{&prepared, nullptr, {}};
+  const PixelType type = PixelType::float32;
+  resampler_->resamplePixels(context, transforms, std::span(&source, 1), grid(), std::span(&type, 1));
+}
+
+template <int D>
 double RateScene<D>::mapping(Context& context, const std::string& word) const
 {
   const auto transforms = chain(word);
@@ -104,12 +112,13 @@ double RateScene<D>::kernels(Context& context, const std::string& word, const st
   const auto transforms = chain(word);
   const auto prepared = interpolator(name);
   prepare(context, *prepared);
-  const ResampleSource<D> source{prepared.get(), nullptr};
+  const ResampleSource<D> source{prepared.get(), nullptr, {}};
   std::vector<float> result(image_->voxels.size());
-  float* const values[] = {result.data()};
+  const PixelsOut out(result.data());
   std::vector<double> times;
   for (int i = 0; i < 3; ++i)
-    times.push_back(resampler_->timePhases(context, *transforms, std::span(&source, 1), grid(), values).front().milliseconds);
+    times.push_back(
+        resampler_->timePhases(context, *transforms, std::span(&source, 1), grid(), std::span(&out, 1)).front().milliseconds);
   return median(times);
 }
 
@@ -119,7 +128,7 @@ double RateScene<D>::resampling(Context& context, const std::string& word, const
   const auto transforms = chain(word);
   const auto prepared = interpolator(name);
   prepare(context, *prepared);
-  return shortestMilliseconds([&] { resampler_->resample(context, *transforms, {prepared.get(), nullptr}, grid()); });
+  return shortestMilliseconds([&] { resample(context, *transforms, *prepared); });
 }
 
 template <int D>
@@ -133,7 +142,7 @@ void RateScene<D>::runWhole(Context& context, const std::string& word, const std
 {
   const auto prepared = interpolator(name);
   prepared->prepareForLevel(context, image_, 0);
-  resampler_->resample(context, *chain(word), {prepared.get(), nullptr}, grid());
+  resample(context, *chain(word), *prepared);
 }
 
 template <int D>
@@ -143,7 +152,7 @@ double RateScene<D>::whole(Context& context, const std::string& word, const std:
   return shortestMilliseconds([&] {
     const auto prepared = interpolator(name);
     prepared->prepareForLevel(context, image_, 0);
-    resampler_->resample(context, *transforms, {prepared.get(), nullptr}, grid());
+    resample(context, *transforms, *prepared);
   });
 }
 

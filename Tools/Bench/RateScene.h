@@ -48,6 +48,7 @@ public:
 private:
   std::unique_ptr<Interpolator<D>> interpolator(const std::string& name) const;
   void prepare(Context&, Interpolator<D>&) const;
+  void resample(Context&, const TransformChain<D>&, const Interpolator<D>& prepared) const;
 
   const Registry& registry_;
   ImagePointer<D> image_;

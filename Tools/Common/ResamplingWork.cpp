@@ -118,7 +118,7 @@ void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeom
         items->add(Work::prefilter, moving * (lookUp.order / 2));
     work.cuda.images += images[i].components;
     work.cuda.uploadedBytes += moving * sizeof(float);
-    work.cuda.downloadedBytes += output * sizeof(float);
+    work.cuda.downloadedBytes += output * images[i].resultBytes;
     addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, lookUp, output);
     addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, lookUp, output);
     if (!isDirectOnCpu && i % imagesAtOnce == 0)

@@ -19,17 +19,20 @@ struct KnownImages {
 };
 
 template <int D>
-KnownImages<D> knownImages(const std::vector<ImageTask>& tasks)
+KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
 {
+  const PixelType ofImages =
+      parsePixelType(request.resampler.resultImage().pixelType, request.parameters.where("ResultImagePixelType"));
   KnownImages<D> known;
-  for (const ImageTask& task : tasks)
+  for (const ImageTask& task : request.tasks)
     try {
       const ImageHeader header = readImageHeader(task.input);
       const ImageGeometry<D> grid = geometryOf<D>(header);
       const bool hasComponents = header.meaning == PixelMeaning::vector && !task.isLabels;
       const auto components = static_cast<std::size_t>(hasComponents ? header.components : 1);
       (task.isLabels ? known.labels : known.images)
-          .push_back({static_cast<double>(grid.voxelCount()), static_cast<double>(components)});
+          .push_back({static_cast<double>(grid.voxelCount()), static_cast<double>(components),
+                      static_cast<double>(pixelTypeSize(task.isLabels ? header.componentType : ofImages))});
       known.grids.emplace_back(grid, components);
     } catch (const Error&) {
     }
@@ -90,7 +93,7 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
   const std::string& asked = request.options.device;
   if (asked != "auto" || !request.withoutCuda.empty())
     return {chooseDevice(asked, "--device", request.withoutCuda), {}};
-  const KnownImages<D> known = knownImages<D>(request.tasks);
+  const KnownImages<D> known = knownImages<D>(request);
   const DeviceWork work = workOf(request, known);
   const int threads = request.options.threads;
   Calibration calibration = storedCalibration();
