@@ -16,8 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t imagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
-constexpr double groupsInMemory = 3;    // one that is read, one that is resampled, one that is written
+constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
 constexpr double shareOfFreeMemory = 0.8;
 constexpr double movingVoxelBytes = 8; // an intensity and a coefficient
 constexpr double resultCopies = 2;     // as it is resampled, and what of it is put in order for the file
@@ -69,7 +68,7 @@ class BatchRun {
 public:
   BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks);
 
-  ExitCode run();
+  BatchResult run();
 
 private:
   Item<D> sized(const ImageTask&) const;
@@ -98,6 +97,7 @@ private:
   bool overlaps_;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
+  double resampleSeconds_ = 0;
 };
 
 template <int D>
@@ -138,7 +138,7 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
 template <int D>
 std::vector<Group<D>> BatchRun<D>::grouped()
 {
-  const std::size_t most = batch_.context.onCuda() ? 1 : imagesAtOnce;
+  const std::size_t most = batch_.context.onCuda() ? 1 : mostImagesAtOnce;
   std::vector<Group<D>> groups;
   double bytes = 0;
   for (Item<D>& item : items_) {
@@ -329,7 +329,7 @@ void BatchRun<D>::report(Group<D> group)
 }
 
 template <int D>
-ExitCode BatchRun<D>::run()
+BatchResult BatchRun<D>::run()
 {
   const std::size_t count = items_.size();
   std::vector<Group<D>> groups = grouped();
@@ -346,7 +346,9 @@ ExitCode BatchRun<D>::run()
     Group<D> group = reading.get();
     if (g + 1 < groups.size())
       reading = startReading(g + 1);
+    const auto start = Clock::now();
     resample(group);
+    resampleSeconds_ += secondsSince(start);
     finishWriting();
     writing = std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); });
     if (policy == std::launch::deferred)
@@ -355,18 +357,18 @@ ExitCode BatchRun<D>::run()
   finishWriting();
   if (failed_ > 0)
     batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count) + " images failed; the others are written.");
-  return failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done;
+  return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
 }
 
 }
 
 template <int D>
-ExitCode resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+BatchResult resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
 {
   return BatchRun<D>(batch, tasks).run();
 }
 
-template ExitCode resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
-template ExitCode resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
 
 }
