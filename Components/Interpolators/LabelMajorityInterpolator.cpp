@@ -13,10 +13,8 @@ void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const Image
   voxels_ = SplineImage<D>(image->voxels.data(), image->geometry);
   voxels_.edges = EdgeRule::clamp;
   voxels_.lastVoxelClosesCell = true;
-  if (context.onCuda()) {
-    voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
-    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, orderOfLabels};
-  }
+  voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
+  onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, orderOfLabels};
 }
 
 template <int D>

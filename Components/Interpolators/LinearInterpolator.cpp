@@ -11,12 +11,10 @@ void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer
   spline_ = SplineImage<D>(image->voxels.data(), image->geometry);
   spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
   spline_.lastVoxelClosesCell = true;
-  if (context.onCuda()) {
-    voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
-    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 1};
-    onCuda_.lastVoxelClosesCell = true;
-    onCuda_.repeatsBorder = use_ == InterpolatorUse::resampling;
-  }
+  voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
+  onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, 1};
+  onCuda_.lastVoxelClosesCell = true;
+  onCuda_.repeatsBorder = use_ == InterpolatorUse::resampling;
 }
 
 template <int D>

@@ -9,11 +9,9 @@ void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const Ima
 {
   image_ = image;
   pointToIndex_ = image->geometry.pointToIndex();
-  if (context.onCuda()) {
-    voxelsOnCuda_ = voxelsOnCuda<D>(context, image);
-    onCuda_ = {voxelsOnCuda_->span().data(), image->geometry, 0};
-    onCuda_.nearestInDouble = true;
-  }
+  voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
+  onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, 0};
+  onCuda_.nearestInDouble = true;
 }
 
 template <int D>

@@ -1,14 +1,18 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
+#include "Components/Resamplers/InputLayers.h"
 #include "Components/Resamplers/OneSplineChain.h"
 #include "Components/Resamplers/ResampleToHost.h"
 #include "Components/Resamplers/SourceBatches.h"
 #include "Core/Compute/Transfers.h"
 #include "Core/Image/ImageFormat.h"
+#include "Core/Image/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Core/Registration/VoxelBatches.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <iterator>
 #include <limits>
 
@@ -115,16 +119,36 @@ struct OnCpu {
   const ImageGeometry<D>& output;
   GridLayers<D> asked;
   const std::vector<SourceBatches<D>>& images;
-  std::span<float* const> values; // of each image, from the first voxel asked for
+  std::span<const PixelsOut> results; // of each image, from the first voxel asked for
 
-  float* valuesOf(std::size_t image, std::size_t firstVoxel) const { return values[image] + (firstVoxel - asked.begin); }
+  /// What evaluate(values) gives for at most batchCapacity voxels of an image, rounded; false, and nothing, if it says so.
+  template <class Evaluate>
+  bool put(std::size_t image, std::size_t firstVoxel, std::size_t count, Evaluate&& evaluate) const
+  {
+    const PixelsOut& out = results[image];
+    std::byte* const to = out.at(firstVoxel - asked.begin);
+    if (out.type == PixelType::float32)
+      return evaluate(reinterpret_cast<float*>(to));
+    std::array<float, batchCapacity> values;
+    if (!evaluate(values.data()))
+      return false;
+    toPixels({values.data(), count}, out.type, to);
+    return true;
+  }
+  void putPoints(std::size_t image, std::size_t firstVoxel, PointBatch<D>& points) const
+  {
+    put(image, firstVoxel, points.count, [&](float* values) {
+      images[image].evaluate(context, points.list(), values);
+      return true;
+    });
+  }
 
   void byPoints() const
   {
     forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
       mapChain<D>(context, chain, points.list(), points.out());
       for (std::size_t i = 0; i < images.size(); ++i)
-        images[i].evaluate(context, points.list(), valuesOf(i, first));
+        putPoints(i, first, points);
     });
   }
 
@@ -135,14 +159,15 @@ struct OnCpu {
     forEachRowPiece<D>(context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
       bool mapped = false;
       for (std::size_t i = 0; i < images.size(); ++i) {
-        if (images[i].evaluateRow(piece.firstVoxel, piece.count, valuesOf(i, piece.first)))
+        if (put(i, piece.first, piece.count,
+                [&](float* values) { return images[i].evaluateRow(piece.firstVoxel, piece.count, values); }))
           continue;
         if (!mapped) {
           fillVoxelPoints<D>(output.size, pointFromIndex, piece.first, piece.count, points);
           mapChain<D>(context, chain, points.list(), points.out());
           mapped = true;
         }
-        images[i].evaluate(context, points.list(), valuesOf(i, piece.first));
+        putPoints(i, piece.first, points);
       }
     });
   }
@@ -188,10 +213,10 @@ std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& cont
 template <int D>
 void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain, std::span<const ResampleSource<D>> sources,
                                        const ImageGeometry<D>& output, const LayerRange& layers,
-                                       std::span<float* const> values) const
+                                       std::span<const PixelsOut> ofSources) const
 {
   if (context.onCuda())
-    return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, values);
+    return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, ofSources);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
   const bool isLinear = folded && !folded->spline;
   std::optional<AffineMap<D>> mappedFromVoxel;
@@ -200,7 +225,7 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
   std::vector<SourceBatches<D>> images;
   for (const ResampleSource<D>& source : sources)
     images.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_), mappedFromVoxel);
-  const OnCpu<D> work{context, chain, output, GridLayers<D>(output, layers), images, values};
+  const OnCpu<D> work{context, chain, output, GridLayers<D>(output, layers), images, ofSources};
   if (isLinear)
     work.byRows();
   else
@@ -210,13 +235,13 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
 template <int D>
 std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const TransformChain<D>& chain,
                                                    std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
-                                                   std::span<float* const> values) const
+                                                   std::span<const PixelsOut> ofSources) const
 {
   if (context.onCuda())
-    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, values);
+    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, ofSources);
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
-  addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, values); });
+  addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, ofSources); });
   return {{"transform", mapping}, {"interpolation", all - mapping}};
 }
 
@@ -231,6 +256,29 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
   memory.add("transforms", ResamplingOnCuda<D>::deviceBytes(chain));
   memory.add("chunks of the result", chunkBytes<D>(output));
   return memory;
+}
+
+template <int D>
+LayersThatFit DefaultResampler<D>::layersThatFit(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
+                                                 bool hasInvalidVoxels, const ImageGeometry<D>& output, double deviceBytes) const
+{
+  if (!interpolator.readsVoxels())
+    return {0, "the coefficients of splines are made of whole lines of it"};
+  if (extrapolation_ == Extrapolation::mirror)
+    return {0, "any part of its mirror image may be asked for"};
+  const ImageGeometry<D>& moving = interpolator.imageGeometry();
+  const InputLayers<D> input(chain, moving, output);
+  if (!input.known())
+    return {0, "where these transforms lead is not known beforehand"};
+  const std::size_t all = moving.size[D - 1], needed = input.mostAskedBy(1);
+  double forLayers = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
+  if (hasInvalidVoxels)
+    forLayers -= static_cast<double>(moving.voxelCount());
+  const double fitting = std::floor(forLayers / (Interpolator<D>::deviceBytes(moving) / static_cast<double>(all)));
+  if (fitting < static_cast<double>(needed))
+    return {0, "a layer of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all) + " layers, "
+                   + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};
+  return {static_cast<std::size_t>(std::min(fitting, static_cast<double>(all))), ""};
 }
 
 template <int D>

@@ -14,13 +14,16 @@ public:
   static const ComponentDescription& description();
 
   void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
-                    const LayerRange&, std::span<float* const> values) const override;
+                    const LayerRange&, std::span<const PixelsOut> ofSources) const override;
   /// On the CPU of mapping (none where rows do without points) and of interpolation, the difference to mapping alone; on CUDA of
   /// kernels, and of copies beside them.
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                const ImageGeometry<D>& output, std::span<float* const> values) const override;
+                                const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources) const override;
   DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                             const ImageGeometry<D>& output) const override;
+
+  LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
+                              const ImageGeometry<D>& output, double deviceBytes) const override;
 
   double outsideValue() const override { return defaultPixelValue_; }
   const ResultImageSettings& resultImage() const override { return resultImage_; }

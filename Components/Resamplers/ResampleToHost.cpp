@@ -1,7 +1,9 @@
 #include "Components/Resamplers/ResampleToHost.h"
 
+#include "Components/Resamplers/LayersOnCuda.h"
 #include "Core/Compute/HostCopies.h"
 #include "Core/Compute/Transfers.h"
+#include "Core/Image/PixelRounding.h"
 
 #include <algorithm>
 
@@ -19,25 +21,58 @@ std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
   return voxels;
 }
 
+/// Floats and pixels of a chunk are both copied in pieces of the usual length, or less.
 template <int D>
-std::size_t layersOfChunk(const ImageGeometry<D>& output)
+std::size_t layersOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel)
 {
-  const std::size_t layers = CopiesToHost::usualBytes / (voxelsOfLayer<D>(output) * sizeof(float));
+  const std::size_t layers = CopiesToHost::usualBytes / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
   return std::clamp(layers, std::size_t(1), std::min(mostLayers, output.size[D - 1]));
 }
+
+/// Chunks on their way: values that leave as they are, or as pixels of another type that are made of them.
+class ChunksOnCuda {
+public:
+  ChunksOnCuda(Context& context, std::size_t mostVoxels) : context_(context), mostVoxels_(mostVoxels) {}
+
+  /// Where the next values are to be computed.
+  float* values(int turn, PixelType type)
+  {
+    return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type)) : grown(context_, values_, mostVoxels_);
+  }
+  /// What is to be copied of them once they are computed.
+  const std::byte* rounded(int turn, PixelType type, std::size_t count)
+  {
+    std::byte* const out = pixels(turn, type);
+    if (type != PixelType::float32)
+      toPixelsOnCuda(context_, values_.span().data(), count, type, out);
+    return out;
+  }
+
+private:
+  std::byte* pixels(int turn, PixelType type) { return grown(context_, pixels_[turn], mostVoxels_ * pixelTypeSize(type)); }
+
+  Context& context_;
+  std::size_t mostVoxels_;
+  Buffer<float> values_;
+  Buffer<std::byte> pixels_[CopiesToHost::pieces];
+};
 
 }
 
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output)
 {
-  constexpr double bytesAVoxel = sizeof(float) + 1.0 / 8; // a value, and a mark
-  return bytesAVoxel * static_cast<double>(CopiesToHost::pieces * layersOfChunk<D>(output) * voxelsOfLayer<D>(output));
+  double most = 0;
+  for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)}) {
+    const double bytesAVoxel = sizeof(float) + CopiesToHost::pieces * static_cast<double>(bytesOfPixel) + 2.0 / 8; // with marks
+    most = std::max(most, bytesAVoxel * static_cast<double>(layersOfChunk<D>(output, bytesOfPixel) * voxelsOfLayer<D>(output)));
+  }
+  return most;
 }
 
 template <int D>
 void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<const MovingToResample<D>> images,
-                    const ImageGeometry<D>& output, const LayerRange& layers, std::span<float* const> values)
+                    const ImageGeometry<D>& output, const LayerRange& layers, std::span<const PixelsOut> ofSources)
 {
   const std::size_t first = std::min(layers.first, output.size[D - 1]);
   const std::size_t end = first + std::min(layers.count, output.size[D - 1] - first);
@@ -45,17 +80,25 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
   if (first == end || ofLayer == 0 || images.empty())
     return;
   const ResamplingOnCuda<D> resampling(context, chain, output);
-  const std::size_t most = std::min(layersOfChunk<D>(output), end - first);
-  Buffer<float> chunks[CopiesToHost::pieces];
+  std::size_t bytesOfPixel = 1;
+  for (const PixelsOut& out : ofSources)
+    bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
+  std::size_t most = std::min(layersOfChunk<D>(output, bytesOfPixel), end - first);
+  std::vector<LayersOnCuda<D>> inputs;
+  for (const MovingToResample<D>& image : images)
+    most = inputs.emplace_back(image, chain, output).outputLayers(most);
+  ChunksOnCuda chunks(context, most * ofLayer);
   CopiesToHost copies(context);
   int turn = 0;
   for (std::size_t layer = first; layer < end; layer += most)
     for (std::size_t i = 0; i < images.size(); ++i) {
-      const std::size_t count = std::min(most, end - layer);
+      const PixelsOut& out = ofSources[i];
+      const std::size_t count = std::min(most, end - layer), voxels = count * ofLayer;
       copies.finish(turn);
-      float* const chunk = grown(context, chunks[turn], most * ofLayer);
-      resampling.resample(context, images[i], layer, count, chunk);
-      copies.begin(turn, values[i] + (layer - first) * ofLayer, chunk, count * ofLayer * sizeof(float));
+      const MovingToResample<D>& input = inputs[i].broughtFor(context, {layer, count});
+      resampling.resample(context, input, layer, count, chunks.values(turn, out.type));
+      copies.begin(turn, out.at((layer - first) * ofLayer), chunks.rounded(turn, out.type, voxels),
+                   voxels * pixelTypeSize(out.type));
       turn = (turn + 1) % CopiesToHost::pieces;
     }
   for (int piece = 0; piece < CopiesToHost::pieces; ++piece)
@@ -64,10 +107,10 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
 
 template <int D>
 std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain, std::span<const MovingToResample<D>> images,
-                                      const ImageGeometry<D>& output, std::span<float* const> values)
+                                      const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources)
 {
   double all = 0;
-  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, values); });
+  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, ofSources); });
   const ResamplingOnCuda<D> resampling(context, chain, output);
   Buffer<float> whole(context, output.voxelCount());
   context.stream->startTimer();
@@ -82,9 +125,9 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template double chunkBytes<D>(const ImageGeometry<D>&);                                                                          \
   template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,                        \
-                                  const ImageGeometry<D>&, const LayerRange&, std::span<float* const>);                            \
+                                  const ImageGeometry<D>&, const LayerRange&, std::span<const PixelsOut>);                         \
   template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,      \
-                                                    const ImageGeometry<D>&, std::span<float* const>)
+                                                    const ImageGeometry<D>&, std::span<const PixelsOut>)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);
 #undef TESSERA_INSTANTIATE

@@ -8,19 +8,19 @@
 
 namespace tessera {
 
-/// Resampler::resampleInto by kernels. Chunks of whole layers are copied back while the next ones are computed, so that the device
-/// holds two of them at a time.
+/// Resampler::resampleInto by kernels. Chunks of whole layers are rounded to their pixels and copied back while the next ones are
+/// computed: the device holds the pixels of two of them at a time, and the floats of one.
 template <int D>
 void resampleToHost(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>, const ImageGeometry<D>& output,
-                    const LayerRange&, std::span<float* const> values);
+                    const LayerRange&, std::span<const PixelsOut> ofSources);
 
-/// Bytes of the device that takes beside images and the chain.
+/// Bytes of the device that takes at most beside images and the chain, whatever the type of pixels.
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output);
 
 /// What kernels take if all layers are done at once, by the device's clock; and by how much longer all of it takes.
 template <int D>
 std::vector<Phase> timeResampleToHost(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,
-                                      const ImageGeometry<D>& output, std::span<float* const> values);
+                                      const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources);
 
 }

@@ -83,7 +83,7 @@ std::optional<AlignedField<D>> fieldInTiles(const OneSplineChain<D>& chain, Imag
 template <int D>
 MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source, Extrapolation rule, float outside)
     : image(source.interpolator->onCuda()), pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()),
-      extrapolation(rule), outsideValue(outside)
+      extrapolation(rule), outsideValue(outside), inLayers(source.inLayers)
 {
   if (!source.valid)
     return;

@@ -14,7 +14,7 @@ namespace tessera {
 /// A moving image on a CUDA device, and what stands for it where T(x) is outside of it.
 template <int D>
 struct MovingToResample {
-  /// The source's interpolator was prepared on the context's device.
+  /// The source's interpolator was prepared on the context's device, unless the image comes in layers.
   MovingToResample(const Context&, const ResampleSource<D>&, Extrapolation, float outsideValue);
 
   InterpolatorOnCuda<D> image;
@@ -22,6 +22,7 @@ struct MovingToResample {
   MaskOnCuda<D> valid;
   Extrapolation extrapolation;
   float outsideValue;
+  ImageInLayers<D> inLayers; // whose voxels `image` lacks
 
 private:
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels_;

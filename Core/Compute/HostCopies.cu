@@ -103,6 +103,8 @@ void copyOnHost(const Context& context, void* to, const void* from, std::size_t 
   });
 }
 
+constexpr std::size_t large = std::size_t(1) << 20; // below, pieces save no time
+
 void copyInPieces(const Context& context, void* device, const void* host, std::size_t bytes)
 {
   const cudaStream_t stream = cudaStreamOf(context);
@@ -175,11 +177,30 @@ void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t 
 
 void copyLargeToDevice(const Context& context, void* device, const void* host, std::size_t bytes)
 {
-  constexpr std::size_t large = std::size_t(1) << 20;
   if (bytes < large)
     return context.stream->copyToDevice(device, host, bytes);
   double took = 0;
   addMilliseconds(took, [&] { copyInPieces(context, device, host, bytes); });
+  countTransfer(context, took);
+}
+
+void copyLargeToHost(const Context& context, void* host, const void* device, std::size_t bytes)
+{
+  if (bytes < large)
+    return context.stream->copyToHost(host, device, bytes);
+  double took = 0;
+  addMilliseconds(took, [&] {
+    CopiesToHost copies(context);
+    std::size_t piece = 0;
+    for (std::size_t done = 0; done < bytes; done += CopiesToHost::usualBytes, ++piece) {
+      const int turn = static_cast<int>(piece % CopiesToHost::pieces);
+      copies.finish(turn);
+      copies.begin(turn, static_cast<std::byte*>(host) + done, static_cast<const std::byte*>(device) + done,
+                   std::min(bytes - done, CopiesToHost::usualBytes));
+    }
+    for (int turn = 0; turn < CopiesToHost::pieces; ++turn)
+      copies.finish(turn);
+  });
   countTransfer(context, took);
 }
 

@@ -33,5 +33,7 @@ private:
 
 /// A large array to a CUDA device; as above, by way of pinned pieces. The host's memory may be changed when the call returns.
 void copyLargeToDevice(const Context&, void* device, const void* host, std::size_t bytes);
+/// The other way: the host has it when the call returns.
+void copyLargeToHost(const Context&, void* host, const void* device, std::size_t bytes);
 
 }

@@ -64,6 +64,10 @@ void copyLargeToDevice(const Context&, void*, const void*, std::size_t)
 {
   fail("a copy to a device");
 }
+void copyLargeToHost(const Context&, void*, const void*, std::size_t)
+{
+  fail("a copy from a device");
+}
 
 namespace oncuda {
 

@@ -1,6 +1,7 @@
 #include "Core/Image/BSplinePrefilter.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Image/LineBlocks.h"
 
@@ -159,7 +160,7 @@ template <int D>
 std::vector<float> bsplineCoefficients(Context& context, const Image<D>& image, int order)
 {
   requireCoefficientMemory(image, sizeof(float));
-  std::vector<float> coefficients(image.voxels.size() + coefficientPadding);
+  std::vector<float> coefficients = largeVector<float>(context, image.voxels.size() + coefficientPadding);
   if (polesOf(order).empty())
     std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
   else

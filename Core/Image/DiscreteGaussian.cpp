@@ -1,5 +1,6 @@
 #include "Core/Image/DiscreteGaussian.h"
 
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Parallel.h"
 
 #include <algorithm>
@@ -161,7 +162,7 @@ std::vector<float> tapByRows(const Context& context, const Image<D>& image, cons
   for (int d = 1; d < D; ++d)
     rows *= taps[d].count;
   const std::size_t length = taps[0].count;
-  std::vector<float> result(rows * length);
+  std::vector<float> result = largeVector<float>(context, rows * length);
   constexpr std::size_t rowsPerChunk = 64;
   forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     RowsOfTaps<D> maker(image, taps);
@@ -214,7 +215,7 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
     std::size_t inner = 1, outer = taps[axis].count;
     for (int d = 0; d < D; ++d)
       (d < axis ? inner : outer) *= d == axis ? 1 : size[d];
-    std::vector<float> next(inner * outer);
+    std::vector<float> next = largeVector<float>(context, inner * outer);
     if (axis == 0)
       tapRows(context, *from, size[axis], taps[axis], next);
     else

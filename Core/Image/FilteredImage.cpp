@@ -1,6 +1,8 @@
 #include "Core/Image/FilteredImage.h"
 
 #include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/HostCopies.h"
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Image/VolumeOnCuda.h"
 #include "Core/Image/VoxelsOnCuda.h"
 
@@ -64,7 +66,8 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
     for (int axis = D - 1; axis >= 0; --axis)
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
   Buffer<float> voxels = volume.takeVoxels();
-  const auto image = std::make_shared<Image<D>>(Image<D>{steps.back().geometry, voxels.toHost(context)});
+  const auto image = std::make_shared<Image<D>>(Image<D>{steps.back().geometry, largeVector<float>(context, voxels.size())});
+  copyLargeToHost(context, image->voxels.data(), voxels.span().data(), voxels.span().size_bytes());
   const auto shared = shareVoxelsOnCuda<D>(context, image, std::move(voxels));
   if (held)
     held->push_back(shared);

@@ -51,6 +51,11 @@ template <int D>
 void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads = 1,
                       PixelType type = PixelType::float32);
 
+/// Writes voxels as they lie in memory, in the type of the file, components interleaved. Throws Error(unwritableOutput).
+template <int D>
+void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelType type, int components,
+                      std::span<const std::byte> voxels, bool compress, int threads);
+
 class ImageStream;
 
 /// An image file that is written slab by slab, to the same bytes as in one piece.

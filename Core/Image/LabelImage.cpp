@@ -1,6 +1,7 @@
 #include "Core/Image/LabelImage.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageSource.h"
@@ -100,9 +101,9 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
   requireMemory(extentCount(header.size) * static_cast<double>(sizeof(float)) + static_cast<double>(source->byteCount()),
                 path + ": a label map of " + extentText(header.size) + " voxels", "a smaller image, or more memory");
   std::vector<float>& voxels = image.loaded.image.voxels;
-  voxels.resize(header.voxelCount());
+  voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
-    const auto values = std::make_unique_for_overwrite<T[]>(voxels.size());
+    const auto values = largeArray<T>(voxels.size());
     std::vector<std::string> none;
     source->read(reinterpret_cast<std::byte*>(values.get()), threads, none);
     const std::span<const T> all(values.get(), voxels.size());

@@ -45,9 +45,4 @@ struct LabelImage {
 template <int D>
 LabelImage<D> readLabelImage(const std::string& path, double outside, int threads);
 
-/// Writes voxels as they lie in memory, in the type of the file. Throws Error(unwritableOutput).
-template <int D>
-void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelType type, std::span<const std::byte> voxels,
-                      bool compress, int threads);
-
 }

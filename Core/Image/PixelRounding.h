@@ -1,18 +1,21 @@
 #pragma once
 
+#include "Core/Compute/Context.h"
 #include "Core/Compute/HostDevice.h"
+#include "Core/Image/PixelType.h"
 
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <type_traits>
 
 namespace tessera {
 
 /// What a voxel of type T holds of a float or double: the nearest integer (half up) inside the range of T; NaN becomes 0.
 template <class T, class Real>
-TESSERA_ALWAYS_INLINE T toPixel(Real value)
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
 {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);
@@ -40,6 +43,11 @@ TESSERA_ALWAYS_INLINE T toPixel(Real value)
     return static_cast<T>(towardsZero - (static_cast<double>(towardsZero) > shifted));
   }
 }
+
+/// The same of many, by one thread; `pixels` has room for as many of `type`, and is aligned for them.
+void toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
+/// On the context's CUDA device, with the same bits; only gives work to its stream. Both arrays begin where a Buffer does.
+void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type, std::byte* pixels);
 
 /// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as exact.
 template <class T>

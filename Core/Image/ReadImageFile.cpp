@@ -1,4 +1,5 @@
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
@@ -79,7 +80,7 @@ std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<s
   requireImageMemory(header, sizeof(float), source.byteCount());
   const auto bytes = std::make_unique_for_overwrite<std::byte[]>(source.byteCount());
   source.read(bytes.get(), threads, notes);
-  std::vector<float> voxels(header.voxelCount());
+  std::vector<float> voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const T* const colours = reinterpret_cast<const T*>(bytes.get());
     forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
@@ -96,7 +97,7 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
   const ImageHeader& header = source.header();
   const bool inPlace = header.componentType == PixelType::float32;
   requireImageMemory(header, header.components * sizeof(float), inPlace ? 0 : bytesInFile(source));
-  std::vector<float> values(header.voxelCount() * header.components);
+  std::vector<float> values = largeVector<float>(Context{{}, threads}, header.voxelCount() * header.components);
   if (inPlace) {
     source.read(reinterpret_cast<std::byte*>(values.data()), threads, notes);
     return values;

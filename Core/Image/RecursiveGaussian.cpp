@@ -1,5 +1,6 @@
 #include "Core/Image/RecursiveGaussian.h"
 
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Image/LineBlocks.h"
 
 #include <cmath>
@@ -148,7 +149,7 @@ ExponentialFilter gaussianFilter(double sigmaVoxels)
 template <int D>
 Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>& sigmaVoxels, AxisOrder order)
 {
-  Image<D> result{image.geometry, std::vector<float>(image.voxels.size())};
+  Image<D> result{image.geometry, largeVector<float>(context, image.voxels.size())};
   const float* from = image.voxels.data();
   for (int step = 0; step < D; ++step) {
     const int axis = order == AxisOrder::ascending ? step : (step + D - 1) % D;

@@ -1,5 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/LineFilterOnCuda.h"
+#include "Core/Image/PixelRounding.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {
@@ -23,6 +24,10 @@ void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const Lines
 void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float*, float*)
 {
   fail("taps of lines");
+}
+void toPixelsOnCuda(const Context&, const float*, std::size_t, PixelType, std::byte*)
+{
+  fail("rounding to pixels");
 }
 
 }

@@ -30,20 +30,11 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
 // Of pixels that wait to be written: what is compressed is for many threads, what is not stays in the cache.
 constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std::size_t(4) << 20;
 
-template <class T>
-struct Rounding {
-  TESSERA_MULTIVERSION_TO_V4 static void run(const float* values, std::size_t count, T* pixels)
-  {
-    for (std::size_t i = 0; i < count; ++i)
-      pixels[i] = toPixel<T>(values[i]);
-  }
-};
-
-template <class T>
-void toPixels(std::span<const float> values, T* pixels, int threads)
+void toPixelsByThreads(std::span<const float> values, PixelType type, std::byte* pixels, int threads)
 {
-  forEachRange(Context{{}, threads}, values.size(), convertedAtOnce,
-               [&](std::size_t first, std::size_t last) { Rounding<T>::run(values.data() + first, last - first, pixels + first); });
+  forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    toPixels(values.subspan(first, last - first), type, pixels + first * pixelTypeSize(type));
+  });
 }
 
 }
@@ -78,15 +69,13 @@ void ImageFileSlabs<D>::write(std::span<const float> values)
     stream_->write(std::as_bytes(values));
     return;
   }
-  withPixelType(type_, [&]<class T>(std::type_identity<T>) {
-    const std::size_t most = (stream_->compresses() ? compressedBytes : plainBytes) / sizeof(T);
-    const auto pixels = std::make_unique_for_overwrite<T[]>(std::min(most, values.size()));
-    for (std::size_t first = 0; first < values.size(); first += most) {
-      const std::size_t count = std::min(most, values.size() - first);
-      toPixels(values.subspan(first, count), pixels.get(), threads_);
-      stream_->write(std::as_bytes(std::span(pixels.get(), count)));
-    }
-  });
+  const std::size_t size = pixelTypeSize(type_), most = (stream_->compresses() ? compressedBytes : plainBytes) / size;
+  const auto pixels = std::make_unique_for_overwrite<std::byte[]>(std::min(most, values.size()) * size);
+  for (std::size_t first = 0; first < values.size(); first += most) {
+    const std::size_t count = std::min(most, values.size() - first);
+    toPixelsByThreads(values.subspan(first, count), type_, pixels.get(), threads_);
+    stream_->write({pixels.get(), count * size});
+  }
 }
 
 template <int D>
@@ -117,11 +106,9 @@ void writeComponents(const std::string& path, const ImageGeometry<D>& geometry, 
   if (type == PixelType::float32) {
     writeVoxels(path, header, values.data(), compress, threads);
   } else {
-    withPixelType(type, [&]<class T>(std::type_identity<T>) {
-      const auto pixels = std::make_unique_for_overwrite<T[]>(values.size());
-      toPixels(values, pixels.get(), threads);
-      writeVoxels(path, header, pixels.get(), compress, threads);
-    });
+    const auto pixels = std::make_unique_for_overwrite<std::byte[]>(values.size() * pixelTypeSize(type));
+    toPixelsByThreads(values, type, pixels.get(), threads);
+    writeVoxels(path, header, pixels.get(), compress, threads);
   }
 }
 
@@ -140,18 +127,20 @@ void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool
 }
 
 template <int D>
-void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, std::span<const std::byte> voxels,
-                      bool compress, int threads)
+void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
+                      std::span<const std::byte> voxels, bool compress, int threads)
 {
-  writeVoxels(path, headerOf(path, geometry, type, 1), voxels.data(), compress, threads);
+  writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads);
 }
 
 template class ImageFileSlabs<2>;
 template class ImageFileSlabs<3>;
 template void writeImage<2>(const std::string&, const Image<2>&, PixelType, bool, int);
 template void writeImage<3>(const std::string&, const Image<3>&, PixelType, bool, int);
-template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, std::span<const std::byte>, bool, int);
-template void writeStoredImage<3>(const std::string&, const ImageGeometry<3>&, PixelType, std::span<const std::byte>, bool, int);
+template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, int, std::span<const std::byte>, bool,
+                                  int);
+template void writeStoredImage<3>(const std::string&, const ImageGeometry<3>&, PixelType, int, std::span<const std::byte>, bool,
+                                  int);
 template void writeVectorImage<2>(const std::string&, const VectorImage<2>&, bool, int, PixelType);
 template void writeVectorImage<3>(const std::string&, const VectorImage<3>&, bool, int, PixelType);
 

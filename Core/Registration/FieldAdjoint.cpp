@@ -2,6 +2,7 @@
 
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Parallel.h"
+#include "Core/Compute/VectorOps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -229,20 +230,23 @@ void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::ar
 
 template <int D>
 void pullBackAlignedField(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                          const float* factors, GradientSummation summation, double* gradient)
+                          const float* factors, GradientSummation summation, double* gradient, GradientBefore before)
 {
-  for (const FieldAxis& axis : field.axes)
-    if (axis.points <= field.order || axis.voxels < 1)
-      return; // no voxel has a weight
+  const bool weighsNothing =
+      std::ranges::any_of(field.axes, [&](const FieldAxis& axis) { return axis.points <= field.order || axis.voxels < 1; });
+  if (before == GradientBefore::goes && (weighsNothing || !context.onCuda()))
+    fill(context, 0, {gradient, D * field.pointCount()});
+  if (weighsNothing)
+    return;
   if (context.onCuda())
-    pullBackAlignedFieldOnCuda<D>(context, field, covectors, factors, summation, gradient);
+    pullBackAlignedFieldOnCuda<D>(context, field, covectors, factors, summation, gradient, before);
   else
     pullBackOnCpu<D>(context, field, covectors, factors, gradient);
 }
 
 template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, const float*,
-                                      GradientSummation, double*);
+                                      GradientSummation, double*, GradientBefore);
 template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, const float*,
-                                      GradientSummation, double*);
+                                      GradientSummation, double*, GradientBefore);
 
 }

@@ -89,10 +89,10 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   }
 }
 
-/// gradient[c * pointCount + k] += the tiles' sums. `Lanes` threads a control point. Reads what the first kernel wrote, reads and
-/// writes D * 8 bytes a control point.
+/// gradient[c * pointCount + k] += the tiles' sums, or = if nothing stays. `Lanes` threads a control point. Reads what the first
+/// kernel wrote, and D * 8 bytes a control point if they stay; writes as many.
 template <int D, int Lanes, class Value>
-__global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, double* gradient)
+__global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, bool stays, double* gradient)
 {
   const unsigned nx = plan.axes[0].field.points, ny = plan.axes[1].field.points, nz = plan.axes[2].field.points;
   const unsigned count = nx * ny * nz, k = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
@@ -110,13 +110,16 @@ __global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial
 #pragma unroll
     for (int distance = Lanes / 2; distance > 0; distance /= 2)
       sum[c] += __shfl_down_sync(~0u, sum[c], distance);
-    if (lane == 0 && k < count)
-      gradient[c * static_cast<std::size_t>(count) + k] += sum[c];
+    if (lane == 0 && k < count) {
+      double* const to = gradient + c * static_cast<std::size_t>(count) + k;
+      *to = (stays ? *to : 0) + sum[c];
+    }
   }
 }
 
 template <int D, class Sum>
-void launch(const Context& context, const AlignedField<D>& field, const Covectors<D>& covectors, double* gradient)
+void launch(const Context& context, const AlignedField<D>& field, const Covectors<D>& covectors, GradientBefore before,
+            double* gradient)
 {
   using Value = typename Sum::Value;
   const cudaStream_t stream = cudaStreamOf(context);
@@ -138,7 +141,8 @@ void launch(const Context& context, const AlignedField<D>& field, const Covector
   const unsigned points = static_cast<unsigned>(field.pointCount());
   const bool manyTiles = tilesAPoint(plan) > 32;
   const auto add = manyTiles ? addTiles<D, 32, Value> : addTiles<D, 1, Value>;
-  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(plan, partial.span().data(), gradient);
+  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(plan, partial.span().data(),
+                                                                               before == GradientBefore::stays, gradient);
   checkLaunch("sum of the adjoint of a field");
 }
 
@@ -146,7 +150,7 @@ void launch(const Context& context, const AlignedField<D>& field, const Covector
 
 template <int D>
 void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                                const float* factors, GradientSummation summation, double* gradient)
+                                const float* factors, GradientSummation summation, double* gradient, GradientBefore before)
 {
   if (!hasSupport(field))
     return;
@@ -162,24 +166,25 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, 
     from.factors = factors ? factors + first * perLayer : nullptr;
     switch (summation) {
     case GradientSummation::fusedMultiplyAdd:
-      launch<D, FusedSum>(context, part, from, gradient);
+      launch<D, FusedSum>(context, part, from, before, gradient);
       break;
     case GradientSummation::kahan:
-      launch<D, KahanSum>(context, part, from, gradient);
+      launch<D, KahanSum>(context, part, from, before, gradient);
       break;
     case GradientSummation::pichat:
-      launch<D, PichatSum>(context, part, from, gradient);
+      launch<D, PichatSum>(context, part, from, before, gradient);
       break;
     case GradientSummation::doublePrecision:
-      launch<D, DoubleSum>(context, part, from, gradient);
+      launch<D, DoubleSum>(context, part, from, before, gradient);
       break;
     }
+    before = GradientBefore::stays;
   }
 }
 
 template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, const float*,
-                                            GradientSummation, double*);
+                                            GradientSummation, double*, GradientBefore);
 template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, const float*,
-                                            GradientSummation, double*);
+                                            GradientSummation, double*, GradientBefore);
 
 }

@@ -370,19 +370,30 @@ template <int D, class Value>
 TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial, const int (&point)[3],
                                          int lane, int lanes, double (&sum)[D])
 {
+  constexpr int together = 4; // are asked for at once
   for (double& s : sum)
     s = 0;
   const int count = spans[0].count * spans[1].count * spans[2].count;
-  for (int i = lane; i < count; i += lanes) {
-    const int x = spans[0].first + i % spans[0].count, rest = i / spans[0].count;
-    const int y = spans[1].first + rest % spans[1].count, z = spans[2].first + rest / spans[1].count;
-    const std::size_t tile = (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
-    const Value* from = partial + tile * D * plan.componentStride()
-                        + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
-                        + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
-                        + (point[0] - firstPoint(plan.axes[0], x));
-    for (int c = 0; c < D; ++c)
-      sum[c] += from[c * plan.componentStride()];
+  for (int first = lane; first < count; first += together * lanes) {
+    Value values[together][D] = {};
+    TESSERA_UNROLL_ALL
+    for (int t = 0; t < together; ++t) {
+      const int i = first + t * lanes;
+      if (i < count) {
+        const int x = spans[0].first + i % spans[0].count, rest = i / spans[0].count;
+        const int y = spans[1].first + rest % spans[1].count, z = spans[2].first + rest / spans[1].count;
+        const std::size_t tile = (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
+        const Value* from = partial + tile * D * plan.componentStride()
+                            + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
+                            + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
+                            + (point[0] - firstPoint(plan.axes[0], x));
+        for (int c = 0; c < D; ++c)
+          values[t][c] = from[c * plan.componentStride()];
+      }
+    }
+    for (int t = 0; t < together; ++t)
+      for (int c = 0; c < D; ++c)
+        sum[c] += values[t][c];
   }
 }
 

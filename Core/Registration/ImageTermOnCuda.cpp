@@ -187,7 +187,8 @@ void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& sla
   const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
   const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
   Result* result = result_.span().data();
-  context.stream->fill(result, 0, sizeof(Result));
+  if (slabs.front().samples.asked || level_.chain->transform->cudaForm() == CudaForm::linear)
+    context.stream->fill(result, 0, sizeof(Result)); // samples that are asked for and moments are added to it
   metric_->begin(context);
   const auto slopes = [&](const Slab& slab) {
     metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
@@ -321,11 +322,9 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const Chai
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
     return momentsOnCuda<D>(context, samples, chain, gradients, slopes, grown(context, scratch_, momentScratch<D>()),
                             &result->moments);
-  if (slab.field) {
-    if (slab.isFirst)
-      fill(context, 0, gradient);
-    return pullBackAlignedField<D>(context, *slab.field, gradients, slopes, summation_, gradient.data());
-  }
+  if (slab.field)
+    return pullBackAlignedField<D>(context, *slab.field, gradients, slopes, summation_, gradient.data(),
+                                   slab.isFirst ? GradientBefore::goes : GradientBefore::stays);
   pullBack_.add(context, samples, chain, gradients, slopes, gradient, {slab.isFirst});
 }
 

@@ -26,6 +26,9 @@ public:
 
   /// The same for kernels. Only after a prepareForLevel on a CUDA device; pointers live until the next one.
   virtual InterpolatorOnCuda<D> onCuda() const = 0;
+  /// Whether its coefficients are the image's voxels, which others may then bring to a device: onCuda() after a prepareForLevel on
+  /// the CPU has all but these.
+  virtual bool readsVoxels() const { return false; }
 
   /// What prepareForLevel takes of a CUDA device: a float a voxel, intensities or coefficients.
   static double deviceBytes(const ImageGeometry<D>& image) { return static_cast<double>(image.voxelCount()) * sizeof(float); }

@@ -1,5 +1,6 @@
 #include "Core/Registration/Resampler.h"
 
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Memory.h"
 
 #include <algorithm>
@@ -18,23 +19,53 @@ GridLayers<D>::GridLayers(const ImageGeometry<D>& grid, const LayerRange& layers
   end = begin + geometry.voxelCount();
 }
 
+namespace {
+
+template <int D>
+void requireResults(const ImageGeometry<D>& grid, std::size_t images, std::size_t bytesAVoxel)
+{
+  requireMemory(extentCount(grid.size) * static_cast<double>(bytesAVoxel),
+                (images > 1 ? std::to_string(images) + " result images of " : "result image of ") + extentText(grid.size)
+                    + " voxels",
+                "a smaller or coarser output grid");
+}
+
+}
+
 template <int D>
 std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformChain<D>& chain,
                                              std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
                                              const LayerRange& layers) const
 {
   const ImageGeometry<D> grid = GridLayers<D>(output, layers).geometry;
-  requireMemory(extentCount(grid.size) * static_cast<double>(sources.size() * sizeof(float)),
-                (sources.size() > 1 ? std::to_string(sources.size()) + " result images of " : "result image of ")
-                    + extentText(grid.size) + " voxels",
-                "a smaller or coarser output grid");
+  requireResults<D>(grid, sources.size(), sources.size() * sizeof(float));
   std::vector<Image<D>> results(sources.size());
-  std::vector<float*> values;
+  std::vector<PixelsOut> values;
   for (Image<D>& result : results) {
-    result = {grid, std::vector<float>(grid.voxelCount())};
-    values.push_back(result.voxels.data());
+    result = {grid, largeVector<float>(context, grid.voxelCount())};
+    values.emplace_back(result.voxels.data());
   }
   resampleInto(context, chain, sources, output, layers, values);
+  return results;
+}
+
+template <int D>
+std::vector<std::unique_ptr<std::byte[]>>
+Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain, std::span<const ResampleSource<D>> sources,
+                             const ImageGeometry<D>& output, std::span<const PixelType> types, const LayerRange& layers) const
+{
+  const ImageGeometry<D> grid = GridLayers<D>(output, layers).geometry;
+  std::size_t bytesAVoxel = 0;
+  for (const PixelType type : types)
+    bytesAVoxel += pixelTypeSize(type);
+  requireResults<D>(grid, types.size(), bytesAVoxel);
+  std::vector<std::unique_ptr<std::byte[]>> results;
+  std::vector<PixelsOut> pixels;
+  for (const PixelType type : types) {
+    results.push_back(largeArray<std::byte>(grid.voxelCount() * pixelTypeSize(type)));
+    pixels.emplace_back(results.back().get(), type);
+  }
+  resampleInto(context, chain, sources, output, layers, pixels);
   return results;
 }
 

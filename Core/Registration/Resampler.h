@@ -1,11 +1,14 @@
 #pragma once
 
 #include "Core/Compute/DeviceMemory.h"
+#include "Core/Image/PixelType.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
 
+#include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,16 +23,41 @@ struct ResultImageSettings {
   bool compress = false;
 };
 
+/// An image of which a CUDA device gets some layers of the last axis at a time, in turn.
+template <int D>
+struct ImageInLayers {
+  ImagePointer<D> image; // null: all of it is there
+  std::size_t atOnce = 0;
+};
+
 /// An image that is to be brought to another grid.
 template <int D>
 struct ResampleSource {
-  const Interpolator<D>* interpolator = nullptr; // prepared for it
+  const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in layers
   MaskPointer<D> valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
+  ImageInLayers<D> inLayers = {};
+};
+
+/// How much of an image a CUDA device can have at a time.
+struct LayersThatFit {
+  std::size_t atOnce = 0; // as ImageInLayers; 0: it must be there as a whole
+  std::string whyNot;     // then: "the coefficients of splines ..."
 };
 
 /// Layers of the last axis of a grid; those beyond its end do not count.
 struct LayerRange {
   std::size_t first = 0, count = std::numeric_limits<std::size_t>::max();
+};
+
+/// Where the voxels of a result go, x fastest, in the host's memory.
+struct PixelsOut {
+  std::byte* pixels = nullptr; // aligned for their type
+  PixelType type = PixelType::float32;
+
+  PixelsOut(std::byte* to, PixelType asType) : pixels(to), type(asType) {}
+  explicit PixelsOut(float* values) : pixels(reinterpret_cast<std::byte*>(values)) {}
+
+  std::byte* at(std::size_t voxel) const { return pixels + voxel * pixelTypeSize(type); }
 };
 
 /// Layers of a grid as a grid of their own, and as voxels [begin, end) of the whole.
@@ -48,23 +76,31 @@ public:
   static constexpr const char* roleName = "Resampler";
   virtual ~Resampler() = default;
 
-  /// The values of every source at T(x) for the voxels x in some layers of `output`; T(x) is computed once for all of them.
-  /// values[s] holds as many as these layers have voxels, x fastest, in the host's memory. In float, not yet rounded. A voxel has
-  /// the same bits whichever layers are asked for.
+  /// The values of every source at T(x) for the voxels x in some layers of `output`; T(x) is computed once for all of them. Values
+  /// are floats, pixels of another type what toPixel makes of these. A voxel has the same bits whichever layers are asked for.
   virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
-                            const LayerRange&, std::span<float* const> values) const = 0;
+                            const LayerRange&, std::span<const PixelsOut> ofSources) const = 0;
   /// What the parts of one more resampling took, all layers.
   virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                        const ImageGeometry<D>& output, std::span<float* const> values) const = 0;
+                                        const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources) const = 0;
 
   /// What that takes of a CUDA device for one moving image, with preparing its interpolator.
   virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                                     const ImageGeometry<D>& output) const = 0;
 
+  /// With so much of a CUDA device for all of that, an interpolator that was prepared for the image on the CPU, and the image in
+  /// layers.
+  virtual LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
+                                      const ImageGeometry<D>& output, double deviceBytes) const = 0;
+
   /// The same as images of those layers. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                  const ImageGeometry<D>& output, const LayerRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&, const ImageGeometry<D>& output) const;
+  /// The same as pixels, of a type for each source. Throws Error(outOfMemory).
+  std::vector<std::unique_ptr<std::byte[]>> resamplePixels(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                                                           const ImageGeometry<D>& output, std::span<const PixelType> types,
+                                                           const LayerRange& = {}) const;
 
   /// Of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;

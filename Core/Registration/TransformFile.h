@@ -26,6 +26,7 @@ struct TransformFileSource {
   std::string fixedPixelType = "float", movingPixelType = "float";
   bool useDirectionCosines = true;
   std::vector<FileSection> sections; // ResampleInterpolator, Resampler
+  int threads = 1;                   // that turn numbers into text
 };
 
 /// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same bits.

@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <cmath>
@@ -12,7 +13,7 @@ namespace {
 /// One file's text as it grows.
 class Text {
 public:
-  explicit Text(std::vector<std::string>& warnings) : warnings_(warnings) {}
+  Text(std::vector<std::string>& warnings, int threads) : warnings_(warnings), context_{Device{}, threads} {}
 
   void heading(const std::string& line) { text_ += "\n// " + line + "\n"; }
 
@@ -22,20 +23,29 @@ public:
     for (const std::string& value : entry.texts)
       text_ += " \"" + checked(entry.name, value) + "\"";
     if (entry.texts.empty())
-      for (double number : entry.numbers)
-        text_ += " " + numberText(entry.name, number);
+      addNumbers(entry);
     text_ += ")\n";
   }
 
   std::string take() { return std::move(text_); }
 
 private:
-  static std::string numberText(const std::string& name, double number)
+  /// There may be a million.
+  void addNumbers(const FileEntry& entry)
   {
-    if (!std::isfinite(number))
-      throw Error(ExitCode::unwritableOutput, "(" + name + "): " + realText(number)
-                                                  + " cannot be written to a transform parameter file. Allowed: finite numbers.");
-    return realText(number);
+    constexpr std::size_t ofPiece = 4096;
+    const std::vector<double>& numbers = entry.numbers;
+    for (const double number : numbers)
+      if (!std::isfinite(number))
+        throw Error(ExitCode::unwritableOutput, "(" + entry.name + "): " + realText(number)
+                                                    + " cannot be written to a transform parameter file. Allowed: finite numbers.");
+    std::vector<std::string> pieces((numbers.size() + ofPiece - 1) / ofPiece);
+    forEachRange(context_, numbers.size(), ofPiece, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        pieces[first / ofPiece] += " " + realText(numbers[i]);
+    });
+    for (const std::string& piece : pieces)
+      text_ += piece;
   }
 
   const std::string& checked(const std::string& name, const std::string& value)
@@ -53,6 +63,7 @@ private:
 
   std::string text_;
   std::vector<std::string>& warnings_;
+  Context context_;
   std::set<std::string> told_; // values, each once
 };
 
@@ -120,7 +131,7 @@ void addGeometry(Text& text, const TransformFileSource<D>& source)
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
 {
-  Text text(warnings);
+  Text text(warnings, source.threads);
   addTransform(text, source);
   addGeometry(text, source);
   std::vector<FileEntry> specific;

@@ -90,7 +90,7 @@ namespace {
   }                                                                                                                                \
   template <>                                                                                                                      \
   void pullBackAlignedFieldOnCuda<D>(Context&, const AlignedField<D>&, const std::array<const float*, D>&, const float*,           \
-                                     GradientSummation, double*)                                                                   \
+                                     GradientSummation, double*, GradientBefore)                                                   \
   {                                                                                                                                \
     fail("adjoint of a field");                                                                                                    \
   }

@@ -75,10 +75,10 @@ TEST(DefaultResampler, TellsWhatItsPartsTook)
   const ResampleSource<3> source{&interpolator, nullptr};
   const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {0.3, 0.2, 0.1});
   std::vector<float> values(grid.voxelCount());
-  float* const to[] = {values.data()};
+  const PixelsOut to(values.data());
   const DefaultResampler<3> resampler(parametersOf("", 3));
 
-  const std::vector<Phase> phases = resampler.timePhases(context, chain, std::span(&source, 1), grid, to);
+  const std::vector<Phase> phases = resampler.timePhases(context, chain, std::span(&source, 1), grid, std::span(&to, 1));
 
   ASSERT_EQ(phases.size(), 2u);
   EXPECT_GT(phases[0].milliseconds, 0);

@@ -95,6 +95,27 @@ TEST(FieldAdjointOnCudaTest, SlabsAddUp)
   expectGradient<3>(field, gradientOnGpu<3>(field, covectors, GradientSummation::doublePrecision, 9), expected, 1e-13, "slabs");
 }
 
+TEST(FieldAdjointOnCudaTest, WhatWasBeforeGoesIfAsked)
+{
+  TESSERA_NEEDS_GPU();
+  AlignedField<3> field = coveredField<3>({67, 35, 41}, {5.37, 3, 5}, {0.3, 0.7, 0.1}, 3);
+  const std::vector<float> covectors = randomCovectors<3>(field, 3);
+  Context context = makeContext({DeviceKind::cuda, 0}, 1);
+  Buffer<float> from(context, covectors.size());
+  from.fromHost(context, covectors);
+  for (const int points : {static_cast<int>(field.axes[1].points), 3}) { // with and without support
+    field.axes[1].points = points;
+    const auto gradientOf = [&](double value, GradientBefore before) {
+      Buffer<double> gradient(context, 3 * field.pointCount());
+      gradient.fromHost(context, std::vector<double>(gradient.size(), value));
+      pullBackAlignedField<3>(context, field, planes<3>(field, from.span().data()), nullptr, GradientSummation::fusedMultiplyAdd,
+                              gradient.span().data(), before);
+      return gradient.toHost(context);
+    };
+    EXPECT_EQ(gradientOf(NAN, GradientBefore::goes), gradientOf(0, GradientBefore::stays)) << points << " points";
+  }
+}
+
 template <int D>
 void expectFactorsMultiply(const AlignedField<D>& field, int slabLayers = 0)
 {

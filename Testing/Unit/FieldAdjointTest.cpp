@@ -96,6 +96,20 @@ TEST(FieldAdjointTest, GridsWithoutAnySupportLeaveTheGradient)
   EXPECT_EQ(gradientOnCpu<2>(field, covectors), std::vector<double>(2 * field.pointCount()));
 }
 
+TEST(FieldAdjointTest, WhatWasBeforeGoesIfAsked)
+{
+  AlignedField<2> field = coveredField<2>({9, 8}, {5, 5}, {0, 0}, 3);
+  const std::vector<float> covectors = randomCovectors<2>(field, 4);
+  Context context = threads(2);
+  for (const int points : {static_cast<int>(field.axes[1].points), 3}) { // with and without support
+    field.axes[1].points = points;
+    std::vector<double> gradient(2 * field.pointCount(), NAN);
+    pullBackAlignedField<2>(context, field, planes<2>(field, covectors.data()), nullptr, GradientSummation::doublePrecision,
+                            gradient.data(), GradientBefore::goes);
+    EXPECT_EQ(gradient, gradientOnCpu<2>(field, covectors)) << points << " points";
+  }
+}
+
 TEST(FieldAdjointTest, IsTheSameForAnyThreadCount)
 {
   const AlignedField<3> field = coveredField<3>({41, 30, 65}, {5.37, 3, 4}, {0.3, 0.7, 0.1}, 3);

@@ -1,25 +1,16 @@
 #include "Tools/Bench/BenchReport.h"
 
 #include "Core/Compute/Stream.h"
+#include "Tools/Common/Process.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
 namespace tessera {
 namespace {
-
-std::string processorName()
-{
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);)
-    if (line.starts_with("model name"))
-      return line.substr(line.find(':') + 2);
-  return "unknown processor";
-}
 
 std::string number(const char* format, std::optional<double> value)
 {

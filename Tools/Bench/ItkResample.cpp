@@ -78,12 +78,12 @@ typename TransformType<D>::Pointer itkTransformOf(const ItkTransform& transform)
 }
 
 template <int D>
-typename TransformType<D>::Pointer itkTransformOf(const std::vector<ItkTransform>& transforms)
+typename TransformType<D>::Pointer itkTransformOf(const ItkResampling<D>& what)
 {
-  if (transforms.size() == 1)
-    return itkTransformOf<D>(transforms.front());
+  if (what.transforms.size() == 1 && !what.compositeOfOne)
+    return itkTransformOf<D>(what.transforms.front());
   const auto composite = itk::CompositeTransform<double, D>::New();
-  for (const ItkTransform& transform : transforms)
+  for (const ItkTransform& transform : what.transforms)
     composite->AddTransform(itkTransformOf<D>(transform));
   return typename TransformType<D>::Pointer(composite.GetPointer());
 }
@@ -124,7 +124,7 @@ ItkResample<D>::ItkResample(const ItkResampling<D>& what) : filter_(std::make_un
   const ItkGrid<D> grid(what.output);
   auto& filter = *filter_->filter;
   filter.SetInput(filter_->input);
-  filter.SetTransform(itkTransformOf<D>(what.transforms));
+  filter.SetTransform(itkTransformOf<D>(what));
   filter.SetInterpolator(itkInterpolatorOf<D>(what));
   filter.SetSize(grid.size);
   filter.SetOutputSpacing(grid.spacing);

@@ -1,10 +1,12 @@
 #include "Components/RegisterComponents.h"
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
 #include "Tools/Bench/AdjointBench.h"
 #include "Tools/Bench/BendingBench.h"
 #include "Tools/Bench/BsiBench.h"
+#include "Tools/Bench/CalibrationBench.h"
 #include "Tools/Bench/CostBench.h"
 #include "Tools/Bench/FileBench.h"
 #include "Tools/Bench/MetricBench.h"
@@ -15,6 +17,7 @@
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 using namespace tessera;
 
@@ -27,7 +30,8 @@ ProgramText benchText()
   Option transform =
       ownOption("transform", "WORD",
                 "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
-                "applied first; may be repeated (default: T E S A B AB BA TABES)");
+                "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of the "
+                "literature, T A B [T] [A] [B] AB TABES)");
   transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
@@ -54,7 +58,8 @@ ProgramText benchText()
           "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample), "
           "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK (files) or "
           "products of sparse matrices with themselves (spgemm) "
-          "beside the machine's own limit.",
+          "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses (calibrate), which it "
+          "stores.",
           {{"What",
             {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
              ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix, pixels,
@@ -63,7 +68,10 @@ ProgramText benchText()
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
              ownOption("repeats", "N", "timed repeats, of which the median counts (default: 11)"),
-             ownOption("json", "", "for machines")}},
+             ownOption("json", "", "for machines"),
+             {"o", "FILE.txt",
+              "calibrate: where the rates are stored (default: $TESSERA_CALIBRATION, else "
+              "$XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt)"}}},
            commonOptions()},
           exitCodesText()};
 }
@@ -192,7 +200,7 @@ ResampleSettings resampleSettings(const Arguments& arguments)
   if (settings.volumes.empty())
     settings.volumes = {{256, 256}, {100, 100, 100}, {256, 256, 256}, {512, 512, 256}};
   if (settings.transforms.empty())
-    settings.transforms = {"T", "E", "S", "A", "B", "AB", "BA", "TABES"};
+    settings.transforms = {"T", "A", "B", "[T]", "[A]", "[B]", "AB", "TABES"};
   if (settings.interpolators.empty())
     settings.interpolators = {"nearest", "linear", "cubic"};
   settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
@@ -223,6 +231,38 @@ const Benchmark benchmarks[] = {
     {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }, true},
 };
 
+/// Where the rates go. Throws Error(usage) for a name that would not be read again, Error(unwritableOutput) before any measurement.
+std::string calibrationTarget(const Arguments& arguments)
+{
+  const std::string path = arguments.text("o", calibrationPath());
+  if (!path.ends_with(".txt"))
+    throw Error(ExitCode::usage, "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
+  std::error_code told; // by the file
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), told);
+  const AtomicFile check(path);
+  return path;
+}
+
+int calibrate(const Registry& registry, const Arguments& arguments)
+{
+  const std::string target = calibrationTarget(arguments), device = arguments.text("device", "auto");
+  std::string threadSource;
+  const int threads = threadCount(arguments, threadSource);
+  std::vector<std::vector<std::size_t>> volumes;
+  for (const std::string& text : arguments.all("volume"))
+    volumes.push_back(extentsOf(text));
+  if (volumes.empty())
+    volumes = {{256, 256}, {100, 100, 100}, {192, 192, 192}};
+  const Calibration calibration = measureCalibration(registry, device, threads);
+  const std::vector<BenchResult> checks = checkCalibration(registry, calibration, device, threads, volumes);
+  writeTextFile(target, calibrationText(calibration));
+  const std::string machine = machineText(!calibration.gpu.empty());
+  const std::string text = arguments.has("json") ? jsonText(machine, checks)
+                                                 : tableText(calibration) + "\nThe ratio is that of what the rates predict.\n"
+                                                       + tableText(machine, checks) + "\nWritten to " + target + ".\n";
+  return std::fputs(text.c_str(), stdout), 0;
+}
+
 /// That of the first word, which is taken away; the first benchmark if the words begin with an option.
 const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
 {
@@ -236,13 +276,16 @@ const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
     }
     known += (known.empty() ? "" : ", ") + benchmark.name;
   }
-  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: " + known + ".");
+  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: " + known + ", calibrate.");
 }
 
 int run(int count, char** words, RunLog& log)
 {
   std::vector<std::string> tokens(words + 1, words + count);
-  const Benchmark& benchmark = benchmarkOf(tokens);
+  const bool calibrates = !tokens.empty() && tokens.front() == "calibrate";
+  if (calibrates)
+    tokens.erase(tokens.begin());
+  const Benchmark& benchmark = calibrates ? benchmarks[0] : benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
     return std::fputs(helpText(benchText()).c_str(), stdout), 0;
@@ -253,6 +296,8 @@ int run(int count, char** words, RunLog& log)
 
   Registry registry;
   registerComponents(registry);
+  if (calibrates) // the device must not have been started
+    return calibrate(registry, arguments);
   std::string threadSource;
   const std::string device = arguments.text("device", "auto");
   const DeviceChoice choice =

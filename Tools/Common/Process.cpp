@@ -152,6 +152,15 @@ void logStart(RunLog& log, const std::string& program, const std::string& logNam
   log.info("TESSERA version: " + projectVersion());
 }
 
+std::string processorName()
+{
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.starts_with("model name"))
+      return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
+
 int runProgram(const std::function<int(RunLog&)>& body)
 {
   std::signal(SIGXFSZ, SIG_IGN); // a file over the size limit is then an error of the write, like a full disk

@@ -35,6 +35,9 @@ std::string prepareOutputFolder(const std::string& path);
 /// Lines about program, machine and time at the start of a log.
 void logStart(RunLog&, const std::string& program, const std::string& logName);
 
+/// As /proc/cpuinfo calls it.
+std::string processorName();
+
 /// The only handler of errors: runs `body` and turns what it throws into a message and an exit code.
 int runProgram(const std::function<int(RunLog&)>& body);
 

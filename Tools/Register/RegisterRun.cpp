@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <fstream>
+#include <future>
 
 namespace tessera {
 namespace {
@@ -223,18 +224,26 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   PointPairs<D> points = loadPoints<D>(options, headers);
   Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
              std::move(summary)};
-  checkStageDevices<D>(registry, options, stages, headers, points.fixedMm.size(), run.initial, log);
+  const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {
+    checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
     log.info("Checked " + std::to_string(stages.size())
              + " parameter file(s) and the headers of all images: nothing stands in the way.");
     return 0;
   }
 
+  // A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
+  auto devices = std::async(std::launch::async,
+                            [&] { checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log); });
+  if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
+    devices.get();
   const auto reading = Clock::now();
   log.info("\nReading images...");
   run.inputs = loadInputs<D>(options, std::move(points), log);
   run.summary.readingSeconds = secondsSince(reading);
   log.info("Reading images took " + decimals(run.summary.readingSeconds * 1000, 0) + " ms.\n");
+  if (devices.valid())
+    devices.get();
   watchSignals();
   for (std::size_t stage = 0; stage < stages.size(); ++stage)
     runOneStage<D>(run, stages[stage], stage);

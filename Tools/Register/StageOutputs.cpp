@@ -126,6 +126,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.fixedPixelType = stage_.settings.fixedPixelType();
   source.movingPixelType = stage_.settings.movingPixelType();
   source.sections = {{"ResampleInterpolator specific", interpolatorEntries()}, {"Resampler specific", resampler_->fileEntries()}};
+  source.threads = stage_.context.threads;
 
   std::vector<std::string> warnings;
   const std::string path = pathOf("TransformParameters", suffix, "txt");
@@ -181,11 +182,18 @@ void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChai
   Context context = contextOfResult(chain);
   interpolator->interpolator->prepareForLevel(context, stage_.moving, 0);
   const double prepared = secondsSince(start);
-  Image<D> result =
-      resampler_->resample(context, chain, {interpolator->interpolator.get(), stage_.validMoving}, stage_.fixedGeometry);
+  const ResultImageSettings& settings = resampler_->resultImage();
+  const PixelType type = parsePixelType(settings.pixelType, "ResultImagePixelType");
+  const ResampleSource<D> source{interpolator->interpolator.get(), stage_.validMoving};
+  const auto pixels = resampler_->resamplePixels(context, chain, std::span(&source, 1), stage_.fixedGeometry, std::span(&type, 1));
   log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
               + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3) + " s.");
-  writeImageFile(pathOf(resampler_->resultImage().name, suffix, resampler_->resultImage().format), std::move(result));
+  ImageGeometry<D> geometry = stage_.fixedGeometry;
+  geometry.direction = stage_.writtenDirection;
+  const std::string path = pathOf(settings.name, suffix, settings.format);
+  writeStoredImage<D>(path, geometry, type, 1, {pixels.front().get(), geometry.voxelCount() * pixelTypeSize(type)},
+                      settings.compress, stage_.context.threads);
+  files_.push_back(path);
 }
 
 template <int D>

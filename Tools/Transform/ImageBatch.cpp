@@ -16,11 +16,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t imagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
-constexpr double groupsInMemory = 3;    // one that is read, one that is resampled, one that is written
+constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
 constexpr double shareOfFreeMemory = 0.8;
-constexpr double movingVoxelBytes = 8;       // an intensity and a coefficient
-constexpr double resultVoxelBytes = 2 * 4.0; // a value, and what of it is put in order for the file
+constexpr double movingVoxelBytes = 8; // an intensity and a coefficient
+constexpr double resultCopies = 2;     // as it is resampled, and what of it is put in order for the file
 
 /// An image on its way through the batch.
 template <int D>
@@ -29,7 +28,7 @@ struct Item {
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1, movingBytes = 0, resultBytes = 0; // in memory
   MovingImage<D> moving;
-  std::vector<std::vector<float>> result; // of each component
+  ComponentPixels result;
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
   std::size_t together = 1; // images that were resampled in that time
   std::exception_ptr failure;
@@ -69,7 +68,7 @@ class BatchRun {
 public:
   BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks);
 
-  ExitCode run();
+  BatchResult run();
 
 private:
   Item<D> sized(const ImageTask&) const;
@@ -98,6 +97,7 @@ private:
   bool overlaps_;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
+  double resampleSeconds_ = 0;
 };
 
 template <int D>
@@ -123,7 +123,9 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
       item.meaning = header.meaning;
       item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
       item.movingBytes = extentCount(header.size) * item.components * movingVoxelBytes;
-      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultVoxelBytes;
+      const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
+      const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
+      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
     } catch (Error& error) {
       error.addContext(task.option);
       throw;
@@ -136,7 +138,7 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
 template <int D>
 std::vector<Group<D>> BatchRun<D>::grouped()
 {
-  const std::size_t most = batch_.context.onCuda() ? 1 : imagesAtOnce;
+  const std::size_t most = batch_.context.onCuda() ? 1 : mostImagesAtOnce;
   std::vector<Group<D>> groups;
   double bytes = 0;
   for (Item<D>& item : items_) {
@@ -176,7 +178,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
       if (item.result.empty())
         return; // in slabs, already
       ResultFile<D> file = open(item);
-      file.write(item.result);
+      file.write(item.result, batch_.lattice.voxelCount());
       file.commit();
     });
   return group;
@@ -224,15 +226,19 @@ template <int D>
 struct Sources {
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
   std::vector<ResampleSource<D>> sources;
+  std::vector<PixelType> types; // of their results
 
   void add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
   {
     requireDeviceMemory<D>(batch, moving);
+    std::vector<ResampleSource<D>> added;
     for (const ImagePointer<D>& component : moving.components) {
       interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
       interpolators.back()->prepareForLevel(batch.context, component, 0);
-      sources.push_back({interpolators.back().get(), moving.valid});
+      added.push_back({interpolators.back().get(), moving.valid, {}});
     }
+    sources.insert(sources.end(), added.begin(), added.end());
+    types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));
   }
 };
 
@@ -246,11 +252,11 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
                     + std::to_string(layers) + " layers");
   ResultFile<D> file = open(item);
   for (std::size_t first = 0; first < allLayers(); first += layers) {
-    std::vector<std::vector<float>> values;
-    for (Image<D>& image :
-         batch_.resampler.resample(batch_.context, batch_.chain, sources.sources, batch_.lattice, {first, layers}))
-      values.push_back(std::move(image.voxels));
-    file.write(values);
+    const LayerRange range{first, layers};
+    const GridLayers<D> slab(batch_.lattice, range);
+    ComponentPixels pixels =
+        batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types, range);
+    file.write(pixels, slab.end - slab.begin);
   }
   file.commit();
 }
@@ -271,19 +277,15 @@ void BatchRun<D>::resample(Group<D>& group) const
   Sources<D> sources;
   std::size_t together = 0;
   for (Item<D>& item : group) {
-    const std::size_t before = sources.sources.size();
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
-    if (item.failure)
-      sources.sources.resize(before);
-    else
-      ++together;
+    together += item.failure ? 0 : 1;
   }
   const auto start = Clock::now();
-  std::vector<Image<D>> results;
+  ComponentPixels results;
   std::exception_ptr failure;
   try {
     if (!sources.sources.empty())
-      results = batch_.resampler.resample(batch_.context, batch_.chain, sources.sources, batch_.lattice);
+      results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -295,7 +297,7 @@ void BatchRun<D>::resample(Group<D>& group) const
     item.resampleSeconds += secondsSince(start);
     item.together = together;
     for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
-      item.result.push_back(std::move((result++)->voxels));
+      item.result.push_back(std::move(*result++));
     for (ImagePointer<D>& image : item.moving.components)
       image.reset(); // their number is still asked for
   }
@@ -327,7 +329,7 @@ void BatchRun<D>::report(Group<D> group)
 }
 
 template <int D>
-ExitCode BatchRun<D>::run()
+BatchResult BatchRun<D>::run()
 {
   const std::size_t count = items_.size();
   std::vector<Group<D>> groups = grouped();
@@ -344,7 +346,9 @@ ExitCode BatchRun<D>::run()
     Group<D> group = reading.get();
     if (g + 1 < groups.size())
       reading = startReading(g + 1);
+    const auto start = Clock::now();
     resample(group);
+    resampleSeconds_ += secondsSince(start);
     finishWriting();
     writing = std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); });
     if (policy == std::launch::deferred)
@@ -353,18 +357,18 @@ ExitCode BatchRun<D>::run()
   finishWriting();
   if (failed_ > 0)
     batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count) + " images failed; the others are written.");
-  return failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done;
+  return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
 }
 
 }
 
 template <int D>
-ExitCode resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+BatchResult resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
 {
   return BatchRun<D>(batch, tasks).run();
 }
 
-template ExitCode resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
-template ExitCode resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
 
 }

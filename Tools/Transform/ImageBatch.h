@@ -13,6 +13,8 @@
 
 namespace tessera {
 
+constexpr std::size_t mostImagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
+
 /// What all images of a run share.
 template <int D>
 struct ImageBatch {
@@ -29,10 +31,15 @@ struct ImageBatch {
   RunLog& log;
 };
 
+struct BatchResult {
+  ExitCode code = ExitCode::done; // someRowsFailed: what goes wrong with one of several images is logged
+  double resampleSeconds = 0;     // from voxels in memory to voxels in memory, all images
+};
+
 /// Reads, resamples and writes the images, those before and after at the same time if there is more than one thread; the transform
 /// is asked once for several of them. Of one image, throws what goes wrong; of several, what goes wrong with one is logged, the
-/// others are done, and the return value is ExitCode::someRowsFailed.
+/// others are done.
 template <int D>
-ExitCode resampleImages(const ImageBatch<D>&, const std::vector<ImageTask>&);
+BatchResult resampleImages(const ImageBatch<D>&, const std::vector<ImageTask>&);
 
 }

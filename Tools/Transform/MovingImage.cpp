@@ -59,16 +59,21 @@ void straighten(MovingImage<D>& moving)
     moving.valid = std::make_shared<Mask<D>>(withIdentityDirection<D>(moving.valid->geometry), moving.valid->voxels);
 }
 
-std::vector<float> interleaved(const std::vector<std::vector<float>>& components, int threads)
+std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels, PixelType type, int threads)
 {
-  const std::size_t voxels = components.front().size(), count = components.size();
-  std::vector<float> values(voxels * count);
-  forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i)
-      for (std::size_t c = 0; c < count; ++c)
-        values[i * count + c] = components[c][i];
+  const std::size_t count = components.size();
+  auto pixels = std::make_unique_for_overwrite<std::byte[]>(voxels * count * pixelTypeSize(type));
+  withPixelType(type, [&]<class T>(std::type_identity<T>) {
+    T* const out = reinterpret_cast<T*>(pixels.get());
+    forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
+      for (std::size_t c = 0; c < count; ++c) {
+        const T* const in = reinterpret_cast<const T*>(components[c].get());
+        for (std::size_t i = first; i < last; ++i)
+          out[i * count + c] = in[i];
+      }
+    });
   });
-  return values;
+  return pixels;
 }
 
 }
@@ -97,6 +102,14 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 }
 
 template <int D>
+PixelType ResultFile<D>::resampledType(const MovingImage<D>& moving, PixelType ofImages)
+{
+  if (!moving.labels)
+    return ofImages;
+  return moving.labels->isNumbered() ? PixelType::float32 : moving.labels->type();
+}
+
+template <int D>
 ResultFile<D>::ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>& moving, PixelType type,
                           bool compress, int threads)
     : path_(path), output_(output), labels_(moving.labels), type_(labels_ ? labels_->type() : type),
@@ -108,22 +121,21 @@ ResultFile<D>::ResultFile(const std::string& path, const ImageGeometry<D>& outpu
 }
 
 template <int D>
-void ResultFile<D>::write(std::vector<std::vector<float>>& components)
+void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
 {
-  std::vector<float> values = components_ == 1 ? std::move(components.front()) : interleaved(components, threads_);
+  const std::size_t bytes = voxels * components.size() * pixelTypeSize(type_);
+  std::unique_ptr<std::byte[]> pixels =
+      components_ == 1 ? std::move(components.front()) : interleaved(components, voxels, type_, threads_);
   components.clear();
-  if (labels_) {
-    std::vector<std::byte> stored(values.size() * pixelTypeSize(type_));
-    labels_->decode(values, stored.data(), threads_);
-    if (slabs_)
-      slabs_->writeStored(stored);
-    else
-      writeStoredImage<D>(path_, output_, type_, stored, compress_, threads_);
-  } else if (slabs_) {
-    slabs_->write(values);
-  } else {
-    writeVectorImage<D>(path_, {output_, components_, std::move(values)}, compress_, threads_, type_);
+  if (labels_ && labels_->isNumbered()) {
+    auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
+    labels_->decode({reinterpret_cast<const float*>(pixels.get()), voxels}, stored.get(), threads_);
+    pixels = std::move(stored);
   }
+  if (slabs_)
+    slabs_->writeStored({pixels.get(), bytes});
+  else
+    writeStoredImage<D>(path_, output_, type_, components_, {pixels.get(), bytes}, compress_, threads_);
 }
 
 template <int D>

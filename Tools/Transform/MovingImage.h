@@ -3,6 +3,8 @@
 #include "Core/Image/LabelImage.h"
 #include "Tools/Transform/ImageTasks.h"
 
+#include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,19 +27,26 @@ struct MovingImage {
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads);
 
-/// The values of a resampled image, written slab by slab.
+/// The components of a resampled image, or of a slab of it, each in an array of its own.
+using ComponentPixels = std::vector<std::unique_ptr<std::byte[]>>;
+
+/// The voxels of a resampled image, written slab by slab.
 template <int D>
 class ResultFile {
 public:
-  /// `type` is that of the components of what is no label map; a label map keeps its own. Throws Error(unwritableOutput).
+  /// As which pixels an image is to be resampled whose file has voxels of `ofImages`, if it is no label map: a label map keeps its
+  /// own type, and what stands for its labels is float.
+  static PixelType resampledType(const MovingImage<D>&, PixelType ofImages);
+
+  /// `type` is that of the components of what is no label map. Throws Error(unwritableOutput).
   ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>&, PixelType type, bool compress,
              int threads);
 
   /// Whether write() may be called more than once.
   bool takesSlabs() const { return slabs_ != nullptr; }
 
-  /// The next voxels, an array for each component. Leaves nothing of use in them. Throws Error(unwritableOutput).
-  void write(std::vector<std::vector<float>>& components);
+  /// The next `voxels`, of resampledType. Leaves nothing of use in them. Throws Error(unwritableOutput).
+  void write(ComponentPixels& components, std::size_t voxels);
 
   void commit();
 

@@ -46,7 +46,9 @@ ProgramText transformText()
        {"With what",
         {{"tp", "FILE", "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
          {"out", "FOLDER", "where results are written; made if it is missing"},
-         ownOption("device", "NAME", "auto, cpu, cuda or cuda:N"),
+         ownOption("device", "NAME",
+                   "auto (default), cpu, cuda or cuda:N; auto takes what needs less time by the rates that tessera-bench calibrate "
+                   "has stored, or shipped ones"),
          ownOption("label-interpolation", "NAME",
                    "nearest (default): the label of the nearest voxel; majority: the label whose linear weights sum to most"),
          ownOption("max-memory", "SIZE",

@@ -9,6 +9,7 @@
 #include "Core/Registration/TransformFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Transform/ImageBatch.h"
+#include "Tools/Transform/TransformDevice.h"
 #include "Tools/Transform/TransformedPoints.h"
 
 #include <algorithm>
@@ -33,7 +34,10 @@ struct Run {
   std::unique_ptr<Resampler<D>> resampler;
   std::function<std::unique_ptr<Interpolator<D>>(bool ofLabels)> makeInterpolator;
   FieldMethods<D> methods;
+  std::vector<ImageTask> tasks;
   Context context;
+  std::optional<double> predictedSeconds;
+  double takenSeconds = 0; // to start the device, and by images and fields there
 
   const ResultImageSettings& result() const { return resampler->resultImage(); }
   std::string pathOf(const std::string& stem) const { return folder + stem + "." + result().format; }
@@ -89,12 +93,13 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   };
   makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  // A field takes tens of milliseconds on the CPU, an image tenths of a second, each a second to write; and there are some tenths
-  // of a second until a GPU has started.
-  const std::string whyNotCuda =
-      options.device == "auto" ? "it is done before a GPU has started" : withoutCuda(options, *file.chain, methods);
-  const DeviceChoice choice = chooseDevice(options.device, "--device", whyNotCuda);
-  log.info("Device: " + choice.reason + ", " + std::to_string(options.threads) + " threads.");
+  std::vector<ImageTask> tasks = imageTasks(options, resampler->resultImage().name);
+  const auto start = Clock::now();
+  const TransformDevice device = chooseTransformDevice<D>(
+      {options, registry, *file.chain, lattice, parameters, *resampler, tasks, withoutCuda(options, *file.chain, methods)});
+  Context context = makeContext(device.choice.device, options.threads);
+  const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
+  log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");
   return {options,
           folder,
           log,
@@ -104,7 +109,28 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
           std::move(resampler),
           makeInterpolator,
           std::move(methods),
-          makeContext(choice.device, options.threads)};
+          std::move(tasks),
+          std::move(context),
+          device.predictedSeconds,
+          startSeconds};
+}
+
+/// The result of some work on the run's device, whose time counts as taken.
+template <int D, class Work>
+auto timed(Run<D>& run, Work&& work)
+{
+  const auto start = Clock::now();
+  auto result = work();
+  run.takenSeconds += secondsSince(start);
+  return result;
+}
+
+template <int D>
+void logTime(const Run<D>& run)
+{
+  if (hasImages(run.options) || run.options.field || run.options.determinants || run.options.matrices)
+    run.log.detail("Computing took " + decimals(run.takenSeconds, 3) + " s on " + deviceName(run.context.device)
+                   + (run.predictedSeconds ? ", predicted " + decimals(*run.predictedSeconds, 3) + " s" : "") + ".");
 }
 
 /// How a field is evaluated, said in the log.
@@ -152,8 +178,9 @@ void checkFormats(const Run<D>& run)
 
 /// The grid of the moving image, by which points are told as indices; nothing if there are none or several of them.
 template <int D>
-std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run, const std::vector<ImageTask>& tasks)
+std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run)
 {
+  const std::vector<ImageTask>& tasks = run.tasks;
   if (tasks.size() != 1)
     return std::nullopt;
   try {
@@ -166,18 +193,20 @@ std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run, const std::vector<
 }
 
 template <int D>
-ExitCode writeImages(Run<D>& run, const std::vector<ImageTask>& tasks)
+ExitCode writeImages(Run<D>& run)
 {
+  const std::vector<ImageTask>& tasks = run.tasks;
   run.log.info(tasks.size() == 1 ? "Resampling image and writing to disk ..."
                                  : "Resampling " + std::to_string(tasks.size()) + " images and writing to disk ...");
   const auto start = Clock::now();
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
-  const ExitCode code =
+  const BatchResult result =
       resampleImages<D>({run.context, *run.file.chain, *run.resampler, run.makeInterpolator, run.lattice, run.file.output,
                          run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},
                         tasks);
+  run.takenSeconds += result.resampleSeconds;
   run.log.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
-  return code;
+  return result.code;
 }
 
 template <int D>
@@ -185,8 +214,8 @@ void writeField(Run<D>& run)
 {
   run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a deformation field.");
   const auto start = Clock::now();
-  VectorImage<D> field =
-      displacementField<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::displacements));
+  const auto method = methodOf(run, FieldQuantity::displacements);
+  VectorImage<D> field = timed(run, [&] { return displacementField<D>(run.context, *run.file.chain, run.lattice, method); });
   field.geometry = run.file.output;
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
@@ -197,7 +226,8 @@ void writeDeterminants(Run<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  Image<D> image = jacobianDeterminants<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::derivatives));
+  const auto method = methodOf(run, FieldQuantity::derivatives);
+  Image<D> image = timed(run, [&] { return jacobianDeterminants<D>(run.context, *run.file.chain, run.lattice, method); });
   image.geometry = run.file.output;
   const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
   const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
@@ -212,7 +242,8 @@ void writeMatrices(Run<D>& run)
 {
   run.log.info("Compute spatial Jacobian (full matrix) ...");
   const auto start = Clock::now();
-  VectorImage<D> image = jacobianMatrices<D>(run.context, *run.file.chain, run.lattice, methodOf(run, FieldQuantity::derivatives));
+  const auto method = methodOf(run, FieldQuantity::derivatives);
+  VectorImage<D> image = timed(run, [&] { return jacobianMatrices<D>(run.context, *run.file.chain, run.lattice, method); });
   image.geometry = run.file.output;
   writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress, run.context.threads);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
@@ -224,16 +255,17 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
   Run<D> run = prepare<D>(registry, options, folder, log);
   checkMethods(run);
   checkFormats(run);
-  const std::vector<ImageTask> tasks = imageTasks(options, run.result().name);
   if (!options.points.empty())
-    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid(run, tasks), folder, log);
+    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid(run), folder, log);
   if (options.field)
     writeField(run);
   if (options.determinants)
     writeDeterminants(run);
   if (options.matrices)
     writeMatrices(run);
-  return static_cast<int>(tasks.empty() ? ExitCode::done : writeImages(run, tasks));
+  const ExitCode code = run.tasks.empty() ? ExitCode::done : writeImages(run);
+  logTime(run);
+  return static_cast<int>(code);
 }
 
 }

@@ -1,0 +1,37 @@
+#include "Core/Compute/LargeArrays.h"
+
+#include "Core/Compute/Parallel.h"
+
+#include <sys/mman.h>
+
+#include <cstdint>
+
+namespace tessera {
+namespace {
+
+constexpr std::uintptr_t pageBytes = 4096, largePageBytes = std::uintptr_t(2) << 20;
+constexpr std::size_t large = std::size_t(16) << 20; // below, memory often is not new
+
+}
+
+void useLargePages(void* memory, std::size_t bytes)
+{
+  if (bytes < large)
+    return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory), first = (begin + pageBytes - 1) / pageBytes * pageBytes;
+  madvise(reinterpret_cast<void*>(first), begin + bytes - first, MADV_HUGEPAGE); // a wish: where it is refused, all stays as it is
+}
+
+void touchPages(const Context& context, void* memory, std::size_t bytes)
+{
+  if (bytes < large)
+    return;
+  useLargePages(memory, bytes);
+  forEachRange(context, bytes, largePageBytes, [&](std::size_t first, std::size_t last) {
+    volatile char* const at = static_cast<volatile char*>(memory);
+    for (std::size_t i = first; i < last; i += pageBytes)
+      at[i] = 0;
+  });
+}
+
+}

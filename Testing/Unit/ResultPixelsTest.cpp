@@ -1,0 +1,15 @@
+#include "Testing/Support/ResultPixels.h"
+
+namespace tessera {
+namespace {
+
+TEST(ResultPixels, AreTheRoundedFloats)
+{
+  for (const int threads : {1, 3}) {
+    Context context{{}, threads};
+    testing::expectRoundedFloats(context, 1);
+  }
+}
+
+}
+}

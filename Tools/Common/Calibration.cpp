@@ -1,0 +1,219 @@
+#include "Tools/Common/Calibration.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterText.h"
+#include "ShippedCalibration.h" // made of ShippedCalibration.txt
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace tessera {
+namespace {
+
+struct WorkName {
+  const char* name;
+  bool onCpu, onCuda;
+};
+
+constexpr WorkName workNames[workCount] = {
+    {"DirectNearest", true, true},      {"DirectLinear", true, true},         {"DirectCubic", true, true},
+    {"DirectMajority", false, true},    {"DirectAlignedSpline", false, true}, {"DirectSpline", false, true},
+    {"PointNearest", true, true},       {"PointLinear", true, true},          {"PointCubic", true, true},
+    {"PointMajority", true, true},      {"PointLinearTransform", true, true}, {"PointAlignedSpline", true, false},
+    {"PointSpline", true, true},        {"PointLandmark", true, true},        {"Prefilter", true, true},
+    {"FieldDisplacements", true, true}, {"FieldDeterminants", true, true},    {"FieldMatrices", true, true}};
+
+constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate` wrote with this version";
+
+/// Every number of a calibration under its name in files; `visit` gets (name, numbers, count, isOfCuda).
+template <class OfCalibration, class Visit>
+void forEachNumber(OfCalibration& calibration, Visit&& visit)
+{
+  visit("CpuStartSeconds", &calibration.cpuStartSeconds, 1, false);
+  visit("CudaStartSeconds", &calibration.cudaStartSeconds, 1, true);
+  visit("CudaImageSeconds", &calibration.cudaImageSeconds, 1, true);
+  visit("CudaUpload", &calibration.upload.oneThread, 2, true);
+  visit("CudaDownload", &calibration.download.oneThread, 2, true);
+  for (const int dimension : {2, 3})
+    for (std::size_t i = 0; i < workCount; ++i) {
+      const std::string name = std::to_string(dimension) + "D" + workNames[i].name;
+      if (workNames[i].onCpu)
+        visit("Cpu" + name, &calibration.of(dimension).cpu[i].oneThread, 2, false);
+      if (workNames[i].onCuda)
+        visit("Cuda" + name, &calibration.of(dimension).cuda[i], 1, true);
+    }
+}
+static_assert(sizeof(ThreadRate) == 2 * sizeof(double)); // its numbers are visited as an array
+
+const ParameterEntry& required(const ParameterMap& map, const std::string& name)
+{
+  const ParameterEntry* entry = map.find(name);
+  if (!entry)
+    failUsage(map.fileName(), "(" + name + " ...) is missing", writeAnew);
+  return *entry;
+}
+
+template <class T>
+T single(const ParameterMap& map, const ParameterEntry& entry, const Parameter<T>& row)
+{
+  if (entry.values.size() != 1)
+    failUsage(shownEntry(map, entry), "one value is needed", writeAnew);
+  return readValue<T>(row, map, entry, 0, {});
+}
+
+void checkVersion(const ParameterMap& map)
+{
+  const ParameterEntry& entry = required(map, "CalibrationVersion");
+  const auto found = single(map, entry, integerParameter(entry.name, 0, 0, Arity::single, "", ""));
+  if (found != Calibration::version)
+    failUsage(shownEntry(map, entry), "this program reads version " + std::to_string(Calibration::version), writeAnew);
+}
+
+void readNumbers(const ParameterMap& map, const std::string& name, double* numbers, std::size_t count)
+{
+  const ParameterEntry& entry = required(map, name);
+  if (entry.values.size() != count)
+    failUsage(shownEntry(map, entry), count == 2 ? "two numbers are needed, of one thread and of all" : "one number is needed",
+              writeAnew);
+  Parameter<double> row = realParameter(name, 0, Arity::list, "", "");
+  row.minimum = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    numbers[i] = readValue<double>(row, map, entry, i, {});
+}
+
+void checkNames(const ParameterMap& map, const std::vector<std::string>& known)
+{
+  for (const ParameterEntry& entry : map.entries())
+    if (std::find(known.begin(), known.end(), entry.name) == known.end())
+      failUsage(shownEntry(map, entry), "no rate has this name." + didYouMean(entry.name, known), writeAnew);
+}
+
+std::string environment(const char* name)
+{
+  const char* const value = std::getenv(name);
+  return value ? value : "";
+}
+
+constexpr const char* pathVariable = "TESSERA_CALIBRATION";
+
+}
+
+const char* nameOf(Work work)
+{
+  return workNames[static_cast<std::size_t>(work)].name;
+}
+
+bool isOfCpu(Work work)
+{
+  return workNames[static_cast<std::size_t>(work)].onCpu;
+}
+
+bool isOfCuda(Work work)
+{
+  return workNames[static_cast<std::size_t>(work)].onCuda;
+}
+
+double ThreadRate::nanoseconds(int measuredThreads, int threads) const
+{
+  const double shared =
+      measuredThreads > 1 ? std::clamp((oneThread - allThreads) / (1 - 1.0 / measuredThreads), 0.0, oneThread) : oneThread;
+  return oneThread - shared + shared / threads;
+}
+
+Calibration Calibration::withShippedCuda() const
+{
+  const Calibration& shipped = shippedCalibration();
+  Calibration joined = shipped;
+  joined.source = source + ", of CUDA the shipped ones";
+  joined.processor = processor;
+  joined.threads = threads;
+  joined.cpuStartSeconds = cpuStartSeconds;
+  for (const auto rate : {&Calibration::upload, &Calibration::download}) { // as if this machine's host were the other's
+    const ThreadRate& measured = shipped.*rate;
+    joined.*rate = {measured.oneThread, measured.nanoseconds(shipped.threads, threads)};
+  }
+  for (const int dimension : {2, 3})
+    joined.of(dimension).cpu = of(dimension).cpu;
+  return joined;
+}
+
+const Calibration& shippedCalibration()
+{
+  static const Calibration shipped = [] {
+    std::vector<std::string> notes;
+    Calibration calibration = calibrationOf(parseParameterText(shippedCalibrationText, "shipped calibration", notes));
+    calibration.source = "shipped rates";
+    calibration.hasShippedCuda = true;
+    return calibration;
+  }();
+  return shipped;
+}
+
+Calibration calibrationOf(const ParameterMap& map)
+{
+  checkVersion(map);
+  Calibration calibration;
+  calibration.source = map.fileName();
+  const ParameterEntry &processor = required(map, "Processor"), &threads = required(map, "Threads");
+  calibration.processor = single(map, processor, textParameter(processor.name, "", Arity::single, ""));
+  calibration.threads = static_cast<int>(single(map, threads, integerParameter(threads.name, 1, 1, Arity::single, "", "")));
+  if (const ParameterEntry* gpu = map.find("Gpu"))
+    calibration.gpu = single(map, *gpu, textParameter(gpu->name, "", Arity::single, ""));
+  std::vector<std::string> known{"CalibrationVersion", "Processor", "Threads", "Gpu"};
+  forEachNumber(calibration, [&](const std::string& name, double* numbers, std::size_t count, bool isOfCuda) {
+    if (isOfCuda && calibration.gpu.empty())
+      return;
+    known.push_back(name);
+    readNumbers(map, name, numbers, count);
+  });
+  checkNames(map, known);
+  return calibration.gpu.empty() ? calibration.withShippedCuda() : calibration;
+}
+
+std::string calibrationText(const Calibration& calibration)
+{
+  const bool withCuda = !calibration.gpu.empty();
+  std::string text =
+      "// Rates by which `--device auto` chooses; written by `tessera-bench calibrate`.\n"
+      "(CalibrationVersion "
+      + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor + "\")\n(Threads "
+      + std::to_string(calibration.threads) + ")\n" + (withCuda ? "(Gpu \"" + calibration.gpu + "\")\n" : "")
+      + "\n// Nanoseconds an item: a byte, a voxel, a landmark of a voxel. Two numbers: with one thread, with all.\n";
+  forEachNumber(calibration, [&](const std::string& name, const double* numbers, std::size_t count, bool isOfCuda) {
+    if (isOfCuda && !withCuda)
+      return;
+    text += "(" + name;
+    for (std::size_t i = 0; i < count; ++i)
+      text += " " + realText(numbers[i]);
+    text += ")\n";
+  });
+  return text;
+}
+
+std::string calibrationPath()
+{
+  if (const std::string path = environment(pathVariable); !path.empty())
+    return path;
+  const std::string home = environment("HOME"), config = environment("XDG_CONFIG_HOME");
+  if (config.empty() && home.empty())
+    return "";
+  return (config.empty() ? home + "/.config" : config) + "/tessera/calibration.txt";
+}
+
+Calibration storedCalibration()
+{
+  const std::string path = calibrationPath();
+  std::error_code ignored;
+  if (path.empty() || (environment(pathVariable).empty() && !std::filesystem::exists(path, ignored)))
+    return shippedCalibration();
+  std::vector<std::string> notes;
+  try {
+    return calibrationOf(readParameterFile(path, notes));
+  } catch (Error& error) {
+    error.addContext("calibration for --device auto");
+    throw;
+  }
+}
+
+}

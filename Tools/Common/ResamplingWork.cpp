@@ -1,0 +1,167 @@
+#include "Tools/Common/ResamplingWork.h"
+
+#include "Components/Resamplers/OneSplineChain.h"
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+constexpr int cubicOrder = 3;
+
+/// Of what a cubic B-spline reads in each dimension, all dimensions.
+double shareOfCubic(int order, int dimension)
+{
+  return std::pow((order + 1.0) / (cubicOrder + 1), dimension);
+}
+
+/// One value by the way of `nearest`, directNearest or pointNearest, and its neighbours in the enumeration.
+template <int D>
+void addLookUps(WorkItems& items, Work nearest, const LookUp& lookUp, double count)
+{
+  const auto after = [&](int steps) { return static_cast<Work>(static_cast<int>(nearest) + steps); };
+  switch (lookUp.kind) {
+  case LookUp::Kind::nearest:
+    return items.add(nearest, count);
+  case LookUp::Kind::linear:
+    return items.add(after(1), count);
+  case LookUp::Kind::spline:
+    return items.add(after(2), count * shareOfCubic(lookUp.order, D));
+  case LookUp::Kind::majority:
+    return items.add(after(3), count);
+  }
+}
+
+/// Whether a link of a chain is a B-spline that is asked along its grid's axes.
+template <int D>
+bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
+{
+  if (link.initial && link.combination == Combination::compose) {
+    const auto before = asOneSpline<D>(*link.initial);
+    if (!before || before->spline || before->linear.matrix != identityMatrix<D>())
+      return false;
+    lattice.originMm = before->linear(lattice.originMm);
+  }
+  return link.transform->alignedField(lattice).has_value();
+}
+
+/// One that kernels take in single precision.
+template <int D>
+bool isPlainCubic(const TransformChain<D>& link)
+{
+  const TransformOnCuda<D> model = link.transform->onCuda(link.parameters);
+  return model.order == cubicOrder && !model.cyclic;
+}
+
+/// T(x) for so many points, transform by transform. `aligned` is what a B-spline along the lattice's axes counts as.
+template <int D>
+void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, double points)
+{
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
+    switch (link->transform->cudaForm()) {
+    case CudaForm::bspline:
+      items.add(isAligned(*link, lattice) ? aligned : Work::pointSpline,
+                points * shareOfCubic(link->transform->onCuda(link->parameters).order, D));
+      break;
+    case CudaForm::kernelSpline:
+      items.add(Work::pointLandmark, points * static_cast<double>(link->transform->parameterCount()) / D);
+      break;
+    case CudaForm::displacementImage:
+      items.add(Work::pointLinear, points * D);
+      break;
+    default:
+      items.add(Work::pointLinearTransform, points);
+    }
+}
+
+double secondsOf(const std::array<ThreadRate, workCount>& rates, const WorkItems& work, int measuredThreads, int threads)
+{
+  double nanoseconds = 0;
+  for (std::size_t i = 0; i < workCount; ++i)
+    nanoseconds += work.items[i] * rates[i].nanoseconds(measuredThreads, threads);
+  return 1e-9 * nanoseconds;
+}
+
+}
+
+LookUp lookUpOf(const Registry& registry, const std::string& name, const Parameters& parameters)
+{
+  const ComponentDescription& component = registry.require("ResampleInterpolator", name, parameters.where("ResampleInterpolator"));
+  if (component.name == "NearestNeighborInterpolator")
+    return {LookUp::Kind::nearest, 0};
+  if (component.name == "LabelMajorityInterpolator")
+    return {LookUp::Kind::majority, 0};
+  for (const ParameterInfo& row : component.parameters)
+    if (row.type == ParameterType::integer) { // the order of a B-spline
+      const auto order = static_cast<int>(
+          parameters.withLabel("ResampleInterpolator0").find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)));
+      return order > 1 ? LookUp{LookUp::Kind::spline, order}
+                       : LookUp{order == 1 ? LookUp::Kind::linear : LookUp::Kind::nearest, order};
+    }
+  return {LookUp::Kind::linear, 1};
+}
+
+template <int D>
+void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, const LookUp& lookUp,
+               const std::vector<ImageSizes>& images, std::size_t imagesAtOnce)
+{
+  const std::optional<OneSplineChain<D>> whole = asOneSpline<D>(chain);
+  const bool isLinear = whole && !whole->spline;
+  const TransformChain<D>* const spline = whole ? whole->spline : nullptr;
+  const bool isDirectOnCuda = isLinear || (spline && isPlainCubic(*spline));
+  const bool isDirectOnCpu = isLinear && lookUp.kind != LookUp::Kind::majority;
+  const auto voxels = static_cast<double>(lattice.voxelCount());
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const double moving = images[i].voxels * images[i].components, output = voxels * images[i].components;
+    if (lookUp.kind == LookUp::Kind::spline)
+      for (WorkItems* items : {&work.cpu, &work.cuda})
+        items->add(Work::prefilter, moving * (lookUp.order / 2));
+    work.cuda.images += images[i].components;
+    work.cuda.uploadedBytes += moving * sizeof(float);
+    work.cuda.downloadedBytes += output * images[i].resultBytes;
+    addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, lookUp, output);
+    addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, lookUp, output);
+    if (!isDirectOnCpu && i % imagesAtOnce == 0)
+      addPoints<D>(work.cpu, Work::pointAlignedSpline, chain, lattice, voxels);
+    if (!isDirectOnCuda)
+      addPoints<D>(work.cuda, Work::pointSpline, chain, lattice, output);
+    else if (spline)
+      work.cuda.add(isAligned(*spline, lattice) ? Work::directAlignedSpline : Work::directSpline, output);
+  }
+}
+
+template <int D>
+void addField(DeviceWork& work, const ImageGeometry<D>& lattice, std::size_t components)
+{
+  const auto voxels = static_cast<double>(lattice.voxelCount());
+  const Work kind = components == 1                             ? Work::fieldDeterminants
+                    : components == static_cast<std::size_t>(D) ? Work::fieldDisplacements
+                                                                : Work::fieldMatrices;
+  work.cpu.add(kind, voxels);
+  work.cuda.add(kind, voxels);
+  work.cuda.downloadedBytes += voxels * static_cast<double>(components * sizeof(float));
+}
+
+double cpuSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)
+{
+  return calibration.cpuStartSeconds + secondsOf(calibration.of(dimension).cpu, work.cpu, calibration.threads, threads);
+}
+
+double cudaSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)
+{
+  double nanoseconds = work.cuda.uploadedBytes * calibration.upload.nanoseconds(calibration.threads, threads)
+                       + work.cuda.downloadedBytes * calibration.download.nanoseconds(calibration.threads, threads);
+  for (std::size_t i = 0; i < workCount; ++i)
+    nanoseconds += work.cuda.items[i] * calibration.of(dimension).cuda[i];
+  return calibration.cudaStartSeconds + work.cuda.images * calibration.cudaImageSeconds + 1e-9 * nanoseconds;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                                                     \
+  template void addImages<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, const LookUp&,                        \
+                             const std::vector<ImageSizes>&, std::size_t);                                                         \
+  template void addField<D>(DeviceWork&, const ImageGeometry<D>&, std::size_t)
+TESSERA_INSTANTIATE(2);
+TESSERA_INSTANTIATE(3);
+#undef TESSERA_INSTANTIATE
+
+}

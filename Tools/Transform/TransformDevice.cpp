@@ -1,0 +1,125 @@
+#include "Tools/Transform/TransformDevice.h"
+
+#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Stream.h"
+#include "Core/Image/ImageFile.h"
+#include "Core/Registration/StageComponents.h"
+#include "Tools/Common/ResamplingWork.h"
+#include "Tools/Transform/ImageBatch.h"
+
+namespace tessera {
+namespace {
+
+/// Images that can be read, by the way they are looked up; what is wrong with others is told where they are read.
+template <int D>
+struct KnownImages {
+  std::vector<ImageSizes> images, labels;
+  std::vector<std::pair<ImageGeometry<D>, std::size_t>> grids; // with their components
+};
+
+template <int D>
+KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
+{
+  const PixelType ofImages =
+      parsePixelType(request.resampler.resultImage().pixelType, request.parameters.where("ResultImagePixelType"));
+  KnownImages<D> known;
+  for (const ImageTask& task : request.tasks)
+    try {
+      const ImageHeader header = readImageHeader(task.input);
+      const ImageGeometry<D> grid = geometryOf<D>(header);
+      const bool hasComponents = header.meaning == PixelMeaning::vector && !task.isLabels;
+      const auto components = static_cast<std::size_t>(hasComponents ? header.components : 1);
+      (task.isLabels ? known.labels : known.images)
+          .push_back({static_cast<double>(grid.voxelCount()), static_cast<double>(components),
+                      static_cast<double>(pixelTypeSize(task.isLabels ? header.componentType : ofImages))});
+      known.grids.emplace_back(grid, components);
+    } catch (const Error&) {
+    }
+  return known;
+}
+
+template <int D>
+DeviceWork workOf(const TransformDeviceRequest<D>& request, const KnownImages<D>& known)
+{
+  const TransformOptions& options = request.options;
+  DeviceWork work;
+  const std::string name = componentNames(request.parameters, "ResampleInterpolator").front();
+  addImages<D>(work, request.chain, request.lattice, lookUpOf(request.registry, name, request.parameters), known.images,
+               mostImagesAtOnce);
+  const bool majority = options.labelInterpolation == "majority";
+  addImages<D>(work, request.chain, request.lattice, {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels,
+               mostImagesAtOnce);
+  if (options.field)
+    addField<D>(work, request.lattice, D);
+  if (options.determinants)
+    addField<D>(work, request.lattice, 1);
+  if (options.matrices)
+    addField<D>(work, request.lattice, D * D);
+  return work;
+}
+
+struct Prediction {
+  double cpu = 0, cuda = 0;
+};
+
+std::string text(const Prediction& prediction, const Calibration& calibration)
+{
+  return "predicted " + decimals(prediction.cpu, 3) + " s on the CPU, " + decimals(prediction.cuda, 3) + " s on CUDA (of it "
+         + decimals(calibration.cudaStartSeconds, 3) + " to start it; " + calibration.source + ")";
+}
+
+/// The first image that does not fit the device; empty if all do.
+template <int D>
+std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known, const Device& device)
+{
+  const double usable = usableDeviceMemory(makeContext(device, 1));
+  for (const auto& [grid, components] : known.grids) {
+    DeviceMemory needed;
+    for (std::size_t c = 0; c < components; ++c)
+      needed.add(request.resampler.deviceMemory(request.chain, grid, true, request.lattice));
+    if (needed.bytes() > usable)
+      return "an image needs " + memoryText(needed.bytes()) + " of memory of " + deviceName(device) + " (" + needed.text() + "), "
+             + memoryText(usable) + " are free";
+  }
+  return "";
+}
+
+}
+
+template <int D>
+TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
+{
+  const std::string& asked = request.options.device;
+  if (asked != "auto" || !request.withoutCuda.empty())
+    return {chooseDevice(asked, "--device", request.withoutCuda), {}};
+  const KnownImages<D> known = knownImages<D>(request);
+  const DeviceWork work = workOf(request, known);
+  const int threads = request.options.threads;
+  Calibration calibration = storedCalibration();
+  const auto predicted = [&] {
+    return Prediction{cpuSeconds(calibration, D, work, threads), cudaSeconds(calibration, D, work, threads)};
+  };
+  const auto onCpu = [&](const std::string& why) { return TransformDevice{{Device{}, "cpu: " + why}, predicted().cpu}; };
+
+  if (predicted().cpu <= predicted().cuda) // without waiting for a driver
+    return onCpu(text(predicted(), calibration));
+  DeviceChoice choice = chooseDevice(asked, "--device", "");
+  if (choice.device.kind == DeviceKind::cpu)
+    return {choice, predicted().cpu};
+  const std::string found = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
+  if (!calibration.hasShippedCuda && calibration.gpu != found) {
+    calibration = calibration.withShippedCuda();
+    if (predicted().cpu <= predicted().cuda)
+      return onCpu(text(predicted(), calibration));
+  }
+  if (const std::string why = misfit(request, known, choice.device); !why.empty())
+    return onCpu(why);
+  choice.reason = deviceName(choice.device) + " (" + found + "): " + text(predicted(), calibration);
+  return {choice, predicted().cuda};
+}
+
+template TransformDevice chooseTransformDevice(const TransformDeviceRequest<2>&);
+template TransformDevice chooseTransformDevice(const TransformDeviceRequest<3>&);
+
+}
