@@ -21,9 +21,12 @@ void checkNiftiFile(const std::string& path);
 /// and names neither a missing data file nor a number that it cannot read. Throws Error(unreadableInput).
 void checkMetaImageFile(const std::string& path);
 
-/// Looks at a JPEG, BMP, TIFF or DICOM file itself: their libraries fill up, drop slices or end the program where a file was cut
-/// off. Throws Error(unreadableInput).
+/// Looks at a JPEG, PNG, BMP, TIFF or DICOM file itself: their libraries fill up, drop slices or end the program where a file was
+/// cut off or damaged. Throws Error(unreadableInput).
 void checkPictureFile(const std::string& path);
+
+/// Whether its library can read a file that begins as a JPEG.
+bool jpegIsWhole(const std::string& path);
 
 /// True if the file, decompressed if it is a gzip file, is at least `byteCount` bytes long. Decompresses only if the length
 /// that the file itself states is another one.

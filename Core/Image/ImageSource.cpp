@@ -1,5 +1,6 @@
 #include "Core/Image/ImageSource.h"
 
+#include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Compute/ScratchFolder.h"
 #include "Core/Image/FileCheck.h"
@@ -117,6 +118,20 @@ void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
                wholeFile);
 }
 
+/// Before memory is taken: VTK's reader makes sizes of what stands in memory if its header has too few numbers. A number in a text
+/// takes at least two letters.
+void checkVtkLength(const itk::ImageIOBase& io, const ImageHeader& header)
+{
+  const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
+  if (!vtk)
+    return;
+  std::uint64_t least = vtk->GetFileType() == itk::IOFileEnum::Binary ? pixelTypeSize(header.componentType) : 2;
+  for (const std::size_t length : header.size)
+    least = bytesTimes(least, length);
+  if (!holdsBytes(header.path, bytesTimes(least, header.components) - 1))
+    failToRead(header.path, "the file is too short for the " + extentText(header.size) + " voxels of its header", wholeFile);
+}
+
 std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::string& path)
 {
   return dynamic_cast<const itk::NiftiImageIO*>(&io)  ? niftiVoxels(path)
@@ -148,6 +163,7 @@ public:
              const std::optional<VoxelPlace>& voxels)
       : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)), voxels_(voxels)
   {
+    checkVtkLength(*io_, header());
     if (voxels_ && (voxels_->type != header().componentType || voxels_->byteCount != byteCount()))
       voxels_.reset(); // ITK makes other numbers of what the file holds
   }

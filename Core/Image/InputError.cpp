@@ -14,7 +14,8 @@ void failToRead(const std::string& path, const std::string& wrong, const std::st
 
 void checkSpacing(const std::string& path, int axis, double spacingMm)
 {
-  if (!(spacingMm > 0) || !std::isfinite(spacingMm))
+  constexpr double least = 1e-30, most = 1e30; // volumes of voxels and their inverses can be told then
+  if (!(spacingMm > least && spacingMm < most))
     failToRead(path, "spacing " + shortText(spacingMm) + " on axis " + std::to_string(axis) + ": a voxel must have an extent",
                "spacings above zero; a flipped axis belongs into the direction");
 }

@@ -10,7 +10,7 @@ inline const std::string wholeFile = "a whole file; it may have been cut off whi
 /// Throws Error(unreadableInput) `path: <wrong>. Allowed: <allowed>.`
 [[noreturn]] void failToRead(const std::string& path, const std::string& wrong, const std::string& allowed);
 
-/// Throws unless spacingMm is above zero and finite.
+/// Throws unless spacingMm is above zero and of a size that can be reckoned with.
 void checkSpacing(const std::string& path, int axis, double spacingMm);
 
 /// Six significant digits, for messages.

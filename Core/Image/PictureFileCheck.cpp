@@ -8,6 +8,9 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
+
+#include <zlib.h>
 
 namespace tessera {
 namespace {
@@ -44,29 +47,24 @@ private:
   std::uint64_t bytes_ = 0;
 };
 
-/// Whether the scans of a JPEG end with the marker for that; markers inside of segments, such as a small picture's, do not count.
-bool jpegHasItsEnd(FileNumbers& file, const std::string& path)
+/// Whether all chunks of a PNG (RFC 2083, 3.2), the last one too, have their checksums.
+bool pngIsWhole(FileNumbers& file, const std::string& path)
 {
-  constexpr unsigned startOfScan = 0xda, endOfImage = 0xd9;
-  std::uint64_t position = 2;
-  while (position + 4 <= file.fileBytes()) {
-    const std::uint64_t marker = file.at(position, 2, true);
-    if ((marker & 0xff) == endOfImage && marker >> 8 == 0xff)
-      return true;
-    if ((marker & 0xff) == startOfScan || marker >> 8 != 0xff) // segments of a wrong length are forgiven by readers
-      break;
-    position += (marker & 0xff) == 0xff ? 1 : 2 + file.at(position + 2, 2, true); // bytes of 0xff may stand before a marker
-  }
+  constexpr std::uint64_t headBytes = 8, checksumBytes = 4;
   std::ifstream stream(path, std::ios::binary);
-  stream.seekg(static_cast<std::streamoff>(position));
-  const std::string end = "\xff\xd9"; // scans have a zero behind each 0xff of theirs
-  std::string piece(std::size_t(1) << 16, '\0');
-  for (std::size_t kept = 0; stream; kept = 1) {
-    piece[0] = kept ? piece.back() : '\0';
-    stream.read(piece.data() + kept, static_cast<std::streamsize>(piece.size() - kept));
-    const std::size_t found = piece.find(end);
-    if (found != std::string::npos && found + end.size() <= kept + static_cast<std::size_t>(stream.gcount()))
+  std::vector<unsigned char> chunk;
+  for (std::uint64_t position = 8; position + headBytes + checksumBytes <= file.fileBytes();) {
+    const std::uint64_t length = file.at(position, 4, true), end = position + headBytes + length;
+    if (end + checksumBytes > file.fileBytes() || (position == 8) != (file.at(position + 4, 4, true) == 0x49484452)) // IHDR
+      return false;
+    chunk.resize(4 + length);
+    stream.seekg(static_cast<std::streamoff>(position + 4));
+    stream.read(reinterpret_cast<char*>(chunk.data()), static_cast<std::streamsize>(chunk.size()));
+    if (crc32_z(0, chunk.data(), chunk.size()) != file.at(end, 4, true))
+      return false;
+    if (file.at(position + 4, 4, true) == 0x49454e44) // IEND
       return true;
+    position = end + checksumBytes;
   }
   return false;
 }
@@ -203,15 +201,17 @@ void checkPictureFile(const std::string& path)
   FileNumbers file(path);
   const std::uint64_t start = file.at(0, 4, true);
   const bool isTiff = start == 0x49492a00 || start == 0x4d4d002a || start == 0x49492b00 || start == 0x4d4d002b;
-  const bool isJpeg = start >> 8 == 0xffd8ff, isBitmap = start >> 16 == 0x424d && hasEnding(path, ".bmp");
+  const bool isJpeg = start >> 16 == 0xffd8, isBitmap = start >> 16 == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
+  const bool isPng = start == 0x89504e47;
   const bool isWhole = isDicom    ? DicomElements(file).areWhole() // some begin as a TIFF too
                        : isTiff   ? TiffDirectories(file).areWhole()
-                       : isJpeg   ? jpegHasItsEnd(file, path)
+                       : isJpeg   ? jpegIsWhole(path)
+                       : isPng    ? pngIsWhole(file, path)
                        : isBitmap ? file.fileBytes() >= bitmapBytes(file)
                                   : true;
   if (!isWhole)
-    failToRead(path, "the file ends before its picture does", wholeFile);
+    failToRead(path, "the picture is cut off or damaged", wholeFile);
 }
 
 }

@@ -1,4 +1,5 @@
 #include "Core/Image/ImageFile.h"
+#include "Core/Image/InputError.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Phantom.h"
 #include "Testing/Support/TemporaryFolder.h"
@@ -175,6 +176,28 @@ TEST_F(ImageFileErrors, PicturesThatWereCutOff)
   }
 }
 
+TEST_F(ImageFileErrors, PicturesThatWereChanged)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
+  const auto expectRefused = [&](const std::string& format, const std::string& what, std::size_t behind, char byte) {
+    SCOPED_TRACE(what);
+    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
+    std::string bytes = folder.read("image." + format);
+    bytes[bytes.find(what) + behind] = byte;
+    std::vector<std::string> notes;
+    const std::string path = folder.write("changed." + format, bytes);
+    EXPECT_EQ(messageOf([&] { readImage<2>(path, notes); }),
+              path + ": the picture is cut off or damaged. Allowed: " + wholeFile + ".");
+  };
+  expectRefused("png", "IHDR", 7, '\x31'); // another width than the checksum knows
+  expectRefused("png", "IDAT", 9, '\x77');
+  expectRefused("jpg", "\xff\xdb", 4, '\x09'); // no such table of quantisation
+  expectRefused("jpg", "\xff\xc4", 4, '\x44'); // nor of codes
+  expectRefused("jpg", "\xff\xc4", 5, '\x7f'); // more codes of one bit than there are
+  expectRefused("jpg", "\xff\xda", 5, '\x77'); // a scan of no component
+  expectRefused("jpg", "\xff\xda", 1, '\x2d'); // no marker
+}
+
 TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
 {
   const std::string cutOff = ". Allowed: a whole file; it may have been cut off while it was copied.";
@@ -188,6 +211,18 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
   std::string bytes = folder.read("image.nii");
   std::memcpy(bytes.data() + 40, sizes, sizeof sizes);
   EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
+}
+
+TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
+{
+  writeImage(folder / "a.vtk", smallImage(), PixelType::uint8, false);
+  std::string text = folder.read("a.vtk");
+  text.replace(text.find("DIMENSIONS 16 12 10"), 19, "DIMENSIONS 16 12 999999999");
+
+  EXPECT_EQ(
+      complaint(folder.write("b.vtk", text)),
+      "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; it may have been cut off "
+      "while it was copied.");
 }
 
 TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
