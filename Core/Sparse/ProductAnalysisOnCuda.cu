@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ColumnWindow.cuh"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 
 #include <algorithm>
 
@@ -314,40 +315,77 @@ ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const Patte
 {
 }
 
-void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
-                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
+namespace {
+
+void countProductsOfRows(const Context& context, const PatternView& a, const PatternView& b, ProductAnalysisOnCuda& analysis)
 {
-  const cudaStream_t stream = cudaStreamOf(context);
   AnalysisTotals* const totals = analysis.totals.span().data();
   context.stream->fill(totals, 0, sizeof(AnalysisTotals));
   const auto count = [&](auto kernel, int lanes) {
-    kernel<<<blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, stream>>>(
+    kernel<<<blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
         a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
   };
   a.rows <= fewRows ? count(countProducts<32>, 32) : count(countProducts<4>, 4);
   checkLaunch("products of each row");
+}
 
-  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
-  if (threshold != neverTiles) {
-    if (!choice.groupByGroup) {
-      const Samples ofA(a), ofB(b);
-      sampleTiles<<<ofA.count + (same ? 0 : ofB.count), finderThreads, 0, stream>>>(choice, ofA, ofB, totals,
-                                                                                    analysis.tilesOfA.span().data());
-      checkLaunch("tiles of some groups of rows");
-    }
-    const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
-      countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
-                                                                                                   ofGroups.span().data());
-      checkLaunch("tiles of groups of rows");
-    };
-    tiles(a, &totals->a, analysis.tilesOfA);
-    if (!same)
-      tiles(b, &totals->b, analysis.tilesOfB);
+void countTilesOfBoth(const Context& context, const Choice& choice, ProductAnalysisOnCuda& analysis)
+{
+  const cudaStream_t stream = cudaStreamOf(context);
+  AnalysisTotals* const totals = analysis.totals.span().data();
+  if (!choice.groupByGroup) {
+    const Samples ofA(choice.a), ofB(choice.b);
+    sampleTiles<<<ofA.count + (choice.same ? 0 : ofB.count), finderThreads, 0, stream>>>(choice, ofA, ofB, totals,
+                                                                                         analysis.tilesOfA.span().data());
+    checkLaunch("tiles of some groups of rows");
   }
-  chooseAndBin<<<blocksFor(a.rows, threads, ~0u), threads, 0, stream>>>(
-      choice, analysis.tilesOfA.span().data(), totals, analysis.products.span().data(), analysis.binnedRows.span().data(),
+  const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
+    countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
+                                                                                                 ofGroups.span().data());
+    checkLaunch("tiles of groups of rows");
+  };
+  tiles(choice.a, &totals->a, analysis.tilesOfA);
+  if (!choice.same)
+    tiles(choice.b, &totals->b, analysis.tilesOfB);
+}
+
+void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA, ProductAnalysisOnCuda& analysis)
+{
+  chooseAndBin<<<blocksFor(choice.a.rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
+      choice, tilesOfA, analysis.totals.span().data(), analysis.products.span().data(), analysis.binnedRows.span().data(),
       analysis.tileGroups.span().data());
   checkLaunch("bins of rows");
+}
+
+}
+
+void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
+{
+  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
+  countProductsOfRows(context, a, b, analysis);
+  if (threshold != neverTiles)
+    countTilesOfBoth(context, choice, analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void analyseWithSumsOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                           ProductAnalysisOnCuda& analysis, std::uint64_t* productsBefore)
+{
+  const Choice choice{threshold, same, a, b, false};
+  countProductsOfRows(context, a, b, analysis);
+  scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore); // those of rows by tiles are dropped later
+  if (threshold != neverTiles)
+    countTilesOfBoth(context, choice, analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void analyseRangeOnCuda(const Context& context, const PatternView& a, const PatternView& b, std::size_t firstGroup,
+                        double threshold, const ProductAnalysisOnCuda& ofSquare, ProductAnalysisOnCuda& analysis)
+{
+  countProductsOfRows(context, a, b, analysis);
+  context.stream->copyOnDevice(&analysis.totals.span().data()->b, &ofSquare.totals.span().data()->a, sizeof(TileTotals));
+  chooseForRows(context, {threshold, false, a, b, true}, ofSquare.tilesOfA.span().data() + firstGroup, analysis);
 }
 
 void binBySizeOnCuda(const Context& context, std::size_t rows, ProductAnalysisOnCuda& analysis)

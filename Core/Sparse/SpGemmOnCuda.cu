@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/NumberChecksOnCuda.h"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/TilesOnCuda.h"
 
@@ -32,7 +33,7 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
 {
   switch (options.algorithm) {
   case SpGemmAlgorithm::automatic:
-    return whyNot.empty() ? options.productsPerTilePair : neverTiles;
+    return whyNot.empty() && (!options.choice || options.choice->tilesMayWin) ? options.productsPerTilePair : neverTiles;
   case SpGemmAlgorithm::rows:
     return neverTiles;
   case SpGemmAlgorithm::tiles:
@@ -58,24 +59,31 @@ std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b
   return wholeTiles ? std::optional(first / tileSide) : std::nullopt;
 }
 
+/// The analysis of B B, if A is rows of B and tiles of it may win.
 template <class V>
-void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same, KnownProductOnCuda<V>& known,
-                     const AnalysisTotals& totals, bool half)
+const ProductAnalysisOnCuda* ofSquareFor(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions& options)
 {
-  ProductAnalysisOnCuda& analysis = known.analysis;
-  std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
-  known.tilesOfB.emplace(makeTilesOnCuda(context, b, (same ? analysis.tilesOfA : analysis.tilesOfB).span().data(),
-                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half, notFinite));
+  const bool known = options.algorithm == SpGemmAlgorithm::automatic && options.choice && options.choice->ofSquare;
+  return known && firstGroupIn(a, b) ? &*options.choice->ofSquare : nullptr;
+}
+
+/// `tilesOfB`: of each group of 8 rows of B.
+template <class V>
+void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, const std::uint32_t* tilesOfB,
+                     const TileTotals& totalsOfA, const TileTotals& totalsOfB, bool half, KnownProductOnCuda<V>& known)
+{
+  std::uint32_t* const notFinite = &known.analysis.totals.span().data()->notFinite;
+  known.tilesOfB.emplace(makeTilesOnCuda(context, b, tilesOfB, static_cast<std::uint32_t>(totalsOfB.tiles), half, notFinite));
   known.firstGroupOfA = firstGroupIn(a, b);
   if (!known.firstGroupOfA)
-    known.tilesOfA.emplace(
-        makeTilesOnCuda(context, a, analysis.tilesOfA.span().data(), static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
+    known.tilesOfA.emplace(makeTilesOnCuda(context, a, known.analysis.tilesOfA.span().data(),
+                                           static_cast<std::uint32_t>(totalsOfA.tiles), half, notFinite));
 }
 
 /// Whether so many groups go by tiles that it is worth while to cut all of B into them.
-bool tilesAreEnough(const SpGemmReport& report)
+bool tilesAreEnough(std::uint64_t tileGroups, std::uint64_t groups)
 {
-  return report.tileGroups > 0 && report.tileGroups >= report.groups / fewestTiledShare;
+  return tileGroups > 0 && tileGroups >= groups / fewestTiledShare;
 }
 
 std::uint64_t rowsIn(const RowBinCounts& bins)
@@ -172,7 +180,11 @@ template <class V>
 AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
                                      const std::string& whyNot, ProductAnalysisOnCuda& analysis, SpGemmReport& report)
 {
-  analyseOnCuda(context_, a, b, same, thresholdOf(options, whyNot), analysis, options.choiceIsMade);
+  const double threshold = thresholdOf(options, whyNot);
+  if (const ProductAnalysisOnCuda* const ofSquare = ofSquareFor(a, b, options))
+    analyseRangeOnCuda(context_, a, b, *firstGroupIn(a, b), threshold, *ofSquare, analysis);
+  else
+    analyseOnCuda(context_, a, b, same, threshold, analysis, options.choice != nullptr);
   totals_.copyLater(analysis.totals.span().data());
   context_.stream->wait();
   const AnalysisTotals totals = totals_[0];
@@ -204,7 +216,8 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
     report.choice = "rows: " + whyNoTilesNow;
     return found;
   };
-  if (options.algorithm == SpGemmAlgorithm::automatic && !options.choiceIsMade && totals.tileGroups > 0 && !tilesAreEnough(report))
+  if (options.algorithm == SpGemmAlgorithm::automatic && !options.choice && totals.tileGroups > 0
+      && !tilesAreEnough(totals.tileGroups, report.groups))
     return instead("tiles would be for " + std::to_string(totals.tileGroups) + " of " + std::to_string(report.groups)
                    + " groups of 8 rows, and all of B has to be cut into them");
   std::uint64_t bytes = bytesARow * a.rows;
@@ -212,10 +225,13 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   const std::uint32_t* const tileGroups = analysis.tileGroups.span().data();
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (totals.tileGroups > 0) {
-      bytes += tileBytes(a, b, same, totals, options.half);
+      bytes += tileBytes(a, b, same && !ofSquareFor(a, b, options), totals, options.half);
       if (isTooMuch(bytes))
         return instead("the tiles do not fit into the memory limit");
-      makeTilesOfBoth(context_, a, b, same, known, totals, options.half);
+      const ProductAnalysisOnCuda* const ofSquare = ofSquareFor(a, b, options);
+      const Buffer<std::uint32_t>& tilesOfB = ofSquare ? ofSquare->tilesOfA : same ? analysis.tilesOfA : analysis.tilesOfB;
+      makeTilesOfBoth(context_, a, b, tilesOfB.span().data(), totals.a, same && !ofSquare ? totals.a : totals.b, options.half,
+                      known);
       countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts);
     }
   countByRowsOnCuda(context_, streams_, a, b, totals.rows, analysis.binnedRows.span().data(), rowCounts);
@@ -302,31 +318,29 @@ template <class V>
 SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
 {
   checkSizes(a, b);
-  SpGemmOnCudaOptions chosen = options;
-  if (options.algorithm != SpGemmAlgorithm::automatic || options.choiceIsMade || a.entries == 0 || b.entries == 0)
-    return chosen;
-  const std::string whyNot = whyNoTiles<V>(options.semiring);
-  bool tilesWin = false;
-  if (whyNot.empty()) {
-    SpGemmReport report;
-    report.groups = ceilDiv(a.rows, tileSide);
-    const bool same = a.column.span().data() == b.column.span().data();
+  if (options.algorithm != SpGemmAlgorithm::automatic || options.choice || a.entries == 0 || b.entries == 0)
+    return options;
+  const auto choice = std::make_shared<ChoiceOnCuda>();
+  if (whyNoTiles<V>(options.semiring).empty()) {
+    const bool same = a.column.span().data() == b.column.span().data() && a.rows == b.rows;
     ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
-    std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
-    analyse(a.view(), b.view(), same, options, whyNot, analysis, report);
+    choice->productsBefore = Buffer<std::uint64_t>(context_, a.rows + 1);
+    analyseWithSumsOnCuda(context_, a.view(), b.view(), same, options.productsPerTilePair, analysis,
+                          choice->productsBefore.span().data());
     if constexpr (!std::is_same_v<V, std::int64_t>)
-      if (tilesAreEnough(report)) {
+      if (!same) { // else each range finds out from the tiles of B
+        std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
         findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
-        if (!same)
-          findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
-        totals_.copyLater(analysis.totals.span().data());
-        context_.stream->wait();
-        tilesWin = !totals_[0].notFinite;
+        findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
       }
+    totals_.copyLater(analysis.totals.span().data());
+    context_.stream->wait();
+    choice->tilesMayWin = tilesAreEnough(totals_[0].tileGroups, ceilDiv(a.rows, tileSide)) && !totals_[0].notFinite;
+    if (choice->tilesMayWin && same)
+      choice->ofSquare = std::move(analysis);
   }
-  if (!tilesWin)
-    chosen.productsPerTilePair = neverTiles;
-  chosen.choiceIsMade = true;
+  SpGemmOnCudaOptions chosen = options;
+  chosen.choice = choice;
   return chosen;
 }
 

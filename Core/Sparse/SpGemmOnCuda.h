@@ -8,11 +8,19 @@
 #include "Core/Sparse/TilesOnCuda.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera {
+
+/// What all rows of A decide, for products of ranges of them on the same device.
+struct ChoiceOnCuda {
+  bool tilesMayWin = false;                      // groups are looked at one by one then
+  std::optional<ProductAnalysisOnCuda> ofSquare; // that of A B, if they are one matrix and tiles may win
+  Buffer<std::uint64_t> productsBefore;          // each row of A and all; empty if they were not counted
+};
 
 /// How a product of matrices on a CUDA device is made.
 struct SpGemmOnCudaOptions {
@@ -21,7 +29,7 @@ struct SpGemmOnCudaOptions {
   double productsPerTilePair = productsPerTilePairOnCuda; // automatic: tiles from so many on
   std::size_t maxMemoryBytes = 0;                         // for C and what it takes to make it; 0: what the device has
   bool half = false;                                      // numbers, of type float, are of half precision: tiles hold them so
-  bool choiceIsMade = false;                              // by choiceFor: groups are looked at one by one
+  std::shared_ptr<const ChoiceOnCuda> choice = nullptr;   // by choiceFor
 };
 
 /// C = A B whose pattern is known, and what its numbers are computed from.
