@@ -73,8 +73,12 @@ void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<
                      const TileTotals& totalsOfA, const TileTotals& totalsOfB, bool half, KnownProductOnCuda<V>& known)
 {
   std::uint32_t* const notFinite = &known.analysis.totals.span().data()->notFinite;
-  known.tilesOfB.emplace(makeTilesOnCuda(context, b, tilesOfB, static_cast<std::uint32_t>(totalsOfB.tiles), half, notFinite));
   known.firstGroupOfA = firstGroupIn(a, b);
+  Buffer<std::uint8_t> wanted; // all, unless A is a part of B
+  if (known.firstGroupOfA && a.rows < b.rows)
+    wanted = wantedGroupsOnCuda(context, a, *known.firstGroupOfA, ceilDiv(b.rows, tileSide));
+  known.tilesOfB.emplace(
+      makeTilesOnCuda(context, b, tilesOfB, static_cast<std::uint32_t>(totalsOfB.tiles), half, notFinite, wanted.span().data()));
   if (!known.firstGroupOfA)
     known.tilesOfA.emplace(makeTilesOnCuda(context, a, known.analysis.tilesOfA.span().data(),
                                            static_cast<std::uint32_t>(totalsOfA.tiles), half, notFinite));
@@ -327,12 +331,12 @@ SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCu
     choice->productsBefore = Buffer<std::uint64_t>(context_, a.rows + 1);
     analyseWithSumsOnCuda(context_, a.view(), b.view(), same, options.productsPerTilePair, analysis,
                           choice->productsBefore.span().data());
-    if constexpr (!std::is_same_v<V, std::int64_t>)
-      if (!same) { // else each range finds out from the tiles of B
-        std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
-        findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
+    if constexpr (!std::is_same_v<V, std::int64_t>) {
+      std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
+      findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
+      if (!same)
         findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
-      }
+    }
     totals_.copyLater(analysis.totals.span().data());
     context_.stream->wait();
     choice->tilesMayWin = tilesAreEnough(totals_[0].tileGroups, ceilDiv(a.rows, tileSide)) && !totals_[0].notFinite;
