@@ -31,7 +31,7 @@ std::vector<std::size_t> balancedRowStarts(const Context& context, const Pattern
   if (a.rows == 0)
     return std::vector<std::size_t>(parts + 1);
   ProductAnalysisOnCuda analysis(context, a, b);
-  analyseOnCuda(context, a, b, false, neverTiles, analysis);
+  analyseOnCuda(context, a, b, false, neverTiles, false, analysis);
   Buffer<std::uint64_t> productsBefore(context, a.rows + 1);
   scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore.span().data());
   return balancedRowStarts(context, productsBefore, parts);

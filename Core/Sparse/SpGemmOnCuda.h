@@ -3,6 +3,7 @@
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/SideStreams.h"
 #include "Core/Sparse/SpGemmOptions.h"
 #include "Core/Sparse/TilesOnCuda.h"
@@ -17,9 +18,9 @@ namespace tessera {
 
 /// What all rows of A decide, for products of ranges of them on the same device.
 struct ChoiceOnCuda {
-  bool tilesMayWin = false;                      // groups are looked at one by one then
-  std::optional<ProductAnalysisOnCuda> ofSquare; // that of A B, if they are one matrix and tiles may win
-  Buffer<std::uint64_t> productsBefore;          // each row of A and all; empty if they were not counted
+  bool tilesMayWin = false;             // groups are looked at one by one then,
+  double entriesPerTileOfB = 0;         // with this
+  Buffer<std::uint64_t> productsBefore; // each row of A and all; empty if they were not counted
 };
 
 /// How a product of matrices on a CUDA device is made.
@@ -39,7 +40,8 @@ struct KnownProductOnCuda {
 
   ProductAnalysisOnCuda analysis;
   std::uint32_t tileGroups = 0;                     // of 8 rows, that go by tiles
-  RowBinCounts rows{};                              // the others, by entries
+  RowBinCounts rows{};                              // the others, by entries, but for those that are made
+  std::optional<RowScratchOnCuda<V>> made;          // rows that have their numbers already
   std::optional<TilesOnCuda<V>> tilesOfA, tilesOfB; // if there are such groups
   std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
   CsrOnCuda<V> c;
@@ -95,15 +97,21 @@ private:
 
   template <class V>
   AnalysisTotals analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
-                         const std::string& whyNoTiles, ProductAnalysisOnCuda&, SpGemmReport&);
-  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `checkNumbers`, tiles are chosen only for finite ones.
+                         const std::string& whyNoTiles, bool estimate, ProductAnalysisOnCuda&, SpGemmReport&);
+  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `isMadeOnce`, tiles are chosen only for finite numbers, and
+  /// rows may be made already.
   template <class V>
   KnownProductOnCuda<V> patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty, const SpGemmOnCudaOptions&,
-                                  bool checkNumbers, SpGemmReport&);
+                                  bool isMadeOnce, SpGemmReport&);
   template <class V>
   KnownProductOnCuda<V> findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
-                                    bool checkNumbers, SpGemmReport&);
-  /// The numbers.
+                                    bool isMadeOnce, SpGemmReport&);
+  /// Counts entries of rows that do not go by tiles, or makes them if there is room beside `bytes` that are taken, to which it
+  /// adds.
+  template <class V>
+  void countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions&, bool isMadeOnce, const AnalysisTotals&,
+                       KnownProductOnCuda<V>&, std::uint64_t& bytes);
+  /// The numbers; rows that were made are moved to their places.
   template <class V>
   void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
   /// Of tiles that were filled; waits. Throws Error(usage) if tiles were asked for and they were not.

@@ -1,7 +1,7 @@
 #include "Core/Sparse/TilesOnCuda.h"
 
 #include "Core/Compute/Cuda.cuh"
-#include "Core/Sparse/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/TileEntriesOnCuda.cuh"
 
 #include <cuda_fp16.h>
@@ -41,8 +41,8 @@ __global__ void __launch_bounds__(tileEntryThreads)
       else
         halfPairs[firstTile * 32 + i] = 0;
     __syncthreads();
-    forEntries([&](int slot, int row, std::uint64_t e) {
-      const int column = static_cast<int>(matrix.column[e] & 7);
+    forEntries([&](int slot, int row, std::uint64_t e, std::uint32_t ofEntry) {
+      const int column = static_cast<int>(ofEntry & 7);
       shared.addToPattern(slot, row, column);
       const V value = matrix.value[e];
       if (pairs)
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(tileEntryThreads)
             __float2half_rn(static_cast<float>(value));
       if (!isfinite(value))
         *notFinite = 1;
-      tileColumns[firstTile + slot] = matrix.column[e] >> 3; // the same by every entry of the tile
+      tileColumns[firstTile + slot] = ofEntry >> 3; // the same by every entry of the tile
     });
     __syncthreads();
     for (int i = threadIdx.x; i < count; i += tileEntryThreads)
@@ -69,9 +69,10 @@ __global__ void __launch_bounds__(markThreads) markGroups(PatternView a, std::si
   if (threadIdx.x % 32 == 0)
     wanted[firstGroup + row / tileSide] = 1;
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
+#pragma unroll 4
   for (std::uint64_t e = first + threadIdx.x % 32; e < last; e += 32)
-    if (e == first || a.column[e] >> 3 != a.column[e - 1] >> 3)
-      wanted[a.column[e] >> 3] = 1;
+    if (const std::uint32_t group = a.column[e] >> 3; e == first || group != a.column[e - 1] >> 3)
+      wanted[group] = 1;
 }
 
 }

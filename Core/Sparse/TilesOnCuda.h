@@ -56,10 +56,6 @@ template <class V>
 void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite,
                        const std::uint8_t* wanted = nullptr);
 
-/// Which of `groups` groups of 8 rows of B a product needs whose A is rows of B from row 8 firstGroup on: its own and those that it
-/// meets.
-Buffer<std::uint8_t> wantedGroupsOnCuda(const Context&, const PatternView& a, std::size_t firstGroup, std::size_t groups);
-
 /// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A. `rows` are those of
 /// A.
 template <class V>
