@@ -3,6 +3,7 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ColumnWindow.cuh"
 #include "Core/Sparse/RangeAnalysisOnCuda.h"
+#include "Core/Sparse/RowBinsOnCuda.cuh"
 #include "Core/Sparse/RowPiecesOnCuda.cuh"
 
 #include <algorithm>
@@ -11,7 +12,6 @@ namespace tessera {
 namespace {
 
 constexpr int threads = 256;
-constexpr std::size_t fewRows = 1 << 16;
 constexpr unsigned mostBlocks = 1056;                          // they go on until all rows are done, so that few add to the totals
 constexpr std::uint64_t longRow = 64, veryLongRow = 1024;      // from so many entries on a warp, or a block, counts a row
 constexpr int finderThreads = 64;                              // of a group of rows
@@ -287,46 +287,6 @@ __global__ void __launch_bounds__(finderThreads)
   }
 }
 
-/// By products, of which a row has at least one. Matrices of few rows have fewer bins: a launch costs more than rows in a bin that
-/// is too large.
-__device__ int binOf(std::size_t rows, std::uint32_t products)
-{
-  const int bin =
-      min(max(static_cast<int>(sorted8), sorted8 + 29 - __clz(static_cast<int>(products - 1))), static_cast<int>(staged8192));
-  if (rows > fewRows)
-    return bin;
-  return bin <= sorted16     ? sorted16
-         : bin <= sorted64   ? sorted64
-         : bin == staged256  ? staged512
-         : bin == staged1024 ? staged2048
-                             : bin;
-}
-static_assert(staged8192 == sorted8 + 10);
-
-/// Once the entries are counted; before they are 0.
-__device__ int binOf(std::size_t rows, std::uint32_t products, std::uint32_t entries)
-{
-  if (isForWarp(products, entries))
-    return warp512;
-  return products <= mostStagedProducts ? binOf(rows, products) : entries > 0 && entries <= 8192 ? long8192 : anyLong;
-}
-
-/// Adds the rows of this block to the lists of their bins, none if the bin is -1. Every thread must call it.
-__device__ void addToBins(int bin, std::size_t row, std::size_t rows, RowBinCounts& counts, std::uint32_t* binnedRows)
-{
-  __shared__ std::uint32_t own[rowBins], base[rowBins];
-  if (threadIdx.x < rowBins)
-    own[threadIdx.x] = 0;
-  __syncthreads();
-  const std::uint32_t at = bin >= 0 ? atomicAdd(&own[bin], 1u) : 0;
-  __syncthreads();
-  if (threadIdx.x < rowBins && own[threadIdx.x] > 0)
-    base[threadIdx.x] = atomicAdd(&counts.of[threadIdx.x], own[threadIdx.x]);
-  __syncthreads();
-  if (bin >= 0)
-    binnedRows[bin * rows + base[bin] + at] = static_cast<std::uint32_t>(row);
-}
-
 /// Tiles or rows for each group, and bins of rows by their products. Reads 20 bytes a row, writes 8.
 __global__ void __launch_bounds__(threads)
     chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals, std::uint32_t* products,
@@ -350,16 +310,6 @@ __global__ void __launch_bounds__(threads)
   }
   addToBins(bin, row, rows, totals->rows, binnedRows);
   addToTotal(bin >= 0 ? products[row] : 0, productsOfBlock, &totals->productsOfRows);
-}
-
-/// Reads 12 bytes a row, writes 4.
-__global__ void __launch_bounds__(threads)
-    binBySize(std::size_t rows, const std::uint32_t* products, const std::uint32_t* rowCounts, const std::uint32_t* madeAt,
-              AnalysisTotals* totals, std::uint32_t* binnedRows)
-{
-  const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x;
-  const bool any = row < rows && products[row] > 0 && madeAt[row] == notMade;
-  addToBins(any ? binOf(rows, products[row], rowCounts[row]) : -1, row, rows, totals->rowsBySize, binnedRows);
 }
 
 unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
@@ -391,7 +341,7 @@ void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTile
     kernel<<<tileSamples + entrySamples + blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
         choice, ofA, ofB, tileSamples, estimate, counts);
   };
-  a.rows <= fewRows ? launch(lookAtRows<32>, 32) : launch(lookAtRows<4>, 4);
+  a.rows <= fewRowsOnCuda ? launch(lookAtRows<32>, 32) : launch(lookAtRows<4>, 4);
   checkLaunch("products of each row");
 }
 
@@ -443,14 +393,6 @@ void analyseRangeOnCuda(const Context& context, const PatternView& a, const Patt
   analysis.wantedOfB = wantedGroupsOnCuda(context, a, firstGroup, ceilDiv(b.rows, tileSide));
   countTilesOf(context, choice, b, analysis.wantedOfB, totals, &totals->b, analysis.tilesOfB);
   chooseForRows(context, choice, analysis.tilesOfB.span().data() + firstGroup, analysis);
-}
-
-void binBySizeOnCuda(const Context& context, std::size_t rows, ProductAnalysisOnCuda& analysis)
-{
-  binBySize<<<static_cast<unsigned>(ceilDiv(rows, std::size_t{threads})), threads, 0, cudaStreamOf(context)>>>(
-      rows, analysis.products.span().data(), analysis.rowCounts.span().data(), analysis.madeAt.span().data(),
-      analysis.totals.span().data(), analysis.binnedRows.span().data());
-  checkLaunch("bins of rows");
 }
 
 }
