@@ -73,6 +73,13 @@ void checkSizes(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b)
                                      + std::to_string(largestColumnsOnCuda) + ".");
 }
 
+/// Whether so many bytes are within the limit or, without one, what the device has.
+bool isThere(const Context& context, std::uint64_t bytes, const SpGemmOnCudaOptions& options)
+{
+  constexpr std::uint64_t little = 256 << 20; // to ask the device what it has would take a good part of the product's time
+  return options.maxMemoryBytes > 0 ? bytes <= options.maxMemoryBytes : bytes <= little || bytes <= context.stream->freeBytes();
+}
+
 std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, const std::string& whyNot)
 {
   if (algorithm == SpGemmAlgorithm::rows)
@@ -156,7 +163,8 @@ void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, con
   constexpr double manyProductsAnEntry = 4; // counting such rows costs less than bringing their products to shared memory
   const std::uint32_t room = isMadeOnce ? roomForRows(totals) : 0;
   const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
-  if (room == 0 || (options.maxMemoryBytes > 0 && bytes + 2 * bytesOfRoom > options.maxMemoryBytes)) // the room, and C
+  const std::uint64_t mostOfC = totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
+  if (room == 0 || !isThere(context_, bytes + bytesOfRoom + mostOfC, options))
     return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.span().data(),
                              known.analysis.rowCounts.span().data());
   bytes += bytesOfRoom;

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 namespace tessera {
 namespace {
 
@@ -76,17 +78,37 @@ TEST_F(RowsAtOnceOnCudaTest, ManyProductsOfFewEntriesHaveTheBitsOfAPlan)
   EXPECT_GT(report.products, 6 * c.entries());
 }
 
-TEST_F(RowsAtOnceOnCudaTest, RowsWithoutRoomAreMadeLater)
+/// Of 8 rows of A the first meets one column of B 40 times over, which is sampled, the others meet 40 different ones.
+std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsOfMoreEntriesThanEstimated()
 {
   Dice dice(6);
-  EntryMap<std::int64_t> ofA, ofB; // of 8 rows the first meets one row of B 40 times over, the others meet 40 different ones
+  EntryMap<std::int64_t> ofA, ofB;
   for (std::uint32_t k = 0; k < 4096; ++k)
     ofB[{k, k < 64 ? 0 : k}] = smallWhole<std::int64_t>(dice);
   for (std::uint32_t row = 0; row < 20000; ++row)
     for (std::uint32_t i = 0; i < 40; ++i)
       ofA[{row, row % 8 == 0 ? i : 64 + static_cast<std::uint32_t>(dice.below(4032))}] = smallWhole<std::int64_t>(dice);
-  const CsrMatrix<std::int64_t> a = matrixOf(20000, 4096, ofA), b = matrixOf(4096, 4096, ofB);
+  return {matrixOf(20000, 4096, ofA), matrixOf(4096, 4096, ofB)};
+}
+
+TEST_F(RowsAtOnceOnCudaTest, RowsWithoutRoomAreMadeLater)
+{
+  const auto [a, b] = factorsOfMoreEntriesThanEstimated();
   expectSame(product(a, b), plainProduct(a, b));
+}
+
+TEST_F(RowsAtOnceOnCudaTest, MoreEntriesThanEstimatedKeepALimitThatSufficesWithoutRoom)
+{
+  const auto [a, b] = factorsOfMoreEntriesThanEstimated();
+  const CsrOnCuda<std::int64_t> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
+  SpGemmOnCuda spGemm(cuda);
+  const CsrOnCuda<std::int64_t> c = spGemm.multiply(ofA, ofB, options, &report);
+  constexpr std::size_t bytesOfAnalysisARow = 17 * 4;
+  options.maxMemoryBytes = c.bytes() + a.rows * bytesOfAnalysisARow;
+  ASSERT_LT(options.maxMemoryBytes, report.bytesTaken);
+
+  expectSame(broughtToHost(cuda, spGemm.multiply(ofA, ofB, options, &report)), broughtToHost(cuda, c));
+  EXPECT_LE(report.bytesTaken, options.maxMemoryBytes);
 }
 
 TEST_F(RowsAtOnceOnCudaTest, AMemoryLimitThatHasNoRoomForThemCountsFirst)
