@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/WarpScan.cuh"
 
 #include <cstdint>
@@ -61,6 +62,25 @@ __device__ __forceinline__ void forWindows(const ColumnWindow<Threads>& window, 
   const int lowest = window.lowest, highest = window.highest;
   for (int first = lowest; first <= highest; first += windowColumns)
     body(first, min(windowWords, (highest - first) / 32 + 1));
+}
+
+/// Calls body(entry, its column) for entries [first, last) of a matrix, by a block of `Threads` threads; loads are under way
+/// together.
+template <int Threads, class Body>
+__device__ __forceinline__ void forEntriesOfBlock(const PatternView& matrix, std::uint64_t first, std::uint64_t last, Body&& body)
+{
+  constexpr int together = 8;
+  for (std::uint64_t e = first + threadIdx.x; e < last; e += together * Threads) {
+    std::uint32_t column[together];
+#pragma unroll
+    for (int u = 0; u < together; ++u)
+      if (e + u * Threads < last)
+        column[u] = matrix.column[e + u * Threads];
+#pragma unroll
+    for (int u = 0; u < together; ++u)
+      if (e + u * Threads < last)
+        body(e + u * Threads, column[u]);
+  }
 }
 
 /// Whether a column lies in a window; then `column` becomes that from the window's first one.

@@ -81,10 +81,9 @@ struct LongRow {
       values[i] = sorted[i];
   }
 
-  /// The same if there is a slot for each of 32 `words` columns.
+  /// The same if there is a slot for each of 32 `words` columns, once they are ranked.
   __device__ __forceinline__ void writeSlots(const RowGroup& group, int words, std::uint32_t* columns, V* values)
   {
-    rankBits(group, ranks.words, ranks.before, words, scratch);
     for (int word = group.rank; word < words; word += group.threads) {
       int at = ranks.before[word];
       for (unsigned bits = ranks.words[word]; bits != 0; bits &= bits - 1, ++at) {
@@ -105,7 +104,7 @@ __global__ void __launch_bounds__(longRowThreads)
   extern __shared__ __align__(16) unsigned char memory[];
   const RowGroup group(longRowThreads);
   const std::uint32_t row = list[blockIdx.x];
-  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1], to = c.rowStart[row];
+  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
   LongRow<V> shared(memory, room);
   for (int i = group.rank; i < room.slots; i += group.threads) {
     shared.sums[i] = Ring::zero;
@@ -116,10 +115,12 @@ __global__ void __launch_bounds__(longRowThreads)
     for (int i = group.rank; i < room.words; i += group.threads)
       shared.ranks.words[i] = 0;
   Ring ring;
+  std::uint64_t all = 0;
   for (std::uint64_t e = first; e < last; e += RowPieces<V>::atOnce) {
     const int count = static_cast<int>(min(last - e, std::uint64_t{RowPieces<V>::atOnce}));
     shared.pieces.bring(group, a, b, e, count);
     const int total = shared.pieces.end[count - 1];
+    all += total;
     for (int start = 0; start < total; start += LongRoom::productsAtOnce) {
       const int products = min(LongRoom::productsAtOnce, total - start);
       shared.pieces.forProducts(ring, group, b, start, start + products, [&](int i, int column, V product) {
@@ -144,10 +145,19 @@ __global__ void __launch_bounds__(longRowThreads)
           [&](const PlacedProduct<V>& of) { shared.sums[of.place] = ring.add(shared.sums[of.place], of.product); });
     }
   }
-  if (room.direct)
+  if (room.direct) {
+    const int entries = rankBits(group, shared.ranks.words, shared.ranks.before, room.words, shared.scratch);
+    bool isMade = true;
+    const auto products = static_cast<std::uint32_t>(min(all, std::uint64_t{0xffffffff}));
+    const bool isForAnother = !c.rowStart && isForWarp(products, entries); // then only its size is told
+    const std::uint64_t to = placeOfRow(group, c, row, entries, shared.scratch, isMade, isForAnother);
+    if (!isMade)
+      return;
     shared.writeSlots(group, room.words, c.column + to, c.value + to);
-  else
+  } else {
+    const std::uint64_t to = c.rowStart[row];
     shared.writeTable(group, c.column + to, c.value + to);
+  }
   c.report(ring);
 }
 

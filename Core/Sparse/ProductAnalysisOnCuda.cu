@@ -2,6 +2,9 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ColumnWindow.cuh"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
+#include "Core/Sparse/RowBinsOnCuda.cuh"
+#include "Core/Sparse/RowPiecesOnCuda.cuh"
 
 #include <algorithm>
 
@@ -9,16 +12,10 @@ namespace tessera {
 namespace {
 
 constexpr int threads = 256;
-constexpr std::size_t fewRows = 1 << 16;
-constexpr unsigned mostBlocks = 1056;                     // they go on until all rows are done, so that few add to the totals
-constexpr std::uint64_t longRow = 64, veryLongRow = 1024; // from so many entries on a warp, or a block, counts a row
-constexpr int finderThreads = 64;
+constexpr unsigned mostBlocks = 1056;                          // they go on until all rows are done, so that few add to the totals
+constexpr std::uint64_t longRow = 64, veryLongRow = 1024;      // from so many entries on a warp, or a block, counts a row
+constexpr int finderThreads = 64;                              // of a group of rows
 constexpr unsigned mostFinderBlocks = 2112, mostSamples = 256; // of groups of rows
-
-__device__ std::uint64_t entriesOf(const PatternView& matrix)
-{
-  return matrix.rowStart[matrix.rows] - matrix.rowStart[0];
-}
 
 /// Sum over the block, added to *total.
 __device__ void addToTotal(unsigned long long value, unsigned long long& ofBlock, unsigned long long* total)
@@ -45,10 +42,11 @@ __device__ __forceinline__ unsigned long long productsOf(const PatternView& a, c
 }
 
 /// Products of each row of A B, their sum and that of the entries that C may have; Lanes neighbouring lanes a row, more for long
-/// ones. Reads 4 bytes an entry of A and 16 of the row starts of B for it, and 8 a row; writes 8 a row.
+/// ones. The block is one of `blocks`. Reads 4 bytes an entry of A and 16 of the row starts of B for it, and 8 a row; writes 8 a
+/// row.
 template <int Lanes>
-__global__ void __launch_bounds__(threads) countProducts(PatternView a, const std::uint64_t* rowStartOfB, std::size_t columnsOfB,
-                                                         std::uint32_t* products, std::uint32_t* rowCounts, AnalysisTotals* totals)
+__device__ void countProducts(const PatternView& a, const std::uint64_t* rowStartOfB, std::size_t columnsOfB, unsigned block,
+                              unsigned blocks, std::uint32_t* products, std::uint32_t* rowCounts, AnalysisTotals* totals)
 {
   constexpr int lanesARow = Lanes, rowsABlock = threads / lanesARow;
   __shared__ unsigned long long productsOfBlock, boundOfBlock, productsOfLongest[rowsABlock];
@@ -63,7 +61,7 @@ __global__ void __launch_bounds__(threads) countProducts(PatternView a, const st
     all += sum;
     bound += min(sum, static_cast<unsigned long long>(columnsOfB));
   };
-  for (std::size_t first = blockIdx.x * std::size_t{rowsABlock}; first < a.rows; first += gridDim.x * std::size_t{rowsABlock}) {
+  for (std::size_t first = block * std::size_t{rowsABlock}; first < a.rows; first += blocks * std::size_t{rowsABlock}) {
     __syncthreads();
     if (threadIdx.x == 0)
       longestCount = 0;
@@ -99,7 +97,7 @@ __global__ void __launch_bounds__(threads) countProducts(PatternView a, const st
     if (static_cast<int>(threadIdx.x) < longestCount)
       found(first + longest[threadIdx.x], productsOfLongest[threadIdx.x]);
   }
-  if (blockIdx.x == 0 && threadIdx.x == 0)
+  if (block == 0 && threadIdx.x == 0)
     rowCounts[a.rows] = 0;
   addToTotal(all, productsOfBlock, &totals->products);
   addToTotal(bound, boundOfBlock, &totals->entriesBound);
@@ -110,30 +108,32 @@ struct Choice {
   double threshold; // products for each pair of tiles, from which tiles win
   bool same;        // B is A
   PatternView a, b;
-  bool groupByGroup;
+  double entriesPerTileOfB; // 0: samples tell
 
   __device__ const TileTotals& totalsOfB(const AnalysisTotals& totals) const { return same ? totals.a : totals.b; }
-  __device__ bool tilesMayWin(const AnalysisTotals& totals) const { return groupByGroup || totals.tilesMayWin; }
+  __device__ bool tilesMayWin(const AnalysisTotals& totals) const { return entriesPerTileOfB > 0 || totals.tilesMayWin; }
   /// Once tiles are counted.
   __device__ bool tilesFit(const AnalysisTotals& totals) const
   {
     const TileTotals& ofB = totalsOfB(totals);
     return max(totals.a.tiles, ofB.tiles) <= 0xffffffffull && ofB.mostOfRow <= mostTilesOfRowOnCuda;
   }
-  __device__ bool tilesWin(double entriesPerTileOfB, std::size_t group, std::uint32_t tilesOfGroup) const
+  __device__ bool tilesWin(double perTileOfB, std::size_t group, std::uint32_t tilesOfGroup) const
   {
     const std::size_t firstRow = group * tileSide, lastRow = min(firstRow + tileSide, a.rows);
     const double perTile = static_cast<double>(a.rowStart[lastRow] - a.rowStart[firstRow]) / max(tilesOfGroup, 1u);
-    return perTile * entriesPerTileOfB >= threshold * tileSide;
+    return perTile * perTileOfB >= threshold * tileSide;
   }
   __device__ bool tilesWin(const AnalysisTotals& totals, std::size_t group, std::uint32_t tilesOfGroup) const
   {
-    return tilesWin(static_cast<double>(entriesOf(b)) / max(totalsOfB(totals).tiles, 1ull), group, tilesOfGroup);
+    const bool isGiven = entriesPerTileOfB > 0;
+    return tilesWin(isGiven ? entriesPerTileOfB : totalsOfB(totals).sampledEntriesPerTile(), group, tilesOfGroup);
   }
 };
 
-/// Tiles of a group of 8 rows, by a block. Reads 4 bytes an entry twice.
-__device__ std::uint32_t tilesOfGroup(ColumnWindow<finderThreads>& window, const PatternView& matrix, std::size_t group)
+/// Tiles of a group of 8 rows, by a block. Reads 4 bytes an entry.
+template <int Threads>
+__device__ std::uint32_t tilesOfGroup(ColumnWindow<Threads>& window, const PatternView& matrix, std::size_t group)
 {
   const std::uint64_t first = matrix.rowStart[group * tileSide];
   const std::uint64_t last = matrix.rowStart[min(group * tileSide + tileSide, matrix.rows)];
@@ -147,15 +147,21 @@ __device__ std::uint32_t tilesOfGroup(ColumnWindow<finderThreads>& window, const
   std::uint32_t tiles = 0;
   forWindows(window, [&](int lowest, int words) {
     window.clear(words);
-    for (std::uint64_t e = first + threadIdx.x; e < last; e += finderThreads) {
-      int column = static_cast<int>(matrix.column[e] >> 3);
+    forEntriesOfBlock<Threads>(matrix, first, last, [&](std::uint64_t, std::uint32_t ofEntry) {
+      int column = static_cast<int>(ofEntry >> 3);
       if (inWindow(column, lowest, words))
         window.insert(column);
-    }
+    });
     tiles += window.countAndRank(words);
   });
   return tiles;
 }
+
+/// Where products of rows are counted to.
+struct ProductCounts {
+  std::uint32_t *products, *rowCounts, *tilesOfA;
+  AnalysisTotals* totals;
+};
 
 /// Groups of 8 rows at equal distances, all of them if they are few.
 struct Samples {
@@ -169,16 +175,18 @@ struct Samples {
   __device__ std::size_t groupOf(unsigned sample) const { return sample * groups / count; }
 };
 
-/// Tiles of sampled groups, a block a group of A or B; the last block decides whether tiles may win. Writes 4 bytes a group of A.
-__global__ void __launch_bounds__(finderThreads)
-    sampleTiles(Choice choice, Samples ofA, Samples ofB, AnalysisTotals* totals, std::uint32_t* tilesOfA)
+constexpr int windowBits = 15; // of a column of a window
+static_assert(windowColumns == 1 << windowBits);
+
+/// Tiles of a sampled group, by a block; the last of `samples` blocks decides whether tiles may win. Writes 4 bytes.
+__device__ void sampleTiles(ColumnWindow<threads>& window, const Choice& choice, const Samples& ofA, const Samples& ofB,
+                            unsigned sample, unsigned samples, AnalysisTotals* totals, std::uint32_t* tilesOfA)
 {
-  __shared__ ColumnWindow<finderThreads> window;
   __shared__ bool isLast;
   __shared__ unsigned wins;
-  const bool inA = blockIdx.x < ofA.count;
+  const bool inA = sample < ofA.count;
   const PatternView& matrix = inA ? choice.a : choice.b;
-  const std::size_t group = inA ? ofA.groupOf(blockIdx.x) : ofB.groupOf(blockIdx.x - ofA.count);
+  const std::size_t group = inA ? ofA.groupOf(sample) : ofB.groupOf(sample - ofA.count);
   const std::uint32_t tiles = tilesOfGroup(window, matrix, group);
   if (threadIdx.x == 0) {
     wins = 0;
@@ -189,16 +197,19 @@ __global__ void __launch_bounds__(finderThreads)
     atomicAdd(&sum.sampledTiles, static_cast<unsigned long long>(tiles));
     atomicAdd(&sum.sampledEntries, static_cast<unsigned long long>(matrix.rowStart[lastRow] - matrix.rowStart[firstRow]));
     __threadfence();
-    isLast = atomicAdd(&totals->samplesDone, 1u) + 1 == gridDim.x;
+    isLast = atomicAdd(&totals->samplesDone, 1u) + 1 == samples;
     __threadfence();
   }
   __syncthreads();
   if (!isLast)
     return;
   const TileTotals& totalsOfB = choice.totalsOfB(*totals);
-  const double perTileOfB = static_cast<double>(__ldcg(&totalsOfB.sampledEntries)) / max(__ldcg(&totalsOfB.sampledTiles), 1ull);
+  TileTotals samplesOfB{};
+  samplesOfB.sampledEntries = __ldcg(&totalsOfB.sampledEntries);
+  samplesOfB.sampledTiles = __ldcg(&totalsOfB.sampledTiles);
+  const double perTileOfB = samplesOfB.sampledEntriesPerTile();
   unsigned own = 0;
-  for (unsigned i = threadIdx.x; i < ofA.count; i += finderThreads)
+  for (unsigned i = threadIdx.x; i < ofA.count; i += threads)
     own += choice.tilesWin(perTileOfB, ofA.groupOf(i), __ldcg(tilesOfA + ofA.groupOf(i)));
   atomicAdd(&wins, own);
   __syncthreads();
@@ -206,9 +217,56 @@ __global__ void __launch_bounds__(finderThreads)
     totals->tilesMayWin = wins > 0 && wins * fewestTiledShare >= ofA.count;
 }
 
-/// Tiles of each group of 8 rows; a block a group. Reads 4 bytes an entry twice, writes 4 a group.
+/// About how many entries the first row of a sampled group of C has, unless it is a very long one: its columns are hashed to one
+/// bit each of a set, and what share of them stays empty tells how many columns there were (Whang and others, "A linear-time
+/// probabilistic counting algorithm", 1990). By a block.
+__device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& a, const PatternView& b, std::size_t row,
+                              AnalysisTotals* totals)
+{
+  __shared__ unsigned long long products;
+  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
+  if (threadIdx.x == 0)
+    products = 0;
+  __syncthreads();
+  const unsigned long long own = groupSum<32>(productsOf(a, b.rowStart, first, last, threadIdx.x, threads));
+  if (threadIdx.x % 32 == 0)
+    atomicAdd(&products, own);
+  window.clear(windowWords);
+  if (products == 0 || products > windowColumns)
+    return;
+  const unsigned lane = threadIdx.x % 32;
+  for (std::uint64_t e = first + threadIdx.x - lane; e < last; e += threads)
+    forPiecesInAnyOrder(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) {
+      window.insert(static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> (32 - windowBits))); // Knuth, volume 3, 6.4
+    });
+  const auto bits = static_cast<double>(window.countAndRank(windowWords));
+  if (threadIdx.x == 0) {
+    const double entries = -windowColumns * log1p(-min(bits, windowColumns - 1.0) / windowColumns);
+    atomicAdd(&totals->sampledProducts, products);
+    atomicAdd(&totals->sampledEntries, min(static_cast<unsigned long long>(entries + 0.5), products));
+  }
+}
+
+/// What is known before anything is decided: samples, each by one of the first blocks, and products of all rows, by the others.
+template <int Lanes>
+__global__ void __launch_bounds__(threads)
+    lookAtRows(Choice choice, Samples ofA, Samples ofB, unsigned tileSamples, bool estimate, ProductCounts counts)
+{
+  __shared__ ColumnWindow<threads> window;
+  const unsigned entrySamples = estimate ? ofA.count : 0, samples = tileSamples + entrySamples;
+  if (blockIdx.x < tileSamples)
+    sampleTiles(window, choice, ofA, ofB, blockIdx.x, tileSamples, counts.totals, counts.tilesOfA);
+  else if (blockIdx.x < samples)
+    sampleEntries(window, choice.a, choice.b, ofA.groupOf(blockIdx.x - tileSamples) * tileSide, counts.totals);
+  else
+    countProducts<Lanes>(choice.a, choice.b.rowStart, choice.b.columns, blockIdx.x - samples, gridDim.x - samples, counts.products,
+                         counts.rowCounts, counts.totals);
+}
+
+/// Tiles of each group of 8 rows that is wanted, 0 of others; a block a group. Reads 4 bytes an entry, writes 4 a group.
 __global__ void __launch_bounds__(finderThreads)
-    countTiles(Choice choice, PatternView matrix, const AnalysisTotals* all, TileTotals* totals, std::uint32_t* tilesOfGroups)
+    countTiles(Choice choice, PatternView matrix, const std::uint8_t* wanted, const AnalysisTotals* all, TileTotals* totals,
+               std::uint32_t* tilesOfGroups)
 {
   if (!choice.tilesMayWin(*all))
     return;
@@ -217,7 +275,7 @@ __global__ void __launch_bounds__(finderThreads)
   unsigned long long sum = 0;
   std::uint32_t most = 0;
   for (std::size_t group = blockIdx.x; group < groups; group += gridDim.x) {
-    const std::uint32_t tiles = tilesOfGroup(window, matrix, group);
+    const std::uint32_t tiles = !wanted || wanted[group] ? tilesOfGroup(window, matrix, group) : 0;
     if (threadIdx.x == 0)
       tilesOfGroups[group] = tiles;
     sum += tiles;
@@ -229,56 +287,19 @@ __global__ void __launch_bounds__(finderThreads)
   }
 }
 
-/// By products, of which a row has at least one. Matrices of few rows have fewer bins: a launch costs more than rows in a bin that
-/// is too large.
-__device__ int binOf(std::size_t rows, std::uint32_t products)
-{
-  const int bin =
-      min(max(static_cast<int>(sorted8), sorted8 + 29 - __clz(static_cast<int>(products - 1))), static_cast<int>(staged8192));
-  if (rows > fewRows)
-    return bin;
-  return bin <= sorted16     ? sorted16
-         : bin <= sorted64   ? sorted64
-         : bin == staged256  ? staged512
-         : bin == staged1024 ? staged2048
-                             : bin;
-}
-static_assert(staged8192 == sorted8 + 10);
-
-/// Once the entries are counted; before they are 0.
-__device__ int binOf(std::size_t rows, std::uint32_t products, std::uint32_t entries)
-{
-  constexpr std::uint32_t manyProducts = 2048, manyProductsAnEntry = 6; // of such rows a warp each does as much, with less memory
-  if (entries > 0 && entries <= 512 && products > manyProducts && products > entries * manyProductsAnEntry)
-    return warp512;
-  return products <= 8192 ? binOf(rows, products) : entries > 0 && entries <= 8192 ? long8192 : anyLong;
-}
-
-/// Adds the rows of this block to the lists of their bins, none if the bin is -1. Every thread must call it.
-__device__ void addToBins(int bin, std::size_t row, std::size_t rows, RowBinCounts& counts, std::uint32_t* binnedRows)
-{
-  __shared__ std::uint32_t own[rowBins], base[rowBins];
-  if (threadIdx.x < rowBins)
-    own[threadIdx.x] = 0;
-  __syncthreads();
-  const std::uint32_t at = bin >= 0 ? atomicAdd(&own[bin], 1u) : 0;
-  __syncthreads();
-  if (threadIdx.x < rowBins && own[threadIdx.x] > 0)
-    base[threadIdx.x] = atomicAdd(&counts.of[threadIdx.x], own[threadIdx.x]);
-  __syncthreads();
-  if (bin >= 0)
-    binnedRows[bin * rows + base[bin] + at] = static_cast<std::uint32_t>(row);
-}
-
-/// Tiles or rows for each group, and bins of rows by their products. Reads 20 bytes a row, writes 4.
+/// Tiles or rows for each group, and bins of rows by their products. Reads 20 bytes a row, writes 8.
 __global__ void __launch_bounds__(threads)
     chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals, std::uint32_t* products,
-                 std::uint32_t* binnedRows, std::uint32_t* tileGroups)
+                 std::uint32_t* binnedRows, std::uint32_t* madeAt, std::uint32_t* tileGroups)
 {
   static_assert(threads % tileSide == 0);
+  __shared__ unsigned long long productsOfBlock;
+  if (threadIdx.x == 0)
+    productsOfBlock = 0;
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x, group = row / tileSide, rows = choice.a.rows;
   int bin = -1;
   if (row < rows) {
+    madeAt[row] = notMade;
     if (choice.tilesMayWin(*totals) && choice.tilesFit(*totals) && choice.tilesWin(*totals, group, tilesOfA[group])) {
       products[row] = 0;
       if (row % tileSide == 0)
@@ -288,16 +309,7 @@ __global__ void __launch_bounds__(threads)
     }
   }
   addToBins(bin, row, rows, totals->rows, binnedRows);
-}
-
-/// Reads 8 bytes a row, writes 4.
-__global__ void __launch_bounds__(threads)
-    binBySize(std::size_t rows, const std::uint32_t* products, const std::uint32_t* rowCounts, AnalysisTotals* totals,
-              std::uint32_t* binnedRows)
-{
-  const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x;
-  const bool any = row < rows && products[row] > 0;
-  addToBins(any ? binOf(rows, products[row], rowCounts[row]) : -1, row, rows, totals->rowsBySize, binnedRows);
+  addToTotal(bin >= 0 ? products[row] : 0, productsOfBlock, &totals->productsOfRows);
 }
 
 unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
@@ -309,53 +321,78 @@ unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
 
 ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const PatternView& a, const PatternView& b)
     : totals(context, 1), products(context, a.rows + 1), rowCounts(context, a.rows + 1), binnedRows(context, rowBins * a.rows),
-      tileGroups(context, ceilDiv(a.rows, tileSide)), tilesOfA(context, ceilDiv(a.rows, tileSide) + 1),
+      madeAt(context, a.rows), tileGroups(context, ceilDiv(a.rows, tileSide)), tilesOfA(context, ceilDiv(a.rows, tileSide) + 1),
       tilesOfB(context, ceilDiv(b.rows, tileSide) + 1)
 {
 }
 
-void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
-                   ProductAnalysisOnCuda& analysis, bool groupByGroup)
-{
-  const cudaStream_t stream = cudaStreamOf(context);
-  AnalysisTotals* const totals = analysis.totals.span().data();
-  context.stream->fill(totals, 0, sizeof(AnalysisTotals));
-  const auto count = [&](auto kernel, int lanes) {
-    kernel<<<blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, stream>>>(
-        a, b.rowStart, b.columns, analysis.products.span().data(), analysis.rowCounts.span().data(), totals);
-  };
-  a.rows <= fewRows ? count(countProducts<32>, 32) : count(countProducts<4>, 4);
-  checkLaunch("products of each row");
+namespace {
 
-  const Choice choice{threshold, same, a, b, groupByGroup && threshold != neverTiles};
-  if (threshold != neverTiles) {
-    if (!choice.groupByGroup) {
-      const Samples ofA(a), ofB(b);
-      sampleTiles<<<ofA.count + (same ? 0 : ofB.count), finderThreads, 0, stream>>>(choice, ofA, ofB, totals,
-                                                                                    analysis.tilesOfA.span().data());
-      checkLaunch("tiles of some groups of rows");
-    }
-    const auto tiles = [&](const PatternView& matrix, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups) {
-      countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, stream>>>(choice, matrix, totals, ofMatrix,
-                                                                                                   ofGroups.span().data());
-      checkLaunch("tiles of groups of rows");
-    };
-    tiles(a, &totals->a, analysis.tilesOfA);
-    if (!same)
-      tiles(b, &totals->b, analysis.tilesOfB);
-  }
-  chooseAndBin<<<blocksFor(a.rows, threads, ~0u), threads, 0, stream>>>(
-      choice, analysis.tilesOfA.span().data(), totals, analysis.products.span().data(), analysis.binnedRows.span().data(),
-      analysis.tileGroups.span().data());
+/// `sampleTiles`: whether tiles may win is asked of some groups; `estimate`: about how many entries C has, of some rows.
+void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTiles, bool estimate, ProductAnalysisOnCuda& analysis)
+{
+  const PatternView& a = choice.a;
+  const ProductCounts counts{analysis.products.span().data(), analysis.rowCounts.span().data(), analysis.tilesOfA.span().data(),
+                             analysis.totals.span().data()};
+  context.stream->fill(counts.totals, 0, sizeof(AnalysisTotals));
+  const Samples ofA(a), ofB(choice.b);
+  const unsigned tileSamples = sampleTiles ? ofA.count + (choice.same ? 0 : ofB.count) : 0, entrySamples = estimate ? ofA.count : 0;
+  const auto launch = [&](auto kernel, int lanes) {
+    kernel<<<tileSamples + entrySamples + blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
+        choice, ofA, ofB, tileSamples, estimate, counts);
+  };
+  a.rows <= fewRowsOnCuda ? launch(lookAtRows<32>, 32) : launch(lookAtRows<4>, 4);
+  checkLaunch("products of each row");
+}
+
+void countTilesOf(const Context& context, const Choice& choice, const PatternView& matrix, const Buffer<std::uint8_t>& wanted,
+                  AnalysisTotals* totals, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups)
+{
+  countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, cudaStreamOf(context)>>>(
+      choice, matrix, wanted.span().data(), totals, ofMatrix, ofGroups.span().data());
+  checkLaunch("tiles of groups of rows");
+}
+
+void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA, ProductAnalysisOnCuda& analysis)
+{
+  chooseAndBin<<<blocksFor(choice.a.rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
+      choice, tilesOfA, analysis.totals.span().data(), analysis.products.span().data(), analysis.binnedRows.span().data(),
+      analysis.madeAt.span().data(), analysis.tileGroups.span().data());
   checkLaunch("bins of rows");
 }
 
-void binBySizeOnCuda(const Context& context, std::size_t rows, ProductAnalysisOnCuda& analysis)
+}
+
+void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold, bool estimate,
+                   ProductAnalysisOnCuda& analysis, double entriesPerTileOfB)
 {
-  binBySize<<<blocksFor(rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
-      rows, analysis.products.span().data(), analysis.rowCounts.span().data(), analysis.totals.span().data(),
-      analysis.binnedRows.span().data());
-  checkLaunch("bins of rows");
+  const bool mayWin = threshold != neverTiles;
+  const Choice choice{threshold, same, a, b, mayWin ? entriesPerTileOfB : 0};
+  AnalysisTotals* const totals = analysis.totals.span().data();
+  lookAtAllRows(context, choice, mayWin && entriesPerTileOfB == 0, estimate, analysis);
+  if (mayWin)
+    countTilesOf(context, choice, a, analysis.wantedOfB, totals, &totals->a, analysis.tilesOfA);
+  if (mayWin && !same)
+    countTilesOf(context, choice, b, analysis.wantedOfB, totals, &totals->b, analysis.tilesOfB);
+  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+}
+
+void sampleOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
+                  ProductAnalysisOnCuda& analysis, std::uint64_t* productsBefore)
+{
+  lookAtAllRows(context, {threshold, same, a, b, 0}, true, false, analysis);
+  scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore);
+}
+
+void analyseRangeOnCuda(const Context& context, const PatternView& a, const PatternView& b, std::size_t firstGroup,
+                        double threshold, double entriesPerTileOfB, bool estimate, ProductAnalysisOnCuda& analysis)
+{
+  const Choice choice{threshold, false, a, b, entriesPerTileOfB};
+  AnalysisTotals* const totals = analysis.totals.span().data();
+  lookAtAllRows(context, choice, false, estimate, analysis);
+  analysis.wantedOfB = wantedGroupsOnCuda(context, a, firstGroup, ceilDiv(b.rows, tileSide));
+  countTilesOf(context, choice, b, analysis.wantedOfB, totals, &totals->b, analysis.tilesOfB);
+  chooseForRows(context, choice, analysis.tilesOfB.span().data() + firstGroup, analysis);
 }
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
+#include "Core/Compute/HostDevice.h"
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/ProductAnalysis.h"
@@ -14,7 +15,7 @@ namespace tessera {
 constexpr double productsPerTilePairOnCuda = 7;
 /// Thresholds that choose tiles for every group and for none.
 constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infinity();
-/// Automatic: by rows if less than this part of the sampled groups, or, once counted, of all groups would go by tiles.
+/// Automatic: by rows if less than this part of the sampled groups would go by tiles.
 constexpr std::uint32_t fewestTiledShare = 16;
 /// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.
 constexpr std::uint32_t mostTilesOfRowOnCuda = 65535;
@@ -39,6 +40,19 @@ enum RowBin {
   rowBins
 };
 
+/// Products of rows that are brought to shared memory, at most.
+constexpr std::uint32_t mostStagedProducts = 8192;
+
+/// Whether a row of so many products and entries is added up by a warp: it does as much as a block, with less memory.
+TESSERA_HOST_DEVICE inline bool isForWarp(std::uint32_t products, std::uint32_t entries)
+{
+  constexpr std::uint32_t manyProducts = 2048, manyProductsAnEntry = 6;
+  return entries > 0 && entries <= 512 && products > manyProducts && products > entries * manyProductsAnEntry;
+}
+
+/// A row that was not made, in a list of where rows stand in scratch memory.
+constexpr std::uint32_t notMade = 0xffffffff;
+
 /// Rows of each bin, wherever in a list they are.
 struct RowBinCounts {
   std::uint32_t of[rowBins];
@@ -47,18 +61,26 @@ struct RowBinCounts {
 /// Of one matrix.
 struct TileTotals {
   unsigned long long sampledEntries, sampledTiles; // of some groups of 8 rows
-  unsigned long long tiles;                        // of all; 0: not counted
+  unsigned long long tiles;                        // of all that are wanted; 0: not counted
   std::uint32_t mostOfRow;                         // tiles of a row of tiles at most
+
+  TESSERA_HOST_DEVICE double sampledEntriesPerTile() const
+  {
+    return static_cast<double>(sampledEntries) / static_cast<double>(sampledTiles > 0 ? sampledTiles : 1);
+  }
 };
 
 /// What kernels count; zero before.
 struct AnalysisTotals {
-  unsigned long long products, entriesBound; // pairs of entries that meet, entries of C at most
-  TileTotals a, b;                           // b: unused if B is A
-  std::uint32_t samplesDone, tilesMayWin;    // 1: the samples say that tiles are worth counting
-  std::uint32_t tileGroups;                  // groups of 8 rows that go by tiles
-  RowBinCounts rows, rowsBySize;             // of the others: by products, and once their entries are counted by entries
-  std::uint32_t notFinite, overflowed;       // 1: a number of a tile is not finite; a sum of int64 is beyond 64 bits
+  unsigned long long products, entriesBound;          // pairs of entries that meet, entries of C at most
+  TileTotals a, b;                                    // b: unused if B is A
+  unsigned long long sampledProducts, sampledEntries; // of some rows of C, the entries about
+  unsigned long long productsOfRows;                  // of rows that do not go by tiles
+  unsigned long long madeEntries;                     // of rows that are in scratch memory, or found no room there
+  std::uint32_t samplesDone, tilesMayWin;             // 1: the samples say that tiles are worth counting
+  std::uint32_t tileGroups;                           // groups of 8 rows that go by tiles
+  RowBinCounts rows, rowsBySize;                      // of the others: by products, and once their entries are counted by entries
+  std::uint32_t notFinite, overflowed;                // 1: a number of a tile is not finite; a sum of int64 is beyond 64 bits
 };
 
 /// What one pass over A, the row starts of B and, if tiles may win, over B finds. All arrays are on the device.
@@ -69,16 +91,19 @@ struct ProductAnalysisOnCuda {
   Buffer<std::uint32_t> products;           // of each row, at most 2^32 - 1, rows + 1; 0 for rows by tiles
   Buffer<std::uint32_t> rowCounts;          // entries of each row of C, rows + 1; 0 for rows without products
   Buffer<std::uint32_t> binnedRows;         // rows of each bin, from bin * rows on
+  Buffer<std::uint32_t> madeAt;             // where each row of C begins in scratch memory; notMade
   Buffer<std::uint32_t> tileGroups;         // first ones of the totals
   Buffer<std::uint32_t> tilesOfA, tilesOfB; // in each group of 8 rows, groups + 1; only counted if tiles may win
+  Buffer<std::uint8_t> wantedOfB;           // 1: a group of B that the product needs; empty: all
 };
 
-/// Fills the analysis but for rowCounts of rows that have products. `threshold` is that of products for a pair of tiles. If `same`,
-/// B is A. `groupByGroup`: whether tiles may win anywhere is not asked of all groups together first. Nothing waits.
-void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold, ProductAnalysisOnCuda&,
-                   bool groupByGroup = false);
+/// Fills the analysis but for rowCounts of rows that have products; no row is made. `threshold` is that of products for a pair of
+/// tiles. If `same`, B is A. `estimate`: C's entries are estimated from some rows. `entriesPerTileOfB`: if given, groups are looked
+/// at one by one; else some of them tell what it is, and whether tiles may win anywhere. Nothing waits.
+void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold, bool estimate,
+                   ProductAnalysisOnCuda&, double entriesPerTileOfB = 0);
 
-/// Sorts the rows into bins again, by the entries in rowCounts.
+/// Sorts the rows that were not made into bins again, by the entries in rowCounts.
 void binBySizeOnCuda(const Context&, std::size_t rows, ProductAnalysisOnCuda&);
 
 /// starts[i]: the sum of counts before i, for i from 0 to `count`; counts has count + 1 elements, the last one is only read.

@@ -78,6 +78,27 @@ __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigne
   });
 }
 
+/// A group of lanes a row. Reads 4 bytes of the list a row, 8 an entry of A and 4 a product, writes 4 a row.
+__global__ void __launch_bounds__(sorterThreads)
+    countSortedRows(CsrView<float> a, CsrView<float> b, SortedBins bins, std::uint32_t* rowCounts)
+{
+  forSortedBin(bins, [&](auto lanes, auto itemsALane, const RowList& rows, unsigned block) {
+    constexpr int Group = lanes(), Items = itemsALane();
+    const std::uint32_t task = (block * sorterThreads + threadIdx.x) / Group;
+    const int lane = threadIdx.x % Group;
+    const bool active = task < rows.count;
+    const std::uint32_t row = active ? rows.list[task] : 0;
+    PlusTimes<float> ring;
+    RowItems<Items, float> items;
+    expandRow<Group, Items, false>(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, items);
+    sortItems<Group, Items, false>(items);
+    const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
+    const int columns = groupInclusive<Group>(columnsThatStart(items, lane, columnBefore));
+    if (active && lane == Group - 1)
+      rowCounts[row] = columns;
+  });
+}
+
 /// Rows of more products than registers sort. Reads 12 bytes an entry of A and 4 a product, writes 4 a row.
 __global__ void __launch_bounds__(mostStagedThreads) countWideRows(CsrView<float> a, PatternView b, const std::uint32_t* list,
                                                                    std::uint32_t count, CountRoom room, std::uint32_t* rowCounts)
@@ -119,18 +140,9 @@ class Counts final : public RowLaunches {
 public:
   Counts(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts) : a_(a), b_(b), rowCounts_(rowCounts) {}
 
-  bool sortedRows(const RowList& rows, int products, cudaStream_t stream) const override
+  void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
   {
-    const auto launch = [&](auto kernel, unsigned lanes) {
-      kernel<<<sorterBlocks(rows.count, lanes), sorterThreads, 0, stream>>>({a_, nullptr}, {b_, nullptr}, rows.list, rows.count,
-                                                                            rowCounts_);
-    };
-    products == 8    ? launch(countSortedRows<4, 2>, 4)
-    : products == 16 ? launch(countSortedRows<4, 4>, 4)
-    : products == 32 ? launch(countSortedRows<8, 4>, 8)
-    : products == 64 ? launch(countSortedRows<16, 4>, 16)
-                     : launch(countSortedRows<32, 4>, 32);
-    return true;
+    countSortedRows<<<bins.blocks, sorterThreads, 0, stream>>>({a_, nullptr}, {b_, nullptr}, bins, rowCounts_);
   }
   bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
   {
@@ -169,6 +181,11 @@ private:
   std::uint32_t* rowCounts_;
 };
 
+}
+
+std::unique_ptr<RowLaunches> countingPass(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts)
+{
+  return std::make_unique<Counts>(a, b, rowCounts);
 }
 
 void countByRowsOnCuda(const Context& context, SideStreams& streams, const PatternView& a, const PatternView& b,

@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(threads) scaleRows(CsrView<V> c, V* values, co
         value = ldexpf(value, rowExponent[row] + columnExponent[c.column[e]]);
     values[e] = ring.product(scale, value);
   }
-  RowTarget<V>{nullptr, nullptr, nullptr, overflowed}.report(ring);
+  RowTarget<V>{nullptr, nullptr, nullptr, overflowed, {}}.report(ring);
 }
 
 /// Entries of each row of C + D. Reads 4 bytes an entry of C, writes 4 a row.
@@ -189,7 +189,7 @@ CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_
   context.stream->copyToHost(&result.entries, result.rowStart.span().data() + like.rows, sizeof(std::uint64_t));
   result.column = Buffer<std::uint32_t>(context, std::max<std::uint64_t>(result.entries, 1));
   result.value = Buffer<V>(context, std::max<std::uint64_t>(result.entries, 1));
-  fill(RowTarget<V>{result.rowStart.span().data(), result.column.span().data(), result.value.span().data(), overflowed});
+  fill(RowTarget<V>{result.rowStart.span().data(), result.column.span().data(), result.value.span().data(), overflowed, {}});
   checkLaunch("rows that change");
   return result;
 }

@@ -153,17 +153,47 @@ private:
   }
 };
 
+/// What an entry adds, and where.
+template <class V>
+struct PlacedProduct {
+  int place;
+  V product;
+};
+
+/// add(fetch(i)) for i from 0 to `count`, 32 at a time, those of the same place one after the other. By a warp.
+template <class Fetch, class Add>
+__device__ __forceinline__ void addInOrder(int count, Fetch&& fetch, Add&& add)
+{
+  const int lane = static_cast<int>(threadIdx.x % 32);
+  auto item = fetch(min(lane, count - 1));
+  for (int first = 0; first < count; first += 32) { // what is added next is fetched before
+    const auto next = fetch(min(first + 32 + lane, count - 1));
+    const bool has = first + lane < count;
+    const unsigned samePlace = __match_any_sync(~0u, has ? item.place : -1 - lane);
+    const int turn = has ? __popc(samePlace & bitsBefore(lane)) : -1;
+    for (int now = 0; __any_sync(~0u, turn >= now); ++now) {
+      if (turn == now)
+        add(item);
+      __syncwarp();
+    }
+    item = next;
+  }
+}
+
 /// Entries [0, count) of pieces, one piece after the other: add(fetch(i)) for all of them, those of a piece after those of the
-/// piece before; endOf(piece) is behind its last entry. A single warp does it if pieces are short. The whole group calls it after a
-/// barrier, and there is one behind it.
+/// piece before; endOf(piece) is behind its last entry. A single warp does it if pieces are short; if they are very short, some of
+/// them at a time. The whole group calls it after a barrier, and there is one behind it.
 template <class EndOf, class Fetch, class Add>
 __device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int pieces, int count, EndOf&& endOf, Fetch&& fetch,
                                                  Add&& add)
 {
-  constexpr int shortPiece = 48;
+  constexpr int shortPiece = 48, veryShortPiece = 24;
   const bool byWarp = count < shortPiece * pieces;
   const int step = byWarp ? 32 : group.threads;
-  if (group.rank < step && pieces > 0) {
+  if (count < veryShortPiece * pieces) {
+    if (group.rank < 32)
+      addInOrder(count, fetch, add);
+  } else if (group.rank < step && pieces > 0) {
     int start = 0, end = endOf(0);
     auto item = fetch(min(group.rank, count - 1));
     for (int piece = 0; piece < pieces; ++piece) { // what the next piece adds is fetched before
@@ -185,11 +215,25 @@ __device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int piec
   group.sync();
 }
 
-/// What an entry adds, and where.
+/// Where a row of so many entries begins; `isMade` becomes false if it is not to be written. The whole group calls it; `scratch`:
+/// shared memory.
 template <class V>
-struct PlacedProduct {
-  int place;
-  V product;
-};
+__device__ __forceinline__ std::uint64_t placeOfRow(const RowGroup& group, const RowTarget<V>& c, std::uint32_t row, int entries,
+                                                    int* scratch, bool& isMade, bool onlyTellSize = false)
+{
+  if (c.rowStart)
+    return c.rowStart[row];
+  if (group.rank == 0) {
+    const auto count = static_cast<std::uint32_t>(entries);
+    const std::uint32_t start = onlyTellSize ? notMade : c.scratch.take(count);
+    c.scratch.start[row] = start;
+    c.scratch.count[row] = count;
+    *scratch = static_cast<int>(start);
+  }
+  group.sync();
+  const auto start = static_cast<std::uint32_t>(*scratch);
+  isMade = start != notMade;
+  return start;
+}
 
 }

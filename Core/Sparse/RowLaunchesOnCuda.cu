@@ -16,10 +16,22 @@ constexpr std::size_t keptForKernels = 1 << 10; // of shared memory
 struct BinSize {
   int bin, size, threads;
 };
-constexpr BinSize sortedBins[] = {{sorted128, 128, 32}, {sorted64, 64, 16}, {sorted32, 32, 8}, {sorted16, 16, 4}, {sorted8, 8, 4}};
+constexpr unsigned lanesOfSorted[sortedBins] = {4, 4, 8, 16, 32};
 constexpr BinSize stagedBins[] = {{staged8192, 8192, 512}, {staged4096, 4096, 256}, {staged2048, 2048, 256},
                                   {staged1024, 1024, 128}, {staged512, 512, 64},    {staged256, 256, 32}};
 constexpr BinSize longBins[] = {{anyLong, 0, 0}, {long8192, 8192, 0}};
+
+SortedBins sortedBinsOf(const RowBinCounts& bins, const std::uint32_t* binnedRows, std::size_t rows)
+{
+  static_assert(sorted8 == 0 && sorted128 == sortedBins - 1);
+  SortedBins all{};
+  for (int bin = sortedBins - 1; bin >= 0; --bin) {
+    all.rows[bin] = {binnedRows + bin * rows, bins.of[bin]};
+    all.firstBlock[bin] = all.blocks;
+    all.blocks += static_cast<unsigned>(ceilDiv<std::uint64_t>(std::uint64_t{bins.of[bin]} * lanesOfSorted[bin], sorterThreads));
+  }
+  return all;
+}
 
 }
 
@@ -37,7 +49,7 @@ int rowsABlockFor(int threads, std::size_t bytes)
 }
 
 void launchRows(const Context& context, SideStreams& streams, const RowLaunches& pass, const RowBinCounts& bins,
-                const std::uint32_t* binnedRows, std::size_t rows, std::size_t columns)
+                const std::uint32_t* binnedRows, std::size_t rows, std::size_t columns, const std::function<void(void*)>& beside)
 {
   int shared = 0;
   checkCuda(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
@@ -62,8 +74,14 @@ void launchRows(const Context& context, SideStreams& streams, const RowLaunches&
     add(of.bin,
         [&, of](const RowList& list, cudaStream_t stream) { return pass.stagedRows(list, of.size, of.threads, limits, stream); });
   add(warp512, [&](const RowList& list, cudaStream_t stream) { return pass.warpRows(list, 512, limits, stream); });
-  for (const BinSize& of : sortedBins)
-    add(of.bin, [&, of](const RowList& list, cudaStream_t stream) { return pass.sortedRows(list, of.size, stream); });
+  const SortedBins sorted = sortedBinsOf(bins, binnedRows, rows);
+  if (sorted.blocks > 0)
+    launches.push_back([=, &pass](void* stream) {
+      pass.sortedRows(sorted, static_cast<cudaStream_t>(stream));
+      checkLaunch("rows of a product");
+    });
+  if (beside)
+    launches.push_back(beside);
   if (!launches.empty())
     streams.run(launches);
 }

@@ -5,6 +5,8 @@
 #include "Core/Sparse/SideStreams.h"
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 
 namespace tessera {
 
@@ -16,6 +18,15 @@ struct RowList {
   std::uint32_t count;
 };
 
+/// Threads of a block of sorted rows, and bins of such rows.
+constexpr int sorterThreads = 256, sortedBins = 5;
+
+/// Rows of at most 8, 16, 32, 64 and 128 products, and where the blocks of each bin begin; those of the largest rows come first.
+struct SortedBins {
+  RowList rows[sortedBins];
+  unsigned firstBlock[sortedBins], blocks;
+};
+
 /// What rows of C may need and what there is.
 struct RowLimits {
   std::size_t columns;
@@ -23,13 +34,13 @@ struct RowLimits {
   std::size_t sharedBytes; // of a block
 };
 
-/// The kernels of one pass over binned rows. Each returns whether it was launched: whether there is enough shared memory.
+/// The kernels of one pass over binned rows. Those that return something return whether it was launched: whether there is enough
+/// shared memory.
 class RowLaunches {
 public:
   virtual ~RowLaunches() = default;
 
-  /// Rows of at most that many products: 8, 16, 32, 64 or 128.
-  virtual bool sortedRows(const RowList&, int products, cudaStream_t) const = 0;
+  virtual void sortedRows(const SortedBins&, cudaStream_t) const = 0;
   /// Rows of at most that many products, with so many threads a row.
   virtual bool stagedRows(const RowList&, int products, int threads, const RowLimits&, cudaStream_t) const = 0;
   /// Rows of more products and at most that many entries.
@@ -40,9 +51,12 @@ public:
   virtual void blockRows(const RowList&, const RowLimits&, cudaStream_t) const = 0;
 };
 
-/// Launches them for all bins, those of the largest rows first.
+/// The pass that counts entries of rows of C = A B.
+std::unique_ptr<RowLaunches> countingPass(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts);
+
+/// Launches them for all bins, those of the largest rows first, and what is to be done `beside` them.
 void launchRows(const Context&, SideStreams&, const RowLaunches&, const RowBinCounts&, const std::uint32_t* binnedRows,
-                std::size_t rows, std::size_t columns);
+                std::size_t rows, std::size_t columns, const std::function<void(void* stream)>& beside = {});
 
 /// The windows of blocks with a row each, with so many sums.
 BlockRowRoom blockRowRoom(const RowLimits&, int sums);
@@ -57,12 +71,6 @@ void allowShared(Kernel kernel, std::size_t bytes)
   if (bytes > (48 << 10))
     checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
               "shared memory of rows");
-}
-
-/// Blocks of 256 threads for `count` rows of so many lanes.
-inline unsigned sorterBlocks(std::uint32_t count, unsigned lanes)
-{
-  return static_cast<unsigned>(ceilDiv<std::uint64_t>(std::uint64_t{count} * lanes, 256));
 }
 
 }

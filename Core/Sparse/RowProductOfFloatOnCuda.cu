@@ -2,7 +2,6 @@
 
 namespace tessera {
 
-template void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<float>&, const CsrView<float>&,
-                                   const RowBinCounts&, const std::uint32_t*, CsrOnCuda<float>&, std::uint32_t*);
+TESSERA_ROW_PRODUCTS(float)
 
 }

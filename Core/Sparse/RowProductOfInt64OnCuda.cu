@@ -2,8 +2,6 @@
 
 namespace tessera {
 
-template void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<std::int64_t>&,
-                                   const CsrView<std::int64_t>&, const RowBinCounts&, const std::uint32_t*,
-                                   CsrOnCuda<std::int64_t>&, std::uint32_t*);
+TESSERA_ROW_PRODUCTS(std::int64_t)
 
 }

@@ -11,10 +11,25 @@
 
 namespace tessera {
 
+/// Threads of a block that moves rows.
+constexpr int moverThreads = 256;
 /// Sums in shared memory of a block a row.
 constexpr int bytesOfBlockSums = 64 << 10;
 /// Shared memory of a block with a warp a row; more, and too few rows are under way.
 constexpr std::size_t mostWarpRowBytes = 96 << 10;
+
+inline LongRoom directRoom(const RowLimits& limits)
+{
+  return {true, static_cast<int>(limits.columns), 0, 0, limits.words};
+}
+
+/// Whether long rows have a sum for each column.
+template <class V>
+bool hasSlotForEachColumn(const RowLimits& limits)
+{
+  constexpr std::size_t mostDirectColumns = 0xffff; // slots have 16 bits
+  return limits.columns <= mostDirectColumns && directRoom(limits).template bytes<V>() <= limits.sharedBytes;
+}
 
 /// The pass that computes rows over a semiring.
 template <class V, class Ring>
@@ -22,17 +37,9 @@ class RowValues final : public RowLaunches {
 public:
   RowValues(const CsrView<V>& a, const CsrView<V>& b, const RowTarget<V>& c) : a_(a), b_(b), c_(c) {}
 
-  bool sortedRows(const RowList& rows, int products, cudaStream_t stream) const override
+  void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
   {
-    const auto launch = [&](auto kernel, unsigned lanes) {
-      kernel<<<sorterBlocks(rows.count, lanes), sorterThreads, 0, stream>>>(a_, b_, rows.list, rows.count, c_);
-    };
-    products == 8    ? launch(multiplySortedRows<4, 2, V, Ring>, 4)
-    : products == 16 ? launch(multiplySortedRows<4, 4, V, Ring>, 4)
-    : products == 32 ? launch(multiplySortedRows<8, 4, V, Ring>, 8)
-    : products == 64 ? launch(multiplySortedRows<16, 4, V, Ring>, 16)
-                     : launch(multiplySortedRows<32, 4, V, Ring>, 32);
-    return true;
+    multiplySortedRows<V, Ring><<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_);
   }
   bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
   {
@@ -59,12 +66,11 @@ public:
   }
   bool longRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
   {
-    constexpr std::size_t mostDirectColumns = 0xffff; // slots have 16 bits
     const auto columns = static_cast<int>(limits.columns);
     const int slots = ColumnTable::slotsFor(std::min(entries, columns));
-    const LongRoom direct{true, columns, 0, 0, limits.words},
-        table{false, slots, std::min(entries, columns), limits.topWords, std::min(entries, limits.words)};
-    const bool isDirect = limits.columns <= mostDirectColumns && direct.bytes<V>() <= limits.sharedBytes;
+    const LongRoom direct = directRoom(limits),
+                   table{false, slots, std::min(entries, columns), limits.topWords, std::min(entries, limits.words)};
+    const bool isDirect = hasSlotForEachColumn<V>(limits);
     const LongRoom& room = isDirect ? direct : table;
     if (!isDirect && (entries == 0 || table.bytes<V>() > limits.sharedBytes))
       return false;
@@ -86,14 +92,136 @@ private:
   RowTarget<V> c_;
 };
 
+/// The pass that makes rows whose sizes are not known, as far as it can, and counts entries of the others.
+template <class V, class Ring>
+class RowsAtOnce final : public RowLaunches {
+public:
+  RowsAtOnce(const CsrView<V>& a, const CsrView<V>& b, const RowTarget<V>& scratch, bool alsoWide)
+      : values_(a, b, scratch), counts_(countingPass(a, b, scratch.scratch.count)), alsoWide_(alsoWide)
+  {
+  }
+
+  void sortedRows(const SortedBins& bins, cudaStream_t stream) const override { values_.sortedRows(bins, stream); }
+  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
+  {
+    return (alsoWide_ && values_.stagedRows(rows, products, threads, limits, stream))
+           || counts_->stagedRows(rows, products, threads, limits, stream);
+  }
+  bool warpRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
+  {
+    return counts_->warpRows(rows, entries, limits, stream);
+  }
+  bool longRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
+  {
+    return (alsoWide_ && hasSlotForEachColumn<V>(limits) && values_.longRows(rows, entries, limits, stream))
+           || counts_->longRows(rows, entries, limits, stream);
+  }
+  void blockRows(const RowList& rows, const RowLimits& limits, cudaStream_t stream) const override
+  {
+    counts_->blockRows(rows, limits, stream);
+  }
+
+private:
+  RowValues<V, Ring> values_;
+  std::unique_ptr<RowLaunches> counts_;
+  bool alsoWide_;
+};
+
+template <class V>
+RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring, const CsrView<V>& a,
+                                   const CsrView<V>& b, const RowBinCounts& bins, std::uint32_t room, bool alsoWide,
+                                   ProductAnalysisOnCuda& analysis)
+{
+  RowScratchOnCuda<V> scratch{Buffer<std::uint32_t>(context, room), Buffer<V>(context, room)};
+  AnalysisTotals* const totals = analysis.totals.span().data();
+  const ScratchRows rows{analysis.madeAt.span().data(), analysis.rowCounts.span().data(), &totals->madeEntries, room};
+  const RowTarget<V> target{nullptr, scratch.column.span().data(), scratch.value.span().data(), &totals->overflowed, rows};
+  withSemiring<V>(semiring, [&](auto ring) {
+    launchRows(context, streams, RowsAtOnce<V, decltype(ring)>(a, b, target, alsoWide), bins, analysis.binnedRows.span().data(),
+               a.rows, b.columns);
+  });
+  return scratch;
+}
+
+/// Long rows by a block, short ones by so many lanes each. Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an
+/// entry.
+template <class V, int Lanes>
+__global__ void __launch_bounds__(moverThreads)
+    moveRows(std::size_t rows, const std::uint32_t* madeAt, const std::uint32_t* column, const V* value, RowTarget<V> c)
+{
+  constexpr std::uint32_t longRow = 16 * Lanes;
+  constexpr int rowsABlock = moverThreads / Lanes, together = 4;
+  __shared__ std::uint32_t longFrom[rowsABlock], longCount[rowsABlock];
+  __shared__ std::uint64_t longTo[rowsABlock];
+  const int ofBlock = threadIdx.x / Lanes, lane = threadIdx.x % Lanes;
+  const auto move = [&](std::uint32_t from, std::uint64_t to, std::uint32_t count, unsigned rank, unsigned threads) {
+    for (std::uint32_t i = rank; i < count; i += together * threads) {
+      std::uint32_t columns[together];
+      V values[together];
+#pragma unroll
+      for (int u = 0; u < together; ++u)
+        if (i + u * threads < count) {
+          columns[u] = column[from + i + u * threads];
+          values[u] = value[from + i + u * threads];
+        }
+#pragma unroll
+      for (int u = 0; u < together; ++u)
+        if (i + u * threads < count) {
+          c.column[to + i + u * threads] = columns[u];
+          c.value[to + i + u * threads] = values[u];
+        }
+    }
+  };
+  const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + ofBlock;
+  const std::uint32_t from = row < rows ? madeAt[row] : notMade;
+  const std::uint64_t to = from != notMade ? c.rowStart[row] : 0;
+  const auto count = from != notMade ? static_cast<std::uint32_t>(c.rowStart[row + 1] - to) : 0;
+  const bool isLong = count >= longRow;
+  if (lane == 0) {
+    longFrom[ofBlock] = from;
+    longTo[ofBlock] = to;
+    longCount[ofBlock] = isLong ? count : 0;
+  }
+  if (!isLong)
+    move(from, to, count, lane, Lanes);
+  if (!__syncthreads_or(isLong))
+    return;
+  for (int i = 0; i < rowsABlock; ++i)
+    move(longFrom[i], longTo[i], longCount[i], threadIdx.x, moverThreads);
+}
+
+template <class V>
+void moveMadeRows(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, CsrOnCuda<V>& c,
+                  const RowTarget<V>& target)
+{
+  constexpr std::uint64_t shortRows = 24; // entries a row
+  const auto launch = [&](auto kernel, std::size_t lanes) {
+    kernel<<<static_cast<unsigned>(ceilDiv(c.rows * lanes, std::size_t{moverThreads})), moverThreads, 0, stream>>>(
+        c.rows, madeAt, scratch.column.span().data(), scratch.value.span().data(), target);
+  };
+  c.entries <= shortRows* c.rows ? launch(moveRows<V, 8>, 8) : launch(moveRows<V, 32>, 32);
+  checkLaunch("rows to their places");
+}
+
 template <class V>
 void multiplyByRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
-                          const RowBinCounts& bins, const std::uint32_t* binnedRows, CsrOnCuda<V>& c, std::uint32_t* overflowed)
+                          const RowBinCounts& bins, const std::uint32_t* binnedRows, const RowScratchOnCuda<V>* made,
+                          const std::uint32_t* madeAt, CsrOnCuda<V>& c, std::uint32_t* overflowed)
 {
-  const RowTarget<V> target{c.rowStart.span().data(), c.column.span().data(), c.value.span().data(), overflowed};
+  const RowTarget<V> target{c.rowStart.span().data(), c.column.span().data(), c.value.span().data(), overflowed, {}};
+  std::function<void(void*)> move;
+  if (made)
+    move = [&](void* stream) { moveMadeRows(static_cast<cudaStream_t>(stream), *made, madeAt, c, target); };
   withSemiring<V>(semiring, [&](auto ring) {
-    launchRows(context, streams, RowValues<V, decltype(ring)>(a, b, target), bins, binnedRows, a.rows, b.columns);
+    launchRows(context, streams, RowValues<V, decltype(ring)>(a, b, target), bins, binnedRows, a.rows, b.columns, move);
   });
 }
 
 }
+
+#define TESSERA_ROW_PRODUCTS(V)                                                                                                    \
+  template void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&, const CsrView<V>&,                 \
+                                     const RowBinCounts&, const std::uint32_t*, const RowScratchOnCuda<V>*, const std::uint32_t*,  \
+                                     CsrOnCuda<V>&, std::uint32_t*);                                                               \
+  template RowScratchOnCuda<V> makeRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&, const CsrView<V>&,        \
+                                              const RowBinCounts&, std::uint32_t, bool, ProductAnalysisOnCuda&);

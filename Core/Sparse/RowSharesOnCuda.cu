@@ -31,11 +31,17 @@ std::vector<std::size_t> balancedRowStarts(const Context& context, const Pattern
   if (a.rows == 0)
     return std::vector<std::size_t>(parts + 1);
   ProductAnalysisOnCuda analysis(context, a, b);
-  analyseOnCuda(context, a, b, false, neverTiles, analysis);
-  Buffer<std::uint64_t> productsBefore(context, a.rows + 1), starts(context, parts + 1);
+  analyseOnCuda(context, a, b, false, neverTiles, false, analysis);
+  Buffer<std::uint64_t> productsBefore(context, a.rows + 1);
   scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore.span().data());
-  findStarts<<<1, static_cast<unsigned>(parts + 1), 0, cudaStreamOf(context)>>>(productsBefore.span().data(), a.rows,
-                                                                                static_cast<unsigned>(parts), starts.span().data());
+  return balancedRowStarts(context, productsBefore, parts);
+}
+
+std::vector<std::size_t> balancedRowStarts(const Context& context, const Buffer<std::uint64_t>& productsBefore, std::size_t parts)
+{
+  Buffer<std::uint64_t> starts(context, parts + 1);
+  findStarts<<<1, static_cast<unsigned>(parts + 1), 0, cudaStreamOf(context)>>>(
+      productsBefore.span().data(), productsBefore.size() - 1, static_cast<unsigned>(parts), starts.span().data());
   checkLaunch("ranges of rows");
   const std::vector<std::uint64_t> found = starts.toHost(context);
   return {found.begin(), found.end()};

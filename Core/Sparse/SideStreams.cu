@@ -50,12 +50,13 @@ void SideStreams::run(const std::vector<std::function<void(void*)>>& launches)
 {
   if (launches.size() == 1)
     return launches.front()(state_->main);
-  const std::size_t used = std::min(launches.size(), sideCount);
+  const std::size_t used = std::min(launches.size() - 1, sideCount);
   checkCuda(cudaEventRecord(state_->forked, state_->main), "parting streams");
+  launches.front()(state_->main);
   for (std::size_t i = 0; i < used; ++i)
     checkCuda(cudaStreamWaitEvent(state_->side[i], state_->forked), "parting streams");
-  for (std::size_t i = 0; i < launches.size(); ++i)
-    launches[i](state_->side[i % sideCount]);
+  for (std::size_t i = 1; i < launches.size(); ++i)
+    launches[i](state_->side[(i - 1) % sideCount]);
   for (std::size_t i = 0; i < used; ++i) {
     checkCuda(cudaEventRecord(state_->joined[i], state_->side[i]), "joining streams");
     checkCuda(cudaStreamWaitEvent(state_->main, state_->joined[i]), "joining streams");

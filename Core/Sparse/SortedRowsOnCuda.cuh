@@ -1,13 +1,16 @@
 #pragma once
 
 #include "Core/Sparse/CsrOnCuda.h"
+#include "Core/Sparse/RowLaunchesOnCuda.cuh"
 #include "Core/Sparse/RowRingOnCuda.cuh"
 #include "Core/Sparse/WarpScan.cuh"
 
+#include <type_traits>
+
 namespace tessera {
 
-/// Threads of a block of sorted rows.
-constexpr int sorterThreads = 256;
+template <int Value>
+using Constant = std::integral_constant<int, Value>;
 
 /// The products of a row, Items a lane of a group of neighbouring lanes; in which order says who uses them. Without values they are
 /// columns alone.
@@ -137,60 +140,97 @@ __device__ V sumRuns(Ring& ring, RowItems<Items, V>& items)
   return __shfl_up_sync(~0u, sum, 1, Group);
 }
 
-/// A group of lanes a row of at most Group * Items products. Reads 4 bytes of the list a row, 8 an entry of A and 4 a product
-/// (twice that with values), writes 4 a row.
-template <int Group, int Items>
-__global__ void __launch_bounds__(sorterThreads)
-    countSortedRows(CsrView<float> a, CsrView<float> b, const std::uint32_t* list, std::uint32_t count, std::uint32_t* rowCounts)
+/// body(lanes a row, products a lane, rows, block) for the bin of this block, and which of the bin it is.
+template <class Body>
+__device__ __forceinline__ void forSortedBin(const SortedBins& bins, Body&& body)
 {
-  const std::uint32_t task = (blockIdx.x * sorterThreads + threadIdx.x) / Group;
-  const int lane = threadIdx.x % Group;
-  const bool active = task < count;
-  const std::uint32_t row = active ? list[task] : 0;
-  PlusTimes<float> ring;
-  RowItems<Items, float> items;
-  expandRow<Group, Items, false>(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, items);
-  sortItems<Group, Items, false>(items);
-  const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
-  const int columns = groupInclusive<Group>(columnsThatStart(items, lane, columnBefore));
-  if (active && lane == Group - 1)
-    rowCounts[row] = columns;
+  const auto of = [&](auto lanes, auto items, int bin) { body(lanes, items, bins.rows[bin], blockIdx.x - bins.firstBlock[bin]); };
+  if (blockIdx.x < bins.firstBlock[3])
+    of(Constant<32>(), Constant<4>(), 4);
+  else if (blockIdx.x < bins.firstBlock[2])
+    of(Constant<16>(), Constant<4>(), 3);
+  else if (blockIdx.x < bins.firstBlock[1])
+    of(Constant<8>(), Constant<4>(), 2);
+  else if (blockIdx.x < bins.firstBlock[0])
+    of(Constant<4>(), Constant<4>(), 1);
+  else
+    of(Constant<4>(), Constant<2>(), 0);
 }
 
-/// The same with values; writes 4 + sizeof(V) an entry of C.
-template <int Group, int Items, class V, class Ring>
-__global__ void __launch_bounds__(sorterThreads)
-    multiplySortedRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, std::uint32_t count, RowTarget<V> c)
+/// Where a row of so many entries begins, of which each group of lanes has one; whether it is to be written, says `isMade`. Every
+/// thread of the block calls it.
+template <int Group, class V>
+__device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::uint32_t row, int entries, bool& isMade)
 {
-  const std::uint32_t task = (blockIdx.x * sorterThreads + threadIdx.x) / Group;
-  const int lane = threadIdx.x % Group;
-  const bool active = task < count;
-  const std::uint32_t row = active ? list[task] : 0;
-  Ring ring;
-  RowItems<Items, V> items;
-  expandRow<Group, Items, true>(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, items);
-  sortItems<Group, Items, true>(items);
-  const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
-  const int columnBehind = __shfl_down_sync(~0u, items.column[0], 1, Group);
-  const int heads = columnsThatStart(items, lane, columnBefore);
-  const int columnsBefore = groupInclusive<Group>(heads) - heads;
-  const V carry = sumRuns<Group>(ring, items);
-  std::uint64_t to = (active ? c.rowStart[row] : 0) + columnsBefore; // one more than where the run is written
-#pragma unroll
-  for (int i = 0; i < Items; ++i) {
-    const int column = items.column[i];
-    if (!active || column == RowItems<Items, V>::none)
-      continue;
-    const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
-    to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
-    const bool ends =
-        i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
-    if (ends) {
-      c.column[to - 1] = static_cast<std::uint32_t>(column);
-      c.value[to - 1] = goesOn ? ring.add(carry, items.value[i]) : items.value[i];
+  if (c.rowStart)
+    return isMade ? c.rowStart[row] : 0;
+  constexpr int warps = sorterThreads / 32;
+  __shared__ std::uint32_t before[warps], base;
+  const int warp = threadIdx.x / 32;
+  const bool isFirst = threadIdx.x % Group == 0;
+  int ofWarp = 0;
+  const int beforeInWarp = __shfl_sync(~0u, warpExclusive(isFirst ? entries : 0, ofWarp), 0, Group);
+  if (threadIdx.x % 32 == 0)
+    before[warp] = static_cast<std::uint32_t>(ofWarp);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    std::uint32_t all = 0;
+    for (std::uint32_t& one : before) {
+      const std::uint32_t own = one;
+      one = all;
+      all += own;
     }
+    base = c.scratch.take(all);
   }
-  c.report(ring);
+  __syncthreads();
+  const bool fits = base != notMade;
+  const std::uint32_t start = fits ? base + before[warp] + static_cast<std::uint32_t>(beforeInWarp) : notMade;
+  if (isMade && isFirst) {
+    c.scratch.start[row] = start;
+    c.scratch.count[row] = static_cast<std::uint32_t>(entries);
+  }
+  isMade = isMade && fits;
+  return start;
+}
+
+/// A group of lanes a row. Reads 4 bytes of the list a row, 8 + sizeof(V) an entry of A and 4 + sizeof(V) a product; writes
+/// 4 + sizeof(V) an entry of C.
+template <class V, class Ring>
+__global__ void __launch_bounds__(sorterThreads) multiplySortedRows(CsrView<V> a, CsrView<V> b, SortedBins bins, RowTarget<V> c)
+{
+  forSortedBin(bins, [&](auto lanes, auto itemsALane, const RowList& rows, unsigned block) {
+    constexpr int Group = lanes(), Items = itemsALane();
+    const std::uint32_t task = (block * sorterThreads + threadIdx.x) / Group;
+    const int lane = threadIdx.x % Group;
+    bool isMade = task < rows.count;
+    const std::uint32_t row = isMade ? rows.list[task] : 0;
+    Ring ring;
+    RowItems<Items, V> items;
+    expandRow<Group, Items, true>(ring, a, b, isMade ? a.rowStart[row] : 0, isMade ? a.rowStart[row + 1] : 0, items);
+    sortItems<Group, Items, true>(items);
+    const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
+    const int columnBehind = __shfl_down_sync(~0u, items.column[0], 1, Group);
+    const int heads = columnsThatStart(items, lane, columnBefore), headsTillHere = groupInclusive<Group>(heads);
+    const V carry = sumRuns<Group>(ring, items);
+    const int entries = __shfl_sync(~0u, headsTillHere, Group - 1, Group);
+    std::uint64_t to =
+        placeOfRow<Group>(c, row, entries, isMade) + (headsTillHere - heads); // one more than where the run is written
+#pragma unroll
+    for (int i = 0; i < Items; ++i) {
+      const int column = items.column[i];
+      if (!isMade || column == RowItems<Items, V>::none)
+        continue;
+      const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
+      to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
+      const bool ends =
+          i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
+      if (ends) {
+        c.column[to - 1] = static_cast<std::uint32_t>(column);
+        c.value[to - 1] = goesOn ? ring.add(carry, items.value[i]) : items.value[i];
+      }
+    }
+    c.report(ring);
+  });
 }
 
 }

@@ -2,6 +2,8 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/NumberChecksOnCuda.h"
+#include "Core/Sparse/ProductMemoryOnCuda.h"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/TilesOnCuda.h"
 
@@ -32,7 +34,7 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
 {
   switch (options.algorithm) {
   case SpGemmAlgorithm::automatic:
-    return whyNot.empty() ? options.productsPerTilePair : neverTiles;
+    return whyNot.empty() && (!options.choice || options.choice->tilesMayWin) ? options.productsPerTilePair : neverTiles;
   case SpGemmAlgorithm::rows:
     return neverTiles;
   case SpGemmAlgorithm::tiles:
@@ -47,62 +49,19 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
   return neverTiles;
 }
 
-/// Where A's rows of tiles begin among those of B, if A is rows of B.
 template <class V>
-std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b)
-{
-  if (a.column != b.column || a.value != b.value || a.rowStart < b.rowStart || a.rowStart + a.rows > b.rowStart + b.rows)
-    return {};
-  const auto first = static_cast<std::size_t>(a.rowStart - b.rowStart);
-  const bool wholeTiles = first % tileSide == 0 && (a.rows % tileSide == 0 || first + a.rows == b.rows);
-  return wholeTiles ? std::optional(first / tileSide) : std::nullopt;
-}
-
-template <class V>
-void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same, KnownProductOnCuda<V>& known,
-                     const AnalysisTotals& totals, bool half)
+void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals,
+                     bool half, KnownProductOnCuda<V>& known)
 {
   ProductAnalysisOnCuda& analysis = known.analysis;
   std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
   known.tilesOfB.emplace(makeTilesOnCuda(context, b, (same ? analysis.tilesOfA : analysis.tilesOfB).span().data(),
-                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half, notFinite));
+                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half, notFinite,
+                                         analysis.wantedOfB.span().data()));
   known.firstGroupOfA = firstGroupIn(a, b);
   if (!known.firstGroupOfA)
     known.tilesOfA.emplace(
         makeTilesOnCuda(context, a, analysis.tilesOfA.span().data(), static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
-}
-
-/// Whether so many groups go by tiles that it is worth while to cut all of B into them.
-bool tilesAreEnough(const SpGemmReport& report)
-{
-  return report.tileGroups > 0 && report.tileGroups >= report.groups / fewestTiledShare;
-}
-
-std::uint64_t rowsIn(const RowBinCounts& bins)
-{
-  std::uint64_t sum = 0;
-  for (const std::uint32_t count : bins.of)
-    sum += count;
-  return sum;
-}
-
-/// Bytes of both operands' tiles.
-template <class V>
-std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals, bool half)
-{
-  const std::uint64_t ofB = TilesOnCuda<V>::bytes(b.rows, (same ? totals.a : totals.b).tiles, half);
-  return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
-}
-
-/// Bytes of an analysis for each row of A.
-constexpr std::uint64_t bytesARow = (2 + rowBins) * sizeof(std::uint32_t);
-
-void checkMemory(std::uint64_t wanted, std::size_t most)
-{
-  if (most > 0 && wanted > most)
-    throw Error(ExitCode::outOfMemory, "A B on CUDA: C and what it takes to make it: " + std::to_string(wanted)
-                                           + " bytes, more than the limit of " + std::to_string(most)
-                                           + ". Allowed: a larger limit, or C in ranges of rows.");
 }
 
 template <class V>
@@ -112,6 +71,13 @@ void checkSizes(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b)
   if (b.columns > largestColumnsOnCuda)
     throw Error(ExitCode::usage, "A B on CUDA: B has " + std::to_string(b.columns) + " columns. Allowed: up to "
                                      + std::to_string(largestColumnsOnCuda) + ".");
+}
+
+/// Whether so many bytes are within the limit or, without one, what the device has.
+bool isThere(const Context& context, std::uint64_t bytes, const SpGemmOnCudaOptions& options)
+{
+  constexpr std::uint64_t little = 256 << 20; // to ask the device what it has would take a good part of the product's time
+  return options.maxMemoryBytes > 0 ? bytes <= options.maxMemoryBytes : bytes <= little || bytes <= context.stream->freeBytes();
 }
 
 std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, const std::string& whyNot)
@@ -157,11 +123,11 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V
 
 template <class V>
 KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty,
-                                              const SpGemmOnCudaOptions& options, bool checkNumbers, SpGemmReport& report)
+                                              const SpGemmOnCudaOptions& options, bool isMadeOnce, SpGemmReport& report)
 {
   report.groups = ceilDiv(a.rows, tileSide);
   if (a.rows > 0 && !isEmpty)
-    return findPattern(a, b, a.column == b.column && a.rows == b.rows, options, checkNumbers, report);
+    return findPattern(a, b, a.column == b.column && a.rows == b.rows, options, isMadeOnce, report);
   KnownProductOnCuda<V> known(context_, {1, 1}, {1, 1}); // no memory of a device has no bytes
   context_.stream->fill(known.analysis.totals.span().data(), 0, sizeof(AnalysisTotals));
   known.c = CsrOnCuda<V>::empty(context_, a.rows, b.columns);
@@ -170,9 +136,16 @@ KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>& a, const CsrView
 
 template <class V>
 AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
-                                     const std::string& whyNot, ProductAnalysisOnCuda& analysis, SpGemmReport& report)
+                                     const std::string& whyNot, bool estimate, ProductAnalysisOnCuda& analysis,
+                                     SpGemmReport& report)
 {
-  analyseOnCuda(context_, a, b, same, thresholdOf(options, whyNot), analysis, options.choiceIsMade);
+  const double threshold = thresholdOf(options, whyNot);
+  const double entriesPerTileOfB = options.choice ? options.choice->entriesPerTileOfB : 0;
+  const auto firstGroup = entriesPerTileOfB > 0 && threshold != neverTiles && !same ? firstGroupIn(a, b) : std::nullopt;
+  if (firstGroup)
+    analyseRangeOnCuda(context_, a, b, *firstGroup, threshold, entriesPerTileOfB, estimate, analysis);
+  else
+    analyseOnCuda(context_, a, b, same, threshold, estimate, analysis, entriesPerTileOfB);
   totals_.copyLater(analysis.totals.span().data());
   context_.stream->wait();
   const AnalysisTotals totals = totals_[0];
@@ -184,13 +157,29 @@ AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, b
 }
 
 template <class V>
+void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions& options, bool isMadeOnce,
+                                   const AnalysisTotals& totals, KnownProductOnCuda<V>& known, std::uint64_t& bytes)
+{
+  constexpr double manyProductsAnEntry = 4; // counting such rows costs less than bringing their products to shared memory
+  const std::uint32_t room = isMadeOnce ? roomForRows(totals) : 0;
+  const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
+  const std::uint64_t mostOfC = totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
+  if (room == 0 || !isThere(context_, bytes + bytesOfRoom + mostOfC, options))
+    return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.span().data(),
+                             known.analysis.rowCounts.span().data());
+  bytes += bytesOfRoom;
+  known.made.emplace(makeRowsOnCuda(context_, streams_, options.semiring, a, b, totals.rows, room,
+                                    productsAnEntry(totals) < manyProductsAnEntry, known.analysis));
+}
+
+template <class V>
 KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same,
-                                                const SpGemmOnCudaOptions& options, bool checkNumbers, SpGemmReport& report)
+                                                const SpGemmOnCudaOptions& options, bool isMadeOnce, SpGemmReport& report)
 {
   const std::string whyNot = whyNoTiles<V>(options.semiring);
   KnownProductOnCuda<V> known(context_, a, b);
   ProductAnalysisOnCuda& analysis = known.analysis;
-  const AnalysisTotals totals = analyse(a, b, same, options, whyNot, analysis, report);
+  const AnalysisTotals totals = analyse(a, b, same, options, whyNot, isMadeOnce, analysis, report);
   if (options.algorithm == SpGemmAlgorithm::tiles && totals.tileGroups == 0)
     failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(mostTilesOfRowOnCuda) + " in 8 rows of B");
 
@@ -200,13 +189,10 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
       failAlgorithm("tiles", whyNoTilesNow);
     SpGemmOnCudaOptions byRows = options;
     byRows.algorithm = SpGemmAlgorithm::rows;
-    KnownProductOnCuda<V> found = findPattern(a, b, same, byRows, checkNumbers, report);
+    KnownProductOnCuda<V> found = findPattern(a, b, same, byRows, isMadeOnce, report);
     report.choice = "rows: " + whyNoTilesNow;
     return found;
   };
-  if (options.algorithm == SpGemmAlgorithm::automatic && !options.choiceIsMade && totals.tileGroups > 0 && !tilesAreEnough(report))
-    return instead("tiles would be for " + std::to_string(totals.tileGroups) + " of " + std::to_string(report.groups)
-                   + " groups of 8 rows, and all of B has to be cut into them");
   std::uint64_t bytes = bytesARow * a.rows;
   std::uint32_t* const rowCounts = analysis.rowCounts.span().data();
   const std::uint32_t* const tileGroups = analysis.tileGroups.span().data();
@@ -215,10 +201,10 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
       bytes += tileBytes(a, b, same, totals, options.half);
       if (isTooMuch(bytes))
         return instead("the tiles do not fit into the memory limit");
-      makeTilesOfBoth(context_, a, b, same, known, totals, options.half);
+      makeTilesOfBoth(context_, a, b, same, totals, options.half, known);
       countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts);
     }
-  countByRowsOnCuda(context_, streams_, a, b, totals.rows, analysis.binnedRows.span().data(), rowCounts);
+  countOrMakeRows(a, b, options, isMadeOnce, totals, known, bytes);
 
   CsrOnCuda<V>& c = known.c;
   c.rows = a.rows;
@@ -230,7 +216,7 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
     binBySizeOnCuda(context_, c.rows, analysis);
   totals_.copyLater(analysis.totals.span().data());
   context_.stream->wait();
-  if (checkNumbers && totals_[0].notFinite)
+  if (isMadeOnce && totals_[0].notFinite)
     return instead(notFiniteText);
   c.entries = entries_[0];
   if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
@@ -259,14 +245,14 @@ void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semi
 {
   AnalysisTotals* const totals = known.analysis.totals.span().data();
   known.c.value = Buffer<V>(context_, std::max<std::uint64_t>(known.c.entries, 1));
-  if (std::is_same_v<V, std::int64_t>)
+  if (std::is_same_v<V, std::int64_t> && !known.made)
     context_.stream->fill(&totals->overflowed, 0, sizeof totals->overflowed);
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (known.tileGroups > 0)
       multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.span().data(), known.tileGroups,
                             known.c);
-  multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.span().data(), known.c,
-                       &totals->overflowed);
+  multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.span().data(),
+                       known.made ? &*known.made : nullptr, known.analysis.madeAt.span().data(), known.c, &totals->overflowed);
   if constexpr (std::is_same_v<V, std::int64_t>) {
     totals_.copyLater(totals);
     context_.stream->wait();
@@ -287,7 +273,7 @@ SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b
   const std::string whyNot = whyNoTiles<V>(options.semiring);
   ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
   const bool same = a.column.span().data() == b.column.span().data();
-  const AnalysisTotals totals = analyse(a.view(), b.view(), same, options, whyNot, analysis, report);
+  const AnalysisTotals totals = analyse(a.view(), b.view(), same, options, whyNot, false, analysis, report);
   const auto perTile = [](std::uint64_t entries, const TileTotals& counted) {
     const bool all = counted.tiles > 0;
     return static_cast<double>(all ? entries : counted.sampledEntries)
@@ -302,31 +288,28 @@ template <class V>
 SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
 {
   checkSizes(a, b);
-  SpGemmOnCudaOptions chosen = options;
-  if (options.algorithm != SpGemmAlgorithm::automatic || options.choiceIsMade || a.entries == 0 || b.entries == 0)
-    return chosen;
-  const std::string whyNot = whyNoTiles<V>(options.semiring);
-  bool tilesWin = false;
-  if (whyNot.empty()) {
-    SpGemmReport report;
-    report.groups = ceilDiv(a.rows, tileSide);
-    const bool same = a.column.span().data() == b.column.span().data();
+  if (options.algorithm != SpGemmAlgorithm::automatic || options.choice || a.entries == 0 || b.entries == 0)
+    return options;
+  const auto choice = std::make_shared<ChoiceOnCuda>();
+  if (whyNoTiles<V>(options.semiring).empty()) {
+    const bool same = a.column.span().data() == b.column.span().data() && a.rows == b.rows;
     ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
-    std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
-    analyse(a.view(), b.view(), same, options, whyNot, analysis, report);
-    if constexpr (!std::is_same_v<V, std::int64_t>)
-      if (tilesAreEnough(report)) {
-        findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
-        if (!same)
-          findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
-        totals_.copyLater(analysis.totals.span().data());
-        context_.stream->wait();
-        tilesWin = !totals_[0].notFinite;
-      }
+    choice->productsBefore = Buffer<std::uint64_t>(context_, a.rows + 1);
+    sampleOnCuda(context_, a.view(), b.view(), same, options.productsPerTilePair, analysis, choice->productsBefore.span().data());
+    if constexpr (!std::is_same_v<V, std::int64_t>) {
+      std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
+      findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
+      if (!same)
+        findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
+    }
+    totals_.copyLater(analysis.totals.span().data());
+    context_.stream->wait();
+    const AnalysisTotals& totals = totals_[0];
+    choice->tilesMayWin = totals.tilesMayWin && !totals.notFinite;
+    choice->entriesPerTileOfB = (same ? totals.a : totals.b).sampledEntriesPerTile();
   }
-  if (!tilesWin)
-    chosen.productsPerTilePair = neverTiles;
-  chosen.choiceIsMade = true;
+  SpGemmOnCudaOptions chosen = options;
+  chosen.choice = choice;
   return chosen;
 }
 
@@ -339,7 +322,7 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   std::vector<std::uint32_t> products(a.rows);
   if (a.rows > 0 && b.entries > 0) {
     ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
-    analyseOnCuda(context_, a.view(), b.view(), false, neverTiles, analysis);
+    analyseOnCuda(context_, a.view(), b.view(), false, neverTiles, false, analysis);
     products = analysis.products.toHost(context_);
   }
   std::vector<std::size_t> starts{0};

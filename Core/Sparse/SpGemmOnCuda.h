@@ -3,16 +3,25 @@
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/SideStreams.h"
 #include "Core/Sparse/SpGemmOptions.h"
 #include "Core/Sparse/TilesOnCuda.h"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace tessera {
+
+/// What all rows of A decide, for products of ranges of them on the same device.
+struct ChoiceOnCuda {
+  bool tilesMayWin = false;             // groups are looked at one by one then,
+  double entriesPerTileOfB = 0;         // with this
+  Buffer<std::uint64_t> productsBefore; // each row of A and all; empty if they were not counted
+};
 
 /// How a product of matrices on a CUDA device is made.
 struct SpGemmOnCudaOptions {
@@ -21,7 +30,7 @@ struct SpGemmOnCudaOptions {
   double productsPerTilePair = productsPerTilePairOnCuda; // automatic: tiles from so many on
   std::size_t maxMemoryBytes = 0;                         // for C and what it takes to make it; 0: what the device has
   bool half = false;                                      // numbers, of type float, are of half precision: tiles hold them so
-  bool choiceIsMade = false;                              // by choiceFor: groups are looked at one by one
+  std::shared_ptr<const ChoiceOnCuda> choice = nullptr;   // by choiceFor
 };
 
 /// C = A B whose pattern is known, and what its numbers are computed from.
@@ -31,7 +40,8 @@ struct KnownProductOnCuda {
 
   ProductAnalysisOnCuda analysis;
   std::uint32_t tileGroups = 0;                     // of 8 rows, that go by tiles
-  RowBinCounts rows{};                              // the others, by entries
+  RowBinCounts rows{};                              // the others, by entries, but for those that are made
+  std::optional<RowScratchOnCuda<V>> made;          // rows that have their numbers already
   std::optional<TilesOnCuda<V>> tilesOfA, tilesOfB; // if there are such groups
   std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
   CsrOnCuda<V> c;
@@ -87,15 +97,21 @@ private:
 
   template <class V>
   AnalysisTotals analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
-                         const std::string& whyNoTiles, ProductAnalysisOnCuda&, SpGemmReport&);
-  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `checkNumbers`, tiles are chosen only for finite ones.
+                         const std::string& whyNoTiles, bool estimate, ProductAnalysisOnCuda&, SpGemmReport&);
+  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `isMadeOnce`, tiles are chosen only for finite numbers, and
+  /// rows may be made already.
   template <class V>
   KnownProductOnCuda<V> patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty, const SpGemmOnCudaOptions&,
-                                  bool checkNumbers, SpGemmReport&);
+                                  bool isMadeOnce, SpGemmReport&);
   template <class V>
   KnownProductOnCuda<V> findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
-                                    bool checkNumbers, SpGemmReport&);
-  /// The numbers.
+                                    bool isMadeOnce, SpGemmReport&);
+  /// Counts entries of rows that do not go by tiles, or makes them if there is room beside `bytes` that are taken, to which it
+  /// adds.
+  template <class V>
+  void countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions&, bool isMadeOnce, const AnalysisTotals&,
+                       KnownProductOnCuda<V>&, std::uint64_t& bytes);
+  /// The numbers; rows that were made are moved to their places.
   template <class V>
   void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
   /// Of tiles that were filled; waits. Throws Error(usage) if tiles were asked for and they were not.

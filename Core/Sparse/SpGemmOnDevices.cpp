@@ -44,16 +44,12 @@ std::vector<PartOnCuda<V>> SpGemmOnDevices::multiply(const std::vector<const Csr
                                                      const std::vector<const CsrOnCuda<V>*>& b, const SpGemmOnCudaOptions& options)
 {
   const std::size_t count = contexts_.size();
-  std::vector<std::size_t> starts;
-  SpGemmOnCudaOptions chosen;
-  onThreadsOfTheirOwn(2, [&](std::size_t half) { // the last device decides while the first one shares out the rows
-    if (half == 0)
-      starts = balancedRowStarts(contexts_[0], a[0]->view(), b[0]->view(), count);
-    else
-      chosen = products_[count - 1]->choiceFor(*a[count - 1], *b[count - 1], options);
-  });
   std::vector<PartOnCuda<V>> parts(count);
-  onThreadsOfTheirOwn(count, [&](std::size_t i) {
+  onThreadsOfTheirOwn(count, [&](std::size_t i) { // each device looks at all rows itself: none waits for another
+    const SpGemmOnCudaOptions chosen = products_[i]->choiceFor(*a[i], *b[i], options);
+    const bool counted = chosen.choice && chosen.choice->productsBefore.size() > 0;
+    const std::vector<std::size_t> starts = counted ? balancedRowStarts(contexts_[i], chosen.choice->productsBefore, count)
+                                                    : balancedRowStarts(contexts_[i], a[i]->view(), b[i]->view(), count);
     parts[i].firstRow = starts[i];
     parts[i].c = products_[i]->multiplyRows(*a[i], *b[i], starts[i], starts[i + 1], chosen, &parts[i].report);
     contexts_[i].stream->wait();

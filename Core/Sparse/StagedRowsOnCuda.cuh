@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(mostStagedThreads, 2)
   if (task >= count)
     return;
   const std::uint32_t row = list[task];
-  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1], to = c.rowStart[row];
+  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
   StagedRow<V> shared(memory + ofBlock * room.bytes<V>(), room);
   Ring ring;
   int products = 0, pieces = 0, low = 0x7fffffff, high = 0;
@@ -99,6 +99,11 @@ __global__ void __launch_bounds__(mostStagedThreads, 2)
   };
   const int entries = shared.ranks.fill(group, low, high, shared.scratch,
                                         [&](auto&& body) { forProducts([&](int i) { body(shared.column[i]); }); });
+  bool isMade = true;
+  const bool isForAnother = !c.rowStart && isForWarp(products, entries); // then only its size is told
+  const std::uint64_t to = placeOfRow(group, c, row, entries, shared.scratch, isMade, isForAnother);
+  if (!isMade)
+    return;
   forProducts([&](int i) { shared.place[i] = static_cast<std::uint16_t>(shared.ranks.rankOf(shared.column[i])); });
   group.sync();
   forProducts([&](int i) { shared.sortedColumns[shared.place[i]] = static_cast<std::uint32_t>(shared.column[i]); });

@@ -92,7 +92,7 @@ TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const C
                                                 std::uint64_t entriesOfB, bool same, SpGemmReport& report)
 {
   ProductAnalysisOnCuda analysis(context_, a, b);
-  analyseOnCuda(context_, a, b, same, alwaysTiles, analysis);
+  analyseOnCuda(context_, a, b, same, alwaysTiles, false, analysis);
   Tiles tiles;
   tiles.rowExponent = halfExponentsOfRowsOnCuda(context_, a);
   tiles.columnExponent = halfExponentsOfColumnsOnCuda(context_, b);

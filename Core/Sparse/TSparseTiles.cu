@@ -27,9 +27,9 @@ __global__ void __launch_bounds__(tileEntryThreads)
   const std::size_t group = blockIdx.x;
   std::uint64_t next = matrix.rowStart[group * tileSide] - matrix.rowStart[0]; // number of the next tile
   forTilesOfGroup(shared, matrix, group, tileStarts[group], [&](std::size_t firstTile, int count, auto&& forEntries) {
-    forEntries([&](int slot, int row, std::uint64_t e) {
-      shared.addToPattern(slot, row, static_cast<int>(matrix.column[e] & 7));
-      to.column[firstTile + slot] = matrix.column[e] >> 3; // the same by every entry of the tile
+    forEntries([&](int slot, int row, std::uint64_t, std::uint32_t column) {
+      shared.addToPattern(slot, row, static_cast<int>(column & 7));
+      to.column[firstTile + slot] = column >> 3; // the same by every entry of the tile
     });
     __syncthreads();
     int sum = 0;
@@ -53,8 +53,7 @@ __global__ void __launch_bounds__(tileEntryThreads)
       sum += ofWarp;
       __syncthreads();
     }
-    forEntries([&](int slot, int row, std::uint64_t e) {
-      const std::uint32_t column = matrix.column[e];
+    forEntries([&](int slot, int row, std::uint64_t e, std::uint32_t column) {
       const int bit = 8 * row + static_cast<int>(column & 7);
       const float value = matrix.value[e];
       if (!isfinite(value))

@@ -21,7 +21,7 @@ struct TileEntries {
 
 /// Calls body(number of the first tile, count, forEntries) for tiles of the block's group of 8 rows, up to tilesOfEntriesAtOnce at
 /// once in the order of their columns, from number `firstTile` on; their patterns are empty. forEntries(visit) calls visit(slot,
-/// row in the tile, entry) for all of their entries, Every thread calls it, and the body begins behind a barrier.
+/// row in the tile, entry, its column) for all of their entries. Every thread calls it, and the body begins behind a barrier.
 template <class Body>
 __device__ void forTilesOfGroup(TileEntries& shared, const PatternView& matrix, std::size_t group, std::uint32_t firstTile,
                                 Body&& body)
@@ -39,11 +39,11 @@ __device__ void forTilesOfGroup(TileEntries& shared, const PatternView& matrix, 
   });
   forWindows(shared.window, [&](int lowest, int words) {
     shared.window.clear(words);
-    for (std::uint64_t e = firstEntry + threadIdx.x; e < lastEntry; e += tileEntryThreads) {
-      int column = static_cast<int>(matrix.column[e] >> 3);
+    forEntriesOfBlock<tileEntryThreads>(matrix, firstEntry, lastEntry, [&](std::uint64_t, std::uint32_t ofEntry) {
+      int column = static_cast<int>(ofEntry >> 3);
       if (inWindow(column, lowest, words))
         shared.window.insert(column);
-    }
+    });
     const int tiles = shared.window.countAndRank(words);
     for (int first = 0; first < tiles; first += tilesOfEntriesAtOnce) {
       const int count = min(tilesOfEntriesAtOnce, tiles - first);
@@ -51,19 +51,19 @@ __device__ void forTilesOfGroup(TileEntries& shared, const PatternView& matrix, 
         shared.patterns[i][0] = shared.patterns[i][1] = 0;
       __syncthreads();
       body(firstTile + first, count, [&](auto&& visit) {
-        for (std::uint64_t e = firstEntry + threadIdx.x; e < lastEntry; e += tileEntryThreads) {
-          int column = static_cast<int>(matrix.column[e] >> 3);
+        forEntriesOfBlock<tileEntryThreads>(matrix, firstEntry, lastEntry, [&](std::uint64_t e, std::uint32_t ofEntry) {
+          int column = static_cast<int>(ofEntry >> 3);
           if (!inWindow(column, lowest, words))
-            continue;
+            return;
           const int slot = shared.window.rank(column) - first;
           if (slot < 0 || slot >= count)
-            continue;
+            return;
           int row = 0;
 #pragma unroll
           for (int r = 0; r < 7; ++r)
             row += e >= shared.rowEnd[r];
-          visit(slot, row, e);
-        }
+          visit(slot, row, e, ofEntry);
+        });
       });
       __syncthreads();
     }

@@ -1,7 +1,7 @@
 #include "Core/Sparse/TilesOnCuda.h"
 
 #include "Core/Compute/Cuda.cuh"
-#include "Core/Sparse/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/TileEntriesOnCuda.cuh"
 
 #include <cuda_fp16.h>
@@ -10,6 +10,8 @@
 
 namespace tessera {
 namespace {
+
+constexpr int markThreads = 256;
 
 /// Where the number of row r and column c stands among the 64 of a tile.
 __device__ int placeInTile(int r, int c)
@@ -27,8 +29,10 @@ __device__ int placeInHalfTile(int r, int c)
 template <class V>
 __global__ void __launch_bounds__(tileEntryThreads)
     fillTiles(CsrView<V> matrix, const std::uint32_t* tileStarts, std::uint32_t* tileColumns, TilePattern* tilePatterns,
-              TilePair<V>* pairs, std::uint32_t* halfPairs, std::uint32_t* notFinite)
+              TilePair<V>* pairs, std::uint32_t* halfPairs, std::uint32_t* notFinite, const std::uint8_t* wanted)
 {
+  if (wanted && !wanted[blockIdx.x])
+    return;
   __shared__ TileEntries shared;
   forTilesOfGroup(shared, matrix, blockIdx.x, tileStarts[blockIdx.x], [&](std::size_t firstTile, int count, auto&& forEntries) {
     for (int i = threadIdx.x; i < 32 * count; i += tileEntryThreads)
@@ -37,8 +41,8 @@ __global__ void __launch_bounds__(tileEntryThreads)
       else
         halfPairs[firstTile * 32 + i] = 0;
     __syncthreads();
-    forEntries([&](int slot, int row, std::uint64_t e) {
-      const int column = static_cast<int>(matrix.column[e] & 7);
+    forEntries([&](int slot, int row, std::uint64_t e, std::uint32_t ofEntry) {
+      const int column = static_cast<int>(ofEntry & 7);
       shared.addToPattern(slot, row, column);
       const V value = matrix.value[e];
       if (pairs)
@@ -48,7 +52,7 @@ __global__ void __launch_bounds__(tileEntryThreads)
             __float2half_rn(static_cast<float>(value));
       if (!isfinite(value))
         *notFinite = 1;
-      tileColumns[firstTile + slot] = matrix.column[e] >> 3; // the same by every entry of the tile
+      tileColumns[firstTile + slot] = ofEntry >> 3; // the same by every entry of the tile
     });
     __syncthreads();
     for (int i = threadIdx.x; i < count; i += tileEntryThreads)
@@ -56,6 +60,31 @@ __global__ void __launch_bounds__(tileEntryThreads)
   });
 }
 
+/// A warp a row. Reads 4 bytes an entry; writes a byte for those that begin another group, of which most are written already.
+__global__ void __launch_bounds__(markThreads) markGroups(PatternView a, std::size_t firstGroup, std::uint8_t* wanted)
+{
+  const std::size_t row = blockIdx.x * std::size_t{markThreads / 32} + threadIdx.x / 32;
+  if (row >= a.rows)
+    return;
+  if (threadIdx.x % 32 == 0)
+    wanted[firstGroup + row / tileSide] = 1;
+  const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
+#pragma unroll 4
+  for (std::uint64_t e = first + threadIdx.x % 32; e < last; e += 32)
+    if (const std::uint32_t group = a.column[e] >> 3; e == first || group != a.column[e - 1] >> 3)
+      wanted[group] = 1;
+}
+
+}
+
+Buffer<std::uint8_t> wantedGroupsOnCuda(const Context& context, const PatternView& a, std::size_t firstGroup, std::size_t groups)
+{
+  Buffer<std::uint8_t> wanted(context, groups);
+  context.stream->fill(wanted.span().data(), 0, groups);
+  markGroups<<<static_cast<unsigned>(ceilDiv<std::size_t>(a.rows, markThreads / 32)), markThreads, 0, cudaStreamOf(context)>>>(
+      a, firstGroup, wanted.span().data());
+  checkLaunch("groups of rows that are met");
+  return wanted;
 }
 
 template <class V>
@@ -75,31 +104,32 @@ std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles, bool 
 
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context& context, const CsrView<V>& matrix, const std::uint32_t* tilesOfGroups,
-                               std::uint32_t tiles, bool half, std::uint32_t* notFinite)
+                               std::uint32_t tiles, bool half, std::uint32_t* notFinite, const std::uint8_t* wanted)
 {
   TilesOnCuda<V> made(context, matrix.rows, tiles, half);
   scanOnCuda(context, ceilDiv(matrix.rows, tileSide), tilesOfGroups, made.rowStart.span().data());
-  refillTilesOnCuda(context, matrix, made, notFinite);
+  refillTilesOnCuda(context, matrix, made, notFinite, wanted);
   return made;
 }
 
 template <class V>
-void refillTilesOnCuda(const Context& context, const CsrView<V>& matrix, TilesOnCuda<V>& made, std::uint32_t* notFinite)
+void refillTilesOnCuda(const Context& context, const CsrView<V>& matrix, TilesOnCuda<V>& made, std::uint32_t* notFinite,
+                       const std::uint8_t* wanted)
 {
   const std::size_t groups = ceilDiv(matrix.rows, tileSide);
   fillTiles<V><<<static_cast<unsigned>(groups), tileEntryThreads, 0, cudaStreamOf(context)>>>(
       matrix, made.rowStart.span().data(), made.column.span().data(), made.pattern.span().data(), made.pairs.span().data(),
-      made.halfPairs.span().data(), notFinite);
+      made.halfPairs.span().data(), notFinite, wanted);
   checkLaunch("tiles of a matrix");
 }
 
-template void refillTilesOnCuda(const Context&, const CsrView<float>&, TilesOnCuda<float>&, std::uint32_t*);
-template void refillTilesOnCuda(const Context&, const CsrView<double>&, TilesOnCuda<double>&, std::uint32_t*);
+template void refillTilesOnCuda(const Context&, const CsrView<float>&, TilesOnCuda<float>&, std::uint32_t*, const std::uint8_t*);
+template void refillTilesOnCuda(const Context&, const CsrView<double>&, TilesOnCuda<double>&, std::uint32_t*, const std::uint8_t*);
 template struct TilesOnCuda<float>;
 template struct TilesOnCuda<double>;
 template TilesOnCuda<float> makeTilesOnCuda(const Context&, const CsrView<float>&, const std::uint32_t*, std::uint32_t, bool,
-                                            std::uint32_t*);
+                                            std::uint32_t*, const std::uint8_t*);
 template TilesOnCuda<double> makeTilesOnCuda(const Context&, const CsrView<double>&, const std::uint32_t*, std::uint32_t, bool,
-                                             std::uint32_t*);
+                                             std::uint32_t*, const std::uint8_t*);
 
 }

@@ -46,14 +46,15 @@ struct TilesOnCuda {
 
 /// The tiles of a matrix. `tilesOfGroups` are those of each group of 8 rows and one more, as the analysis counts them, `tiles`
 /// their sum. `half`: the numbers, of type float, are those of half precision and held so. Sets *notFinite to 1 if a number is
-/// infinite or none.
+/// infinite or none. If `wanted` is given, only groups for which it is not 0 are looked at, and tiles of others hold anything.
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context&, const CsrView<V>&, const std::uint32_t* tilesOfGroups, std::uint32_t tiles,
-                               bool half, std::uint32_t* notFinite);
+                               bool half, std::uint32_t* notFinite, const std::uint8_t* wanted = nullptr);
 
 /// Other numbers for tiles that were made of a matrix of this pattern.
 template <class V>
-void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite);
+void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite,
+                       const std::uint8_t* wanted = nullptr);
 
 /// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A. `rows` are those of
 /// A.

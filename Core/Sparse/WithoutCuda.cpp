@@ -81,6 +81,11 @@ std::vector<std::size_t> balancedRowStarts(const Context&, const PatternView&, c
   fail();
 }
 
+std::vector<std::size_t> balancedRowStarts(const Context&, const Buffer<std::uint64_t>&, std::size_t)
+{
+  fail();
+}
+
 template <class V>
 SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
                                       const SpGemmOnCudaOptions& options)

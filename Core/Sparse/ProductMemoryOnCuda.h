@@ -1,0 +1,69 @@
+#pragma once
+
+#include "Core/Compute/Error.h"
+#include "Core/Sparse/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/TilesOnCuda.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// Where A's rows of tiles begin among those of B, if A is rows of B.
+template <class V>
+std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b)
+{
+  if (a.column != b.column || a.value != b.value || a.rowStart < b.rowStart || a.rowStart + a.rows > b.rowStart + b.rows)
+    return {};
+  const auto first = static_cast<std::size_t>(a.rowStart - b.rowStart);
+  const bool wholeTiles = first % tileSide == 0 && (a.rows % tileSide == 0 || first + a.rows == b.rows);
+  return wholeTiles ? std::optional(first / tileSide) : std::nullopt;
+}
+
+/// Bytes of both operands' tiles.
+template <class V>
+std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals, bool half)
+{
+  const std::uint64_t ofB = TilesOnCuda<V>::bytes(b.rows, (same ? totals.a : totals.b).tiles, half);
+  return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
+}
+
+inline std::uint64_t rowsIn(const RowBinCounts& bins)
+{
+  std::uint64_t sum = 0;
+  for (const std::uint32_t count : bins.of)
+    sum += count;
+  return sum;
+}
+
+/// Bytes of an analysis for each row of A.
+constexpr std::uint64_t bytesARow = (3 + rowBins) * sizeof(std::uint32_t);
+
+/// Products for each entry of C, about.
+inline double productsAnEntry(const AnalysisTotals& totals)
+{
+  const auto sampled = [](unsigned long long count) { return static_cast<double>(std::max(count, 1ull)); };
+  return sampled(totals.sampledProducts) / sampled(totals.sampledEntries);
+}
+
+/// Entries of scratch memory for rows: somewhat more than they probably have.
+inline std::uint32_t roomForRows(const AnalysisTotals& totals)
+{
+  constexpr double spare = 1.08;
+  constexpr std::uint64_t fewest = 4096;
+  const auto wanted = static_cast<std::uint64_t>(spare * static_cast<double>(totals.productsOfRows) / productsAnEntry(totals));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(std::min<std::uint64_t>(wanted + fewest, totals.productsOfRows), notMade - 1));
+}
+
+/// Throws Error(outOfMemory) if a limit is given and it is too little.
+inline void checkMemory(std::uint64_t wanted, std::size_t most)
+{
+  if (most > 0 && wanted > most)
+    throw Error(ExitCode::outOfMemory, "A B on CUDA: C and what it takes to make it: " + std::to_string(wanted)
+                                           + " bytes, more than the limit of " + std::to_string(most)
+                                           + ". Allowed: a larger limit, or C in ranges of rows.");
+}
+
+}
