@@ -22,7 +22,7 @@ protected:
   std::string write(PixelType type, const std::vector<T>& values)
   {
     const ImageGeometry<2> geometry = testing::centredGeometry<2>({values.size(), 1}, {1, 1});
-    writeStoredImage<2>(folder / "labels.mha", geometry, type, std::as_bytes(std::span(values)), false, 1);
+    writeStoredImage<2>(folder / "labels.mha", geometry, type, 1, std::as_bytes(std::span(values)), false, 1);
     return folder / "labels.mha";
   }
 
