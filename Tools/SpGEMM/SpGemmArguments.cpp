@@ -210,6 +210,8 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.operands = takeOperands(tokens);
   arguments = parseCommandLine(spGemmText().groups, tokens);
   asked.output = arguments.text("o");
+  if (arguments.has("help") || arguments.has("version"))
+    return asked;
   if (!asked.operands.empty() && asked.operands[0] == "generate") {
     if (asked.operands.size() != 2 || asked.output.empty())
       fail("generate", asked.output.empty() ? "no -o" : "not one name", "generate NAME -o FILE");
@@ -217,8 +219,6 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
     asked.generate = asked.operands[1];
     return asked;
   }
-  if (arguments.has("help") || arguments.has("version"))
-    return asked;
   asked.timesTransposed = arguments.has("aat");
   asked.transposedTimes = arguments.has("ata");
   asked.transposeA = arguments.has("transpose-a");
