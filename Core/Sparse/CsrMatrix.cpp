@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -74,6 +75,12 @@ Array<std::uint64_t> columnStarts(const CsrMatrix<V>& matrix)
   return start;
 }
 
+std::string numberText(double value)
+{
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 template <class To, class From>
 To convertedValue(From value)
 {
@@ -81,9 +88,13 @@ To convertedValue(From value)
     constexpr double limit = 9223372036854775808.0; // 2^63
     const double whole = value;
     if (!(whole >= -limit && whole < limit) || whole != std::nearbyint(whole))
-      throw Error(ExitCode::usage, "precision int64: value " + std::to_string(whole)
+      throw Error(ExitCode::usage, "precision int64: value " + numberText(whole)
                                        + ": not a whole number of 64 bits. Allowed: integer matrices, or precision f64.");
   }
+  if constexpr (std::is_same_v<To, float> && std::is_same_v<From, double>)
+    if (std::isfinite(value) && !std::isfinite(static_cast<float>(value)))
+      throw Error(ExitCode::usage, "single precision: value " + numberText(value)
+                                       + ": beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
   return static_cast<To>(value);
 }
 

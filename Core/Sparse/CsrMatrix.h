@@ -61,7 +61,8 @@ CsrMatrix<V> withSortedRows(const Context&, const CsrMatrix<V>&);
 template <class V>
 CsrMatrix<V> transposed(const Context&, const CsrMatrix<V>&);
 
-/// The same entries as another type. To int64: throws Error(usage) unless each is a whole number in its range.
+/// The same entries as another type. To int64: throws Error(usage) unless each is a whole number in its range; to float: unless
+/// finite numbers stay finite.
 template <class To, class From>
 CsrMatrix<To> converted(const Context&, const CsrMatrix<From>&);
 template <class To>

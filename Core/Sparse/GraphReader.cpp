@@ -46,8 +46,11 @@ void parseNode(const MetisHead& head, std::uint32_t node, LineWords words, Tripl
   for (std::uint64_t i = 0; i < head.nodeWeights + head.sizes; ++i)
     words.index("weight of the node", 0, std::numeric_limits<std::int64_t>::max());
   while (!words.atEnd()) {
+    const char* const at = words.at();
     block.row.push_back(node);
     block.column.push_back(static_cast<std::uint32_t>(words.index("neighbour", 1, head.nodes) - 1));
+    if (block.column.back() == node)
+      throw LineError{at, "node " + std::to_string(node + 1) + " is its own neighbour", "edges between two nodes"};
     if (head.edgeWeights)
       block.value.push_back(
           static_cast<std::int64_t>(words.index("weight of the edge", 0, std::numeric_limits<std::int64_t>::max())));
@@ -108,6 +111,40 @@ std::vector<TripletBlock<std::int64_t>> parseNodes(const Context& context, const
   return blocks;
 }
 
+[[noreturn]] void failAtNode(const TextInput& input, const MetisHead& head, std::size_t node, const std::string& wrong)
+{
+  for (std::size_t at = head.end; at < input.text().size();) {
+    const std::string_view line = nextLine(input.text(), at);
+    if (!isComment(LineWords(line.data(), line.data() + line.size())) && node-- == 0)
+      input.failAt(line.data(), wrong, "each edge named by both of its nodes, with one weight");
+  }
+  input.fail(wrong, "each edge named by both of its nodes, with one weight");
+}
+
+/// Throws unless what a node says of an edge is what its other node says.
+void checkBothNodesAgree(const Context& context, const TextInput& input, const MetisHead& head,
+                         const CsrMatrix<std::int64_t>& matrix)
+{
+  const CsrMatrix<std::int64_t> other = transposed(context, matrix);
+  for (std::size_t row = 0; row < matrix.rows; ++row) {
+    std::uint64_t i = matrix.rowStart[row], j = other.rowStart[row];
+    const std::uint64_t last = matrix.rowStart[row + 1], otherLast = other.rowStart[row + 1];
+    while (i < last && j < otherLast && matrix.column[i] == other.column[j] && matrix.value[i] == other.value[j])
+      ++i, ++j;
+    if (i == last && j == otherLast)
+      continue;
+    const std::string node = std::to_string(row + 1);
+    if (j == otherLast || (i < last && matrix.column[i] < other.column[j]))
+      failAtNode(input, head, row, "node " + node + " names " + std::to_string(matrix.column[i] + 1) + ", which does not name it");
+    const std::string neighbour = std::to_string(other.column[j] + 1);
+    if (i == last || other.column[j] < matrix.column[i])
+      failAtNode(input, head, row, "node " + neighbour + " names " + node + ", which does not name it");
+    failAtNode(input, head, row,
+               "the edge to node " + neighbour + " has the weight " + std::to_string(matrix.value[i]) + " here and "
+                   + std::to_string(other.value[j]) + " there");
+  }
+}
+
 MetisHead readMetisHead(const TextInput& input)
 {
   MetisHead head;
@@ -160,6 +197,7 @@ MatrixFile readMetis(const Context& context, const TextInput& input)
     input.fail(std::to_string(named) + " neighbours are named, but the first line says " + std::to_string(head.edges) + " edges",
                "each edge named by both of its nodes");
   auto [matrix, duplicates] = matrixFromTriplets<std::int64_t>(context, head.nodes, head.nodes, blocks, input.path);
+  checkBothNodesAgree(context, input, head, matrix);
   MatrixFile file{std::move(matrix), !head.edgeWeights, duplicates};
   if (!head.edgeWeights)
     file.matrix = converted<double>(context, file.matrix);

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -16,6 +18,23 @@ namespace {
 
 constexpr std::size_t memberBytes = std::size_t(1) << 20, membersAtOnce = 32;
 
+std::string nameOfDescriptor(int descriptor)
+{
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+/// A file without a name in the folder of `path`, which the system takes back however the program ends; below zero if the file
+/// system has none, or none that could be given a name.
+int openNameless(const std::string& path)
+{
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+  if (descriptor < 0 || access(nameOfDescriptor(descriptor).c_str(), F_OK) == 0)
+    return descriptor;
+  close(descriptor);
+  return -1;
+}
+
 }
 
 MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
@@ -24,6 +43,12 @@ MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
   if (path == "-")
     return;
   file_ = std::make_unique<AtomicFile>(path);
+  descriptor_ = openNameless(path);
+  nameless_ = descriptor_ >= 0;
+  if (nameless_) {
+    file_.reset(); // its folder would be left by a program that is killed
+    return;
+  }
   descriptor_ = open(file_->temporaryPath().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor_ < 0)
     file_->fail("cannot be written (" + std::string(std::strerror(errno)) + ")");
@@ -31,7 +56,7 @@ MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
 
 MatrixOutput::~MatrixOutput()
 {
-  if (file_ && descriptor_ >= 0)
+  if ((file_ || nameless_) && descriptor_ >= 0)
     close(descriptor_);
 }
 
@@ -62,6 +87,8 @@ void MatrixOutput::write(std::string_view bytes)
       continue;
     if (written < 0) {
       const std::string reason = "cannot be written whole (" + std::string(std::strerror(errno)) + ")";
+      if (nameless_)
+        AtomicFile(path_).fail(reason);
       if (file_)
         file_->fail(reason);
       throw Error(ExitCode::unwritableOutput, "stdout: " + reason + ". Allowed: a pipe or file that takes all of it.");
@@ -74,6 +101,11 @@ void MatrixOutput::finish()
 {
   if (compress_)
     compressWaiting();
+  if (nameless_) {
+    file_ = std::make_unique<AtomicFile>(path_);
+    if (linkat(AT_FDCWD, nameOfDescriptor(descriptor_).c_str(), AT_FDCWD, file_->temporaryPath().c_str(), AT_SYMLINK_FOLLOW) != 0)
+      file_->fail("cannot be given its name (" + std::string(std::strerror(errno)) + ")");
+  }
   if (!file_)
     return;
   const int closed = close(std::exchange(descriptor_, -1));

@@ -30,8 +30,9 @@ private:
 
   Context context_;
   std::string path_;
-  std::unique_ptr<AtomicFile> file_; // none: standard output
+  std::unique_ptr<AtomicFile> file_; // none: standard output, or a file that has no name until it is whole
   int descriptor_;
+  bool nameless_ = false;
   bool compress_;
   std::string waiting_; // to be compressed
 };

@@ -146,7 +146,7 @@ std::string formatName(const ZipReader& zip)
   const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in old files
   const std::size_t step = array.type[1] == 'U' ? 4 : 1, length = std::strtoul(array.type.c_str() + 2, nullptr, 10);
   std::string name;
-  for (std::size_t i = 0; i < length && array.data()[i * step] != '\0'; ++i)
+  for (std::size_t i = 0; i < length && array.count > 0 && array.data()[i * step] != '\0'; ++i)
     name += array.data()[i * step];
   return name;
 }
@@ -170,6 +170,16 @@ MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const s
   return {std::move(matrix), false, duplicates};
 }
 
+/// Of rows with a column twice, for which checkMatrix() fails before it has seen all.
+void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
+{
+  for (std::size_t row = 0; row < matrix.rows; ++row)
+    for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i)
+      if (matrix.column[i] >= matrix.columns)
+        zip.fail("row " + std::to_string(row) + " (from 0): column " + std::to_string(matrix.column[i]) + " is outside the matrix",
+                 "columns from 0 to " + std::to_string(matrix.columns) + " - 1");
+}
+
 /// Rows with a column twice are allowed in SciPy's files; they are summed.
 template <class V>
 MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows, std::size_t columns,
@@ -187,6 +197,7 @@ MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::str
     if (std::string(error.what()).find("is there twice") == std::string::npos)
       throw;
   }
+  checkColumns(zip, matrix);
   TripletBlock<V> block{{}, matrix.column.toVector(), matrix.value.toVector()};
   for (std::size_t row = 0; row < rows; ++row)
     block.row.insert(block.row.end(), matrix.rowEntries(row), static_cast<std::uint32_t>(row));

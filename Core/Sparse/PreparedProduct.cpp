@@ -262,6 +262,13 @@ std::uint64_t PreparedProduct<V>::memoryLimit() const
 }
 
 template <class V>
+std::uint64_t PreparedProduct<V>::memoryForC() const
+{
+  const std::uint64_t tileBytes = tiles_.numbers.size() * sizeof(V); // at most half of the limit; the system counts them itself
+  return options_.maxMemoryBytes > 0 ? options_.maxMemoryBytes - tileBytes : memoryLimit();
+}
+
+template <class V>
 CsrMatrix<V> PreparedProduct<V>::multiply(std::size_t firstGroup, std::size_t lastGroup)
 {
   const std::size_t rowOffset = firstGroup * tileSide;
@@ -272,7 +279,7 @@ CsrMatrix<V> PreparedProduct<V>::multiply(std::size_t firstGroup, std::size_t la
                                      std::uint64_t(0)));
   for (std::size_t& start : starts)
     start = std::min(start * tileSide, a_.rows) - std::min(rowOffset, a_.rows);
-  OrderedRows<V> rows(context_, b_.columns, std::move(starts), std::move(bounds), memoryLimit());
+  OrderedRows<V> rows(context_, b_.columns, std::move(starts), std::move(bounds), memoryForC());
   Workspaces<Workspace> workspaces;
   return withSemiring<V>(options_.semiring, [&]<class Ring>(Ring) {
     return rows.run([&](std::size_t first, std::size_t last, RowRoom<V> room, std::uint64_t* counts) {
@@ -287,7 +294,7 @@ CsrMatrix<V> PreparedProduct<V>::multiply(std::size_t firstGroup, std::size_t la
 template <class V>
 std::vector<std::size_t> PreparedProduct<V>::rangeStarts() const
 {
-  const std::uint64_t limit = memoryLimit(), entryBytes = sizeof(std::uint32_t) + sizeof(V);
+  const std::uint64_t limit = memoryForC(), entryBytes = sizeof(std::uint32_t) + sizeof(V);
   std::vector<std::size_t> starts{0};
   std::uint64_t bytes = 0;
   for (std::size_t group = 0; group < groups(); ++group) {

@@ -49,6 +49,7 @@ private:
   TileRow<V> tileRow(TileRowBuilder<V>&, std::size_t group) const;
   std::size_t computeTiles(Workspace&, std::size_t group, std::size_t lastGroup) const;
   std::uint64_t memoryLimit() const;
+  std::uint64_t memoryForC() const;
   template <class Ring>
   std::uint64_t makeRows(Workspace&, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column, V* value,
                          std::uint64_t* counts) const;

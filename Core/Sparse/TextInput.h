@@ -86,7 +86,8 @@ template <class V>
 V LineWords::number(const char* what)
 {
   V value{};
-  const char* const start = at_ != last_ && *at_ == '+' ? at_ + 1 : at_;
+  const bool plus = last_ - at_ > 1 && *at_ == '+' && at_[1] != '-';
+  const char* const start = plus ? at_ + 1 : at_;
   const std::from_chars_result result = std::from_chars(start, last_, value);
   const bool ended = result.ptr == last_ || *result.ptr == ' ' || *result.ptr == '\t' || *result.ptr == '\r';
   if (result.ec != std::errc() || !ended)

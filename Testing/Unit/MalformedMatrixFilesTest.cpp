@@ -1,10 +1,15 @@
 // needs: Sparse
 #include "Core/Sparse/MatrixFile.h"
+#include "Core/Sparse/ZipArchive.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/SparseCases.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <vector>
 
 namespace tessera {
 namespace {
@@ -58,6 +63,8 @@ const Malformed files[] = {
      ":3: \"1 1\": the line ends where value should stand. Allowed: numbers such as -1.5e-3 in the range of double precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1,5\n",
      ":3: \"1 1 1,5\": \"1,5\" is no value. Allowed: numbers such as -1.5e-3 in the range of double precision."},
+    {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 +-1\n",
+     ":3: \"1 1 +-1\": \"+-1\" is no value. Allowed: numbers such as -1.5e-3 in the range of double precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e999\n",
      ":3: \"1 1 1e999\": \"1e999\" is out of range for value. Allowed: numbers such as -1.5e-3 in the range of double precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1 2\n",
@@ -96,6 +103,14 @@ const Malformed files[] = {
     {"a.graph", "2 1\n2\n1\n1\n", ":4: \"1\": a line more than there are nodes. Allowed: a line each for 2 nodes."},
     {"a.graph", "2 2\n2\n1\n",
      ": 2 neighbours are named, but the first line says 2 edges. Allowed: each edge named by both of its nodes."},
+    {"a.graph", "3 1\n% both ways from one node\n2 3\n\n\n",
+     ":3: \"2 3\": node 1 names 2, which does not name it. Allowed: each edge named by both of its nodes, with one weight."},
+    {"a.graph", "3 2\n2\n1\n1 2\n",
+     ":2: \"2\": node 3 names 1, which does not name it. Allowed: each edge named by both of its nodes, with one weight."},
+    {"a.graph", "2 1 1\n2 5\n1 6\n",
+     ":2: \"2 5\": the edge to node 2 has the weight 5 here and 6 there. Allowed: each edge named by both of its nodes, with one "
+     "weight."},
+    {"a.graph", "2 1\n1 2\n\n", ":2: \"1 2\": node 1 is its own neighbour. Allowed: edges between two nodes."},
     {"a.el", "# nothing\n", ": no edge is in it. Allowed: lines with two nodes, or two nodes and a weight."},
     {"a.el", "0 1\n1 -1\n", ":2: \"1 -1\": \"-1\" is no node. Allowed: whole numbers from 0 to 4294967294."},
     {"a.el", "0 1\n1 2 0.5\n", ":2: \"1 2 0.5\": a weight on some lines alone. Allowed: weights on all lines or on none."},
@@ -106,6 +121,16 @@ const Malformed files[] = {
      ": no zip file, or one that was cut off. Allowed: what numpy or scipy.sparse.save_npz "
      "wrote."},
 };
+
+/// A member of a .npz archive.
+template <class T>
+void addNumpy(ZipWriter& zip, const std::string& name, const std::string& type, const std::vector<T>& numbers)
+{
+  const std::string head =
+      "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + std::to_string(numbers.size()) + ",), }";
+  const std::string start = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(head.size()) + '\0';
+  zip.add(name + ".npy", start + head, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)});
+}
 
 class MalformedMatrixFilesTest : public ::testing::Test {
 protected:
@@ -170,6 +195,23 @@ TEST_F(MalformedMatrixFilesTest, BinaryFilesAreCheckedBeforeTheyAreUsed)
   says(changed("whole.tcsr", 128 + 8, std::string(8, '\xff')), "row 1 (from 0): it ends before it starts");
   const std::size_t columns = (128 + 21 * 8 + 63) / 64 * 64;
   says(changed("whole.tcsr", columns, std::string("\x14\0\0\0", 4)), "column 20 is outside the matrix");
+}
+
+TEST_F(MalformedMatrixFilesTest, AColumnOutsideIsToldAlsoWhereAnEarlierRowHasOneTwice)
+{
+  for (const char* format : {"csr", "csc"}) {
+    std::string bytes;
+    ZipWriter zip([&](std::string_view part) { bytes += part; });
+    addNumpy<std::int32_t>(zip, "indices", "<i4", {1, 1, 1000000});
+    addNumpy<std::int32_t>(zip, "indptr", "<i4", {0, 2, 3});
+    addNumpy<std::array<char, 3>>(zip, "format", "|S3", {{format[0], format[1], format[2]}});
+    addNumpy<std::int64_t>(zip, "shape", "<i8", {2, 2});
+    addNumpy<double>(zip, "data", "<f8", {1, 2, 3});
+    zip.finish();
+
+    EXPECT_EQ(complaint("a.npz", bytes),
+              ": row 1 (from 0): column 1000000 is outside the matrix. Allowed: columns from 0 to 2 - 1.");
+  }
 }
 
 TEST_F(MalformedMatrixFilesTest, DamagedArchivesAreTold)

@@ -1,11 +1,13 @@
 // needs: Sparse
 #include "Core/Sparse/MatrixFile.h"
+#include "Core/Sparse/MatrixOutput.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/SparseCases.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <limits>
 
 namespace tessera {
@@ -98,7 +100,8 @@ TEST_F(MatrixFileTest, MatricesWithoutEntriesOrSidesComeBack)
     for (const char* name : {"a.mtx", "a.mtx.gz", "a.npz", "a.tcsr"}) {
       SCOPED_TRACE(name);
       writeMatrix(context, folder / name, emptyMatrix<double>(rows, columns));
-      testing::expectSame(std::get<CsrMatrix<double>>(readMatrix(context, folder / name).matrix), emptyMatrix<double>(rows, columns));
+      testing::expectSame(std::get<CsrMatrix<double>>(readMatrix(context, folder / name).matrix),
+                          emptyMatrix<double>(rows, columns));
     }
 }
 
@@ -186,7 +189,8 @@ TEST_F(MatrixFileTest, TheSuffixChoosesTheFormat)
   EXPECT_EQ(formatOfMatrix("-"), MatrixFormat::matrixMarket);
   EXPECT_EQ(formatOfMatrix("folder.npz/a.mtx.gz"), MatrixFormat::matrixMarket);
   EXPECT_EQ(formatOfMatrix("a.b.metis"), MatrixFormat::metis);
-  EXPECT_TRUE(testing::contains(testing::errorText([] { formatOfMatrix("a.csv"); }), "a.csv: the suffix names no format of matrices."));
+  EXPECT_TRUE(
+      testing::contains(testing::errorText([] { formatOfMatrix("a.csv"); }), "a.csv: the suffix names no format of matrices."));
   EXPECT_TRUE(testing::contains(testing::errorText([] { formatOfMatrix("a.npz.gz"); }), "no format"));
 }
 
@@ -200,6 +204,29 @@ TEST_F(MatrixFileTest, WhatAGraphCannotHoldIsRefusedAndNothingIsLeft)
   refused(matrixOf<double>(2, 2, {{{0, 1}, 1}}), "row 1 differs from column 1");
   refused(matrixOf<double>(2, 2, {{{0, 1}, .5}, {{1, 0}, .5}}), "row 1 has a weight that is no whole number");
   EXPECT_EQ(folder.entryCount(), 0u);
+}
+
+TEST_F(MatrixFileTest, AnOutputThatIsNotFinishedLeavesNothing)
+{
+  const auto names = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
+  };
+  {
+    MatrixOutput output(context, folder / "a.mtx");
+    output.put("half of it");
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.mtx"));
+  }
+  EXPECT_EQ(names(), 0);
+
+  folder.write("a.mtx", "what was there");
+  {
+    MatrixOutput output(context, folder / "a.mtx");
+    output.put("all of it");
+    EXPECT_EQ(folder.read("a.mtx"), "what was there");
+    output.finish();
+  }
+  EXPECT_EQ(folder.read("a.mtx"), "all of it");
+  EXPECT_EQ(names(), 1);
 }
 
 }

@@ -198,6 +198,20 @@ TEST(SpGemmHalf, NumbersFarOutsideItsRangeAreScaledByRowAndColumn)
   EXPECT_EQ(c.value[4], 0);
 }
 
+TEST(ConvertedMatrices, NumbersBeyondTheOtherTypeAreRefusedInsteadOfLost)
+{
+  const Context context;
+  const auto one = [](double value) { return matrixOf<double>(1, 1, {{{0, 0}, value}}); };
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(testing::errorText([&] { converted<float>(context, one(-1e39)); }),
+            "single precision: value -1e+39: beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
+  EXPECT_EQ(converted<float>(context, one(-infinity)).value[0], -infinity);
+  EXPECT_EQ(converted<float>(context, one(std::numeric_limits<float>::max())).value[0], std::numeric_limits<float>::max());
+  EXPECT_EQ(
+      testing::errorText([&] { converted<std::int64_t>(context, one(0x1p63)); }),
+      "precision int64: value 9223372036854775808: not a whole number of 64 bits. Allowed: integer matrices, or precision f64.");
+}
+
 TEST(SpGemmRanges, RangesPutTogetherAreTheWholeProduct)
 {
   const CsrMatrix<double> a = randomMatrix(301, 200, 9, 1), b = randomMatrix(200, 250, 9, 2);
@@ -264,6 +278,25 @@ TEST(SpGemmRanges, MoreThanTwoToThe31ProductsOnASmallMemory)
   EXPECT_GT(report.ranges, 50u);
   EXPECT_EQ(entries, rows * side);
   EXPECT_EQ(wrong, 0u);
+}
+
+TEST(SpGemmRanges, TilesAndARangeFitIntoTheLimitTogether)
+{
+  const CsrMatrix<float> full = fullOfOnes(256, 256); // 1024 tiles of 256 bytes
+  constexpr std::uint64_t tileBytes = 1024 * 256, rowBytes = 256 * (sizeof(float) + sizeof(std::uint32_t));
+  SpGemmOptions<float> options;
+  options.algorithm = SpGemmAlgorithm::tiles;
+  options.maxMemoryBytes = 2 * tileBytes;
+  SpGemmReport report;
+  std::size_t mostRows = 0;
+
+  multiplyInRanges<float>(
+      Context{}, full, full, options, [&](std::size_t, CsrMatrix<float>&& range) { mostRows = std::max(mostRows, range.rows); },
+      &report);
+
+  EXPECT_GT(report.ranges, 1u);
+  EXPECT_GT(mostRows, 8u);
+  EXPECT_LE(tileBytes + mostRows * rowBytes, options.maxMemoryBytes);
 }
 
 TEST(SpGemmRanges, TilesThatDoNotFitAreLeftOut)

@@ -63,16 +63,20 @@ int wholeNumber(const Arguments& arguments, const std::string& option, int least
   return value;
 }
 
-/// "500M", "1.5G", or bytes.
+/// "500M", "1.5G" in powers of 1024, "500MB" in powers of 1000, or bytes.
 std::size_t bytesIn(const std::string& text)
 {
-  const std::size_t unit = text.find_last_of("kKMGT") == text.size() - 1
-                               ? std::string("kMGT").find(text.back() == 'K' ? 'k' : text.back())
-                               : std::string::npos;
-  const std::optional<double> count = numberIn(unit == std::string::npos ? text : text.substr(0, text.size() - 1));
-  const double bytes = count.value_or(-1) * std::pow(1024.0, unit == std::string::npos ? 0 : static_cast<double>(unit) + 1);
+  const bool decimal = text.ends_with('B');
+  std::string count = decimal ? text.substr(0, text.size() - 1) : text;
+  std::size_t unit = 0;
+  if (!count.empty() && std::string_view("kKMGT").find(count.back()) != std::string_view::npos) {
+    unit = std::string_view("kMGT").find(count.back() == 'K' ? 'k' : count.back()) + 1;
+    count.pop_back();
+  }
+  const double bytes = numberIn(count).value_or(-1) * std::pow(decimal ? 1000.0 : 1024.0, static_cast<double>(unit));
   if (!(bytes >= 1 && bytes < 0x1p62))
-    fail("--max-memory " + text, "not a number of bytes", "numbers above zero, also with k, M, G or T behind them");
+    fail("--max-memory " + text, "not a number of bytes",
+         "numbers above zero, also with k, M, G or T, or kB, MB, GB or TB behind them");
   return static_cast<std::size_t>(bytes);
 }
 
@@ -127,6 +131,17 @@ void checkOperands(const SpGemmArguments& asked)
     fail("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple", "with A, or A and B, alone");
 }
 
+/// A benchmark matrix is written; nothing is multiplied.
+void checkGenerate(const Arguments& arguments, const std::string& output)
+{
+  const std::vector<OptionGroup> groups = spGemmText().groups;
+  for (std::size_t group = 0; group + 1 < groups.size(); ++group) // the last: what all programs share
+    for (const Option& option : groups[group].options)
+      if (arguments.has(option.name) && option.name != "o" && option.name != "device")
+        fail("generate", "--" + option.name + " is about products", "generate NAME -o FILE");
+  formatOfMatrix(output);
+}
+
 void checkOutput(const SpGemmArguments& asked)
 {
   if (asked.output.empty() && !asked.info && !asked.check && asked.repeats == 1 && !asked.json)
@@ -135,8 +150,8 @@ void checkOutput(const SpGemmArguments& asked)
     formatOfMatrix(asked.output);
   if (asked.output == "-" && asked.json)
     fail("-o - and --json", "both write to standard output", "one of them");
-  if (asked.info && !asked.output.empty())
-    fail("--info and -o", "--info makes no product", "one of them");
+  if (asked.info && (!asked.output.empty() || asked.check || asked.repeats > 1))
+    fail("--info beside -o, --check or --repeat", "--info makes no product", "--info without them");
   if (asked.check && asked.dropTolerance)
     fail("--check and --drop-zeros", "what was dropped cannot be compared", "one of them");
   if (asked.complement && asked.mask.empty())
@@ -162,12 +177,13 @@ ProgramText spGemmText()
       {{"What to multiply",
         {own("aat", "", "A times its transposed"), own("ata", "", "the transposed of A times A"),
          own("transpose-a", "", "A transposed in the place of A"), own("transpose-b", "", "B transposed in the place of B"),
-         own("power", "K", "A times A, K factors in all, from 2"),
-         own("triple", "", "R A P: three matrices, multiplied from the left; what is said below is about the last product"),
+         own("power", "K", "A times A, K factors in all, from 2; multiplied as --triple is"),
+         own("triple", "",
+             "R A P: three matrices, multiplied from the left; mask, scale, D and tolerance are about the last product"),
          own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
          own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
          own("complement", "", "keep those where it has none"), own("scale", "X", "multiply the entries by X"),
-         own("accumulate", "FILE", "add this matrix D, which the mask leaves alone"),
+         own("accumulate", "FILE", "add this matrix D, by the addition of the semiring; the mask leaves it alone"),
          own("drop-zeros", "[T]",
              "leave entries of a magnitude of at most T out (0 if not given); else zeros stay where they arise")}},
        {"How",
@@ -177,7 +193,8 @@ ProgramText spGemmText()
              "all files hold integers)"),
          own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
          own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
-         own("max-memory", "BYTES", "for C and the work, e.g. 4G; larger products are made and written in ranges of rows"),
+         own("max-memory", "BYTES",
+             "for C and the work, e.g. 4G or 500MB; what is larger is made in ranges of rows, and written so to .mtx and -"),
          own("check", "", "compare with a plain product in double"),
          own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
          own("repeat", "N", "multiply N times and print the times"),
@@ -193,14 +210,15 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.operands = takeOperands(tokens);
   arguments = parseCommandLine(spGemmText().groups, tokens);
   asked.output = arguments.text("o");
+  if (arguments.has("help") || arguments.has("version"))
+    return asked;
   if (!asked.operands.empty() && asked.operands[0] == "generate") {
     if (asked.operands.size() != 2 || asked.output.empty())
       fail("generate", asked.output.empty() ? "no -o" : "not one name", "generate NAME -o FILE");
+    checkGenerate(arguments, asked.output);
     asked.generate = asked.operands[1];
     return asked;
   }
-  if (arguments.has("help") || arguments.has("version"))
-    return asked;
   asked.timesTransposed = arguments.has("aat");
   asked.transposedTimes = arguments.has("ata");
   asked.transposeA = arguments.has("transpose-a");
@@ -217,7 +235,7 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.complement = arguments.has("complement");
   asked.accumulate = arguments.text("accumulate");
   if (arguments.has("scale"))
-    asked.scale = number(arguments, "scale", "finite numbers");
+    asked.scale = number(arguments, "scale", "finite numbers"), asked.scaleText = arguments.text("scale");
   if (arguments.has("drop-zeros"))
     asked.dropTolerance = number(arguments, "drop-zeros", "numbers from zero on");
   if (arguments.has("max-memory"))

@@ -24,6 +24,7 @@ struct SpGemmArguments {
   bool complement = false;
   std::optional<Precision> precision;
   std::optional<double> scale, dropTolerance;
+  std::string scaleText; // as it was given: integers beyond 2^53 are more than a double holds
   std::size_t maxMemoryBytes = 0;
   std::string device = "auto";
   bool check = false, info = false, json = false;

@@ -1,5 +1,6 @@
 #include "Tools/SpGEMM/SpGemmRun.h"
 
+#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
@@ -13,9 +14,12 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace tessera {
 namespace {
@@ -136,13 +140,27 @@ private:
     last_.complementMask = asked_.complement;
     if (!asked_.accumulate.empty())
       last_.accumulate = converted<V>(context_, readOperand(context_, asked_.accumulate, log_).matrix);
-    if (asked_.scale) {
-      last_.scale = static_cast<V>(*asked_.scale);
-      if (std::is_integral_v<V> && static_cast<double>(*last_.scale) != *asked_.scale)
-        throw Error(ExitCode::usage, "--scale: not a whole number, but the matrices hold integers. Allowed: whole numbers, or "
-                                     "--precision f64.");
-    }
+    if (asked_.scale)
+      last_.scale = scale();
     last_.dropTolerance = asked_.dropTolerance;
+  }
+
+  V scale() const
+  {
+    if constexpr (std::is_floating_point_v<V>)
+      return static_cast<V>(*asked_.scale);
+    V whole = 0;
+    const char* const last = asked_.scaleText.data() + asked_.scaleText.size();
+    const auto [end, failure] = std::from_chars(asked_.scaleText.data(), last, whole);
+    if (failure == std::errc() && end == last)
+      return whole;
+    constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers too
+    if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
+      throw Error(ExitCode::usage,
+                  "--scale " + asked_.scaleText
+                      + ": not a whole number of 64 bits, but the matrices hold integers. Allowed: whole numbers, or "
+                        "--precision f64.");
+    return static_cast<V>(*asked_.scale);
   }
 
   int printInfo()
@@ -150,10 +168,8 @@ private:
     report_ = describeProduct(context_, left(), right(), last_);
     if (asked_.json)
       return printJson();
-    const double cells = static_cast<double>(left().rows) * static_cast<double>(left().columns);
-    log_.info("A: " + sizeText(left()) + ", density "
-              + (cells > 0 ? shortNumber(static_cast<double>(left().entries()) / cells) : "0") + ".");
-    log_.info("B: " + sizeText(right()) + ".");
+    log_.info("A: " + sizeText(left()) + ", density " + density(left()) + ".");
+    log_.info("B: " + sizeText(right()) + ", density " + density(right()) + ".");
     log_.info("Products: " + std::to_string(report_.products) + ".");
     if (report_.entriesPerTileA > 0)
       log_.info("Entries a tile of 8 x 8: " + decimals(report_.entriesPerTileA, 1) + " in A, "
@@ -163,6 +179,12 @@ private:
               + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20) + " MiB), made in "
               + std::to_string(report_.ranges) + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
     return 0;
+  }
+
+  static std::string density(const CsrMatrix<V>& matrix)
+  {
+    const double cells = static_cast<double>(matrix.rows) * static_cast<double>(matrix.columns);
+    return cells > 0 ? shortNumber(static_cast<double>(matrix.entries()) / cells) : "0";
   }
 
   /// C need not fit into the memory: its entries are counted first, which the file begins with.
@@ -259,7 +281,9 @@ private:
     }
     if (comparison_)
       json["largestError"] = comparison_->largestError;
-    std::printf("%s\n", json.dump(2).c_str());
+    if (std::printf("%s\n", json.dump(2).c_str()) < 0 || std::fflush(stdout) != 0)
+      throw Error(ExitCode::unwritableOutput, "stdout: cannot be written whole (" + std::string(std::strerror(errno))
+                                                  + "). Allowed: a pipe or file that takes all of it.");
     return 0;
   }
 
@@ -295,6 +319,8 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
     devices.push_back(makeContext(choice.device, threads));
   }
   const Context& context = devices.front();
+  if (!asked.output.empty() && asked.output != "-")
+    AtomicFile(asked.output); // a place that cannot be written to is told before the work
   if (!asked.generate.empty())
     return generate(asked, context, log);
 
