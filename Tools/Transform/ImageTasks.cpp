@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string_view>
+#include <system_error>
 
 namespace tessera {
 namespace {
@@ -15,16 +17,23 @@ namespace {
   throw Error(ExitCode::usage, given + ": " + wrong + ". Allowed: " + allowed + ".");
 }
 
+constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF"; // of UTF-8
 const std::string listRule = "a text file with the path of an image on each line; lines that begin with # are comments";
 
 std::vector<std::string> pathsOfList(const std::string& option, const std::string& list)
 {
   const std::string given = option + " @" + list;
+  std::error_code ignored;
   std::ifstream file(list);
-  if (!file || std::filesystem::is_directory(list))
+  if (!file || std::filesystem::is_directory(list, ignored))
     fail(given, "the list cannot be read", listRule);
   std::vector<std::string> paths;
-  for (std::string line; std::getline(file, line);) {
+  bool isFirst = true;
+  for (std::string line; std::getline(file, line); isFirst = false) {
+    if (isFirst && line.starts_with(byteOrderMark))
+      line.erase(0, byteOrderMark.size());
+    if (line.find('\0') != std::string::npos)
+      fail(given, "it is no text", listRule);
     const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
     if (first != std::string::npos && line[first] != '#')
       paths.push_back(line.substr(first, last - first + 1));
@@ -45,7 +54,7 @@ std::string imageStem(const std::string& path)
   const std::string format = formatOf(name);
   if (!format.empty())
     name.resize(name.size() - format.size() - 1);
-  else if (!std::filesystem::is_directory(whole))
+  else if (std::error_code ignored; !std::filesystem::is_directory(whole, ignored))
     name = std::filesystem::path(name).stem().string();
   return name;
 }
