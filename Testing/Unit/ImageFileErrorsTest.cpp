@@ -245,8 +245,9 @@ TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
             "its header has no ElementType. Allowed: a whole header.");
   EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
             "its header has no ElementDataFile. Allowed: a whole header.");
-  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = .\n")),
-            "its data file " + (folder / ".") + " is missing. Allowed: a data file where ElementDataFile says.");
+  for (const std::string& name : {std::string("."), std::string(300, 'a')}) // the second of more letters than names have
+    EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
+              "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
 }
 
 TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
