@@ -8,6 +8,7 @@
 #include <map>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 
 namespace tessera {
 namespace {
@@ -43,6 +44,46 @@ std::vector<std::string> pathsOfList(const std::string& option, const std::strin
   return paths;
 }
 
+std::string given(const ImageTask& task)
+{
+  return task.option + " " + task.input;
+}
+
+const std::string otherNames = "images of different names, or one run for each";
+
+void checkNamesDiffer(const TransformOptions& options, const std::vector<ImageTask>& tasks)
+{
+  std::map<std::string, std::string> byStem; // what gives the result of this name
+  for (const auto& [asked, option, stem] : {std::tuple{options.field, "-def all", "deformationField"},
+                                            {options.determinants, "-jac all", "spatialJacobian"},
+                                            {options.matrices, "-jacmat all", "fullSpatialJacobian"}})
+    if (asked)
+      byStem.emplace(stem, option);
+  for (const ImageTask& task : tasks) {
+    const auto [other, isNew] = byStem.emplace(task.outputStem, given(task));
+    if (!isNew)
+      fail(other->second + " and " + given(task), "both results would be called " + task.outputStem, otherNames);
+  }
+}
+
+/// Results that are called after their images are not written over them.
+void checkInputsStay(const std::vector<ImageTask>& tasks, const ResultPlace& place)
+{
+  std::map<std::filesystem::path, const ImageTask*> inputs;
+  const auto fileOf = [](const std::string& path) {
+    std::error_code ignored; // a path that cannot be followed is no file
+    return std::filesystem::weakly_canonical(path, ignored);
+  };
+  for (const ImageTask& task : tasks)
+    inputs.emplace(fileOf(task.input), &task);
+  for (const ImageTask& task : tasks) {
+    const std::string result = place.folder + task.outputStem + "." + place.format;
+    const auto input = inputs.find(fileOf(result));
+    if (input != inputs.end() && !input->first.empty())
+      fail(given(task), "its result would be written over the image " + input->second->input, "another folder for -out");
+  }
+}
+
 }
 
 std::string imageStem(const std::string& path)
@@ -59,7 +100,7 @@ std::string imageStem(const std::string& path)
   return name;
 }
 
-std::vector<ImageTask> imageTasks(const TransformOptions& options, const std::string& resultName)
+std::vector<ImageTask> imageTasks(const TransformOptions& options, const ResultPlace& place)
 {
   std::vector<ImageTask> tasks;
   bool hasList = false;
@@ -74,16 +115,11 @@ std::vector<ImageTask> imageTasks(const TransformOptions& options, const std::st
   add("-in", options.images, false);
   add("--labels", options.labels, true);
   if (tasks.size() == 1 && !hasList) {
-    tasks.front().outputStem = resultName;
+    tasks.front().outputStem = place.nameOfOne;
     return tasks;
   }
-  std::map<std::string, const ImageTask*> byStem;
-  for (const ImageTask& task : tasks) {
-    const auto [other, isNew] = byStem.emplace(task.outputStem, &task);
-    if (!isNew)
-      fail(other->second->option + " " + other->second->input + " and " + task.option + " " + task.input,
-           "both results would be called " + task.outputStem, "images of different names, or one run for each");
-  }
+  checkNamesDiffer(options, tasks);
+  checkInputsStay(tasks, place);
   return tasks;
 }
 
