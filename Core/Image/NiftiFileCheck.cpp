@@ -46,8 +46,8 @@ public:
   /// The first number of the axes and origin in use that no reader can reckon with: its library aborts, or loops for ever.
   std::optional<float> wrongPlaceNumber() const
   {
-    constexpr float most = 1e6F;   // mm a voxel
-    constexpr float far = 1e30F;   // mm
+    constexpr float most = 1e6F; // mm a voxel
+    constexpr float far = 1e30F; // mm
     const auto wrongOf = [&](std::size_t offset, std::size_t count, auto isOrigin) -> std::optional<float> {
       for (std::size_t i = 0; i < count; ++i)
         if (const float value = floatAt(offset + 4 * i); !(std::abs(value) < (isOrigin(i) ? far : most)))
