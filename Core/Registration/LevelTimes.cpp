@@ -7,6 +7,11 @@ namespace {
 
 class Rows {
 public:
+  void addIfAny(const std::string& part, double milliseconds, const std::string& device)
+  {
+    if (milliseconds > 0)
+      add(part, milliseconds, device);
+  }
   void add(const std::string& part, double milliseconds, const std::string& device)
   {
     const auto known = std::ranges::find(rows_, part, &TimeRow::part);
@@ -22,22 +27,19 @@ public:
       sum += row.milliseconds;
     return sum;
   }
-  /// Those that took any time.
-  std::vector<TimeRow> taken() const
-  {
-    std::vector<TimeRow> rows;
-    std::ranges::copy_if(rows_, std::back_inserter(rows), [](const TimeRow& row) { return row.milliseconds > 0; });
-    return rows;
-  }
+  const std::vector<TimeRow>& all() const { return rows_; }
 
 private:
   std::vector<TimeRow> rows_;
 };
 
-/// Splits time by the phases of terms [first, last); the phase of a term without parts has the term's name.
+/// Splits time by the phases of terms [first, last); the phase of a term without parts has the term's name. All of them have a row:
+/// one that is measured as a difference can be 0 on a busy machine.
 template <int D>
 void addEvaluations(const LevelTimes<D>& times, int kind, double milliseconds, std::size_t first, std::size_t last, Rows& rows)
 {
+  if (!(milliseconds > 0))
+    return;
   const auto& phases = times.phases[kind];
   double together = 0;
   for (std::size_t t = first; t < std::min(last, phases.size()); ++t)
@@ -58,7 +60,7 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
   const typename Cost<D>::Times& cost = times.cost;
   const bool onCpu = times.device == "cpu";
   Rows rows;
-  rows.add("preparation", times.preparation, "cpu");
+  rows.addIfAny("preparation", times.preparation, "cpu");
   double evaluating = 0; // what else an evaluation does on the CPU is vectors, like the optimizer's
   for (int kind = 0; kind < 2; ++kind) {
     if (!onCpu) {
@@ -71,14 +73,14 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
       addEvaluations(times, kind, cost.ofTerms[t][kind], t, t + 1, rows);
     }
   }
-  rows.add("sampling", cost.sampling, times.device);
-  rows.add("step sizes", cost.stepSizes, "cpu");
+  rows.addIfAny("sampling", cost.sampling, times.device);
+  rows.addIfAny("step sizes", cost.stepSizes, "cpu");
   const double drawing = cost.sampling - times.samplingBefore, reporting = times.reporting - times.reportingBefore;
-  rows.add("optimizer", times.minimizing - evaluating - drawing - cost.stepSizes - reporting, times.deviceOfVectors);
-  rows.add("reporting", times.reporting, "cpu");
-  rows.add("transfers", times.transfers, times.device);
-  rows.add("other", times.total - rows.sum(), "cpu");
-  return rows.taken();
+  rows.addIfAny("optimizer", times.minimizing - evaluating - drawing - cost.stepSizes - reporting, times.deviceOfVectors);
+  rows.addIfAny("reporting", times.reporting, "cpu");
+  rows.addIfAny("transfers", times.transfers, times.device);
+  rows.addIfAny("other", times.total - rows.sum(), "cpu");
+  return rows.all();
 }
 
 template <int D>

@@ -102,5 +102,13 @@ TEST(LevelTimes, PartsThatDidNotTakePlaceAreNoRows)
   EXPECT_NEAR(sumOf(rows), 100, rounding);
 }
 
+TEST(LevelTimes, PartsOfAnEvaluationHaveRowsEvenIfNoTimeWasSeen)
+{
+  LevelTimes<3> times = twoTerms("cpu");
+  times.phases[1][0][2].milliseconds = 0; // a difference of two times
+
+  EXPECT_EQ(rowOf(timeTable(times), "pull-back").milliseconds, 0);
+}
+
 }
 }
