@@ -178,6 +178,7 @@ public:
       readVoxels(*voxels_, header().path, threads, consumer);
   }
 
+  const VoxelPlace* place() const override { return voxels_ ? &*voxels_ : nullptr; }
   bool isReadWhole() const override { return !voxels_ || voxels_->apart; }
 
   void read(std::byte* buffer, int threads, std::vector<std::string>&) override

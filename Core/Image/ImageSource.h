@@ -26,6 +26,9 @@ public:
   /// Gives them piece by piece, so that they need not lie in memory as the file holds them.
   virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
 
+  /// Where the voxels lie if they can be read without a library; null if they can not.
+  virtual const VoxelPlace* place() const { return nullptr; }
+
   /// Whether the second form of read() takes memory for the whole file.
   virtual bool isReadWhole() const { return true; }
 

@@ -4,11 +4,11 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <future>
 
 namespace tessera {
@@ -79,6 +79,10 @@ private:
   void resampleInSlabs(Item<D>&) const;
   void report(Group<D>);
 
+  void resampleLarge(Item<D>&) const;
+
+  bool isLarge(const Item<D>&) const;
+  LargeImage large(const Item<D>&) const;
   std::size_t layersThatFit(const Item<D>&) const;
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
   std::string pathOf(const ImageTask& task) const
@@ -158,6 +162,8 @@ template <int D>
 Group<D> BatchRun<D>::read(Group<D> group) const
 {
   const auto readItem = [&](Item<D>& item) {
+    if (isLarge(item))
+      return; // while it is resampled
     attempt(item, item.readSeconds, [&] {
       item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
                                        batch_.context.threads);
@@ -176,7 +182,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
   for (Item<D>& item : group)
     attempt(item, item.writeSeconds, [&] {
       if (item.result.empty())
-        return; // in slabs, already
+        return; // already, in slabs
       ResultFile<D> file = open(item);
       file.write(item.result, batch_.lattice.voxelCount());
       file.commit();
@@ -184,26 +190,29 @@ Group<D> BatchRun<D>::written(Group<D> group) const
   return group;
 }
 
-/// Layers of the result that fit into memory beside the image.
+/// Whether not even one layer of the result fits beside it.
+template <int D>
+bool BatchRun<D>::isLarge(const Item<D>& item) const
+{
+  return item.movingBytes + item.resultBytes / static_cast<double>(allLayers()) > budget_;
+}
+
+template <int D>
+LargeImage BatchRun<D>::large(const Item<D>& item) const
+{
+  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(budget_);
+  return {*item.task, pathOf(*item.task), item.movingBytes, item.resultBytes, budget_, limit};
+}
+
+/// Layers of the result that fit into memory beside an image that is not large.
 template <int D>
 std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
 {
-  const double all = static_cast<double>(allLayers());
   if (item.movingBytes + item.resultBytes <= budget_)
     return allLayers();
-  const double layerBytes = item.resultBytes / all, layers = std::floor((budget_ - item.movingBytes) / layerBytes);
-  const std::string given = item.task->option + ": " + item.task->input + ": ";
-  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(budget_);
-  if (layers < 1)
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and a layer of its result "
-                                           + memoryText(layerBytes) + ", " + limit + ". Allowed: at least "
-                                           + memoryText(item.movingBytes + layerBytes) + ".");
-  if (!ImageFileSlabs<D>::writes(pathOf(*item.task), batch_.output, static_cast<int>(item.components)))
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and its result "
-                                           + memoryText(item.resultBytes) + ", " + limit
-                                           + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
-                                             "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
-  return static_cast<std::size_t>(layers);
+  requireSlabs<D>(batch_, large(item), static_cast<int>(item.components));
+  const double layers = (budget_ - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
+  return static_cast<std::size_t>(std::max(1.0, layers));
 }
 
 /// Before anything is copied there.
@@ -262,15 +271,30 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 }
 
 template <int D>
+void BatchRun<D>::resampleLarge(Item<D>& item) const
+{
+  attempt(item, item.resampleSeconds, [&] {
+    const LargeImageReport report = resampleLargeImage<D>(batch_, large(item));
+    item.moving.notes = report.notes;
+    item.moving.warnings = report.warnings;
+    item.readSeconds += report.readSeconds;
+    item.resampleSeconds -= report.readSeconds;
+  });
+}
+
+template <int D>
 void BatchRun<D>::resample(Group<D>& group) const
 {
   if (group.size() == 1) {
     Item<D>& item = group.front();
+    if (isLarge(item))
+      return resampleLarge(item);
     std::size_t layers = allLayers();
     attempt(item, item.resampleSeconds, [&] { layers = layersThatFit(item); });
     if (layers < allLayers()) {
       attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
-      item.moving = {};
+      item.moving.components = {};
+      item.moving.valid = nullptr;
       return;
     }
   }
