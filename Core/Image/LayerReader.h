@@ -32,9 +32,9 @@ public:
   /// Why the file cannot be read so: "its voxels are scaled, ..."; empty if it can.
   std::string whyNot() const;
 
-  /// To be called before the first read(). What the layers share stands in all of the file: a file that may hold what is no number
-  /// or what floats do not hold is read once for it. `outside` is the value of voxels for which there will be no label. Throws
-  /// Error(unreadableInput).
+  /// To be called before the first read(), of files that can be read so. What the layers share stands in all of the file: a file
+  /// that may hold what is no number or what floats do not hold is read once for it. `outside` is the value of voxels for which
+  /// there will be no label. Throws Error(unreadableInput).
   void survey(double outside, int threads);
 
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // a voxel is as finite as each of its components

@@ -18,8 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
 constexpr double shareOfFreeMemory = 0.8;
-constexpr double movingVoxelBytes = 8; // an intensity and a coefficient
-constexpr double resultCopies = 2;     // as it is resampled, and what of it is put in order for the file
+constexpr double resultCopies = 2; // as it is resampled, and what of it is put in order for the file
 
 /// An image on its way through the batch.
 template <int D>
@@ -97,7 +96,8 @@ private:
 
   const ImageBatch<D>& batch_;
   bool single_;
-  double budget_;
+  MemoryBudget memory_;
+  double budget_ = memory_.bytes;
   bool overlaps_;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
@@ -106,9 +106,7 @@ private:
 
 template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
-    : batch_(batch), single_(tasks.size() == 1),
-      budget_(batch.maxMemory > 0 ? batch.maxMemory : shareOfFreeMemory * availableMemoryBytes()),
-      overlaps_(batch.context.threads > 1)
+    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), overlaps_(batch.context.threads > 1)
 {
   for (const ImageTask& task : tasks)
     items_.push_back(sized(task));
@@ -200,8 +198,7 @@ bool BatchRun<D>::isLarge(const Item<D>& item) const
 template <int D>
 LargeImage BatchRun<D>::large(const Item<D>& item) const
 {
-  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(budget_);
-  return {*item.task, pathOf(*item.task), item.movingBytes, item.resultBytes, budget_, limit};
+  return {*item.task, pathOf(*item.task), item.movingBytes, item.resultBytes, memory_};
 }
 
 /// Layers of the result that fit into memory beside an image that is not large.
@@ -384,6 +381,12 @@ BatchResult BatchRun<D>::run()
   return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
 }
 
+}
+
+MemoryBudget::MemoryBudget(double maxMemory)
+    : bytes(maxMemory > 0 ? maxMemory : shareOfFreeMemory * availableMemoryBytes()),
+      text((maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(bytes))
+{
 }
 
 template <int D>

@@ -85,8 +85,8 @@ template <int D>
 void LargeImageRun<D>::failAsAWhole(const std::string& why) const
 {
   throw Error(ExitCode::outOfMemory, large_.given() + "the image takes " + memoryText(large_.movingBytes)
-                                         + " and a layer of its result " + memoryText(resultLayerBytes()) + ", " + large_.limit
-                                         + ", and it cannot be read in layers: " + why + ". Allowed: at least "
+                                         + " and a layer of its result " + memoryText(resultLayerBytes()) + ", "
+                                         + large_.budget.text + ", and it cannot be read in layers: " + why + ". Allowed: at least "
                                          + memoryText(large_.movingBytes + resultLayerBytes()) + ".");
 }
 
@@ -114,13 +114,13 @@ LayerPlan LargeImageRun<D>::planned(const LayersAskedFor& asked) const
   for (plan.ofResult = allLayers(); plan.ofResult > 0; --plan.ofResult) {
     plan.ofImage = mostAskedFor(asked, allLayers(), plan.ofResult);
     bytes = static_cast<double>(plan.ofImage) * layerBytes + static_cast<double>(plan.ofResult) * resultLayerBytes();
-    if (bytes <= large_.budgetBytes)
+    if (bytes <= large_.budget.bytes)
       return plan;
   }
   throw Error(ExitCode::outOfMemory, large_.given() + "a layer of its result takes " + memoryText(resultLayerBytes())
                                          + " and asks for " + std::to_string(plan.ofImage) + " of the image's "
                                          + std::to_string(geometry_.size[D - 1]) + " layers, of " + memoryText(layerBytes)
-                                         + " each, " + large_.limit + ". Allowed: at least " + memoryText(bytes) + ".");
+                                         + " each, " + large_.budget.text + ". Allowed: at least " + memoryText(bytes) + ".");
 }
 
 template <int D>
@@ -171,7 +171,7 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int compo
 {
   if (!ImageFileSlabs<D>::writes(large.path, batch.output, components))
     throw Error(ExitCode::outOfMemory, large.given() + "the image takes " + memoryText(large.movingBytes) + " and its result "
-                                           + memoryText(large.resultBytes) + ", " + large.limit
+                                           + memoryText(large.resultBytes) + ", " + large.budget.text
                                            + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
                                              "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
 }

@@ -12,8 +12,7 @@ struct LargeImage {
   const ImageTask& task;
   std::string path;                        // of the result
   double movingBytes = 0, resultBytes = 0; // as a whole, in memory
-  double budgetBytes = 0;
-  std::string limit; // "--max-memory gives 7 MB"
+  const MemoryBudget& budget;
 
   /// "-in: brain.mha: "
   std::string given() const { return task.option + ": " + task.input + ": "; }
