@@ -3,10 +3,11 @@
 #include "Core/Image/InputFile.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
-#include <zlib.h>
+struct z_stream_s; // zlib's
 
 namespace tessera {
 
@@ -30,8 +31,8 @@ private:
 
   const InputFile& file_;
   std::uint64_t position_;
-  std::vector<Bytef> input_;
-  z_stream stream_{};
+  std::vector<unsigned char> input_;
+  std::unique_ptr<z_stream_s> stream_;
   bool ended_ = false;
 };
 

@@ -137,6 +137,7 @@ void LayerReader<D>::surveyValues(double outside, int threads)
     });
   });
   nonFinite_ = nonFinite;
+  finish(threads);
   if (inexact > 0)
     numberLabels<T>(outside, threads);
   else if (rounded > 0)
@@ -196,7 +197,9 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
 template <int D>
 void LayerReader<D>::finish(int threads)
 {
-  ranges_.back()->finish(threads); // the furthest, where components lie apart
+  if (!isWhole_)
+    ranges_.back()->finish(threads); // the furthest, where components lie apart
+  isWhole_ = true;
 }
 
 template class LayerReader<2>;

@@ -65,6 +65,7 @@ private:
   std::unique_ptr<ImageSource> source_;
   ImageGeometry<D> geometry_;
   std::size_t imageCount_ = 1, nonFinite_ = 0;
+  bool isWhole_ = false; // as far as is known: all of the file was read
   std::optional<LabelTable> labels_;
   std::vector<std::string> notes_;
   std::vector<std::unique_ptr<VoxelRanges>> ranges_; // one; of components that lie apart, one each

@@ -17,8 +17,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
-constexpr double shareOfFreeMemory = 0.8;
-constexpr double resultCopies = 2; // as it is resampled, and what of it is put in order for the file
+constexpr double resultCopies = 2;   // as it is resampled, and what of it is put in order for the file
 
 /// An image on its way through the batch.
 template <int D>
@@ -381,12 +380,6 @@ BatchResult BatchRun<D>::run()
   return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
 }
 
-}
-
-MemoryBudget::MemoryBudget(double maxMemory)
-    : bytes(maxMemory > 0 ? maxMemory : shareOfFreeMemory * availableMemoryBytes()),
-      text((maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(bytes))
-{
 }
 
 template <int D>

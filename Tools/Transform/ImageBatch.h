@@ -15,17 +15,6 @@ namespace tessera {
 
 constexpr std::size_t mostImagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
 
-/// What images may take of memory, by --max-memory (0: not given), and its words for messages: "--max-memory gives 7 MB".
-struct MemoryBudget {
-  double bytes;
-  std::string text;
-
-  explicit MemoryBudget(double maxMemory);
-};
-
-/// What an image takes before it is resampled: an intensity and a coefficient a voxel.
-constexpr double movingVoxelBytes = 8;
-
 /// What all images of a run share.
 template <int D>
 struct ImageBatch {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Tools/Transform/ImageBatch.h"
+#include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <string>

@@ -7,6 +7,7 @@
 #include "Core/Registration/StageComponents.h"
 #include "Tools/Common/ResamplingWork.h"
 #include "Tools/Transform/ImageBatch.h"
+#include "Tools/Transform/MemoryBudget.h"
 
 namespace tessera {
 namespace {
