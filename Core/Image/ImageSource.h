@@ -29,11 +29,8 @@ public:
   /// Where the voxels lie if they can be read without a library; null if they can not.
   virtual const VoxelPlace* place() const { return nullptr; }
 
-  /// Whether the second form of read() takes memory for the whole file.
-  virtual bool isReadWhole() const { return true; }
-
-private:
-  ImageHeader header_;
+protected:
+  ImageHeader header_; // isReadWhole: the second form of read() takes memory for all of its voxels
 };
 
 /// Opens `path`, a file or a folder, and checks its header; errors as readImageHeader.

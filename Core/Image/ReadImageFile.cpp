@@ -23,7 +23,7 @@ void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std:
 
 std::size_t bytesInFile(const ImageSource& source)
 {
-  return source.isReadWhole() ? source.byteCount() : 0;
+  return source.header().isReadWhole ? source.byteCount() : 0;
 }
 
 /// Calls body(first, values) with pieces of the components of all voxels, in the type of the file.

@@ -5,6 +5,7 @@
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Transform/LargeImage.h"
+#include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
@@ -123,7 +124,8 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
       geometryOf<D>(header);
       item.meaning = header.meaning;
       item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
-      item.movingBytes = extentCount(header.size) * item.components * movingVoxelBytes;
+      item.movingBytes =
+          movingBytes(header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
       const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
       const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
       item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "Core/Image/ImageHeader.h"
+#include "Core/Registration/Interpolator.h"
+
 #include <string>
 
 namespace tessera {
@@ -13,7 +16,11 @@ struct MemoryBudget {
   explicit MemoryBudget(double maxMemory);
 };
 
-/// What a component of an image takes before it is resampled: an intensity and a coefficient a voxel.
-constexpr double movingVoxelBytes = 8;
+/// What an image that is resampled takes of the host's memory, a voxel and component.
+template <int D>
+double resampledBytes(const Context&, const Interpolator<D>&);
+
+/// The most that an image takes of memory, be it while it is read or while it is resampled.
+double movingBytes(const ImageHeader&, bool isLabels, double resampledBytes);
 
 }

@@ -76,7 +76,7 @@ std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D
 {
   const MemoryBudget host(request.options.maxMemory);
   for (const auto& [grid, components] : known.grids) {
-    const double bytes = static_cast<double>(grid.voxelCount() * components) * movingVoxelBytes;
+    const double bytes = static_cast<double>(grid.voxelCount() * components * sizeof(float));
     if (bytes > host.bytes)
       return "an image takes " + memoryText(bytes) + ", " + host.text + ", and only the CPU takes it in layers";
   }
