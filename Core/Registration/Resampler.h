@@ -102,8 +102,7 @@ public:
   virtual LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                                       const ImageGeometry<D>& output, double deviceBytes) const = 0;
 
-  /// Of an image of this grid and an interpolator that is to read it, on the CPU. Layers further on ask for no layers before those
-  /// that earlier ones ask for, or, of all grids that run the other way, for none behind.
+  /// Of an image on this grid, read by this interpolator on the CPU. From one range to the next, those asked for move to one end.
   virtual LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&, const ImageGeometry<D>& moving,
                                         const ImageGeometry<D>& output) const = 0;
 
