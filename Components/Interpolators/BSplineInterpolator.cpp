@@ -1,7 +1,6 @@
 #include "Components/Interpolators/BSplineInterpolator.h"
 
 #include "Components/Interpolators/LinearBatch.h"
-#include "Components/Interpolators/NearestVoxel.h"
 #include "Core/Image/BSplinePrefilter.h"
 #include "Core/Image/BSplinePrefilterOnCuda.h"
 
@@ -52,11 +51,27 @@ void BSplineInterpolator<D>::requireGradients() const
 }
 
 template <int D>
+void BSplineInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
+{
+  geometry_ = geometry;
+  pointToIndex_ = geometry.pointToIndex();
+  voxels_ = {voxels, geometry.size};
+  spline_ = SplineImage<D>(voxels, geometry);
+}
+
+template <int D>
+void BSplineInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
+{
+  image_.reset();
+  readInPlace(layers.wholeImage(), layers.geometry);
+}
+
+template <int D>
 void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t level)
 {
   order_ = readOrder(parameters_, use_, level);
   image_ = image;
-  pointToIndex_ = image->geometry.pointToIndex();
+  readInPlace(image->voxels.data(), image->geometry);
   coefficients_ = {};
   fineCoefficients_ = {};
   if (use_ == InterpolatorUse::resampling && context.onCuda())
@@ -70,7 +85,8 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
   if (context.onCuda())
     putOnCuda(context);
-  spline_ = SplineImage<D>(order_ > 1 ? coefficients_.data() : image->voxels.data(), image->geometry);
+  if (order_ > 1)
+    spline_ = SplineImage<D>(coefficients_.data(), geometry_);
 }
 
 /// No coefficients of the host.
@@ -81,11 +97,11 @@ void BSplineInterpolator<D>::resampleOnCuda(Context& context)
   voxelsOnCuda_ = voxelsOnCuda<D>(context, image_);
   const float* coefficients = voxelsOnCuda_->span().data();
   if (order_ > 1) {
-    coefficientsOnCuda_ = bsplineCoefficientsOnCuda<D>(context, coefficients, image_->geometry.size, order_);
+    coefficientsOnCuda_ = bsplineCoefficientsOnCuda<D>(context, coefficients, geometry_.size, order_);
     voxelsOnCuda_.reset();
     coefficients = coefficientsOnCuda_.span().data();
   }
-  onCuda_ = {coefficients, image_->geometry, order_};
+  onCuda_ = {coefficients, geometry_, order_};
 }
 
 template <int D>
@@ -95,7 +111,7 @@ void BSplineInterpolator<D>::putOnCuda(const Context& context)
   voxelsOnCuda_ = order_ > 1 ? nullptr : voxelsOnCuda<D>(context, image_);
   if (order_ > 1)
     coefficientsOnCuda_.fromHost(context, coefficients_);
-  onCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : voxelsOnCuda_->span().data(), image_->geometry, order_};
+  onCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : voxelsOnCuda_->span().data(), geometry_, order_};
 }
 
 template <int D>
@@ -103,7 +119,7 @@ void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, fl
                                       std::uint8_t* inside) const
 {
   if (order_ == 0)
-    evaluateNearest<D>(*image_, pointToIndex_, NearestRule::inFloat, points, values, gradients, inside);
+    evaluateNearest<D>(voxels_, pointToIndex_, NearestRule::inFloat, points, values, gradients, inside);
   else if (use_ == InterpolatorUse::matching)
     evaluateSpline<D>(spline_, order_, points, values, gradients, inside);
   else if (order_ == 1)
@@ -118,7 +134,7 @@ bool BSplineInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, 
   if (use_ != InterpolatorUse::resampling)
     return false;
   if (order_ == 0)
-    return evaluateNearestRow<D>(*image_, NearestRule::inFloat, row, values, inside);
+    return evaluateNearestRow<D>(voxels_, NearestRule::inFloat, row, values, inside);
   if (order_ == 1)
     return LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
   return evaluateSplineRow<D>(fineSpline_, order_, row, values, inside);

@@ -1,9 +1,11 @@
 #pragma once
 
 #include "Components/Interpolators/InterpolatorUse.h"
+#include "Components/Interpolators/NearestVoxel.h"
 #include "Components/Interpolators/SplineBatch.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/LayerInterpolator.h"
 #include "Core/Registration/RowInterpolator.h"
 
 namespace tessera {
@@ -15,12 +17,15 @@ namespace tessera {
 /// (ResampleInterpolator "FinalBSplineInterpolator")
 /// (FinalBSplineInterpolationOrder 3)
 template <int D>
-class BSplineInterpolator final : public Interpolator<D>, public RowInterpolator<D> {
+class BSplineInterpolator final : public Interpolator<D>, public RowInterpolator<D>, public LayerInterpolator<D> {
 public:
   explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
+  /// Orders 0 and 1 read voxels.
+  bool takesLayers() const override { return order_ < 2; }
+  void prepareForLayers(const ImageLayers<D>&) override;
+  const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
@@ -36,13 +41,16 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
+  void readInPlace(const float* voxels, const ImageGeometry<D>&);
   void putOnCuda(const Context&);
   void resampleOnCuda(Context&);
 
   Parameters parameters_;
   InterpolatorUse use_;
   int order_;             // of the level
-  ImagePointer<D> image_; // orders 0 and 1 read it in place
+  ImagePointer<D> image_; // orders 0 and 1 read it in place; null: its voxels are others'
+  VoxelArray<D> voxels_;  // order 0
+  ImageGeometry<D> geometry_;
   PointToIndex<D> pointToIndex_{};
   std::vector<float> coefficients_;
   SplineImage<D> spline_;

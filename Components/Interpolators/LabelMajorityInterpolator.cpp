@@ -7,12 +7,26 @@
 namespace tessera {
 
 template <int D>
+void LabelMajorityInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
+{
+  geometry_ = geometry;
+  voxels_ = SplineImage<D>(voxels, geometry);
+  voxels_.edges = EdgeRule::clamp;
+  voxels_.lastVoxelClosesCell = true;
+}
+
+template <int D>
+void LabelMajorityInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
+{
+  image_.reset();
+  readInPlace(layers.wholeImage(), layers.geometry);
+}
+
+template <int D>
 void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;
-  voxels_ = SplineImage<D>(image->voxels.data(), image->geometry);
-  voxels_.edges = EdgeRule::clamp;
-  voxels_.lastVoxelClosesCell = true;
+  readInPlace(image->voxels.data(), image->geometry);
   voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
   onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, orderOfLabels};
 }

@@ -3,6 +3,7 @@
 #include "Components/Interpolators/SplineBatch.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/LayerInterpolator.h"
 
 namespace tessera {
 
@@ -11,12 +12,13 @@ namespace tessera {
 ///
 /// (ResampleInterpolator "LabelMajorityInterpolator")
 template <int D>
-class LabelMajorityInterpolator final : public Interpolator<D> {
+class LabelMajorityInterpolator final : public Interpolator<D>, public LayerInterpolator<D> {
 public:
   explicit LabelMajorityInterpolator(const Parameters&) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
+  void prepareForLayers(const ImageLayers<D>&) override;
+  const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   /// Throws Error(usage) if gradients are asked for.
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
@@ -27,7 +29,10 @@ public:
   static const ComponentDescription& description();
 
 private:
-  ImagePointer<D> image_;
+  void readInPlace(const float* voxels, const ImageGeometry<D>&);
+
+  ImagePointer<D> image_; // null: its voxels are others'
+  ImageGeometry<D> geometry_;
   SplineImage<D> voxels_;
   std::shared_ptr<const Buffer<float>> voxelsOnCuda_;
   InterpolatorOnCuda<D> onCuda_;

@@ -5,12 +5,26 @@
 namespace tessera {
 
 template <int D>
+void LinearInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry<D>& geometry)
+{
+  geometry_ = geometry;
+  spline_ = SplineImage<D>(voxels, geometry);
+  spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
+  spline_.lastVoxelClosesCell = true;
+}
+
+template <int D>
+void LinearInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
+{
+  image_.reset();
+  readInPlace(layers.wholeImage(), layers.geometry);
+}
+
+template <int D>
 void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;
-  spline_ = SplineImage<D>(image->voxels.data(), image->geometry);
-  spline_.edges = use_ == InterpolatorUse::matching ? EdgeRule::mirror : EdgeRule::clamp;
-  spline_.lastVoxelClosesCell = true;
+  readInPlace(image->voxels.data(), image->geometry);
   voxelsOnCuda_ = context.onCuda() ? voxelsOnCuda<D>(context, image) : nullptr;
   onCuda_ = {voxelsOnCuda_ ? voxelsOnCuda_->span().data() : nullptr, image->geometry, 1};
   onCuda_.lastVoxelClosesCell = true;

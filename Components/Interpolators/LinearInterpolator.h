@@ -4,6 +4,7 @@
 #include "Components/Interpolators/SplineBatch.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/LayerInterpolator.h"
 #include "Core/Registration/RowInterpolator.h"
 
 namespace tessera {
@@ -14,12 +15,13 @@ namespace tessera {
 /// (Interpolator "LinearInterpolator")
 /// (ResampleInterpolator "FinalLinearInterpolator")
 template <int D>
-class LinearInterpolator final : public Interpolator<D>, public RowInterpolator<D> {
+class LinearInterpolator final : public Interpolator<D>, public RowInterpolator<D>, public LayerInterpolator<D> {
 public:
   explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  const ImageGeometry<D>& imageGeometry() const override { return image_->geometry; }
+  void prepareForLayers(const ImageLayers<D>&) override;
+  const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
@@ -31,8 +33,11 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
+  void readInPlace(const float* voxels, const ImageGeometry<D>&);
+
   InterpolatorUse use_;
-  ImagePointer<D> image_;
+  ImagePointer<D> image_; // null: its voxels are others'
+  ImageGeometry<D> geometry_;
   SplineImage<D> spline_;
   std::shared_ptr<const Buffer<float>> voxelsOnCuda_;
   InterpolatorOnCuda<D> onCuda_;

@@ -13,13 +13,13 @@ namespace {
 
 /// Of the voxel at an offset, per index.
 template <int D>
-Vec<D> centralDifferences(const Image<D>& image, std::int64_t voxel)
+Vec<D> centralDifferences(const VoxelArray<D>& image, std::int64_t voxel)
 {
   Vec<D> differences;
   const auto offset = static_cast<std::size_t>(voxel);
   std::size_t stride = 1;
   for (int d = 0; d < D; ++d) {
-    const std::size_t n = image.geometry.size[d], at = offset / stride % n;
+    const std::size_t n = image.size[d], at = offset / stride % n;
     const float above = image.voxels[at + 1 < n ? offset + stride : offset];
     const float below = image.voxels[at > 0 ? offset - stride : offset];
     differences[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
@@ -91,9 +91,9 @@ struct NearestOfRow {
 }
 
 template <int D>
-bool evaluateNearestRow(const Image<D>& image, NearestRule rule, const IndexRow<D>& row, float* values, RowSpan& inside)
+bool evaluateNearestRow(const VoxelArray<D>& image, NearestRule rule, const IndexRow<D>& row, float* values, RowSpan& inside)
 {
-  const Size<D>& size = image.geometry.size;
+  const Size<D>& size = image.size;
   if (!insideOfRow<D>(row, size, inside))
     return false;
   std::array<std::int64_t, batchCapacity> offsets;
@@ -109,14 +109,14 @@ bool evaluateNearestRow(const Image<D>& image, NearestRule rule, const IndexRow<
 }
 
 template <int D>
-void evaluateNearest(const Image<D>& image, const PointToIndex<D>& pointToIndex, NearestRule rule, const ListSamples<D>& points,
-                     float* values, float* const* gradients, std::uint8_t* inside)
+void evaluateNearest(const VoxelArray<D>& image, const PointToIndex<D>& pointToIndex, NearestRule rule,
+                     const ListSamples<D>& points, float* values, float* const* gradients, std::uint8_t* inside)
 {
   const Matrix<D> covectorFromIndex = transpose<D>(pointToIndex.fromOffset);
   NearestOfPoints<D> nearest;
   for (std::size_t begin = 0; begin < points.count; begin += NearestOfPoints<D>::capacity) {
     const std::size_t count = std::min(NearestOfPoints<D>::capacity, points.count - begin);
-    nearest.find(image.geometry.size, pointToIndex, rule, points, begin, count);
+    nearest.find(image.size, pointToIndex, rule, points, begin, count);
     for (std::size_t i = 0; i < count; ++i) {
       const bool within = nearest.within[i] != 0;
       inside[begin + i] = within ? 1 : 0;
@@ -132,9 +132,9 @@ void evaluateNearest(const Image<D>& image, const PointToIndex<D>& pointToIndex,
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void evaluateNearest<D>(const Image<D>&, const PointToIndex<D>&, NearestRule, const ListSamples<D>&, float*,            \
+  template void evaluateNearest<D>(const VoxelArray<D>&, const PointToIndex<D>&, NearestRule, const ListSamples<D>&, float*,       \
                                    float* const*, std::uint8_t*);                                                                  \
-  template bool evaluateNearestRow<D>(const Image<D>&, NearestRule, const IndexRow<D>&, float*, RowSpan&);
+  template bool evaluateNearestRow<D>(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float*, RowSpan&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

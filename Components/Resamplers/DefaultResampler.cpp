@@ -1,6 +1,5 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
-#include "Components/Resamplers/InputLayers.h"
 #include "Components/Resamplers/OneSplineChain.h"
 #include "Components/Resamplers/ResampleToHost.h"
 #include "Components/Resamplers/SourceBatches.h"
@@ -8,6 +7,7 @@
 #include "Core/Image/ImageFormat.h"
 #include "Core/Image/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/LayerInterpolator.h"
 #include "Core/Registration/VoxelBatches.h"
 
 #include <algorithm>
@@ -266,19 +266,45 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
   return memory;
 }
 
+/// Nothing, and why, if all of the image must be there.
+template <int D>
+std::optional<InputLayers<D>> DefaultResampler<D>::inputLayers(const TransformChain<D>& chain, bool readsVoxels,
+                                                               const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
+                                                               std::string& whyNot) const
+{
+  const InputLayers<D> input(chain, moving, output);
+  if (!readsVoxels)
+    whyNot = "the coefficients of splines are made of whole lines of it";
+  else if (extrapolation_ == Extrapolation::mirror)
+    whyNot = "any part of its mirror image may be asked for";
+  else if (!input.known())
+    whyNot = "where these transforms lead is not known beforehand";
+  else
+    return input;
+  return std::nullopt;
+}
+
+template <int D>
+LayersAskedFor DefaultResampler<D>::layersAskedFor(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
+                                                   const ImageGeometry<D>& moving, const ImageGeometry<D>& output) const
+{
+  const auto* reader = dynamic_cast<const LayerInterpolator<D>*>(&interpolator);
+  LayersAskedFor asked;
+  if (const auto input = inputLayers(chain, reader && reader->takesLayers(), moving, output, asked.whyNot))
+    asked.by = [input = *input](const LayerRange& ofOutput) { return input.askedBy(ofOutput); };
+  return asked;
+}
+
 template <int D>
 LayersThatFit DefaultResampler<D>::layersThatFit(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
                                                  bool hasInvalidVoxels, const ImageGeometry<D>& output, double deviceBytes) const
 {
-  if (!interpolator.readsVoxels())
-    return {0, "the coefficients of splines are made of whole lines of it"};
-  if (extrapolation_ == Extrapolation::mirror)
-    return {0, "any part of its mirror image may be asked for"};
   const ImageGeometry<D>& moving = interpolator.imageGeometry();
-  const InputLayers<D> input(chain, moving, output);
-  if (!input.known())
-    return {0, "where these transforms lead is not known beforehand"};
-  const std::size_t all = moving.size[D - 1], needed = input.mostAskedBy(1);
+  std::string whyNot;
+  const std::optional<InputLayers<D>> input = inputLayers(chain, interpolator.readsVoxels(), moving, output, whyNot);
+  if (!input)
+    return {0, whyNot};
+  const std::size_t all = moving.size[D - 1], needed = input->mostAskedBy(1);
   double forLayers = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
   if (hasInvalidVoxels)
     forLayers -= static_cast<double>(moving.voxelCount());

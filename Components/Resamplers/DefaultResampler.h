@@ -1,8 +1,11 @@
 #pragma once
 
+#include "Components/Resamplers/InputLayers.h"
 #include "Components/Resamplers/ResamplingOnCuda.h"
 #include "Core/Registration/Extrapolation.h"
 #include "Core/Registration/Resampler.h"
+
+#include <optional>
 
 namespace tessera {
 
@@ -24,6 +27,8 @@ public:
 
   LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                               const ImageGeometry<D>& output, double deviceBytes) const override;
+  LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&, const ImageGeometry<D>& moving,
+                                const ImageGeometry<D>& output) const override;
 
   double outsideValue() const override { return defaultPixelValue_; }
   const ResultImageSettings& resultImage() const override { return resultImage_; }
@@ -33,6 +38,8 @@ public:
   std::vector<FileEntry> fileEntries() const override;
 
 private:
+  std::optional<InputLayers<D>> inputLayers(const TransformChain<D>&, bool readsVoxels, const ImageGeometry<D>& moving,
+                                            const ImageGeometry<D>& output, std::string& whyNot) const;
   std::vector<MovingToResample<D>> onCuda(const Context&, std::span<const ResampleSource<D>>) const;
 
   Parameters parameters_;

@@ -27,6 +27,7 @@ struct ImageHeader {
   int components = 1;
   PixelType componentType = PixelType::float32;
   PixelMeaning meaning = PixelMeaning::scalar;
+  bool isReadWhole = true; // its values become floats only when all of them are in memory
 
   std::size_t voxelCount() const;
 };

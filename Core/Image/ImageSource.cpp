@@ -166,19 +166,20 @@ public:
     checkVtkLength(*io_, header());
     if (voxels_ && (voxels_->type != header().componentType || voxels_->byteCount != byteCount()))
       voxels_.reset(); // ITK makes other numbers of what the file holds
+    header_.isReadWhole = !voxels_ || voxels_->apart;
   }
 
   using ImageSource::read;
 
   void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) override
   {
-    if (isReadWhole())
+    if (header().isReadWhole)
       ImageSource::read(consumer, threads, notes);
     else
       readVoxels(*voxels_, header().path, threads, consumer);
   }
 
-  bool isReadWhole() const override { return !voxels_ || voxels_->apart; }
+  const VoxelPlace* place() const override { return voxels_ ? &*voxels_ : nullptr; }
 
   void read(std::byte* buffer, int threads, std::vector<std::string>&) override
   {

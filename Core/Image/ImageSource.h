@@ -26,11 +26,11 @@ public:
   /// Gives them piece by piece, so that they need not lie in memory as the file holds them.
   virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
 
-  /// Whether the second form of read() takes memory for the whole file.
-  virtual bool isReadWhole() const { return true; }
+  /// Where the voxels lie if they can be read without a library; null if they can not.
+  virtual const VoxelPlace* place() const { return nullptr; }
 
-private:
-  ImageHeader header_;
+protected:
+  ImageHeader header_; // isReadWhole: the second form of read() takes memory for all of its voxels
 };
 
 /// Opens `path`, a file or a folder, and checks its header; errors as readImageHeader.

@@ -4,12 +4,11 @@
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/ImageSource.h"
-#include "Core/Image/PixelRounding.h"
+#include "Core/Image/VoxelValues.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 namespace tessera {
@@ -24,7 +23,7 @@ void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std:
 
 std::size_t bytesInFile(const ImageSource& source)
 {
-  return source.isReadWhole() ? source.byteCount() : 0;
+  return source.header().isReadWhole ? source.byteCount() : 0;
 }
 
 /// Calls body(first, values) with pieces of the components of all voxels, in the type of the file.
@@ -38,32 +37,6 @@ void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& no
         },
         threads, notes);
   });
-}
-
-template <class T>
-std::size_t countRounded(std::span<const T> values)
-{
-  if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(float))
-    return values.size() - static_cast<std::size_t>(std::count_if(values.begin(), values.end(), isExactInFloat<T>));
-  else
-    return 0;
-}
-
-template <class T>
-double opaque()
-{
-  return std::is_integral_v<T> ? static_cast<double>(std::numeric_limits<T>::max()) : 1;
-}
-
-/// Grey or colour, with or without opacity as the last component.
-template <class T>
-float luminance(const T* in, int components)
-{
-  double grey = static_cast<float>(in[0]);
-  if (components >= 3)
-    grey = (2125.0 * static_cast<float>(in[0]) + 7154.0 * static_cast<float>(in[1]) + 721.0 * static_cast<float>(in[2])) / 10000.0;
-  const bool hasOpacity = components % 2 == 0;
-  return static_cast<float>(hasOpacity ? grey * (static_cast<double>(in[components - 1]) / opaque<T>()) : grey);
 }
 
 void refuseVectors(const ImageHeader& header)
@@ -83,9 +56,10 @@ std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<s
   std::vector<float> voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const T* const colours = reinterpret_cast<const T*>(bytes.get());
+    const auto components = static_cast<std::size_t>(header.components);
     forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
-        voxels[i] = luminance(colours + i * header.components, header.components);
+        voxels[i] = luminance(colours + i * components, components);
     });
   });
   return voxels;
@@ -108,9 +82,7 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
     rounded += countRounded(piece);
   });
   if (rounded > 0)
-    notes.push_back(header.path + ": " + std::to_string(rounded)
-                    + " whole numbers above 2^24 are rounded to single precision; label maps keep theirs "
-                      "(tessera-transform --labels)");
+    notes.push_back(roundedNote(header.path, rounded));
   return values;
 }
 
@@ -121,6 +93,12 @@ std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std
   return source.header().components > 1 ? readLuminance(source, threads, notes) : readComponents(source, threads, notes);
 }
 
+}
+
+void failNoneFinite(const std::string& path, std::size_t voxels)
+{
+  throw Error(ExitCode::unreadableInput,
+              path + ": none of its " + std::to_string(voxels) + " voxels is a finite number. Allowed: an image with values.");
 }
 
 template <int D>
@@ -136,8 +114,7 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
   if (loaded.nanVoxels == 0)
     return;
   if (loaded.nanVoxels == voxels.size())
-    throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels.size())
-                                               + " voxels is a finite number. Allowed: an image with values.");
+    failNoneFinite(path, voxels.size());
   std::vector<std::uint8_t> finite(voxels.size());
   for (std::size_t i = 0; i < voxels.size(); ++i) {
     finite[i] = std::isfinite(voxels[i]);
@@ -154,8 +131,7 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
   loaded.image.geometry = geometryOf<D>(source->header());
   loaded.image.voxels = readScalars(*source, threads, notes);
   if (source->header().components > 1)
-    notes.push_back(
-        path + (source->header().components == 2 ? ": grey with opacity, read as their product" : ": colour, read as luminance"));
+    notes.push_back(luminanceNote(source->header()));
   if (source->header().componentType == PixelType::float32 || source->header().componentType == PixelType::float64)
     setAsideNonFinite(path, threads, loaded);
   return loaded;

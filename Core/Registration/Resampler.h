@@ -1,12 +1,14 @@
 #pragma once
 
 #include "Core/Compute/DeviceMemory.h"
+#include "Core/Image/ImageLayers.h"
 #include "Core/Image/PixelType.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <span>
@@ -36,6 +38,7 @@ struct ResampleSource {
   const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in layers
   MaskPointer<D> valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
   ImageInLayers<D> inLayers = {};
+  std::shared_ptr<const MaskLayers<D>> validLayers = {}; // as `valid`, of an image of which some layers are in memory
 };
 
 /// How much of an image a CUDA device can have at a time.
@@ -47,6 +50,12 @@ struct LayersThatFit {
 /// Layers of the last axis of a grid; those beyond its end do not count.
 struct LayerRange {
   std::size_t first = 0, count = std::numeric_limits<std::size_t>::max();
+};
+
+/// Which layers of a moving image some layers of a result may be made of.
+struct LayersAskedFor {
+  std::function<LayerRange(const LayerRange& ofOutput)> by; // empty: it must be in memory as a whole
+  std::string whyNot;                                       // then: "the coefficients of splines ..."
 };
 
 /// Where the voxels of a result go, x fastest, in the host's memory.
@@ -93,7 +102,11 @@ public:
   virtual LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                                       const ImageGeometry<D>& output, double deviceBytes) const = 0;
 
-  /// The same as images of those layers. Throws Error(outOfMemory).
+  /// Of an image on this grid, read by this interpolator on the CPU. From one range to the next, those asked for move to one end.
+  virtual LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&, const ImageGeometry<D>& moving,
+                                        const ImageGeometry<D>& output) const = 0;
+
+  /// What resampleInto() gives as images of those layers. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                  const ImageGeometry<D>& output, const LayerRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&, const ImageGeometry<D>& output) const;

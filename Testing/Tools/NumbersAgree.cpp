@@ -50,8 +50,8 @@ int numbersAgree(const std::string& label, const std::string& quantity, const st
     }
   }
   const bool good = largestShare <= 1;
-  std::printf("%s: largest difference %.3g of %zu numbers, worst %.9g for %.9g, allowed %.3g + %.3g relative%s\n", label.c_str(), largest,
-              a.size(), a[worst], b[worst], allowance.absolute, allowance.relative, good ? "" : "  <-- FAILS");
+  std::printf("%s: largest difference %.3g of %zu numbers, worst %.9g for %.9g, allowed %.3g + %.3g relative%s\n", label.c_str(),
+              largest, a.size(), a[worst], b[worst], allowance.absolute, allowance.relative, good ? "" : "  <-- FAILS");
   recordDifference(quantity, allowance.relative > 0 ? LargestDifference{largestRelative, allowance.relative, " relative"}
                                                     : LargestDifference{largest, allowance.absolute, ""});
   return good ? 0 : 1;

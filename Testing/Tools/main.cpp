@@ -8,6 +8,7 @@
 #include "Testing/Tools/Differences.h"
 #include "Testing/Tools/JsonValue.h"
 #include "Testing/Tools/NumbersAgree.h"
+#include "Testing/Tools/PeakMemory.h"
 
 #include <boost/program_options.hpp>
 
@@ -141,8 +142,8 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     largest = std::max(largest, difference);
     beyond += !(difference <= within);
   }
-  recordDifference(textOf(given, "quantity", ""), ofRange > 0 ? LargestDifference{largest / range, ofRange, " of range"}
-                                                              : LargestDifference{largest, within, ""});
+  recordDifference(textOf(given, "quantity", ""),
+                   ofRange > 0 ? LargestDifference{largest / range, ofRange, " of range"} : LargestDifference{largest, within, ""});
   const double share = static_cast<double>(beyond) / static_cast<double>(a.voxels.size());
   std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest, a.voxels.size(),
               within);
@@ -300,6 +301,8 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
     return pointsAgree<D>(given, files.at(0), files.at(1));
   if (verb == "json")
     return printJsonValue(files.at(0), files.at(1));
+  if (verb == "peak-memory")
+    return printPeakMemory(files);
   if (verb == "dice")
     return dice<D>(given, files.at(0), files.at(1));
   std::fprintf(stderr, "test-tool: %s: no such verb\n", verb.c_str());
@@ -312,7 +315,7 @@ int main(int argc, char** argv)
   std::vector<std::string> files;
   options::options_description description(
       "test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | move-points LIKE POINTS | header IMAGE | "
-      "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH | dice A B | json FILE POINTER");
+      "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH | dice A B | json FILE POINTER | peak-memory -- COMMAND");
   auto add = description.add_options();
   add("verb", options::value(&verb));
   add("files", options::value(&files));

@@ -4,11 +4,12 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/LargeImage.h"
+#include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <future>
 
 namespace tessera {
@@ -17,9 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
-constexpr double shareOfFreeMemory = 0.8;
-constexpr double movingVoxelBytes = 8; // an intensity and a coefficient
-constexpr double resultCopies = 2;     // as it is resampled, and what of it is put in order for the file
+constexpr double resultCopies = 2;   // as it is resampled, and what of it is put in order for the file
 
 /// An image on its way through the batch.
 template <int D>
@@ -79,6 +78,10 @@ private:
   void resampleInSlabs(Item<D>&) const;
   void report(Group<D>);
 
+  void resampleLarge(Item<D>&) const;
+
+  bool isLarge(const Item<D>&) const;
+  LargeImage large(const Item<D>&) const;
   std::size_t layersThatFit(const Item<D>&) const;
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
   std::string pathOf(const ImageTask& task) const
@@ -93,7 +96,8 @@ private:
 
   const ImageBatch<D>& batch_;
   bool single_;
-  double budget_;
+  MemoryBudget memory_;
+  double budget_ = memory_.bytes;
   bool overlaps_;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
@@ -102,9 +106,7 @@ private:
 
 template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
-    : batch_(batch), single_(tasks.size() == 1),
-      budget_(batch.maxMemory > 0 ? batch.maxMemory : shareOfFreeMemory * availableMemoryBytes()),
-      overlaps_(batch.context.threads > 1)
+    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), overlaps_(batch.context.threads > 1)
 {
   for (const ImageTask& task : tasks)
     items_.push_back(sized(task));
@@ -122,7 +124,8 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
       geometryOf<D>(header);
       item.meaning = header.meaning;
       item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
-      item.movingBytes = extentCount(header.size) * item.components * movingVoxelBytes;
+      item.movingBytes =
+          movingBytes(header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
       const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
       const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
       item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
@@ -158,6 +161,8 @@ template <int D>
 Group<D> BatchRun<D>::read(Group<D> group) const
 {
   const auto readItem = [&](Item<D>& item) {
+    if (isLarge(item))
+      return; // while it is resampled
     attempt(item, item.readSeconds, [&] {
       item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
                                        batch_.context.threads);
@@ -176,7 +181,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
   for (Item<D>& item : group)
     attempt(item, item.writeSeconds, [&] {
       if (item.result.empty())
-        return; // in slabs, already
+        return; // already, in slabs
       ResultFile<D> file = open(item);
       file.write(item.result, batch_.lattice.voxelCount());
       file.commit();
@@ -184,26 +189,28 @@ Group<D> BatchRun<D>::written(Group<D> group) const
   return group;
 }
 
-/// Layers of the result that fit into memory beside the image.
+/// Whether not even one layer of the result fits beside it.
+template <int D>
+bool BatchRun<D>::isLarge(const Item<D>& item) const
+{
+  return item.movingBytes + item.resultBytes / static_cast<double>(allLayers()) > budget_;
+}
+
+template <int D>
+LargeImage BatchRun<D>::large(const Item<D>& item) const
+{
+  return {*item.task, pathOf(*item.task), item.movingBytes, item.resultBytes, memory_};
+}
+
+/// Layers of the result that fit into memory beside an image that is not large.
 template <int D>
 std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
 {
-  const double all = static_cast<double>(allLayers());
   if (item.movingBytes + item.resultBytes <= budget_)
     return allLayers();
-  const double layerBytes = item.resultBytes / all, layers = std::floor((budget_ - item.movingBytes) / layerBytes);
-  const std::string given = item.task->option + ": " + item.task->input + ": ";
-  const std::string limit = (batch_.maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(budget_);
-  if (layers < 1)
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and a layer of its result "
-                                           + memoryText(layerBytes) + ", " + limit + ". Allowed: at least "
-                                           + memoryText(item.movingBytes + layerBytes) + ".");
-  if (!ImageFileSlabs<D>::writes(pathOf(*item.task), batch_.output, static_cast<int>(item.components)))
-    throw Error(ExitCode::outOfMemory, given + "the image takes " + memoryText(item.movingBytes) + " and its result "
-                                           + memoryText(item.resultBytes) + ", " + limit
-                                           + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
-                                             "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
-  return static_cast<std::size_t>(layers);
+  requireSlabs<D>(batch_, large(item), static_cast<int>(item.components));
+  const double layers = (budget_ - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
+  return static_cast<std::size_t>(std::max(1.0, layers));
 }
 
 /// Before anything is copied there.
@@ -262,15 +269,30 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 }
 
 template <int D>
+void BatchRun<D>::resampleLarge(Item<D>& item) const
+{
+  attempt(item, item.resampleSeconds, [&] {
+    const LargeImageReport report = resampleLargeImage<D>(batch_, large(item));
+    item.moving.notes = report.notes;
+    item.moving.warnings = report.warnings;
+    item.readSeconds += report.readSeconds;
+    item.resampleSeconds -= report.readSeconds;
+  });
+}
+
+template <int D>
 void BatchRun<D>::resample(Group<D>& group) const
 {
   if (group.size() == 1) {
     Item<D>& item = group.front();
+    if (isLarge(item))
+      return resampleLarge(item);
     std::size_t layers = allLayers();
     attempt(item, item.resampleSeconds, [&] { layers = layersThatFit(item); });
     if (layers < allLayers()) {
       attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
-      item.moving = {};
+      item.moving.components = {};
+      item.moving.valid = nullptr;
       return;
     }
   }

@@ -11,13 +11,6 @@ namespace {
 
 constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 
-void warnOfOthers(const std::string& path, std::size_t notFinite, std::vector<std::string>& warnings)
-{
-  if (notFinite > 0)
-    warnings.push_back(path + ": " + std::to_string(notFinite)
-                       + " voxels are not a finite number; they count as outside the image.");
-}
-
 /// A voxel with a component that is not finite is no number at all.
 template <int D>
 void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads, MovingImage<D>& moving)
@@ -39,7 +32,7 @@ void splitComponents(const VectorImage<D>& vectors, const std::string& path, int
   const auto others = static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0));
   if (others > 0)
     moving.valid = std::make_shared<Mask<D>>(vectors.geometry, std::move(finite));
-  warnOfOthers(path, others, moving.warnings);
+  warnOfNonFinite(path, others, moving.warnings);
 }
 
 template <int D>
@@ -47,7 +40,7 @@ void takeScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D
 {
   moving.valid = loaded.finiteVoxels;
   moving.components.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
-  warnOfOthers(path, loaded.nanVoxels, moving.warnings);
+  warnOfNonFinite(path, loaded.nanVoxels, moving.warnings);
 }
 
 template <int D>
@@ -78,6 +71,12 @@ std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std:
 
 }
 
+void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings)
+{
+  if (voxels > 0)
+    warnings.push_back(path + ": " + std::to_string(voxels) + " voxels are not a finite number; they count as outside the image.");
+}
+
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads)
 {
@@ -102,18 +101,18 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 }
 
 template <int D>
-PixelType ResultFile<D>::resampledType(const MovingImage<D>& moving, PixelType ofImages)
+PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, PixelType ofImages)
 {
-  if (!moving.labels)
+  if (!labels)
     return ofImages;
-  return moving.labels->isNumbered() ? PixelType::float32 : moving.labels->type();
+  return labels->isNumbered() ? PixelType::float32 : labels->type();
 }
 
 template <int D>
-ResultFile<D>::ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>& moving, PixelType type,
-                          bool compress, int threads)
-    : path_(path), output_(output), labels_(moving.labels), type_(labels_ ? labels_->type() : type),
-      components_(static_cast<int>(moving.components.size())), compress_(compress), threads_(threads)
+ResultFile<D>::ResultFile(const std::string& path, const ImageGeometry<D>& output, const std::optional<LabelTable>& labels,
+                          int components, PixelType type, bool compress, int threads)
+    : path_(path), output_(output), labels_(labels), type_(labels_ ? labels_->type() : type), components_(components),
+      compress_(compress), threads_(threads)
 {
   checkWritable(formatOf(path), D, type_, components_);
   if (ImageFileSlabs<D>::writes(path, output, components_))

@@ -27,6 +27,9 @@ struct MovingImage {
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads);
 
+/// Adds what users should know of such voxels; nothing if there are none.
+void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);
+
 /// The components of a resampled image, or of a slab of it, each in an array of its own.
 using ComponentPixels = std::vector<std::unique_ptr<std::byte[]>>;
 
@@ -36,11 +39,20 @@ class ResultFile {
 public:
   /// As which pixels an image is to be resampled whose file has voxels of `ofImages`, if it is no label map: a label map keeps its
   /// own type, and what stands for its labels is float.
-  static PixelType resampledType(const MovingImage<D>&, PixelType ofImages);
+  static PixelType resampledType(const std::optional<LabelTable>&, PixelType ofImages);
+  static PixelType resampledType(const MovingImage<D>& moving, PixelType ofImages)
+  {
+    return resampledType(moving.labels, ofImages);
+  }
 
   /// `type` is that of the components of what is no label map. Throws Error(unwritableOutput).
-  ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>&, PixelType type, bool compress,
-             int threads);
+  ResultFile(const std::string& path, const ImageGeometry<D>& output, const std::optional<LabelTable>& labels, int components,
+             PixelType type, bool compress, int threads);
+  ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>& moving, PixelType type, bool compress,
+             int threads)
+      : ResultFile(path, output, moving.labels, static_cast<int>(moving.components.size()), type, compress, threads)
+  {
+  }
 
   /// Whether write() may be called more than once.
   bool takesSlabs() const { return slabs_ != nullptr; }

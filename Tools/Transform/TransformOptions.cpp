@@ -52,7 +52,7 @@ ProgramText transformText()
          ownOption("label-interpolation", "NAME",
                    "nearest (default): the label of the nearest voxel; majority: the label whose linear weights sum to most"),
          ownOption("max-memory", "SIZE",
-                   "most memory for images: 500MB, 2.5GB; fewer of them are taken at once, results that need more are computed and "
+                   "most memory for images: 500MB, 2.5GB; fewer of them are taken at once, what needs more is read, computed and "
                    "written in slabs"),
          ownOption("field-interpolator", "NAME",
                    "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output grid: auto, or a name that "

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+#include "Core/Image/ImageSource.h"
+#include "Core/Image/LabelTable.h"
+#include "Core/Image/VoxelRanges.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// As what the voxels of a file are read: intensities as by readImage, and each component of vectors as an image of its own; or
+/// labels as by readLabelImage.
+enum class VoxelsAs { intensities, labels };
+
+/// An image file of which some layers of the last axis at a time become floats: the same as if all of it were read.
+template <int D>
+class LayerReader {
+public:
+  /// Reads the header. Errors as readImage, or as readLabelImage.
+  LayerReader(const std::string& path, VoxelsAs as);
+
+  /// As in the file.
+  const ImageGeometry<D>& geometry() const { return geometry_; }
+  std::size_t imageCount() const { return imageCount_; }
+
+  /// Why the file cannot be read so: "its voxels are scaled, ..."; empty if it can.
+  std::string whyNot() const;
+
+  /// To be called before the first read(), of files that can be read so. What the layers share stands in all of the file: a file
+  /// that may hold what is no number or what floats do not hold is read once for it. `outside` is the value of voxels for which
+  /// there will be no label. Throws Error(unreadableInput).
+  void survey(double outside, int threads);
+
+  std::size_t nonFiniteVoxels() const { return nonFinite_; }          // a voxel is as finite as each of its components
+  const std::optional<LabelTable>& labels() const { return labels_; } // of labels
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Fills images[i] with the voxels of those layers: what is not finite is 0 and finite[voxel] 0, others 1. `finite` is not
+  /// touched if all of the file's voxels are. Throws Error(unreadableInput).
+  void read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images, std::uint8_t* finite, int threads);
+
+  /// After the last layer: throws Error(unreadableInput) if a compressed file is damaged where it was not asked for.
+  void finish(int threads);
+
+private:
+  template <class T, class Body>
+  void forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body);
+  template <class T>
+  void surveyValues(double outside, int threads);
+  template <class T>
+  void numberLabels(double outside, int threads);
+  void open();
+
+  const ImageHeader& header() const { return source_->header(); }
+  std::size_t components() const { return static_cast<std::size_t>(header().components); }
+  std::size_t voxelCount() const { return geometry_.voxelCount(); }
+  bool isLuminance() const { return components() > imageCount_; }
+
+  std::unique_ptr<ImageSource> source_;
+  ImageGeometry<D> geometry_;
+  std::size_t imageCount_ = 1, nonFinite_ = 0;
+  bool isWhole_ = false; // as far as is known: all of the file was read
+  std::optional<LabelTable> labels_;
+  std::vector<std::string> notes_;
+  std::vector<std::unique_ptr<VoxelRanges>> ranges_; // one; of components that lie apart, one each
+  std::unique_ptr<std::byte[]> stage_;               // values as the file holds them, on their way
+};
+
+}

@@ -1,0 +1,64 @@
+#include "Core/Image/LayerWindow.h"
+
+#include "Core/Compute/LargeArrays.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace tessera {
+
+template <int D>
+LayerWindow<D>::LayerWindow(LayerReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t mostLayers)
+    : reader_(reader), geometry_(geometry), ofLayer_(geometry.voxelCount() / geometry.size[D - 1]), most_(mostLayers)
+{
+  for (std::size_t i = 0; i < reader.imageCount(); ++i)
+    images_.push_back(largeArray<float>(most_ * ofLayer_));
+  if (reader.nonFiniteVoxels() == 0)
+    return;
+  finite_ = std::make_unique_for_overwrite<std::uint8_t[]>(most_ * ofLayer_);
+  mask_ = std::make_shared<MaskLayers<D>>(geometry_);
+}
+
+/// Reads layers to where the `place`-th one lies.
+template <int D>
+void LayerWindow<D>::readTo(std::size_t place, std::size_t firstLayer, std::size_t layerCount, int threads)
+{
+  if (layerCount == 0)
+    return;
+  std::vector<float*> to;
+  for (const std::unique_ptr<float[]>& image : images_)
+    to.push_back(image.get() + place * ofLayer_);
+  reader_.read(firstLayer, layerCount, to, finite_ ? finite_.get() + place * ofLayer_ : nullptr, threads);
+}
+
+template <int D>
+void LayerWindow<D>::moveTo(std::size_t firstLayer, std::size_t layerCount, int threads)
+{
+  if (layerCount > most_)
+    throw std::logic_error("LayerWindow: " + std::to_string(layerCount) + " layers in room for " + std::to_string(most_));
+  const std::size_t end = firstLayer + layerCount, keptFirst = std::clamp(first_, firstLayer, end),
+                    keptEnd = std::clamp(first_ + count_, keptFirst, end), kept = keptEnd - keptFirst;
+  if (kept > 0) {
+    const auto move = [&](auto* voxels) {
+      std::memmove(voxels + (keptFirst - firstLayer) * ofLayer_, voxels + (keptFirst - first_) * ofLayer_,
+                   kept * ofLayer_ * sizeof *voxels);
+    };
+    for (const std::unique_ptr<float[]>& image : images_)
+      move(image.get());
+    if (finite_)
+      move(finite_.get());
+  }
+  count_ = 0; // until all is there
+  readTo(0, firstLayer, keptFirst - firstLayer, threads);
+  readTo(keptEnd - firstLayer, keptEnd, end - keptEnd, threads);
+  first_ = firstLayer;
+  count_ = layerCount;
+  if (mask_)
+    mask_->set(first_, finite_.get());
+}
+
+template class LayerWindow<2>;
+template class LayerWindow<3>;
+
+}

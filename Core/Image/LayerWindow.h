@@ -1,0 +1,43 @@
+#pragma once
+
+#include "Core/Image/ImageLayers.h"
+#include "Core/Image/LayerReader.h"
+
+namespace tessera {
+
+/// The layers of an image file that are in memory while it is gone through from one end to the other: those that are asked for
+/// again are not read again.
+template <int D>
+class LayerWindow {
+public:
+  /// For at most `mostLayers` at a time. `geometry` is the whole image's, as it is resampled; the reader, after its survey, must
+  /// outlive this.
+  LayerWindow(LayerReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t mostLayers);
+
+  /// Bytes that a layer takes of memory.
+  static double layerBytes(const ImageGeometry<D>& geometry, std::size_t images)
+  {
+    const double ofLayer = static_cast<double>(geometry.voxelCount()) / static_cast<double>(geometry.size[D - 1]);
+    return ofLayer * static_cast<double>(images * sizeof(float) + sizeof(std::uint8_t)); // and what is finite
+  }
+
+  /// Has these layers there, and no others. Throws Error(unreadableInput).
+  void moveTo(std::size_t firstLayer, std::size_t layerCount, int threads);
+
+  /// Until the next moveTo().
+  ImageLayers<D> image(std::size_t i) const { return {geometry_, first_, count_, images_[i].get()}; }
+  /// Which voxels are a number; null if all of the file's are. Of the layers of the last moveTo().
+  std::shared_ptr<const MaskLayers<D>> finite() const { return mask_; }
+
+private:
+  void readTo(std::size_t place, std::size_t firstLayer, std::size_t layerCount, int threads);
+
+  LayerReader<D>& reader_;
+  ImageGeometry<D> geometry_;
+  std::size_t ofLayer_, most_, first_ = 0, count_ = 0;
+  std::vector<std::unique_ptr<float[]>> images_;
+  std::unique_ptr<std::uint8_t[]> finite_;
+  std::shared_ptr<MaskLayers<D>> mask_;
+};
+
+}

@@ -1,0 +1,38 @@
+#pragma once
+
+#include "Tools/Transform/ImageBatch.h"
+#include "Tools/Transform/MemoryBudget.h"
+#include "Tools/Transform/MovingImage.h"
+
+#include <string>
+
+namespace tessera {
+
+/// An image of a batch that is not resampled in one piece, and what there is for it.
+struct LargeImage {
+  const ImageTask& task;
+  std::string path;                        // of the result
+  double movingBytes = 0, resultBytes = 0; // as a whole, in memory
+  const MemoryBudget& budget;
+
+  /// "-in: brain.mha: "
+  std::string given() const { return task.option + ": " + task.input + ": "; }
+};
+
+/// Throws Error(outOfMemory) unless the result can be written in slabs.
+template <int D>
+void requireSlabs(const ImageBatch<D>&, const LargeImage&, int components);
+
+/// What became of it.
+struct LargeImageReport {
+  std::vector<std::string> notes, warnings;
+  double readSeconds = 0; // the rest: resampling and writing
+};
+
+/// Reads, resamples and writes an image that does not fit in memory beside one layer of its result: of the image, too, no more is
+/// there than the layers that a slab of the result is made of. The file has the bytes that it has of the image as a whole. Throws
+/// Error(outOfMemory) where that cannot be, with the reason; and as readMovingImage and ResultFile.
+template <int D>
+LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
+
+}
