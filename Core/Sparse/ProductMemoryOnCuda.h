@@ -29,6 +29,14 @@ std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, con
   return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
 }
 
+/// Tiles of C that are kept, at most; more than most products have.
+inline std::uint32_t roomForTiles(const AnalysisTotals& totals)
+{
+  constexpr std::uint64_t tilesATileOfA = 8;
+  const std::uint64_t ofA = totals.a.tiles > 0 ? totals.a.tiles : totals.b.tiles; // not counted if A is rows of B
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(tilesATileOfA * ofA + 1, 0xffffffff));
+}
+
 inline std::uint64_t rowsIn(const RowBinCounts& bins)
 {
   std::uint64_t sum = 0;

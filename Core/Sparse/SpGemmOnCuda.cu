@@ -202,7 +202,13 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
       if (isTooMuch(bytes))
         return instead("the tiles do not fit into the memory limit");
       makeTilesOfBoth(context_, a, b, same, totals, options.half, known);
-      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts);
+      std::uint32_t room = roomForTiles(totals);
+      if (isTooMuch(bytes + KeptTilesOnCuda::bytes(a.rows, room)))
+        room = 1;
+      bytes += KeptTilesOnCuda::bytes(a.rows, room);
+      known.tilesOfC.emplace(context_, a.rows, room);
+      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts,
+                         known.viewOfC());
     }
   countOrMakeRows(a, b, options, isMadeOnce, totals, known, bytes);
 
@@ -250,7 +256,7 @@ void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semi
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (known.tileGroups > 0)
       multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.span().data(), known.tileGroups,
-                            known.c);
+                            known.viewOfC(), known.c);
   multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.span().data(),
                        known.made ? &*known.made : nullptr, known.analysis.madeAt.span().data(), known.c, &totals->overflowed);
   if constexpr (std::is_same_v<V, std::int64_t>) {

@@ -112,6 +112,27 @@ std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles, bool 
          + tiles * (sizeof(std::uint32_t) + sizeof(TilePattern) + 32 * (half ? sizeof(std::uint32_t) : sizeof(TilePair<V>)));
 }
 
+KeptTilesOnCuda::KeptTilesOnCuda(const Context& context, std::size_t rows, std::uint32_t room)
+    : first(context, ceilDiv(rows, tileSide)), count(context, ceilDiv(rows, tileSide)), column(context, room),
+      pattern(context, room)
+{
+}
+
+KeptTileView KeptTilesOnCuda::view(unsigned long long* used)
+{
+  return {first.span().data(),
+          count.span().data(),
+          column.span().data(),
+          pattern.span().data(),
+          used,
+          static_cast<std::uint32_t>(column.size())};
+}
+
+std::uint64_t KeptTilesOnCuda::bytes(std::size_t rows, std::uint32_t room)
+{
+  return ceilDiv(rows, tileSide) * 2 * sizeof(std::uint32_t) + room * (sizeof(std::uint32_t) + sizeof(TilePattern));
+}
+
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context& context, const CsrView<V>& matrix, const std::uint32_t* tilesOfGroups,
                                std::uint32_t tiles, bool half, std::uint32_t* notFinite, const std::uint8_t* wanted)
