@@ -4,7 +4,7 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Transform/MovingImage.h"
+#include "Tools/Transform/BatchSources.h"
 
 #include <algorithm>
 #include <chrono>
@@ -206,47 +206,11 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
   return static_cast<std::size_t>(layers);
 }
 
-/// Before anything is copied there.
-template <int D>
-void requireDeviceMemory(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-{
-  if (!batch.context.onCuda())
-    return;
-  DeviceMemory needed;
-  for (const ImagePointer<D>& component : moving.components)
-    needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
-  const double usable = usableDeviceMemory(batch.context);
-  if (needed.bytes() > usable)
-    throw Error(ExitCode::outOfMemory, "resampling on " + deviceName(batch.context.device) + ": it needs "
-                                           + memoryText(needed.bytes()) + " of memory there (" + needed.text() + "), "
-                                           + memoryText(usable) + " are free. Allowed: a device with more, or \"cpu\".");
-}
-
-template <int D>
-struct Sources {
-  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
-  std::vector<ResampleSource<D>> sources;
-  std::vector<PixelType> types; // of their results
-
-  void add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-  {
-    requireDeviceMemory<D>(batch, moving);
-    std::vector<ResampleSource<D>> added;
-    for (const ImagePointer<D>& component : moving.components) {
-      interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
-      interpolators.back()->prepareForLevel(batch.context, component, 0);
-      added.push_back({interpolators.back().get(), moving.valid, {}});
-    }
-    sources.insert(sources.end(), added.begin(), added.end());
-    types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));
-  }
-};
-
 template <int D>
 void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 {
   const std::size_t layers = layersThatFit(item);
-  Sources<D> sources;
+  BatchSources<D> sources;
   sources.add(batch_, item.moving);
   batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
                     + std::to_string(layers) + " layers");
@@ -274,7 +238,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       return;
     }
   }
-  Sources<D> sources;
+  BatchSources<D> sources;
   std::size_t together = 0;
   for (Item<D>& item : group) {
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
