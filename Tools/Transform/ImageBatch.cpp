@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <future>
 
 namespace tessera {
@@ -16,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
+constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more are read if they fit
 constexpr double shareOfFreeMemory = 0.8;
 constexpr double movingVoxelBytes = 8; // an intensity and a coefficient
 constexpr double resultCopies = 2;     // as it is resampled, and what of it is put in order for the file
@@ -73,6 +74,7 @@ public:
 private:
   Item<D> sized(const ImageTask&) const;
   std::vector<Group<D>> grouped();
+  std::size_t groupsReadAtOnce(std::size_t groupCount) const;
   Group<D> read(Group<D>) const;
   Group<D> written(Group<D>) const;
   void resample(Group<D>&) const;
@@ -95,6 +97,7 @@ private:
   bool single_;
   double budget_;
   bool overlaps_;
+  double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
   double resampleSeconds_ = 0;
@@ -148,10 +151,20 @@ std::vector<Group<D>> BatchRun<D>::grouped()
       bytes = 0;
     }
     bytes += more;
+    largestGroupBytes_ = std::max(largestGroupBytes_, bytes);
     overlaps_ = overlaps_ && bytes <= budget_ / groupsInMemory;
     groups.back().push_back(std::move(item));
   }
   return groups;
+}
+
+/// One thread inflates a file of others, for longer than a GPU resamples its image.
+template <int D>
+std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
+{
+  const double fit = budget_ / std::max(1.0, largestGroupBytes_) - (groupsInMemory - 1);
+  const std::size_t useful = std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
+  return static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(std::min(useful, mostImagesAtOnce))));
 }
 
 template <int D>
@@ -301,15 +314,20 @@ BatchResult BatchRun<D>::run()
   const auto startReading = [&](std::size_t g) {
     return std::async(policy, [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
   };
-  std::future<Group<D>> reading = startReading(0), writing;
+  std::future<Group<D>> writing;
+  std::deque<std::future<Group<D>>> reading;
+  const std::size_t readAtOnce = groupsReadAtOnce(groups.size());
   const auto finishWriting = [&] {
     if (writing.valid())
       report(writing.get());
   };
+  for (std::size_t g = 0; g < readAtOnce; ++g)
+    reading.push_back(startReading(g));
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    Group<D> group = reading.get();
-    if (g + 1 < groups.size())
-      reading = startReading(g + 1);
+    Group<D> group = reading.front().get();
+    reading.pop_front();
+    if (g + readAtOnce < groups.size())
+      reading.push_back(startReading(g + readAtOnce));
     const auto start = Clock::now();
     resample(group);
     resampleSeconds_ += secondsSince(start);
