@@ -15,6 +15,7 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <type_traits>
 
 namespace tessera {
 namespace {
@@ -102,13 +103,20 @@ std::string resultNameOf(const Parameters& parameters)
 void warnOfClampedDefault(const Parameters& parameters, double value, PixelType type)
 {
   withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    const auto lowest = static_cast<double>(std::numeric_limits<T>::lowest()),
-               highest = static_cast<double>(std::numeric_limits<T>::max());
+    using Held = std::conditional_t<std::is_floating_point_v<T>, float, T>; // intensities are floats
+    const auto lowest = static_cast<double>(std::numeric_limits<Held>::lowest()),
+               highest = static_cast<double>(std::numeric_limits<Held>::max());
     if (value < lowest || value > highest)
       parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type) + "\" hold "
                       + realText(lowest) + " to " + realText(highest) + "; " + realText(std::clamp(value, lowest, highest))
                       + " is written instead.");
   });
+}
+
+float asIntensity(double value)
+{
+  constexpr double greatest = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(value, -greatest, greatest));
 }
 
 /// One resampling on the CPU.
@@ -206,7 +214,7 @@ std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& cont
 {
   std::vector<MovingToResample<D>> images;
   for (const ResampleSource<D>& source : sources)
-    images.emplace_back(context, source, extrapolation_, static_cast<float>(defaultPixelValue_));
+    images.emplace_back(context, source, extrapolation_, asIntensity(defaultPixelValue_));
   return images;
 }
 
@@ -224,7 +232,7 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
     mappedFromVoxel = compose(folded->linear, output.pointFromIndex());
   std::vector<SourceBatches<D>> images;
   for (const ResampleSource<D>& source : sources)
-    images.emplace_back(source, extrapolation_, static_cast<float>(defaultPixelValue_), mappedFromVoxel);
+    images.emplace_back(source, extrapolation_, asIntensity(defaultPixelValue_), mappedFromVoxel);
   const OnCpu<D> work{context, chain, output, GridLayers<D>(output, layers), images, ofSources};
   if (isLinear)
     work.byRows();

@@ -13,8 +13,8 @@ bool hasEnding(const std::string& path, const std::string& lowerCaseEnding);
 /// bytes * count, at most 2^62: no file is so long.
 std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 
-/// Looks at a NIfTI or Analyze file itself: its library replaces a spacing of zero or NaN by 1 and gives a file that was cut
-/// off without a word. Throws Error(unreadableInput).
+/// Looks at a NIfTI or Analyze file itself: its library replaces a spacing of zero or NaN by 1, does not end with axes
+/// that are no numbers, and gives a file that was cut off without a word. Throws Error(unreadableInput).
 void checkNiftiFile(const std::string& path);
 
 /// Looks at a MetaImage (.mhd, .mha) itself: its library gives data that were cut off and slices that are missing without an error

@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -128,6 +129,13 @@ fs::path dataFileOf(const std::string& path, const std::string& dataFile)
   return isLocal(dataFile) ? fs::path(path) : fs::path(path).parent_path() / dataFile;
 }
 
+void requireDataFile(const std::string& path, const fs::path& dataPath)
+{
+  std::error_code ignored; // of names that no file can have
+  if (!fs::is_regular_file(dataPath, ignored))
+    failToRead(path, "its data file " + dataPath.string() + " is missing", "a data file where ElementDataFile says");
+}
+
 void checkNumbers(const std::string& path, const MetaHeader& header)
 {
   for (const char* key :
@@ -223,8 +231,7 @@ void checkSlices(const std::string& path, const MetaHeader& header)
   const std::uint64_t needed = hasKnownLength && count > 0 ? voxelBytes(header) / count : 0;
   for (std::size_t i = 0; i < count; ++i) {
     const fs::path file = fs::path(path).parent_path() / files[i];
-    if (!fs::is_regular_file(file))
-      failToRead(path, "its data file " + file.string() + " is missing", "a data file where ElementDataFile says");
+    requireDataFile(path, file);
     if (fs::file_size(file) < needed)
       failToRead(path,
                  file.string() + " holds " + std::to_string(fs::file_size(file)) + " bytes of the " + std::to_string(needed)
@@ -255,8 +262,7 @@ void checkMetaImageFile(const std::string& path)
     return;
   }
   const fs::path dataPath = dataFileOf(path, name);
-  if (!fs::is_regular_file(dataPath))
-    failToRead(path, "its data file " + dataPath.string() + " is missing", "a data file where ElementDataFile says");
+  requireDataFile(path, dataPath);
   const std::uint64_t needed = storedBytes(*header) + (isLocal(name) ? header->bytes : 0);
   const std::uint64_t length = fs::file_size(dataPath);
   if (length < needed)

@@ -43,6 +43,25 @@ public:
   std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
   float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
 
+  /// The first number of the axes and origin in use that no reader can reckon with: its library aborts, or loops for ever.
+  std::optional<float> wrongPlaceNumber() const
+  {
+    constexpr float most = 1e6F; // mm a voxel
+    constexpr float far = 1e30F; // mm
+    const auto wrongOf = [&](std::size_t offset, std::size_t count, auto isOrigin) -> std::optional<float> {
+      for (std::size_t i = 0; i < count; ++i)
+        if (const float value = floatAt(offset + 4 * i); !(std::abs(value) < (isOrigin(i) ? far : most)))
+          return value;
+      return std::nullopt;
+    };
+    std::optional<float> wrong;
+    if (integerAt<std::uint16_t>(252) != 0) // quatern_b, c, d, qoffset_x, y, z
+      wrong = wrongOf(256, 6, [](std::size_t i) { return i >= 3; });
+    if (!wrong && integerAt<std::uint16_t>(254) != 0) // srow_x, y, z
+      wrong = wrongOf(280, 12, [](std::size_t i) { return i % 4 == 3; });
+    return wrong;
+  }
+
   /// Where the voxels begin in their file, before compression. Less than a header, and what is no number, means right behind it.
   std::uint64_t firstVoxel() const
   {
@@ -211,6 +230,9 @@ void checkNiftiFile(const std::string& path)
   for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
     if (header.size(axis) > 1)
       checkSpacing(path, axis, header.spacingMm(axis));
+  if (const std::optional<float> wrong = header.isNifti() ? header.wrongPlaceNumber() : std::nullopt)
+    failToRead(path, "the axes and origin of its header hold " + shortText(*wrong) + ": not a position",
+               "numbers of a qform or sform in millimetres");
   const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing", "both files of the pair in one folder");

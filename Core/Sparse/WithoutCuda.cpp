@@ -1,5 +1,6 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/CusparseProduct.h"
+#include "Core/Sparse/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/RowEpilogueOnCuda.h"
 #include "Core/Sparse/RowSharesOnCuda.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
@@ -72,6 +73,15 @@ CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>&, const CsrOnCu
 }
 CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>&, const CsrOnCuda<float>&, std::size_t, std::size_t,
                                               const TSparseOptions&, SpGemmReport*)
+{
+  fail();
+}
+
+void scanOnCuda(const Context&, std::size_t, const std::uint32_t*, std::uint64_t*)
+{
+  fail();
+}
+void scanOnCuda(const Context&, std::size_t, const std::uint32_t*, std::uint32_t*)
 {
   fail();
 }

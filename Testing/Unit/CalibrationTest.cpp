@@ -152,7 +152,7 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
                        "(CudaImageSeconds \"fast\"): \"fast\" is not a finite number"));
   EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.5)\n", "")), "rates.txt: (CudaImageSeconds ...) is missing" + allowed);
   EXPECT_TRUE(contains(errorOf(replaced(text, "(Cuda3DPrefilter ", "(Cuda3DPrefilters 1)\n(Cuda3DPrefilter ")),
-                       "(Cuda3DPrefilters 1): no rate has this name. Did you mean \"Cuda3DPrefilter\"?" + allowed));
+                       "(Cuda3DPrefilters 1): no rate has this name. Did you mean \"Cuda3DPrefilter\"?" + allowed.substr(1)));
   EXPECT_TRUE(contains(errorOf("(CalibrationVersion 1"), "rates.txt:1: "));
 }
 

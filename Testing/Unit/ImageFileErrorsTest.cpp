@@ -89,6 +89,14 @@ TEST_F(ImageFileErrors, NumbersThatAreNone)
             "ElementSpacing = 1 x 1: x is not a finite number. Allowed: finite numbers.");
 }
 
+TEST_F(ImageFileErrors, AxesOfANiftiThatAreNoNumbers)
+{
+  const std::string rule = ": not a position. Allowed: numbers of a qform or sform in millimetres.";
+  for (const std::size_t offset : {256, 268, 280, 292, 296, 320}) // quatern_b, qoffset_x, srow_x, srow_y, srow_z
+    for (const float value : {INFINITY, NAN, -3e38F})
+      EXPECT_EQ(complaint(nifti(offset, value)), "the axes and origin of its header hold " + shortText(value) + rule) << offset;
+}
+
 TEST_F(ImageFileErrors, SingularDirection)
 {
   EXPECT_EQ(complaint(metaImage("TransformMatrix", "1 0 0 1 0 0 0 0 1")),
@@ -245,8 +253,9 @@ TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
             "its header has no ElementType. Allowed: a whole header.");
   EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
             "its header has no ElementDataFile. Allowed: a whole header.");
-  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = .\n")),
-            "its data file " + (folder / ".") + " is missing. Allowed: a data file where ElementDataFile says.");
+  for (const std::string& name : {std::string("."), std::string(300, 'a')}) // the second of more letters than names have
+    EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
+              "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
 }
 
 TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)

@@ -86,7 +86,8 @@ void checkNames(const ParameterMap& map, const std::vector<std::string>& known)
 {
   for (const ParameterEntry& entry : map.entries())
     if (std::find(known.begin(), known.end(), entry.name) == known.end())
-      failUsage(shownEntry(map, entry), "no rate has this name." + didYouMean(entry.name, known), writeAnew);
+      throw Error(ExitCode::usage,
+                  shownEntry(map, entry) + ": no rate has this name." + didYouMean(entry.name, known) + " " + writeAnew + ".");
 }
 
 std::string environment(const char* name)

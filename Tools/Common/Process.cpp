@@ -127,9 +127,9 @@ std::string exitCodesText()
 
 std::string prepareOutputFolder(const std::string& path)
 {
-  std::error_code failure;
+  std::error_code failure, ignored;
   std::filesystem::create_directories(path, failure);
-  if (!std::filesystem::is_directory(path))
+  if (!std::filesystem::is_directory(path, ignored))
     throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder cannot be made"
                                                 + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
   if (access(path.c_str(), W_OK | X_OK) != 0)

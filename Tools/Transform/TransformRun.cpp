@@ -94,7 +94,7 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   };
   makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  std::vector<ImageTask> tasks = imageTasks(options, resampler->resultImage().name);
+  std::vector<ImageTask> tasks = imageTasks(options, {folder, resampler->resultImage().name, resampler->resultImage().format});
   const auto start = Clock::now();
   const TransformDevice device = chooseTransformDevice<D>(
       {options, registry, *file.chain, lattice, parameters, *resampler, tasks, withoutCuda(options, *file.chain, methods)});
