@@ -1,9 +1,9 @@
 #include "Core/Image/BlockIndex.h"
 
 #include "Core/Image/BlockDeflate.h"
+#include "Core/Image/FileCheck.h"
 
 #include <filesystem>
-#include <fstream>
 
 namespace tessera {
 namespace {
@@ -45,16 +45,6 @@ BlockIndex indexOf(const std::string& lengths, std::uint64_t firstBlock)
   return index;
 }
 
-/// Fewer bytes at the end of the file.
-std::string bytesAt(std::ifstream& stream, std::uint64_t position, std::size_t count)
-{
-  std::string bytes(count, '\0');
-  stream.seekg(static_cast<std::streamoff>(position));
-  stream.read(bytes.data(), static_cast<std::streamsize>(count));
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return bytes;
-}
-
 }
 
 std::size_t gzipBlockBytes(std::uint64_t byteCount)
@@ -78,8 +68,7 @@ std::string gzipHeader(const BlockIndex& index)
 BlockIndex gzipIndex(const std::string& path, std::uint64_t position)
 {
   constexpr std::size_t first = fixedHeaderBytes + lengthBytes, least = first + subfieldHeadBytes + 8;
-  std::ifstream stream(path, std::ios::binary);
-  const std::string text = bytesAt(stream, position, first + 65535);
+  const std::string text = bytesOfFile(path, static_cast<std::streamoff>(position), first + 65535);
   if (text.size() < least || !text.starts_with(std::string("\x1f\x8b\x08\x04", 4)) || text.compare(first, 2, "TS") != 0)
     return {};
   const std::size_t extra = number(text, fixedHeaderBytes, 2), payload = number(text, first + 2, 2);
@@ -100,11 +89,11 @@ BlockIndex zlibIndex(const std::string& path, std::uint64_t position, std::uint6
   if (failure || end < position || fileBytes < end + behindZlib.size() + 8)
     return {};
   const std::uint64_t lengths = fileBytes - end - behindZlib.size();
-  std::ifstream stream(path, std::ios::binary);
   if (lengths % 4 != 0 || lengths > streamBytes // no block takes fewer bytes than its length does
-      || bytesAt(stream, position, 1) != "\x78" || bytesAt(stream, end, behindZlib.size()) != behindZlib)
+      || bytesOfFile(path, static_cast<std::streamoff>(position), 1) != "\x78"
+      || bytesOfFile(path, static_cast<std::streamoff>(end), behindZlib.size()) != behindZlib)
     return {};
-  const std::string text = bytesAt(stream, end + behindZlib.size(), lengths);
+  const std::string text = bytesOfFile(path, static_cast<std::streamoff>(end + behindZlib.size()), lengths);
   return text.size() == lengths ? indexOf(text, position + zlibHeaderBytes) : BlockIndex{};
 }
 

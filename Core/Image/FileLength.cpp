@@ -15,9 +15,7 @@ namespace {
 
 bool isGzipFile(const std::string& path)
 {
-  char bytes[2] = {};
-  std::ifstream(path, std::ios::binary).read(bytes, sizeof bytes);
-  return bytes[0] == '\x1f' && bytes[1] == '\x8b';
+  return bytesOfFile(path, 0, 2) == "\x1f\x8b";
 }
 
 /// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has several.
@@ -42,6 +40,22 @@ std::uint64_t countedGzipBytes(const std::string& path)
   return total;
 }
 
+}
+
+std::string lowerCase(std::string text)
+{
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count)
+{
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(position, position < 0 ? std::ios::end : std::ios::beg);
+  std::string bytes(count, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(count));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
 }
 
 bool hasEnding(const std::string& path, const std::string& lowerCaseEnding)

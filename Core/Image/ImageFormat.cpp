@@ -1,9 +1,9 @@
 #include "Core/Image/ImageFormat.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/FileCheck.h"
 
 #include <algorithm>
-#include <cctype>
 #include <initializer_list>
 
 namespace tessera {
@@ -96,8 +96,7 @@ std::string readableFormats()
 
 std::string formatOf(const std::string& path)
 {
-  std::string name = path.substr(path.find_last_of('/') + 1);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = lowerCase(path.substr(path.find_last_of('/') + 1));
   for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
     if (find(name.substr(dot + 1)))
       return name.substr(dot + 1);

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/Error.h"
+#include "Core/Image/FileCheck.h"
 #include "Core/Image/InputError.h"
 #include "Core/Image/ItkSupport.h"
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 namespace tessera {
@@ -36,9 +36,7 @@ TransformIO::Pointer ioFor(const std::string& path)
 bool isHdf5(const std::string& path)
 {
   const std::string signature("\x89HDF\r\n\x1a\n", 8);
-  std::string start(signature.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == signature;
+  return bytesOfFile(path, 0, signature.size()) == signature;
 }
 
 const std::string allowedFiles = "an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5)";

@@ -41,11 +41,8 @@ std::string trimmed(const std::string& text)
 /// Lines `Key = value` up to ElementDataFile; nothing if the text is not of that kind.
 std::optional<MetaHeader> readHeader(const std::string& path)
 {
-  constexpr std::uint64_t limit = 1 << 16; // a header is shorter; other files may be one endless line
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(limit, '\0');
-  stream.read(text.data(), limit);
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  constexpr std::size_t limit = 1 << 16; // a header is shorter; other files may be one endless line
+  const std::string text = bytesOfFile(path, 0, limit);
   MetaHeader header;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
     const std::string line = text.substr(start, end - start);

@@ -1,10 +1,9 @@
+#include "Core/Image/FileCheck.h"
 #include "Core/Image/VoxelPlace.h"
 
-#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -24,20 +23,11 @@ struct NrrdHeader {
   }
 };
 
-std::string lowerCase(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// Lines `field: description` up to an empty one, or to the end of a header of its own.
 std::optional<NrrdHeader> readHeader(const std::string& path)
 {
   constexpr std::size_t limit = 1 << 16; // a header is shorter; other files may be one endless line
-  std::ifstream stream(path, std::ios::binary);
-  std::string text(limit, '\0');
-  stream.read(text.data(), limit);
-  text.resize(static_cast<std::size_t>(stream.gcount()));
+  const std::string text = bytesOfFile(path, 0, limit);
   if (!text.starts_with("NRRD000"))
     return std::nullopt;
   NrrdHeader header;

@@ -1,36 +1,25 @@
 #include "Core/Image/WholeFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/FileCheck.h"
 #include "Core/Image/ImageSource.h"
 
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <vector>
 
 namespace tessera {
 namespace {
 
-/// `count` bytes from `position`, counted from the end if it is negative; fewer if the file is shorter.
-std::string bytesOf(const std::string& path, std::streamoff position, std::size_t count)
+bool jpegEnds(const std::string& path)
 {
-  std::ifstream stream(path, std::ios::binary);
-  stream.seekg(position, position < 0 ? std::ios::end : std::ios::beg);
-  std::string bytes(count, '\0');
-  stream.read(bytes.data(), static_cast<std::streamsize>(count));
-  bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return bytes;
-}
-
-bool jpegIsWhole(const std::string& path)
-{
-  return bytesOf(path, -2, 2) == "\xff\xd9"; // end of image
+  return bytesOfFile(path, -2, 2) == "\xff\xd9"; // end of image
 }
 
 bool bitmapIsWhole(const std::string& path)
 {
-  const std::string stated = bytesOf(path, 2, 4);
+  const std::string stated = bytesOfFile(path, 2, 4);
   std::uintmax_t length = 0;
   for (std::size_t i = 0; i < stated.size(); ++i)
     length |= static_cast<std::uintmax_t>(static_cast<unsigned char>(stated[i])) << (8 * i);
@@ -63,7 +52,7 @@ bool isWholeImageFile(const std::string& path, const std::string& format, const 
     if (lengthIsChecked(format))
       return openImage(path)->byteCount() == byteCount;
     if (format == "jpg" || format == "jpeg")
-      return jpegIsWhole(path);
+      return jpegEnds(path);
     if (format == "bmp")
       return bitmapIsWhole(path);
     return readsBackEqual(path, voxels, byteCount);

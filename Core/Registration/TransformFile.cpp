@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/FileCheck.h"
 #include "Core/Registration/ItkTransformConversion.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFilePath.h"
@@ -8,7 +9,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 
 namespace tessera {
@@ -54,14 +54,11 @@ auto asInput(Read&& read)
 
 bool isItkFile(const std::string& path)
 {
-  std::string extension = fs::path(path).extension().string();
-  std::transform(extension.begin(), extension.end(), extension.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string extension = lowerCase(fs::path(path).extension().string());
   if (extension == ".tfm" || extension == ".h5" || extension == ".hdf5" || extension == ".hdf")
     return true;
   const std::string mark = "#Insight Transform File";
-  std::string start(mark.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(start.data(), static_cast<std::streamsize>(start.size()));
-  return start == mark;
+  return bytesOfFile(path, 0, mark.size()) == mark;
 }
 
 std::shared_ptr<const ParameterMap> readMap(const std::string& path, const Parameters::Warn& warn)

@@ -1,13 +1,11 @@
 // needs: Sparse; needs: GPU
-#include "Core/Sparse/SpGemmOnCuda.h"
-#include "Testing/Support/GpuTest.h"
 #include "Testing/Support/PlainSpGemm.h"
+#include "Testing/Support/SpGemmOnGpu.h"
 #include "Testing/Support/SparseCases.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <optional>
 #include <utility>
 
 namespace tessera {
@@ -15,15 +13,8 @@ namespace {
 
 using namespace testing;
 
-class LongRowsOnCudaTest : public ::testing::Test {
+class LongRowsOnCudaTest : public SpGemmOnGpu {
 protected:
-  void SetUp() override
-  {
-    TESSERA_NEEDS_GPU();
-    context = makeContext({DeviceKind::cuda, 0}, 1);
-    spGemm.emplace(context);
-  }
-
   template <class V>
   CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, SpGemmAlgorithm algorithm = SpGemmAlgorithm::rows)
   {
@@ -37,10 +28,6 @@ protected:
   {
     expectSame(product(a, b), plainProduct(a, b));
   }
-
-  Context context{{}, 1};
-  std::optional<SpGemmOnCuda> spGemm;
-  SpGemmReport report;
 };
 
 /// Row i has lengths[i] entries at equal distances, from another column in each row.

@@ -1,8 +1,7 @@
 // needs: Sparse; needs: GPU
-#include "Core/Sparse/SpGemmOnCuda.h"
 #include "Testing/Support/ErrorText.h"
-#include "Testing/Support/GpuTest.h"
 #include "Testing/Support/PlainSpGemm.h"
+#include "Testing/Support/SpGemmOnGpu.h"
 #include "Testing/Support/SparseCases.h"
 
 #include <gtest/gtest.h>
@@ -17,15 +16,8 @@ using namespace testing;
 
 constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic};
 
-class SpGemmOnCudaTest : public ::testing::Test {
+class SpGemmOnCudaTest : public SpGemmOnGpu {
 protected:
-  void SetUp() override
-  {
-    TESSERA_NEEDS_GPU();
-    context = makeContext({DeviceKind::cuda, 0}, 1);
-    spGemm.emplace(context);
-  }
-
   template <class V>
   CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, SpGemmAlgorithm algorithm,
                        Semiring semiring = Semiring::plusTimes)
@@ -61,10 +53,6 @@ protected:
     expectExact(wholeMatrix<std::int64_t>(rows, inner, perRowA, seed), wholeMatrix<std::int64_t>(inner, columns, perRowB, seed + 1),
                 what);
   }
-
-  Context context{{}, 1};
-  std::optional<SpGemmOnCuda> spGemm;
-  SpGemmReport report;
 };
 
 TEST_F(SpGemmOnCudaTest, ThreeByThreeByHand)

@@ -13,6 +13,10 @@ struct BenchTimes {
 /// Copies on the context's device, on the CPU with all of its threads.
 void copyBytes(Context&, void* to, const void* from, std::size_t bytes);
 
+/// The median of runs after the first, which may take several times as long; of one alone if it takes seconds. `run` gives its own
+/// time in milliseconds.
+double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run);
+
 /// Times work on a context: by the device's clock on CUDA, the wall's on the CPU.
 class BenchClock {
 public:

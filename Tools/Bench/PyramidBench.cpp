@@ -98,17 +98,6 @@ struct Agreement {
   }
 };
 
-/// The median of runs after the first; of one alone if it takes seconds. `run` gives its own time.
-double itkMilliseconds(std::size_t repeats, const std::function<double()>& run)
-{
-  constexpr double longMs = 1000;
-  run();
-  std::vector<double> times;
-  while (times.empty() || (times.size() < repeats && times.front() < longMs))
-    times.push_back(run());
-  return median(times);
-}
-
 template <int D>
 class Volume {
 public:
@@ -224,7 +213,7 @@ private:
     if (!settings_.withItk)
       return;
     std::vector<float> expected;
-    const double ms = itkMilliseconds(settings_.repeats, [&] {
+    const double ms = medianOfLongRuns(settings_.repeats, [&] {
       expected = byItk();
       return itk_->milliseconds();
     });
@@ -301,7 +290,7 @@ private:
                       std::size_t first)
   {
     std::vector<float> expected[levelCount];
-    const double ms = itkMilliseconds(settings_.repeats, [&] {
+    const double ms = medianOfLongRuns(settings_.repeats, [&] {
       double sum = 0;
       for (std::size_t level = 0; level < levelCount; ++level)
         if (images[level] != image_) {

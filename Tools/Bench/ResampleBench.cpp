@@ -67,23 +67,6 @@ struct Agreement {
   double rms() const { return both > 0 ? std::sqrt(squares / static_cast<double>(both)) : 0; }
 };
 
-/// The median of runs after the first, which takes up to three times as long; of one alone if it takes seconds.
-template <int D>
-double itkMilliseconds(ItkResample<D>& itk, std::size_t repeats)
-{
-  constexpr double longMs = 1000;
-  const auto once = [&] {
-    double took = 0;
-    addMilliseconds(took, [&] { itk.run(); });
-    return took;
-  };
-  once();
-  std::vector<double> times;
-  while (times.empty() || (times.size() < repeats && times.front() < longMs))
-    times.push_back(once());
-  return median(times);
-}
-
 /// One image onto its own grid.
 template <int D>
 class Case {
@@ -180,7 +163,11 @@ private:
     what.outside = outsideValue;
     what.threads = context_.threads;
     ItkResample<D> itk(what);
-    const double ms = itkMilliseconds(itk, repeats);
+    const double ms = medianOfLongRuns(repeats, [&] {
+      double took = 0;
+      addMilliseconds(took, [&] { itk.run(); });
+      return took;
+    });
     const Agreement agreement(values_.data(), itk.voxels(), values_.size(), interpolatorName_ == "nearest");
     for (std::size_t i = first; i < results.size(); ++i)
       if (results[i].method.starts_with("whole")) {

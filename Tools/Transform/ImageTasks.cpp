@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFormat.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <filesystem>
 #include <fstream>
@@ -35,9 +36,8 @@ std::vector<std::string> pathsOfList(const std::string& option, const std::strin
       line.erase(0, byteOrderMark.size());
     if (line.find('\0') != std::string::npos)
       fail(given, "it is no text", listRule);
-    const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
-    if (first != std::string::npos && line[first] != '#')
-      paths.push_back(line.substr(first, last - first + 1));
+    if (const std::string_view path = trimmed(line); !path.empty() && path.front() != '#')
+      paths.emplace_back(path);
   }
   if (paths.empty())
     fail(given, "the list names no image", listRule);
