@@ -1,60 +1,48 @@
 #include "Components/Resamplers/ResamplingKernels.cuh"
 
-#include <cmath>
-
 namespace tessera {
 namespace {
 
 using namespace resampling;
 
-constexpr int threadsABlock = 256, rowsAThread = 16;
-
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 2 ? 6 : 4)
-    resampleLinear(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map)
+__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
+                                                     : orderOf(Kind) < 4 ? 4
+                                                                         : 2)
+    resampleLinear(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
+                   const __grid_constant__ RunShape shape)
 {
-  RowsOfThread<D> mine(r, rowsAThread);
-  long long index[D], step[D];
-  indexAt<D>(map, mine.voxel, index);
+  const Run<D> run(r, shape);
+  if (run.isEmpty)
+    return;
+  const int lanesY = 32 >> shape.bitsOfLanesX;
+  const StraightPath<D> path(map, run, lanesY);
+  const Window<D> window(r, path.whole);
+  Box<D> box;
 #pragma unroll
-  for (int d = 0; d < D; ++d)
-    step[d] = map.step[d][1] * blockDim.y;
-  for (int row = 0; row < mine.rows; ++row) {
-    resampleInCell<D, Kind>(r, cellAt<D>(index), mine.to);
-    mine.to += mine.stride;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      index[d] += step[d];
+  for (int d = 0; d < D; ++d) {
+    box.lowest[d] = path.middle[d] - map.reach[d];
+    box.highest[d] = path.middle[d] + map.reach[d];
   }
-}
-
-/// Lanes of a warp along x, unless they would cross many rows of the moving image: then 8 of them, on 4 rows.
-template <int D>
-dim3 threadsFor(const FixedPointMap<D>& map)
-{
-  const auto rowsCrossed = [&](int axis) {
-    double rows = 0;
-    for (int d = 1; d < D; ++d)
-      rows += std::abs(static_cast<double>(map.step[d][axis])) / 4294967296.0;
-    return rows;
-  };
-  const double inLine = 31 * rowsCrossed(0), inPatch = 7 * rowsCrossed(0) + 3 * rowsCrossed(1);
-  return inLine > inPatch ? dim3(8, 32) : dim3(64, 4);
+  resampleInBox<D, Kind>(r, shape, run, window, box, [&]<bool AllInside>() {
+    float* to = run.target(r, shape);
+    resampleRows<D, Kind, AllInside, rowsTogether(Kind, AllInside)>(r, window, path, run.firstNumber, run.endNumber, to,
+                                                                    static_cast<std::ptrdiff_t>(r.size[0]) * lanesY);
+  });
 }
 
 }
 
 template <int D>
-void resampleLinearly(Context& context, const LatticeToResample<D>& r, const FixedPointMap<D>& index)
+void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
 {
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    const dim3 threads = threadsFor(index);
-    resampleLinear<D, Kind><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index);
+    resampleLinear<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, index, shape);
   });
   checkLaunch("resampling by a linear map");
 }
 
-template void resampleLinearly<2>(Context&, const LatticeToResample<2>&, const FixedPointMap<2>&);
-template void resampleLinearly<3>(Context&, const LatticeToResample<3>&, const FixedPointMap<3>&);
+template void resampleLinearly<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&, const RunShape&);
+template void resampleLinearly<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&, const RunShape&);
 
 }

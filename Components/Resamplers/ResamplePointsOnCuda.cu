@@ -1,6 +1,8 @@
 #include "Components/Resamplers/ResamplingKernels.cuh"
 #include "Core/Registration/TransformOnCuda.cuh"
 
+#include <algorithm>
+
 namespace tessera {
 namespace {
 
@@ -80,11 +82,16 @@ __device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& vox
 }
 
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ LatticeToResample<D> r)
+__global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ LatticeToResample<D> r, RunShape shape)
 {
-  const RowsOfThread<D> mine(r, 1);
-  if (mine.rows > 0)
-    *mine.to = valueByPoint<D, Kind>(r, mine.voxel);
+  const Run<D> run(r, shape);
+  if (run.isEmpty || run.firstNumber >= run.endNumber)
+    return;
+  Voxel<D> voxel;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    voxel.index[d] = run.voxel[d];
+  *run.target(r, shape) = valueByPoint<D, Kind>(r, voxel);
 }
 
 /// The place of the n-th bit (from 0) of a word that has more.
@@ -95,14 +102,12 @@ __device__ __forceinline__ int placeOfBit(unsigned word, int n)
   return __ffs(word) - 1;
 }
 
-/// Each warp looks at 32 words of 32 voxels; its lanes share the voxels that are marked there. Reads a bit a voxel.
+/// The marks that a warp has found: its lanes share the voxels. `word` is the lane's, of the 32-bit words from `firstWord` on,
+/// `step` apart.
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(threadsABlock)
-    resampleUnsure(const __grid_constant__ LatticeToResample<D> r, unsigned long long words)
+__device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, unsigned word, unsigned long long firstWord, int step)
 {
   const int lane = threadIdx.x % 32;
-  const unsigned long long firstWord = (blockIdx.x * static_cast<unsigned long long>(threadsABlock) + threadIdx.x) / 32 * 32;
-  const unsigned word = firstWord + lane < words ? r.unsure[firstWord + lane] : 0;
   int before = __popc(word); // bits in the words up to the lane's
   for (int offset = 1; offset < 32; offset *= 2) {
     const int lower = __shfl_up_sync(~0u, before, offset);
@@ -112,13 +117,13 @@ __global__ void __launch_bounds__(threadsABlock)
   for (int first = 0; first < total; first += 32) {
     const int wanted = first + lane;
     int in = 0; // the first word with more bits up to it than `wanted`
-    for (int step = 16; step > 0; step /= 2)
-      in += __shfl_sync(~0u, before, in + step - 1) <= wanted ? step : 0;
+    for (int half = 16; half > 0; half /= 2)
+      in += __shfl_sync(~0u, before, in + half - 1) <= wanted ? half : 0;
     const unsigned bits = __shfl_sync(~0u, word, in & 31);
     const int upTo = __shfl_sync(~0u, before, in & 31);
     if (wanted >= total)
       continue;
-    const unsigned long long offset = (firstWord + in) * 32 + placeOfBit(bits, wanted - (upTo - __popc(bits)));
+    const unsigned long long offset = (firstWord + in * step) * 32 + placeOfBit(bits, wanted - (upTo - __popc(bits)));
     Voxel<D> voxel;
     unsigned long long rest = offset;
 #pragma unroll
@@ -131,14 +136,40 @@ __global__ void __launch_bounds__(threadsABlock)
   }
 }
 
+constexpr int wordsALane = 4;
+
+/// Each warp looks at 128 words at a time. Reads a bit a voxel.
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(threadsABlock)
+    resampleUnsure(const __grid_constant__ LatticeToResample<D> r, unsigned long long words)
+{
+  const unsigned long long threads = gridDim.x * static_cast<unsigned long long>(threadsABlock), lane = threadIdx.x % 32;
+  const uint4* const marks = reinterpret_cast<const uint4*>(r.unsure);
+  for (unsigned long long first = blockIdx.x * static_cast<unsigned long long>(threadsABlock) + threadIdx.x - lane;
+       first * wordsALane < words; first += threads) {
+    const uint4 four = (first + lane) * wordsALane < words ? marks[first + lane] : make_uint4(0, 0, 0, 0);
+    if (!__any_sync(~0u, (four.x | four.y | four.z | four.w) != 0))
+      continue;
+    const unsigned word[wordsALane] = {four.x, four.y, four.z, four.w};
+#pragma unroll 1
+    for (int w = 0; w < wordsALane; ++w)
+      resampleMarked<D, Kind>(r,
+                              w == 0   ? word[0]
+                              : w == 1 ? word[1]
+                              : w == 2 ? word[2]
+                                       : word[3],
+                              first * wordsALane + w, wordsALane);
+  }
+}
+
 }
 
 template <int D>
 void resampleByPoints(Context& context, const LatticeToResample<D>& r)
 {
+  constexpr RunShape patch{3, 1};
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    const dim3 threads(32, 8);
-    resamplePoints<D, Kind><<<blocksFor(r, threads, 1), threads, 0, cudaStreamOf(context)>>>(r);
+    resamplePoints<D, Kind><<<blocksFor(r, patch), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, patch);
   });
   checkLaunch("resampling by points");
 }
@@ -148,7 +179,8 @@ void resampleUnsureVoxels(Context& context, const LatticeToResample<D>& r)
 {
   const std::size_t words = wordsOfMarks<D>(r);
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(words, threadsABlock));
+    constexpr std::size_t mostBlocks = 2048; // as many as run at the same time: most have nothing to do
+    const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(words, threadsABlock * wordsALane), mostBlocks));
     resampleUnsure<D, Kind><<<blocks, threadsABlock, 0, cudaStreamOf(context)>>>(r, words);
   });
   checkLaunch("resampling unsure voxels by points");

@@ -1,100 +1,213 @@
 #include "Components/Resamplers/ResamplingKernels.cuh"
+#include "Components/Resamplers/SplineHull.cuh"
 
 namespace tessera {
 namespace {
 
 using namespace resampling;
 
-constexpr int threadsABlock = 256, rowsAThread = 8;
+constexpr int threadsOfBlock = 32 * warpsOfBlock, lanesOfLine = 16;
 
 enum class Place { inside, outside, unsure }; // of the grid's valid region
 
 template <int D>
-__device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const SplineCell<D>& cell)
+__device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int (&first)[D], const float (&fraction)[D])
 {
   bool inside = true, outside = false;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     const int end = s.points[d] - 3; // beginnings of supports
-    const float fromLow = static_cast<float>(cell.first[d]) + cell.fraction[d];
-    const float fromHigh = static_cast<float>(end - cell.first[d]) - cell.fraction[d];
+    const float fromLow = static_cast<float>(first[d]) + fraction[d];
+    const float fromHigh = static_cast<float>(end - first[d]) - fraction[d];
     inside = inside && fminf(fromLow, fromHigh) > s.gridMargin;
     outside = outside || fminf(fromLow, fromHigh) < -s.gridMargin;
   }
   return inside ? Place::inside : outside ? Place::outside : Place::unsure;
 }
 
-/// sum of c w over the 4^D control points of a cell, mm. Reads 4 D 4^D bytes, from the caches.
+/// Control points that voxels of a block may need, those beyond the grid repeated, as displacements in voxels of the moving image:
+/// [z][y][x][component], each with its three next neighbours along x.
 template <int D>
-__device__ __forceinline__ void displacementIn(const SplineToResample<D>& s, const SplineCell<D>& cell, float (&u)[D])
-{
-  const int row = s.points[0], plane = D == 3 ? row * s.points[1] : 0;
-  const int perComponent = D == 3 ? plane * s.points[D - 1] : row * s.points[1];
-  const float* corner = s.coefficients + (cell.first[0] + cell.first[1] * row + (D == 3 ? cell.first[D - 1] * plane : 0));
-  float x[4], y[4], z[4];
-  knotWeights<3>(cell.fraction[0], x);
-  knotWeights<3>(cell.fraction[1], y);
-  knotWeights<3>(cell.fraction[D - 1], z);
-#pragma unroll
-  for (int c = 0; c < D; ++c, corner += perComponent) {
-    u[c] = 0;
-#pragma unroll
-    for (int k = 0; k < (D == 3 ? 4 : 1); ++k) {
-      float ofPlane = 0;
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        const float* const start = corner + (j * row + k * plane);
-        float ofRow = x[0] * __ldg(start);
-#pragma unroll
-        for (int i = 1; i < 4; ++i)
-          ofRow = fmaf(x[i], __ldg(start + i), ofRow);
-        ofPlane = fmaf(y[j], ofRow, ofPlane);
-      }
-      u[c] = D == 3 ? fmaf(z[k], ofPlane, u[c]) : ofPlane;
-    }
-  }
-}
+struct StagedGrid {
+  float4* points;
+  int first[D], size[3];
+  bool isInside; // all voxels of the block are in the grid's valid region
 
-template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(threadsABlock, orderOf(Kind) < 4 ? 3 : 2)
-    resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
-                   const __grid_constant__ SplineToResample<D> s)
-{
-  RowsOfThread<D> mine(r, rowsAThread);
-  long long index[D], gridIndex[D];
-  indexAt<D>(map, mine.voxel, index);
-  indexAt<D>(s.gridIndex, mine.voxel, gridIndex);
-#pragma unroll 1
-  for (int row = 0; row < mine.rows; ++row) {
-    const SplineCell<D> cell = cellAt<D>(gridIndex);
-    const Place place = placeOf<D>(s, cell);
-    float u[D] = {}, shift[D];
-    if (place == Place::inside)
-      displacementIn<D>(s, cell, u);
-    shiftBy<D>(s, u, shift);
-    resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), mine.to, place != Place::unsure);
-    mine.to += mine.stride;
+  __device__ StagedGrid(const SplineToResample<D>& s, const Voxel<D>& middle, float4* shared) : points(shared)
+  {
+    size[2] = 1;
+    isInside = true;
 #pragma unroll
     for (int d = 0; d < D; ++d) {
-      index[d] += map.step[d][1] * blockDim.y;
-      gridIndex[d] += s.gridIndex.step[d][1] * blockDim.y;
+      double index = s.gridIndex.offset[d];
+#pragma unroll
+      for (int e = 0; e < D; ++e)
+        index = fma(s.gridIndex.matrix[d][e], static_cast<double>(middle.index[e]), index);
+      const int last = static_cast<int>(floor(index + s.reachOfBlock[d]));
+      first[d] = static_cast<int>(floor(index - s.reachOfBlock[d]));
+      size[d] = last - first[d] + (d == 0 ? 1 : 4);
+      isInside = isInside && first[d] >= 0 && last < s.points[d] - 3;
     }
   }
+
+  /// Reads 4 D bytes of each control point, writes 16 D; returns the lane's part of the hull.
+  __device__ __forceinline__ Hull<D> load(const SplineToResample<D>& s) const
+  {
+    const int row = s.points[0], plane = row * s.points[1], perComponent = D == 3 ? plane * s.points[D - 1] : plane;
+    const int lane = threadIdx.x % lanesOfLine, group = threadIdx.y * (32 / lanesOfLine) + threadIdx.x / lanesOfLine;
+    constexpr int groups = threadsOfBlock / lanesOfLine, wholeLanes = lanesOfLine - 3;
+    const int lines = size[1] * size[2];
+    Hull<D> hull;
+    for (int firstLine = 0; firstLine < lines; firstLine += groups) { // all lanes, for the sake of shuffles
+      const int line = min(firstLine + group, lines - 1), z = line / size[1], y = line - z * size[1];
+      const int lineBegin =
+          repeated(first[1] + y, s.points[1] - 1) * row + (D == 3 ? repeated(first[D - 1] + z, s.points[D - 1] - 1) * plane : 0);
+      for (int firstX = 0; firstX < size[0]; firstX += wholeLanes) {
+        const float* const from = s.coefficients + (lineBegin + repeated(first[0] + firstX + lane, row - 1));
+        float mm[D], u[D];
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+          mm[c] = __ldg(from + c * perComponent);
+        toVoxels<D>(s, mm, u);
+        hull.include(u);
+#pragma unroll
+        for (int d = 0; d < D; ++d) {
+          float4 four = make_float4(u[d], 0, 0, 0);
+          four.y = __shfl_down_sync(~0u, u[d], 1, lanesOfLine);
+          four.z = __shfl_down_sync(~0u, u[d], 2, lanesOfLine);
+          four.w = __shfl_down_sync(~0u, u[d], 3, lanesOfLine);
+          if (lane < wholeLanes && firstX + lane < size[0])
+            points[(line * size[0] + firstX + lane) * D + d] = four;
+        }
+      }
+    }
+    return hull;
+  }
+
+  /// sum of c w over the 4^D control points of a cell. 16 D 4^(D-1) bytes of shared memory.
+  __device__ __forceinline__ void displacement(const int (&cell)[D], const float (&fraction)[D], float (&u)[D]) const
+  {
+    float x[4], y[4], z[4];
+    knotWeights<3>(fraction[0], x);
+    knotWeights<3>(fraction[1], y);
+    knotWeights<3>(fraction[D - 1], z);
+    const int row = size[0] * D, plane = row * size[1];
+    const float4* const corner = points + (cell[0] * D + cell[1] * row + (D == 3 ? cell[D - 1] * plane : 0));
+#pragma unroll
+    for (int k = 0; k < (D == 3 ? 4 : 1); ++k) {
+      float ofPlane[D];
+#pragma unroll
+      for (int j = 0; j < 4; ++j)
+#pragma unroll
+        for (int d = 0; d < D; ++d) {
+          const float4 four = corner[j * row + k * plane + d];
+          const float ofRow = fmaf(x[3], four.w, fmaf(x[2], four.z, fmaf(x[1], four.y, x[0] * four.x)));
+          ofPlane[d] = j == 0 ? y[0] * ofRow : fmaf(y[j], ofRow, ofPlane[d]);
+        }
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        u[d] = D == 2 ? ofPlane[d] : k == 0 ? z[0] * ofPlane[d] : fmaf(z[k], ofPlane[d], u[d]);
+    }
+  }
+};
+
+template <int D, Interpolation Kind, bool AllInside>
+__device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s, const RunShape& shape,
+                                            const Run<D>& run, const StagedGrid<D>& grid, const Window<D>& window,
+                                            const StraightPath<D>& path)
+{
+  const StraightPath<D> gridPath(s.gridIndex, run, 1);
+  float* to = run.target(r, shape);
+#pragma unroll 1
+  for (int number = run.firstNumber; number < run.endNumber; ++number) {
+    float index[D], gridIndex[D], fraction[D], u[D] = {};
+    int cell[D], first[D];
+    path.at(static_cast<float>(number), index);
+    gridPath.at(static_cast<float>(number), gridIndex);
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const float rounded = __fadd_rd(gridIndex[d], wholeNumbers);
+      fraction[d] = gridIndex[d] - (rounded - wholeNumbers);
+      first[d] = gridPath.whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
+      cell[d] = first[d] - grid.first[d];
+    }
+    const Place place = AllInside ? Place::inside : placeOf<D>(s, first, fraction);
+    if (place == Place::inside)
+      grid.displacement(cell, fraction, u);
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      index[d] += u[d];
+    resampleAt<D, Kind, AllInside>(r, window, index, to, place != Place::unsure);
+    to += r.size[0];
+  }
+}
+
+/// Shared: the control points of a block.
+template <int D, Interpolation Kind>
+__global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
+    resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
+                   const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
+{
+  extern __shared__ float4 shared[];
+  __shared__ int lowestOfHull[D], highestOfHull[D]; // in the order of the floats
+  const Run<D> run(r, shape);
+  Voxel<D> middle;
+  middle.index[0] = run.middle[0];
+  if constexpr (D == 3) {
+    middle.index[1] = run.middle[1];
+    middle.index[2] = run.voxel[2] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
+  } else {
+    middle.index[1] = run.firstRow + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.rowsALane;
+  }
+  const StagedGrid<D> grid(s, middle, shared);
+  if (threadIdx.y == 0 && threadIdx.x < D) {
+    lowestOfHull[threadIdx.x] = ordered(HUGE_VALF);
+    highestOfHull[threadIdx.x] = ordered(-HUGE_VALF);
+  }
+  __syncthreads();
+  Hull<D> hull = grid.load(s);
+  hull.joinWarp();
+  if (threadIdx.x == 0)
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      atomicMin(&lowestOfHull[d], ordered(hull.lowest[d]));
+      atomicMax(&highestOfHull[d], ordered(hull.highest[d]));
+    }
+  __syncthreads();
+  if (run.isEmpty)
+    return;
+  const StraightPath<D> path(map, run, 1);
+  const Window<D> window(r, path.whole);
+  Box<D> box;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const float low = fromOrdered(lowestOfHull[d]), high = fromOrdered(highestOfHull[d]);
+    const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[d]);
+    box.lowest[d] = grid.isInside ? path.middle[d] + low - reach : -HUGE_VALF; // else each voxel asks where it is
+    box.highest[d] = grid.isInside ? path.middle[d] + high + reach : HUGE_VALF;
+  }
+  resampleInBox<D, Kind>(r, shape, run, window, box,
+                         [&]<bool AllInside>() { resampleRun<D, Kind, AllInside>(r, s, shape, run, grid, window, path); });
 }
 
 }
 
 template <int D>
-void resampleBySpline(Context& context, const LatticeToResample<D>& r, const FixedPointMap<D>& index, const SplineToResample<D>& s)
+void resampleBySpline(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const SplineToResample<D>& s,
+                      const RunShape& shape)
 {
+  const std::size_t bytes = s.bytesOfBlock;
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    const dim3 threads(64, 4);
-    resampleSpline<D, Kind><<<blocksFor(r, threads, rowsAThread), threads, 0, cudaStreamOf(context)>>>(r, index, s);
+    checkCuda(cudaFuncSetAttribute(resampleSpline<D, Kind>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "shared memory for a B-spline");
+    resampleSpline<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by a B-spline");
 }
 
-template void resampleBySpline<2>(Context&, const LatticeToResample<2>&, const FixedPointMap<2>&, const SplineToResample<2>&);
-template void resampleBySpline<3>(Context&, const LatticeToResample<3>&, const FixedPointMap<3>&, const SplineToResample<3>&);
+template void resampleBySpline<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&, const SplineToResample<2>&,
+                                  const RunShape&);
+template void resampleBySpline<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&, const SplineToResample<3>&,
+                                  const RunShape&);
 
 }

@@ -1,82 +1,182 @@
-#include "Components/FieldInterpolators/SeparableMarch.cuh"
 #include "Components/Resamplers/ResamplingKernels.cuh"
+#include "Components/Resamplers/SplineHull.cuh"
 
 namespace tessera {
 namespace {
 
 using namespace resampling;
-using namespace separable;
 
-constexpr int mostThreads = 256, wantedRows = 20;
-constexpr std::size_t sharedBytesForPoints = 40 << 10;
+/// What the run of a warp needs of the grid, in shared memory: displacements in voxels of the moving image, contracted along z,
+/// [lines][width].
+struct Staged {
+  float4* points;
+  int width;
+  int firstLine, firstPoint;
+};
 
-/// Looks each displaced voxel of a march up in the moving image.
-template <int D, Interpolation Kind>
-struct ResamplingSink {
-  const LatticeToResample<D>& r;
-  const SplineToResample<D>& s;
-  long long index[D], step[D];
-  float* to;
-
-  template <class Place>
-  __device__ ResamplingSink(const LatticeToResample<D>& lattice, const FixedPointMap<D>& map, const SplineToResample<D>& spline,
-                            const Place& place)
-      : r(lattice), s(spline)
-  {
-    Voxel<D> voxel;
-    voxel.index[0] = place.x;
-    voxel.index[1] = place.y;
-    if constexpr (D == 3)
-      voxel.index[2] = place.z;
-    indexAt<D>(map, voxel, index);
+/// D * 4 coefficients read, and 16 bytes written, for each of lines * width points; by patches of 8 x 4.
+template <int D>
+__device__ __forceinline__ Hull<D> stage(const SplineToResample<D>& s, const SplineVoxel& alongZ, const Staged& staged, int lines)
+{
+  constexpr int layers = D == 3 ? 4 : 1;
+  const int row = s.points[0], plane = row * s.points[1], lane = threadIdx.x;
+  const int perComponent = D == 3 ? plane * s.points[D - 1] : plane;
+  Hull<D> hull;
+  for (int line = lane / 8; line < lines; line += 4)
+    for (int i = lane % 8; i < staged.width; i += 8) {
+      const float* from =
+          s.coefficients + ((D == 3 ? alongZ.first * plane : 0) + (staged.firstLine + line) * row + staged.firstPoint + i);
+      float sum[D] = {}, u[D];
 #pragma unroll
-    for (int d = 0; d < D; ++d)
-      step[d] = map.step[d][1];
-    const std::size_t row =
-        D == 3 ? static_cast<std::size_t>(place.z - r.firstLayer) * r.size[1] + place.y : place.y - r.firstLayer;
-    to = r.voxels + row * r.size[0] + place.x;
+      for (int c = 0; c < D; ++c, from += perComponent)
+#pragma unroll
+        for (int k = 0; k < layers; ++k)
+          sum[c] = D == 3 ? fmaf(alongZ.weights[k], __ldg(from + k * plane), sum[c]) : __ldg(from);
+      toVoxels<D>(s, sum, u);
+      staged.points[line * staged.width + i] = make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0);
+      hull.include(u);
+    }
+  return hull;
+}
+
+/// An index along the rows of a cell of the grid: a straight line and a cubic.
+template <int D>
+struct CubicPath {
+  StraightPath<D> straight;
+  float linear[D] = {}, square[D] = {}, cube[D] = {};
+  float fraction = 0, stepOfFraction; // of the cell, at number 0 and from row to row
+
+  __device__ CubicPath(const StraightPath<D>& lattice, float step) : straight(lattice), stepOfFraction(step) {}
+  /// `ring`: of the cell's four lines of control points, what the lane's weights along x make of them.
+  __device__ __forceinline__ void add(const float (&ring)[4][D], float fractionAtNumber0)
+  {
+    fraction = fractionAtNumber0;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const float a = ring[0][d], b = ring[1][d], c = ring[2][d], e = ring[3][d];
+      straight.start[d] += fmaf(2.0f / 3, b, (1.0f / 6) * (a + c));
+      linear[d] = 0.5f * (c - a);
+      square[d] = fmaf(0.5f, a + c, -b);
+      cube[d] = fmaf(0.5f, b - c, (1.0f / 6) * (e - a));
+    }
   }
-  __device__ __forceinline__ void operator()(const float (&u)[D])
+  __device__ __forceinline__ void at(float number, float (&index)[D]) const
   {
-    float shift[D];
-    shiftBy<D>(s, u, shift);
-    resampleInCell<D, Kind>(r, shiftedCell<D>(index, shift), to);
-    to += r.size[0];
+    const float t = fmaf(number, stepOfFraction, fraction);
+    straight.at(number, index);
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      index[d] += step[d];
+      index[d] = fmaf(fmaf(fmaf(cube[d], t, square[d]), t, linear[d]), t, index[d]);
   }
 };
 
+template <int D>
+__device__ __forceinline__ void contractAlongX(const float4* from, const SplineVoxel& alongX, float (&sum)[D])
+{
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const float4 point = from[k];
+    const float components[3] = {point.x, point.y, point.z};
+#pragma unroll
+    for (int c = 0; c < D; ++c)
+      sum[c] = k == 0 ? alongX.weights[0] * components[c] : fmaf(alongX.weights[k], components[c], sum[c]);
+  }
+}
+
+template <int D, Interpolation Kind, bool AllInside>
+__device__ __forceinline__ void march(const LatticeToResample<D>& r, const SplineToResample<D>& s, const RunShape& shape,
+                                      const Run<D>& run, const Window<D>& window, const Staged& staged, const SplineVoxel& alongX,
+                                      const StraightPath<D>& straight)
+{
+  const float4* line = staged.points + (alongX.first - staged.firstPoint);
+  float ring[4][D];
+#pragma unroll
+  for (int k = 1; k < 4; ++k, line += staged.width)
+    contractAlongX<D>(line, alongX, ring[k]);
+  int next = staged.firstLine; // the first line of the next cell
+  float* to = run.target(r, shape);
+  for (int y = run.firstRow; y < run.endRow;) {
+    const SplineVoxel cell = s.voxels[1][y];
+#pragma unroll 1
+    while (cell.first >= next) {
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+        ring[0][d] = ring[1][d];
+        ring[1][d] = ring[2][d];
+        ring[2][d] = ring[3][d];
+      }
+      contractAlongX<D>(line, alongX, ring[3]);
+      line += staged.width;
+      ++next;
+    }
+    const int number = y - run.firstRow;
+    y = min(cell.end, run.endRow);
+    CubicPath<D> path(straight, s.stepOfRow);
+    if (cell.inside)
+      path.add(ring, fmaf(-static_cast<float>(number), s.stepOfRow, cell.fraction));
+    resampleRows<D, Kind, AllInside, rowsTogether(Kind, AllInside)>(r, window, path, max(number, run.firstNumber),
+                                                                    min(y - run.firstRow, run.endNumber), to, r.size[0]);
+  }
+}
+
+/// Shared: lines * width * 16 bytes a warp.
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(mostThreads, orderOf(Kind) < 4 ? 3 : 2)
-    resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ FixedPointMap<D> map,
-                  const __grid_constant__ SplineToResample<D> s, const __grid_constant__ March<D> march)
+__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
+                                                     : orderOf(Kind) < 4 ? 3
+                                                                         : 2)
+    resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
+                  const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
 {
   extern __shared__ float4 shared[];
-  displaceRows<D, 3>(march, shared, [&](const auto& place) { return ResamplingSink<D, Kind>(r, map, s, place); });
+  const Run<D> run(r, shape);
+  if (run.isEmpty)
+    return;
+  const SplineVoxel alongX = s.voxels[0][min(run.voxel[0], r.size[0] - 1)];
+  const SplineVoxel alongZ = s.voxels[D - 1][D == 3 ? run.voxel[D - 1] : 0];
+  const SplineVoxel firstY = s.voxels[1][run.firstRow], lastY = s.voxels[1][run.endRow - 1];
+  Staged staged{shared + threadIdx.y * (s.mostPoints[0] * s.mostPoints[1]), 0, firstY.first, __shfl_sync(~0u, alongX.first, 0)};
+  staged.width = __shfl_sync(~0u, alongX.first, 31) + 4 - staged.firstPoint;
+  Hull<D> hull = stage<D>(s, alongZ, staged, lastY.first + 4 - staged.firstLine);
+  if (!(alongX.inside && firstY.inside && lastY.inside)) {
+    const float none[D] = {};
+    hull.include(none);
+  }
+  hull.joinWarp();
+  __syncwarp();
+
+  StraightPath<D> straight(map, run, 1);
+  Box<D> box;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const float low = hull.lowest[d], high = hull.highest[d];
+    const float rounded = fmaf(0.5f, low + high, wholeNumbers), towards = rounded - wholeNumbers;
+    straight.whole[d] += __float_as_int(rounded) - bitsOfWholeNumbers;
+    straight.start[d] -= towards;
+    const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[d]);
+    box.lowest[d] = straight.middle[d] + (low - towards) - reach;
+    box.highest[d] = straight.middle[d] + (high - towards) + reach;
+  }
+  const Window<D> window(r, straight.whole);
+  resampleInBox<D, Kind>(r, shape, run, window, box,
+                         [&]<bool AllInside>() { march<D, Kind, AllInside>(r, s, shape, run, window, staged, alongX, straight); });
 }
 
 }
 
 template <int D>
-void resampleByTiles(Context& context, const LatticeToResample<D>& r, const FixedPointMap<D>& index, const SplineToResample<D>& s,
-                     const AlignedField<D>& field)
+void resampleByTiles(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const SplineToResample<D>& s,
+                     const RunShape& shape)
 {
-  const BlockShape shape =
-      shapeFor(field, warpsOfFewestIdleLanes(field.axes[0].voxels), wantedRows, depthOf<D>, sizeof(float4), sharedBytesForPoints);
-  March<D> march = marchOf(field, s.coefficients, FieldTarget{}, shape);
-  march.firstLayer = r.firstLayer;
-  march.endLayer = r.endLayer;
+  const std::size_t bytes = warpsOfBlock * s.mostPoints[0] * s.mostPoints[1] * sizeof(float4);
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resampleTiles<D, Kind><<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(r, index, s, march);
+    resampleTiles<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by tiles");
 }
 
-template void resampleByTiles<2>(Context&, const LatticeToResample<2>&, const FixedPointMap<2>&, const SplineToResample<2>&,
-                                 const AlignedField<2>&);
-template void resampleByTiles<3>(Context&, const LatticeToResample<3>&, const FixedPointMap<3>&, const SplineToResample<3>&,
-                                 const AlignedField<3>&);
+template void resampleByTiles<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&, const SplineToResample<2>&,
+                                 const RunShape&);
+template void resampleByTiles<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&, const SplineToResample<3>&,
+                                 const RunShape&);
 
 }

@@ -14,7 +14,8 @@ template <int D>
 void resampleToHost(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>, const ImageGeometry<D>& output,
                     const LayerRange&, std::span<const PixelsOut> ofSources);
 
-/// Bytes of the device that takes at most beside images and the chain, whatever the type of pixels.
+/// Bytes of the device with which that can do, beside images and the chain, for any type of pixels. It takes more where there is
+/// more.
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output);
 

@@ -3,13 +3,12 @@
 #include "Core/Compute/Context.h"
 #include "Core/Image/VoxelsOnCuda.h"
 #include "Core/Registration/Extrapolation.h"
-#include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registration/InterpolatorOnCuda.h"
 #include "Core/Registration/TransformOnCuda.h"
 
 // Kernels that write the moving image at T(x) for the voxels x of a lattice. All arrays lie on the context's CUDA device.
 //
-// Indices of the moving image are in fixed point, 32 bits behind the point, and displacements in single precision: they are within
+// Indices of the moving image are in single precision, counted from the middle of a run of voxels: they are within
 // LatticeToResample::margin of the CPU's. Where that leaves a choice open (inside or outside, which voxel is the nearest, where a
 // grid of control points ends) a voxel is marked, and done again by the CPU's expressions in double precision, so that the choice
 // is the CPU's.
@@ -26,12 +25,16 @@ struct LatticeToResample {
   ChainOnCuda<D> chain;
   InterpolatorOnCuda<D> image;
   std::array<unsigned, D> innerCells{}; // by their first knot, those all of whose knots lie in the image
+  bool hasPlainValues = false;          // no labels, no mask, more than the order's voxels an axis: indices are all that decides
+  std::array<int, D> bytesOfStep{};     // to the next voxel along an axis of the image
+  std::uintptr_t lessWholeNumbers = 0;  // where the image begins, less bitsOfWholeNumbers steps on each axis
   AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;
   Extrapolation extrapolation = Extrapolation::constant;
   float outside = 0;          // value of voxels that are mapped outside the moving image
-  float margin = 0;           // voxels of the moving image
+  float margin = 0;           // voxels of the moving image by which indices may be off
+  float plainDepth = 0;       // voxels behind the first and before the last inner cell from where on plain values are right
   unsigned* unsure = nullptr; // a bit a voxel, zero before: what resampleUnsureVoxels has to do; unused by resampleByPoints
 };
 
@@ -41,38 +44,63 @@ std::size_t wordsOfMarks(const LatticeToResample<D>& r)
   std::size_t voxels = static_cast<std::size_t>(r.endLayer - r.firstLayer);
   for (int d = 0; d + 1 < D; ++d)
     voxels *= static_cast<std::size_t>(r.size[d]);
-  return (voxels + 31) / 32;
+  return (voxels + 127) / 128 * 4; // whole vectors of four
 }
 
-/// Index as a function of a lattice's voxel, 32 bits behind the point.
+/// Index as a function of a lattice's voxel.
 template <int D>
-struct FixedPointMap {
-  long long start[D], step[D][D]; // of index d, along lattice axis e
+struct IndexMap {
+  double matrix[D][D], offset[D]; // column e: along lattice axis e
+  float step[D][2];               // its first two columns
+  float reach[D];                 // more than an index of a run's voxels is from that of its middle
+};
+
+constexpr int warpsOfBlock = 8;
+
+/// The voxels of a warp: 2^bitsOfLanesX along x, and as many rows of lanes as that leaves, rowsALane times. The warps of a block
+/// are 2^bitsOfWarpsX neighbours along x, in as many neighbouring layers as that leaves; in 2D in neighbouring runs.
+struct RunShape {
+  int bitsOfLanesX = 5, rowsALane = 32, bitsOfWarpsX = 0;
+};
+
+/// What a B-spline along the lattice's axes needs of one voxel of an axis: see AxisSupport.
+struct alignas(16) SplineVoxel {
+  float weights[4]; // zeros outside the valid region
+  int first;        // control point
+  int end;          // the next voxel that has another one, or lies inside where this one does not
+  float fraction;   // of the cell between two control points
+  int inside;
 };
 
 /// Displacements of a cubic B-spline of control points as they enter the moving image's index.
 template <int D>
 struct SplineToResample {
-  FixedPointMap<D> gridIndex;             // of the first control point that carries a voxel
+  IndexMap<D> gridIndex;                  // of the first control point that carries a voxel
   float gridMargin = 0;                   // control points by which that may be off
   std::array<int, D> points{};            // control points an axis
   const float* coefficients = nullptr;    // mm, planar, x fastest
   float indexFromDisplacement[D][D] = {}; // of the moving image, per mm
+  // for resampleByTiles:
+  std::array<const SplineVoxel*, D> voxels{}; // along each axis of the lattice
+  std::array<int, 2> mostPoints{};            // control points along x and y that a run needs
+  float stepOfRow = 0;                        // cells
+  // for resampleBySpline:
+  double reachOfBlock[D] = {};  // more than a grid index of a block's voxels is from that of its middle
+  std::size_t bytesOfBlock = 0; // of shared memory
 };
 
 /// By one linear map. Bytes a voxel: writes 4 and, from the caches, reads the moving image once.
 template <int D>
-void resampleLinearly(Context&, const LatticeToResample<D>&, const FixedPointMap<D>& index);
+void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const RunShape&);
 
 /// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any spacing of at least
 /// one voxel. Bytes a voxel: the same.
 template <int D>
-void resampleByTiles(Context&, const LatticeToResample<D>&, const FixedPointMap<D>& index, const SplineToResample<D>&,
-                     const AlignedField<D>&);
+void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const SplineToResample<D>&, const RunShape&);
 
-/// The same wherever the grid lies: D 4^D coefficients a voxel are read from the caches.
+/// The same wherever the grid lies: D 4^D coefficients a voxel are read from shared memory.
 template <int D>
-void resampleBySpline(Context&, const LatticeToResample<D>&, const FixedPointMap<D>& index, const SplineToResample<D>&);
+void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const SplineToResample<D>&, const RunShape&);
 
 /// After the others: voxels that they have marked, by points.
 template <int D>

@@ -51,11 +51,13 @@ private:
   struct Work {
     Way way = Way::points;
     LatticeToResample<D> lattice;
-    FixedPointMap<D> index{};
+    IndexMap<D> index{};
     SplineToResample<D> spline;
+    RunShape shape;
   };
 
   void holdSpline(Context&);
+  void holdTiles(Context&, const AlignedField<D>&);
   Work workFor(const MovingToResample<D>&) const;
 
   ImageGeometry<D> lattice_;
@@ -64,9 +66,10 @@ private:
   ChainOnCuda<D> chain_;
   std::optional<OneSplineChain<D>> oneSpline_; // nothing: points
   SplineToResample<D> spline_;
-  Buffer<float> coefficients_; // of its B-spline
-  double largestMm_ = 0;       // of them
-  std::optional<AlignedField<D>> field_;
+  Buffer<float> coefficients_;       // of its B-spline
+  double largestMm_ = 0;             // of them
+  Buffer<SplineVoxel> splineVoxels_; // of all axes of the lattice, if tiles are the way
+  RunShape shapeOfSpline_;
 };
 
 }

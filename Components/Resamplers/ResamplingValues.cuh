@@ -64,13 +64,12 @@ __device__ __forceinline__ float between(float a, float b, float t)
   return fmaf(t, b - a, a);
 }
 
-/// Of a cell whose knots all lie in the image. 4 B * (Order + 1)^D loaded.
+/// Of a cell whose knots all lie in the image, from its first one; rows and planes are that many voxels apart.
+/// 4 B * (Order + 1)^D loaded.
 template <int D, int Order>
-__device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
+__device__ __forceinline__ float valueFrom(const float* corner, std::ptrdiff_t row, std::ptrdiff_t plane,
+                                           const float (&fraction)[D])
 {
-  const unsigned row = image.size[0], plane = D == 3 ? row * image.size[1] : 0; // an image has fewer than 2^32 voxels
-  const float* const corner =
-      image.coefficients + ((D == 3 ? cell.first[D - 1] * plane : 0) + cell.first[1] * row + static_cast<unsigned>(cell.first[0]));
   if constexpr (Order == 0) {
     return __ldg(corner);
   } else if constexpr (Order == 1) {
@@ -78,18 +77,18 @@ __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image,
 #pragma unroll
     for (int r = 0; r < 1 << (D - 1); ++r) {
       const float* const start = corner + (r & 1) * row + (r >> 1) * plane;
-      rows[r] = between(__ldg(start), __ldg(start + 1), cell.fraction[0]);
+      rows[r] = between(__ldg(start), __ldg(start + 1), fraction[0]);
     }
-    const float front = between(rows[0], rows[1], cell.fraction[1]);
+    const float front = between(rows[0], rows[1], fraction[1]);
     if constexpr (D == 2)
       return front;
     else
-      return between(front, between(rows[2], rows[3], cell.fraction[1]), cell.fraction[2]);
+      return between(front, between(rows[2], rows[3], fraction[1]), fraction[2]);
   } else {
     float x[Order + 1], y[Order + 1], z[Order + 1];
-    knotWeights<Order>(cell.fraction[0], x);
-    knotWeights<Order>(cell.fraction[1], y);
-    knotWeights<Order>(cell.fraction[D - 1], z);
+    knotWeights<Order>(fraction[0], x);
+    knotWeights<Order>(fraction[1], y);
+    knotWeights<Order>(fraction[D - 1], z);
     float sum = 0;
 #pragma unroll
     for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
@@ -107,6 +106,14 @@ __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image,
     }
     return sum;
   }
+}
+
+template <int D, int Order>
+__device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
+{
+  const float* const start = rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
+  return valueFrom<D, Order>(start, image.size[0], D == 3 ? static_cast<std::ptrdiff_t>(image.size[0]) * image.size[1] : 0,
+                             cell.fraction);
 }
 
 /// Of what sums of linear weights in single precision may be off by, for each voxel by which the cell's fractions may.
@@ -167,28 +174,34 @@ __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, con
   return sure && __ldg(r.valid.voxels + nearest) != 0;
 }
 
-/// Of orders 2 to 5 where knots are mirrored; loops, as it is rare.
+/// Of orders 2 to 5 where knots are mirrored; the bits of valueFrom where none is.
 template <int D, int Order>
 __device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
 {
-  float weights[D][Order + 1], sum = 0;
+  float x[Order + 1], y[Order + 1], z[Order + 1], sum = 0;
+  int columns[Order + 1], rows[Order + 1];
+  knotWeights<Order>(cell.fraction[0], x);
+  knotWeights<Order>(cell.fraction[1], y);
+  knotWeights<Order>(cell.fraction[D - 1], z);
 #pragma unroll
-  for (int d = 0; d < D; ++d)
-    knotWeights<Order>(cell.fraction[d], weights[d]);
-#pragma unroll 1
+  for (int i = 0; i <= Order; ++i) {
+    columns[i] = mirrored(cell.first[0] + i, image.size[0] - 1);
+    rows[i] = mirrored(cell.first[1] + i, image.size[1] - 1);
+  }
+#pragma unroll
   for (int k = 0; k <= (D == 3 ? Order : 0); ++k) {
+    const int plane = D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0;
     float ofPlane = 0;
-#pragma unroll 1
+#pragma unroll
     for (int j = 0; j <= Order; ++j) {
-      const float* const row = rowOf<D>(image, mirrored(cell.first[1] + j, image.size[1] - 1),
-                                        D == 3 ? mirrored(cell.first[D - 1] + k, image.size[D - 1] - 1) : 0);
+      const float* const row = rowOf<D>(image, rows[j], plane);
       float ofRow = 0;
-#pragma unroll 1
+#pragma unroll
       for (int i = 0; i <= Order; ++i)
-        ofRow = fmaf(weights[0][i], __ldg(row + mirrored(cell.first[0] + i, image.size[0] - 1)), ofRow);
-      ofPlane = fmaf(weights[1][j], ofRow, ofPlane);
+        ofRow = fmaf(x[i], __ldg(row + columns[i]), ofRow);
+      ofPlane = fmaf(y[j], ofRow, ofPlane);
     }
-    sum = D == 3 ? fmaf(weights[D - 1][k], ofPlane, sum) : ofPlane;
+    sum = D == 3 ? fmaf(z[k], ofPlane, sum) : ofPlane;
   }
   return sum;
 }

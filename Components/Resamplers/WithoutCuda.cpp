@@ -13,20 +13,19 @@ namespace {
 }
 
 template <int D>
-void resampleLinearly(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&)
+void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const RunShape&)
 {
   fail();
 }
 
 template <int D>
-void resampleByTiles(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&,
-                     const AlignedField<D>&)
+void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&, const RunShape&)
 {
   fail();
 }
 
 template <int D>
-void resampleBySpline(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&)
+void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&, const RunShape&)
 {
   fail();
 }
@@ -44,10 +43,11 @@ void resampleByPoints(Context&, const LatticeToResample<D>&)
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void resampleLinearly<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&);                               \
-  template void resampleByTiles<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&,     \
-                                   const AlignedField<D>&);                                                                        \
-  template void resampleBySpline<D>(Context&, const LatticeToResample<D>&, const FixedPointMap<D>&, const SplineToResample<D>&);   \
+  template void resampleLinearly<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const RunShape&);              \
+  template void resampleByTiles<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&,     \
+                                   const RunShape&);                                                                               \
+  template void resampleBySpline<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&,    \
+                                    const RunShape&);                                                                              \
   template void resampleUnsureVoxels<D>(Context&, const LatticeToResample<D>&);                                                    \
   template void resampleByPoints<D>(Context&, const LatticeToResample<D>&)
 TESSERA_INSTANTIATE(2);

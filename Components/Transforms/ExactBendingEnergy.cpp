@@ -287,7 +287,9 @@ double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
     bands[d].points = static_cast<int>(grid.points.size[d]);
     rows += grid.points.size[d];
   }
-  const auto blocks = static_cast<double>(bending::planOf<D>(bands, nullptr).blocks());
+  double blocks = 0;
+  for (const bending::Cut& cut : {bending::marching, bending::matrices::cut})
+    blocks = std::max<double>(blocks, bending::planOf<D>(bands, nullptr, cut).blocks());
   return sizeof(double) * (static_cast<double>(rows * BendingBands::perPoint) + blocks) + sizeof(unsigned);
 }
 

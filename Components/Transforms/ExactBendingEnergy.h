@@ -65,6 +65,7 @@ private:
 
   Buffer<double> bandsOnCuda_, sumsOnCuda_;
   Buffer<unsigned> blocksDone_;
+  bool byMatrices_ = false; // on tensor cores
 };
 
 }

@@ -157,10 +157,12 @@ void CopiesToHost::finish(int piece)
     copyOnHost(context_, host, p.pinned->data(), p.bytes);
 }
 
-void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t bytes)
+void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t bytes, After after)
 {
   Piece& p = *pieces_[piece];
-  p.lane.follow(cudaStreamOf(context_));
+  const cudaStream_t stream = cudaStreamOf(context_);
+  if (after == After::allGiven)
+    p.lane.follow(stream);
   void* to = host;
   if (!isPinned(host)) {
     if (p.pinnedBytes < bytes) {

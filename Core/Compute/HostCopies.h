@@ -22,8 +22,10 @@ public:
 
   /// Waits until the piece's last copy has arrived. What is given to the context's stream from now on may overwrite its source.
   void finish(int piece);
-  /// Copies after all that was given to the context's stream so far. The piece must be finished.
-  void begin(int piece, void* host, const void* device, std::size_t bytes);
+  enum class After { allGiven, itsLast };
+  /// Copies after all that was given to the context's stream so far, or only after what the piece's last copy came after. The piece
+  /// must be finished.
+  void begin(int piece, void* host, const void* device, std::size_t bytes, After after = After::allGiven);
 
 private:
   struct Piece;

@@ -59,7 +59,7 @@ CopiesToHost::CopiesToHost(const Context& context) : context_(context)
 }
 CopiesToHost::~CopiesToHost() = default;
 void CopiesToHost::finish(int) {}
-void CopiesToHost::begin(int, void*, const void*, std::size_t) {}
+void CopiesToHost::begin(int, void*, const void*, std::size_t, After) {}
 void copyLargeToDevice(const Context&, void*, const void*, std::size_t)
 {
   fail("a copy to a device");

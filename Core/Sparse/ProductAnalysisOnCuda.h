@@ -77,6 +77,7 @@ struct AnalysisTotals {
   unsigned long long sampledProducts, sampledEntries; // of some rows of C, the entries about
   unsigned long long productsOfRows;                  // of rows that do not go by tiles
   unsigned long long madeEntries;                     // of rows that are in scratch memory, or found no room there
+  unsigned long long keptTiles;                       // of C, or for which there was no room
   std::uint32_t samplesDone, tilesMayWin;             // 1: the samples say that tiles are worth counting
   std::uint32_t tileGroups;                           // groups of 8 rows that go by tiles
   RowBinCounts rows, rowsBySize;                      // of the others: by products, and once their entries are counted by entries

@@ -29,6 +29,14 @@ std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, con
   return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
 }
 
+/// Tiles of C that are kept, at most; more than most products have.
+inline std::uint32_t roomForTiles(const AnalysisTotals& totals)
+{
+  constexpr std::uint64_t tilesATileOfA = 8;
+  const std::uint64_t ofA = totals.a.tiles > 0 ? totals.a.tiles : totals.b.tiles; // not counted if A is rows of B
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(tilesATileOfA * ofA + 1, 0xffffffff));
+}
+
 inline std::uint64_t rowsIn(const RowBinCounts& bins)
 {
   std::uint64_t sum = 0;
@@ -47,15 +55,19 @@ inline double productsAnEntry(const AnalysisTotals& totals)
   return sampled(totals.sampledProducts) / sampled(totals.sampledEntries);
 }
 
-/// Entries of scratch memory for rows: somewhat more than they probably have.
-inline std::uint32_t roomForRows(const AnalysisTotals& totals)
+/// Entries of scratch memory for rows, of at most 128 products unless `alsoWide`: somewhat more than they probably have.
+inline std::uint32_t roomForRows(const AnalysisTotals& totals, bool alsoWide)
 {
   constexpr double spare = 1.08;
   constexpr std::uint64_t fewest = 4096;
-  const auto wanted = static_cast<std::uint64_t>(spare * static_cast<double>(totals.productsOfRows) / productsAnEntry(totals));
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(std::min<std::uint64_t>(wanted + fewest, totals.productsOfRows), notMade - 1));
+  std::uint64_t products = 0; // at most
+  for (int bin = sorted8; bin <= sorted128; ++bin)
+    products += std::uint64_t{totals.rows.of[bin]} << (bin - sorted8 + 3);
+  products = alsoWide ? totals.productsOfRows : std::min<std::uint64_t>(products, totals.productsOfRows);
+  const auto wanted = static_cast<std::uint64_t>(spare * static_cast<double>(products) / productsAnEntry(totals));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::min(wanted + fewest, products), notMade - 1));
 }
+static_assert(8 << (sorted128 - sorted8) == 128);
 
 /// Throws Error(outOfMemory) if a limit is given and it is too little.
 inline void checkMemory(std::uint64_t wanted, std::size_t most)

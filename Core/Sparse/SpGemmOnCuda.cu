@@ -14,6 +14,7 @@
 namespace tessera {
 namespace {
 
+constexpr std::size_t mostNarrowColumns = 1 << 16;
 constexpr const char* notFiniteText = "some numbers are not finite";
 
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
@@ -160,16 +161,17 @@ template <class V>
 void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions& options, bool isMadeOnce,
                                    const AnalysisTotals& totals, KnownProductOnCuda<V>& known, std::uint64_t& bytes)
 {
-  constexpr double manyProductsAnEntry = 4; // counting such rows costs less than bringing their products to shared memory
-  const std::uint32_t room = isMadeOnce ? roomForRows(totals) : 0;
+  const bool isNarrow = b.columns <= mostNarrowColumns;  // counting wide rows costs least there: a bit a column
+  const double manyProductsAnEntry = isNarrow ? 1.5 : 4; // from so many on counting costs less than bringing products twice
+  const bool alsoWide = productsAnEntry(totals) < manyProductsAnEntry;
+  const std::uint32_t room = isMadeOnce ? roomForRows(totals, alsoWide) : 0;
   const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
   const std::uint64_t mostOfC = totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
   if (room == 0 || !isThere(context_, bytes + bytesOfRoom + mostOfC, options))
     return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.span().data(),
                              known.analysis.rowCounts.span().data());
   bytes += bytesOfRoom;
-  known.made.emplace(makeRowsOnCuda(context_, streams_, options.semiring, a, b, totals.rows, room,
-                                    productsAnEntry(totals) < manyProductsAnEntry, known.analysis));
+  known.made.emplace(makeRowsOnCuda(context_, streams_, options.semiring, a, b, totals.rows, room, alsoWide, known.analysis));
 }
 
 template <class V>
@@ -202,7 +204,13 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
       if (isTooMuch(bytes))
         return instead("the tiles do not fit into the memory limit");
       makeTilesOfBoth(context_, a, b, same, totals, options.half, known);
-      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts);
+      std::uint32_t room = roomForTiles(totals);
+      if (isTooMuch(bytes + KeptTilesOnCuda::bytes(a.rows, room)))
+        room = 1;
+      bytes += KeptTilesOnCuda::bytes(a.rows, room);
+      known.tilesOfC.emplace(context_, a.rows, room);
+      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts,
+                         known.viewOfC());
     }
   countOrMakeRows(a, b, options, isMadeOnce, totals, known, bytes);
 
@@ -250,7 +258,7 @@ void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semi
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (known.tileGroups > 0)
       multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.span().data(), known.tileGroups,
-                            known.c);
+                            known.viewOfC(), known.c);
   multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.span().data(),
                        known.made ? &*known.made : nullptr, known.analysis.madeAt.span().data(), known.c, &totals->overflowed);
   if constexpr (std::is_same_v<V, std::int64_t>) {

@@ -43,6 +43,7 @@ struct KnownProductOnCuda {
   RowBinCounts rows{};                              // the others, by entries, but for those that are made
   std::optional<RowScratchOnCuda<V>> made;          // rows that have their numbers already
   std::optional<TilesOnCuda<V>> tilesOfA, tilesOfB; // if there are such groups
+  std::optional<KeptTilesOnCuda> tilesOfC;          // if there are such groups
   std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
   CsrOnCuda<V> c;
 
@@ -53,6 +54,7 @@ struct KnownProductOnCuda {
     return view;
   }
   TileView<V> viewOfB() const { return tilesOfB->view(); }
+  KeptTileView viewOfC() { return tilesOfC->view(&analysis.totals.span().data()->keptTiles); }
 };
 
 template <class V>

@@ -140,12 +140,12 @@ __device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, c
   return {sums[0], sums[1]};
 }
 
-/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each that it meets three
-/// times, 64 numbers of both once; writes 4 + sizeof(V) an entry of C.
+/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each that it meets, three
+/// times unless tiles of C were kept, 64 numbers of both once; writes 4 + sizeof(V) an entry of C.
 template <bool half, class V>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows, const std::uint64_t* rowStart,
-                  std::uint32_t* columns, V* values)
+                  KeptTileView kept, std::uint32_t* columns, V* values)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   Memory& shared = *reinterpret_cast<Memory*>(memory);
@@ -156,12 +156,28 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
   V* const valuesOfRow = values + startOfRow;
   Meeting* const meetings = shared.meetings[warp];
   unsigned done = 0; // entries of the row before these slots
-  shared.row.findRange(a, firstOfA, lastOfA, b);
-  forWindows(shared.row.window, [&](int lowest, int words) {
-    const int slots = shared.row.mark(a, firstOfA, lastOfA, b, lowest, words);
+  const std::uint32_t firstKept = kept.first[group];
+  const int countOfKept = static_cast<int>(kept.count[group]);
+  const std::uint32_t* const keptColumns = kept.column + firstKept;
+  int lowestOfAll = 0, highest = 0; // columns of tiles
+  if (countOfKept > 0) {
+    lowestOfAll = static_cast<int>(keptColumns[0]);
+    highest = static_cast<int>(keptColumns[countOfKept - 1]);
+  } else {
+    shared.row.findRange(a, firstOfA, lastOfA, b);
+    lowestOfAll = shared.row.window.lowest;
+    highest = shared.row.window.highest;
+  }
+  for (int lowest = lowestOfAll; lowest <= highest; lowest += windowColumns) {
+    const int words = min(windowWords, (highest - lowest) / 32 + 1);
+    const int slots = countOfKept > 0 ? shared.row.markKept(keptColumns, countOfKept, lowest, words)
+                                      : shared.row.mark(a, firstOfA, lastOfA, b, lowest, words);
     for (int firstSlot = 0; firstSlot < slots; firstSlot += slotsAtOnce) {
       const int count = min(slotsAtOnce, slots - firstSlot);
-      shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
+      if (countOfKept > 0)
+        shared.row.bringPatterns(keptColumns + firstSlot, kept.pattern + firstKept + firstSlot, count);
+      else
+        shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
       rankEntries<threads>(shared.row.pattern, count, shared.rows, shared.next);
       for (std::uint32_t first = firstOfA; first < lastOfA; first += tilesOfAAtOnce) {
         const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
@@ -201,28 +217,28 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
       done += shared.next[rowOfTile];
       __syncthreads();
     }
-  });
+  }
 }
 
 }
 
 template <class V>
 void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const TileView<V>& b, const std::uint32_t* groups,
-                           std::uint32_t groupCount, CsrOnCuda<V>& c)
+                           std::uint32_t groupCount, const KeptTileView& kept, CsrOnCuda<V>& c)
 {
   auto kernel = multiplyTiles<false, V>;
   if constexpr (std::is_same_v<V, float>)
     kernel = b.pairs ? kernel : multiplyTiles<true, V>;
   checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Memory))),
             "shared memory of a product by tiles");
-  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(a, b, groups, c.rows, c.rowStart.span().data(),
+  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(a, b, groups, c.rows, c.rowStart.span().data(), kept,
                                                                          c.column.span().data(), c.value.span().data());
   checkLaunch("product by tiles");
 }
 
 template void multiplyByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, const std::uint32_t*,
-                                    std::uint32_t, CsrOnCuda<float>&);
+                                    std::uint32_t, const KeptTileView&, CsrOnCuda<float>&);
 template void multiplyByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&, const std::uint32_t*,
-                                    std::uint32_t, CsrOnCuda<double>&);
+                                    std::uint32_t, const KeptTileView&, CsrOnCuda<double>&);
 
 }

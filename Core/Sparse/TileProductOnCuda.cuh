@@ -60,6 +60,25 @@ struct TileRowPattern {
     return window.countAndRank(words);
   }
 
+  /// The same for tiles that were kept; `lowest` is the column of the first one.
+  __device__ int markKept(const std::uint32_t* columns, int count, int lowest, int words)
+  {
+    window.clear(words);
+    for (int i = threadIdx.x; i < count; i += Threads)
+      window.insert(static_cast<int>(columns[i]) - lowest);
+    return window.countAndRank(words);
+  }
+
+  /// Brings `count` tiles that were kept.
+  __device__ void bringPatterns(const std::uint32_t* columns, const TilePattern* patterns, int count)
+  {
+    for (int i = threadIdx.x; i < count; i += Threads) {
+      column[i] = static_cast<int>(columns[i]);
+      pattern[i] = patterns[i];
+    }
+    __syncthreads();
+  }
+
   /// Columns and patterns of tiles [first, first + count) of the window.
   template <class V>
   __device__ void findPatterns(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b,

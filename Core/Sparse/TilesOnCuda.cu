@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(tileEntryThreads)
   });
 }
 
-/// A warp a row. Reads 4 bytes an entry; writes a byte for those that begin another group, of which most are written already.
+/// A warp a row. Reads 4 bytes an entry and a byte for those that begin another group, of which few are not yet written.
 __global__ void __launch_bounds__(markThreads) markGroups(PatternView a, std::size_t firstGroup, std::uint8_t* wanted)
 {
   const std::size_t row = blockIdx.x * std::size_t{markThreads / 32} + threadIdx.x / 32;
@@ -69,10 +69,20 @@ __global__ void __launch_bounds__(markThreads) markGroups(PatternView a, std::si
   if (threadIdx.x % 32 == 0)
     wanted[firstGroup + row / tileSide] = 1;
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
-#pragma unroll 4
-  for (std::uint64_t e = first + threadIdx.x % 32; e < last; e += 32)
-    if (const std::uint32_t group = a.column[e] >> 3; e == first || group != a.column[e - 1] >> 3)
-      wanted[group] = 1;
+  constexpr int together = 4; // loads under way
+  for (std::uint64_t e = first + threadIdx.x % 32; e < last; e += 32 * together) {
+    std::uint32_t group[together], before[together];
+#pragma unroll
+    for (int u = 0; u < together; ++u)
+      if (const std::uint64_t at = e + 32 * u; at < last) {
+        group[u] = a.column[at] >> 3;
+        before[u] = at > first ? a.column[at - 1] >> 3 : ~0u;
+      }
+#pragma unroll
+    for (int u = 0; u < together; ++u)
+      if (e + 32 * u < last && group[u] != before[u] && !wanted[group[u]])
+        wanted[group[u]] = 1;
+  }
 }
 
 }
@@ -100,6 +110,27 @@ std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles, bool 
 {
   return (ceilDiv(rows, tileSide) + 1) * sizeof(std::uint32_t)
          + tiles * (sizeof(std::uint32_t) + sizeof(TilePattern) + 32 * (half ? sizeof(std::uint32_t) : sizeof(TilePair<V>)));
+}
+
+KeptTilesOnCuda::KeptTilesOnCuda(const Context& context, std::size_t rows, std::uint32_t room)
+    : first(context, ceilDiv(rows, tileSide)), count(context, ceilDiv(rows, tileSide)), column(context, room),
+      pattern(context, room)
+{
+}
+
+KeptTileView KeptTilesOnCuda::view(unsigned long long* used)
+{
+  return {first.span().data(),
+          count.span().data(),
+          column.span().data(),
+          pattern.span().data(),
+          used,
+          static_cast<std::uint32_t>(column.size())};
+}
+
+std::uint64_t KeptTilesOnCuda::bytes(std::size_t rows, std::uint32_t room)
+{
+  return ceilDiv(rows, tileSide) * 2 * sizeof(std::uint32_t) + room * (sizeof(std::uint32_t) + sizeof(TilePattern));
 }
 
 template <class V>

@@ -56,16 +56,36 @@ template <class V>
 void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite,
                        const std::uint8_t* wanted = nullptr);
 
+/// The tiles of C, as far as counting entries kept them for multiplying, as kernels see them.
+struct KeptTileView {
+  std::uint32_t *first, *count; // of each row of tiles: its tiles, count 0 if they were not kept
+  std::uint32_t* column;
+  TilePattern* pattern;
+  unsigned long long* used; // tiles that were asked for
+  std::uint32_t room;       // for so many
+};
+
+/// The same on the device.
+struct KeptTilesOnCuda {
+  KeptTilesOnCuda(const Context&, std::size_t rows, std::uint32_t room);
+
+  Buffer<std::uint32_t> first, count, column;
+  Buffer<TilePattern> pattern;
+
+  KeptTileView view(unsigned long long* used);
+  static std::uint64_t bytes(std::size_t rows, std::uint32_t room);
+};
+
 /// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A. `rows` are those of
-/// A.
+/// A. Keeps tiles of C where there is room.
 template <class V>
 void countByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, std::size_t rows, const std::uint32_t* groups,
-                        std::uint32_t groupCount, std::uint32_t* rowCounts);
+                        std::uint32_t groupCount, std::uint32_t* rowCounts, const KeptTileView& kept);
 
 /// Columns and values of C = A B in those groups, by tensor cores in double precision, or in single if the tiles are in half. All
 /// numbers of A and B are finite: what is no entry takes part as a zero.
 template <class V>
 void multiplyByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, const std::uint32_t* groups,
-                           std::uint32_t groupCount, CsrOnCuda<V>& c);
+                           std::uint32_t groupCount, const KeptTileView& kept, CsrOnCuda<V>& c);
 
 }

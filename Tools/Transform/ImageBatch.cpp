@@ -4,12 +4,14 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/BatchSources.h"
 #include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <future>
 
 namespace tessera {
@@ -17,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written
+constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more are read if they fit
 constexpr double resultCopies = 2;   // as it is resampled, and what of it is put in order for the file
 
 /// An image on its way through the batch.
@@ -72,6 +74,7 @@ public:
 private:
   Item<D> sized(const ImageTask&) const;
   std::vector<Group<D>> grouped();
+  std::size_t groupsReadAtOnce(std::size_t groupCount) const;
   Group<D> read(Group<D>) const;
   Group<D> written(Group<D>) const;
   void resample(Group<D>&) const;
@@ -99,6 +102,7 @@ private:
   MemoryBudget memory_;
   double budget_ = memory_.bytes;
   bool overlaps_;
+  double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
   double resampleSeconds_ = 0;
@@ -151,10 +155,20 @@ std::vector<Group<D>> BatchRun<D>::grouped()
       bytes = 0;
     }
     bytes += more;
+    largestGroupBytes_ = std::max(largestGroupBytes_, bytes);
     overlaps_ = overlaps_ && bytes <= budget_ / groupsInMemory;
     groups.back().push_back(std::move(item));
   }
   return groups;
+}
+
+/// One thread inflates a file of others, for longer than a GPU resamples its image.
+template <int D>
+std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
+{
+  const double fit = budget_ / std::max(1.0, largestGroupBytes_) - (groupsInMemory - 1);
+  const std::size_t useful = std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
+  return static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(std::min(useful, mostImagesAtOnce))));
 }
 
 template <int D>
@@ -213,47 +227,11 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
   return static_cast<std::size_t>(std::max(1.0, layers));
 }
 
-/// Before anything is copied there.
-template <int D>
-void requireDeviceMemory(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-{
-  if (!batch.context.onCuda())
-    return;
-  DeviceMemory needed;
-  for (const ImagePointer<D>& component : moving.components)
-    needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
-  const double usable = usableDeviceMemory(batch.context);
-  if (needed.bytes() > usable)
-    throw Error(ExitCode::outOfMemory, "resampling on " + deviceName(batch.context.device) + ": it needs "
-                                           + memoryText(needed.bytes()) + " of memory there (" + needed.text() + "), "
-                                           + memoryText(usable) + " are free. Allowed: a device with more, or \"cpu\".");
-}
-
-template <int D>
-struct Sources {
-  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
-  std::vector<ResampleSource<D>> sources;
-  std::vector<PixelType> types; // of their results
-
-  void add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
-  {
-    requireDeviceMemory<D>(batch, moving);
-    std::vector<ResampleSource<D>> added;
-    for (const ImagePointer<D>& component : moving.components) {
-      interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
-      interpolators.back()->prepareForLevel(batch.context, component, 0);
-      added.push_back({interpolators.back().get(), moving.valid, {}});
-    }
-    sources.insert(sources.end(), added.begin(), added.end());
-    types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));
-  }
-};
-
 template <int D>
 void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 {
   const std::size_t layers = layersThatFit(item);
-  Sources<D> sources;
+  BatchSources<D> sources;
   sources.add(batch_, item.moving);
   batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
                     + std::to_string(layers) + " layers");
@@ -296,7 +274,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       return;
     }
   }
-  Sources<D> sources;
+  BatchSources<D> sources;
   std::size_t together = 0;
   for (Item<D>& item : group) {
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
@@ -359,15 +337,20 @@ BatchResult BatchRun<D>::run()
   const auto startReading = [&](std::size_t g) {
     return std::async(policy, [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
   };
-  std::future<Group<D>> reading = startReading(0), writing;
+  std::future<Group<D>> writing;
+  std::deque<std::future<Group<D>>> reading;
+  const std::size_t readAtOnce = groupsReadAtOnce(groups.size());
   const auto finishWriting = [&] {
     if (writing.valid())
       report(writing.get());
   };
+  for (std::size_t g = 0; g < readAtOnce; ++g)
+    reading.push_back(startReading(g));
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    Group<D> group = reading.get();
-    if (g + 1 < groups.size())
-      reading = startReading(g + 1);
+    Group<D> group = reading.front().get();
+    reading.pop_front();
+    if (g + readAtOnce < groups.size())
+      reading.push_back(startReading(g + readAtOnce));
     const auto start = Clock::now();
     resample(group);
     resampleSeconds_ += secondsSince(start);

@@ -54,6 +54,8 @@ ProgramText transformText()
          ownOption("max-memory", "SIZE",
                    "most memory for images: 500MB, 2.5GB; fewer of them are taken at once, what needs more is read, computed and "
                    "written in slabs"),
+         ownOption("max-device-memory", "SIZE",
+                   "most memory of a CUDA device to take: 500MB, 2.5GB; images that need more go there in parts, or not at all"),
          ownOption("field-interpolator", "NAME",
                    "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output grid: auto, or a name that "
                    "tessera --list-components shows; wins over (FieldInterpolator ...) of the file")}},
@@ -82,6 +84,8 @@ TransformOptions transformOptions(const Arguments& arguments)
     fail("--label-interpolation", "given without --labels", "--labels FILE with it");
   if (arguments.has("max-memory"))
     options.maxMemory = memorySize("--max-memory", arguments.text("max-memory"));
+  if (arguments.has("max-device-memory"))
+    options.maxDeviceMemory = memorySize("--max-device-memory", arguments.text("max-device-memory"));
   const std::string points = arguments.text("def", arguments.text("ipp"));
   options.field = points == "all";
   options.points = options.field ? "" : points;

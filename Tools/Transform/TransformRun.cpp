@@ -1,5 +1,6 @@
 #include "Tools/Transform/TransformRun.h"
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Registration/HeldChainOnCuda.h"
@@ -273,6 +274,7 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
 int runTransform(const Registry& registry, const TransformOptions& options, const std::string& command, RunLog& log)
 {
   const auto start = Clock::now();
+  limitDeviceMemory(options.maxDeviceMemory);
   const std::string folder = prepareOutputFolder(options.outputFolder);
   log.openFile(folder + "transformix.log");
   logStart(log, command, "transformix");

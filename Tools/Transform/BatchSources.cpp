@@ -1,0 +1,72 @@
+#include "Tools/Transform/BatchSources.h"
+
+#include "Core/Compute/DeviceMemory.h"
+#include "Core/Registration/Reporter.h"
+
+namespace tessera {
+namespace {
+
+/// What an image would take of a device as a whole, and what there is of it.
+struct Room {
+  DeviceMemory needed;
+  double usableBytes = 0;
+
+  bool isEnough() const { return needed.bytes() <= usableBytes; }
+};
+
+template <int D>
+Room roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  Room room;
+  for (const ImagePointer<D>& component : moving.components)
+    room.needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
+  room.usableBytes = usableDeviceMemory(batch.context);
+  return room;
+}
+
+/// How many layers of an image that does not fit may be there at a time.
+template <int D>
+std::size_t layersAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const Room& room,
+                         const Interpolator<D>& interpolator)
+{
+  const LayersThatFit layers = batch.resampler.layersThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
+                                                             room.usableBytes / static_cast<double>(moving.components.size()));
+  const std::string device = deviceName(batch.context.device);
+  if (layers.atOnce == 0)
+    throw Error(ExitCode::outOfMemory, "resampling on " + device + ": it needs " + memoryText(room.needed.bytes())
+                                           + " of memory there (" + room.needed.text() + "), " + memoryText(room.usableBytes)
+                                           + " are free, and the image cannot be brought there in parts: " + layers.whyNot
+                                           + ". Allowed: a device with more, or \"cpu\".");
+  batch.log.detail("  " + device + " has " + std::to_string(layers.atOnce) + " of the image's "
+                   + std::to_string(moving.geometry().size[D - 1]) + " layers at a time");
+  return layers.atOnce;
+}
+
+}
+
+template <int D>
+void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+{
+  Context host{{}, batch.context.threads};
+  const Room room = batch.context.onCuda() ? roomFor(batch, moving) : Room{};
+  std::vector<ResampleSource<D>> added;
+  for (const ImagePointer<D>& component : moving.components) {
+    interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
+    Interpolator<D>& interpolator = *interpolators.back();
+    added.push_back({&interpolator, moving.valid, {}});
+    if (room.isEnough()) {
+      interpolator.prepareForLevel(batch.context, component, 0);
+      continue;
+    }
+    if (interpolator.readsVoxels())
+      interpolator.prepareForLevel(host, component, 0);
+    added.back().inLayers = {component, layersAtOnce(batch, moving, room, interpolator)};
+  }
+  sources.insert(sources.end(), added.begin(), added.end());
+  types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));
+}
+
+template struct BatchSources<2>;
+template struct BatchSources<3>;
+
+}
