@@ -3,6 +3,8 @@
 #include "Components/Transforms/BendingEnergyPlan.h"
 #include "Core/Compute/Cuda.cuh"
 
+#include <cstdint>
+
 namespace tessera {
 namespace {
 
@@ -24,59 +26,73 @@ __device__ double blockSum(double value, double (&ofWarps)[warps])
   return value;
 }
 
-/// Reads the coefficients of a component (8 bytes a control point) with a border of 3, about 3 times in all, and writes 8 bytes of
-/// gradient a control point. The block that ends last adds the blocks' values in their order.
-__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
-    bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, double* blockValues,
-                  unsigned* blocksDone, double* value)
+/// What the results of the blocks are added up by, in their order.
+struct BlockSums {
+  double* ofBlocks;
+  unsigned* blocksDone; // 0 before and after
+  double* value;
+};
+
+/// Adds the blocks' values, of which each thread has a part, in the block that ends last.
+__device__ void addBlocks(double own, const BlockSums& sums)
 {
-  extern __shared__ __align__(16) unsigned char memory[];
-  Shared& shared = *reinterpret_cast<Shared*>(memory);
   __shared__ double ofWarps[warps];
   __shared__ bool last;
-  const Tile tile(plan, blockIdx.x);
-  const int thread = threadIdx.x;
-  double next[columnsAThread];
-  const auto load = [&](int layer) {
-#pragma unroll
-    for (int j = 0; j < columnsAThread; ++j)
-      next[j] = Columns::coefficient(plan, tile, coefficients, thread, j, layer);
-  };
-  double own = 0;
-  Columns columns;
-  columns.begin(plan, tile, coefficients, thread, tile.z);
-  load(tile.z + reach);
-  fillRows(plan.axes[0], tile.x, shared.x, groups * group, thread);
-  fillRows(plan.axes[1], tile.y, shared.y, groups * group, thread);
-  for (int layer = tile.z; layer < tile.z + tile.layers; ++layer) {
-    columns.advance(next);
-    if (layer + 1 < tile.z + tile.layers)
-      load(layer + 1 + reach);
-    columns.contract(plan.axes[2], layer, thread, shared);
-    __syncthreads();
-    contractAlongX(plan, tile, shared, thread);
-    __syncthreads();
-    own += contractAlongY(plan, tile, shared, layer, thread, coefficients, gradient);
-  }
-
   const double ofBlock = blockSum(own, ofWarps);
-  if (thread == 0) {
-    blockValues[blockIdx.x] = ofBlock;
+  if (threadIdx.x == 0) {
+    sums.ofBlocks[blockIdx.x] = ofBlock;
     __threadfence();
-    last = atomicAdd(blocksDone, 1u) == gridDim.x - 1;
+    last = atomicAdd(sums.blocksDone, 1u) == gridDim.x - 1;
   }
   __syncthreads();
   if (!last)
     return;
   __threadfence();
   own = 0;
-  for (unsigned block = thread; block < gridDim.x; block += threads)
-    own += __ldcg(blockValues + block);
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += threads)
+    own += __ldcg(sums.ofBlocks + block);
   const double sum = blockSum(own, ofWarps);
-  if (thread == 0) {
-    *value = sum;
-    *blocksDone = 0;
+  if (threadIdx.x == 0) {
+    *sums.value = sum;
+    *sums.blocksDone = 0;
   }
+}
+
+/// See Line::add. All lanes of a warp ask together.
+struct Shuffled {
+  const AlongZ& f;
+
+  __device__ __forceinline__ double operator()(int q, int c, int by) const
+  {
+    return by < 0 ? __shfl_up_sync(~0u, f[q][c], -by) : __shfl_down_sync(~0u, f[q][c], by);
+  }
+};
+
+/// Reads the coefficients of a component (8 bytes a control point) once from memory, 7 times from the caches, and the borders of
+/// tiles and chunks again; writes 8 bytes of gradient a control point.
+template <bool Paired>
+__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
+    bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, BlockSums sums)
+{
+  const Place place(plan, blockIdx.x, threadIdx.x / lanes, threadIdx.x % lanes);
+  double own = 0;
+  if (place.z < plan.axes[2].points) { // all of a warp
+    Line<Paired> line(plan, place, coefficients, gradient);
+#pragma unroll 1
+    while (!line.atEnd()) {
+      AlongZ f;
+      line.contractAlongZ(f);
+      line.add(f, Shuffled{f});
+    }
+    own = line.value();
+  }
+  addBlocks(own, sums);
+}
+
+bool inPairs(const Plan& plan, const double* coefficients, const double* gradient)
+{
+  const auto even = [](const double* at) { return reinterpret_cast<std::uintptr_t>(at) % (2 * sizeof(double)) == 0; };
+  return plan.axes[0].points % 2 == 0 && even(coefficients) && even(gradient);
 }
 
 }
@@ -87,18 +103,17 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
 {
   const cudaStream_t stream = cudaStreamOf(context);
   if (bandsOnCuda_.size() == 0) {
-    bandsOnCuda_.fromHost(context, rowsOf<D>(bands_));
+    bandsOnCuda_.fromHost(context, tableOf<D>(bands_));
     blocksDone_.fromHost(context, std::vector<unsigned>{0});
   }
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
+  const int blocks = blocksOf(plan);
   if (sumsOnCuda_.size() == 0)
-    sumsOnCuda_ = Buffer<double>(context, plan.blocks());
-  if (sizeof(Shared) > (48 << 10) - 1024)
-    checkCuda(cudaFuncSetAttribute(bendingEnergy, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Shared))),
-              "shared memory of the bending energy");
-  bendingEnergy<<<plan.blocks(), threads, sizeof(Shared), stream>>>(
-      plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(), sumsOnCuda_.span().data(), blocksDone_.span().data(),
-      valueOnDevice);
+    sumsOnCuda_ = Buffer<double>(context, blocks);
+  const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
+  double* const to = gradient.empty() ? nullptr : gradient.data();
+  const auto kernel = inPairs(plan, coefficients.data(), to) ? bendingEnergy<true> : bendingEnergy<false>;
+  kernel<<<blocks, threads, 0, stream>>>(plan, coefficients.data(), to, sums);
   checkLaunch("exact bending energy");
 }
 
