@@ -20,15 +20,15 @@ inline int tilesOf(int points, int* width)
   }
 }
 
-/// Chunks of the second axis, which `blocks` blocks go through each: as many as end soonest on an H200, on every device, as the sum
-/// of a value depends on it. Blocks alone on a multiprocessor take nearly as long as two.
-inline int chunksOf(int rows, int blocks)
+/// Segments of the second axis, which `blocks` blocks go through each: as many as end soonest on an H200, on every device, as the
+/// sum of a value depends on it. Blocks alone on a multiprocessor take nearly as long as two.
+inline int segmentsOf(int rows, int blocks)
 {
-  constexpr int multiprocessors = 132, atOnce = 2, most = 16;
+  constexpr int multiprocessors = 132, atOnce = 2, most = 16, shortest = 2 * reach;
   int best = 1, least = 0;
-  for (int count = 1; count <= std::min(most, rows); ++count) {
-    const int ofChunk = (rows + count - 1) / count + 2 * reach;
-    const int cost = std::max((count * blocks + multiprocessors - 1) / multiprocessors, atOnce) * ofChunk;
+  for (int count = 1; count == 1 || (count <= most && count * shortest <= rows); ++count) {
+    const int ofWarp = ((rows + count - 1) / count + 1) / 2 + (count > 1 ? reach : 1);
+    const int cost = std::max((count * blocks + multiprocessors - 1) / multiprocessors, atOnce) * ofWarp;
     if (count == 1 || cost < least) {
       best = count;
       least = cost;
@@ -50,13 +50,10 @@ inline int pitchOfColumns(int points)
   return (points + 1) / 2 * 2 + columnsOfWarp;
 }
 
-constexpr int emptyRows = reach; // behind the second axis
-
 /// Numbers of tableOf.
 inline std::size_t tableSize(const Plan& cut)
 {
-  return static_cast<std::size_t>(pitchOfColumns(cut.axes[0].points) + cut.axes[1].points + emptyRows + cut.axes[2].points)
-         * perPoint;
+  return static_cast<std::size_t>(pitchOfColumns(cut.axes[0].points) + cut.axes[1].points + cut.axes[2].points) * perPoint;
 }
 
 /// What Plan points to: the bands of the first axis by columns, and then the rows of the second and the last one; in 2D the last
@@ -70,13 +67,11 @@ std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
     for (int p = 0; p < 3; ++p)
       for (int m = 0; m < neighbours; ++m)
         table[static_cast<std::size_t>(p * neighbours + m) * pitch + point] = scaledBand<D>(bands[0], 0, point, p, m);
-  for (int d = 1; d < D; ++d) {
+  for (int d = 1; d < D; ++d)
     for (int point = 0; point < bands[d].points; ++point)
       for (int p = 0; p < 3; ++p)
         for (int m = 0; m < neighbours; ++m)
           table.push_back(scaledBand<D>(bands[d], d, point, p, m));
-    table.resize(table.size() + (d == 1 ? emptyRows * perPoint : 0));
-  }
   if (D == 2) {
     table.resize(table.size() + perPoint);
     table[table.size() - perPoint + reach] = 1;
@@ -93,10 +88,10 @@ Plan cutOf(const std::array<int, D>& points)
   for (int d = 0; d < 3; ++d)
     plan.axes[d] = {d < D ? points[d] : 1, 0, -1, {}, nullptr};
   plan.tiles = tilesOf(points[0], &plan.width);
-  plan.groups = (plan.axes[2].points + warps - 1) / warps;
-  plan.chunks = chunksOf(points[1], plan.tiles * plan.groups * D);
-  plan.chunk = (points[1] + plan.chunks - 1) / plan.chunks;
-  plan.chunks = (points[1] + plan.chunk - 1) / plan.chunk;
+  plan.groups = (plan.axes[2].points + layers - 1) / layers;
+  plan.segments = segmentsOf(points[1], plan.tiles * plan.groups * D);
+  plan.length = (points[1] + plan.segments - 1) / plan.segments;
+  plan.segments = (points[1] + plan.length - 1) / plan.length;
   return plan;
 }
 
@@ -114,7 +109,7 @@ Plan planOf(const std::array<BendingBands, D>& bands, const double* table)
   for (int d = 1; d < 3; ++d) {
     Axis& axis = plan.axes[d];
     axis.rows = rows;
-    rows += static_cast<std::size_t>(axis.points + (d == 1 ? emptyRows : 0)) * perPoint;
+    rows += static_cast<std::size_t>(axis.points) * perPoint;
     if (d >= D || bands[d].firstWhole > bands[d].lastWhole)
       continue;
     axis.firstWhole = bands[d].firstWhole;
@@ -128,7 +123,7 @@ Plan planOf(const std::array<BendingBands, D>& bands, const double* table)
 
 inline int blocksOf(const Plan& plan)
 {
-  return plan.tiles * plan.groups * plan.chunks * plan.components;
+  return plan.tiles * plan.groups * plan.segments * plan.components;
 }
 
 }

@@ -68,25 +68,52 @@ struct Shuffled {
   }
 };
 
+/// What a warp's first three rows add to its partner's outputs.
+struct Exchanged {
+  double2 of[reach][lanes];
+};
+
+/// See Line::finish. The block's warps come to its barrier together, as all of them have three outputs and more.
+template <bool Paired>
+__device__ __forceinline__ void exchangeAndFinish(Line<Paired>& line, Exchanged (&exchanged)[warps], double (&done)[2])
+{
+  const int warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+  if (line.isPartners()) {
+    exchanged[warp].of[line.exchanged()][lane] = make_double2(done[0], done[1]);
+    if (line.exchanged() == reach - 1)
+      __syncthreads();
+  } else if (line.lacksPartners()) {
+    const double2 partners = exchanged[warp ^ 1].of[line.exchanged()][lane];
+    done[0] += partners.x;
+    done[1] += partners.y;
+  }
+  line.finish(done);
+}
+
 /// Reads the coefficients of a component (8 bytes a control point) once from memory, 7 times from the caches, and the borders of
-/// tiles and chunks again; writes 8 bytes of gradient a control point.
+/// tiles and segments again; writes 8 bytes of gradient a control point.
 template <bool Paired>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, BlockSums sums)
 {
+  __shared__ Exchanged exchanged[warps];
   const Place place(plan, blockIdx.x, threadIdx.x / lanes, threadIdx.x % lanes);
-  double own = 0;
-  if (place.z < plan.axes[2].points) { // all of a warp
-    Line<Paired> line(plan, place, coefficients, gradient);
+  Line<Paired> line(plan, place, coefficients, gradient);
 #pragma unroll 1
-    while (!line.atEnd()) {
-      AlongZ f;
-      line.contractAlongZ(f);
-      line.add(f, Shuffled{f});
-    }
-    own = line.value();
+  while (line.hasRows()) {
+    AlongZ f;
+    double done[2];
+    line.contractAlongZ(f);
+    line.add(f, Shuffled{f}, done);
+    exchangeAndFinish(line, exchanged, done);
   }
-  addBlocks(own, sums);
+#pragma unroll 1
+  while (line.hasOutputs()) {
+    double done[2];
+    line.next(done);
+    exchangeAndFinish(line, exchanged, done);
+  }
+  addBlocks(line.value(), sums);
 }
 
 bool inPairs(const Plan& plan, const double* coefficients, const double* gradient)

@@ -274,6 +274,12 @@ TEST(ExactBendingEnergyTest, PenaltyTakesTheLastTransformAloneAndNoOtherThanABSp
   EXPECT_PRED2(contains, errorText(exact), "\"Exact\" with (Transform \"AffineTransform\")");
 }
 
+TEST(ExactBendingEnergyTest, LinesOfEveryLengthAgree)
+{
+  for (std::size_t points = 5; points < 45; ++points)
+    expectLinesAgree<2>(turnedGrid<2>({6, points}), {1, 1.2}, {3.5, static_cast<double>(points) - 2.1});
+}
+
 /// Voxels first, first + step .. of an image within a turned grid; `low` and `high` in control points are those of the whole image.
 template <int D>
 VoxelLattice<D> latticeIn(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
