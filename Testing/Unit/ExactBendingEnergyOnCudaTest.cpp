@@ -44,6 +44,7 @@ void expectTheCpus(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& 
 TEST(ExactBendingEnergyOnCudaTest, IsTheCpus)
 {
   TESSERA_NEEDS_GPU();
+  expectTheCpus<3>(turnedGrid<3>({3, 3, 3}, 2), {0.6, 0.5, 0.7}, {1.4, 1.5, 1.2});
   expectTheCpus<3>(turnedGrid<3>({4, 4, 4}), {1, 1, 1}, {2, 2, 2});
   expectTheCpus<3>(turnedGrid<3>({9, 8, 7}, 2), {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1});
   expectTheCpus<3>(turnedGrid<3>({104, 47, 79}), {1.3, 2.25, 1}, {100.5, 44.9, 77});
