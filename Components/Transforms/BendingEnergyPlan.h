@@ -1,54 +1,34 @@
 #pragma once
 
-#include "Components/Transforms/BendingEnergyTiles.h"
+#include "Components/Transforms/BendingEnergyLines.h"
 #include "Components/Transforms/ExactBendingEnergy.h"
 
 #include <algorithm>
 
 namespace tessera::bending {
 
-/// The rows of all axes one after the other; in 2D then that of a third axis of one control point.
-template <int D>
-std::vector<double> rowsOf(const std::array<BendingBands, D>& bands)
+/// Parts of the first axis of `points` control points: a warp's columns are a part's outputs and those that they depend on, which
+/// the first and the last part have on one side only.
+inline int tilesOf(int points, int* width)
 {
-  std::vector<double> rows;
-  for (const BendingBands& band : bands)
-    rows.insert(rows.end(), band.values.begin(), band.values.end());
-  if (D == 2) {
-    rows.resize(rows.size() + perPoint);
-    rows[rows.size() - perPoint + reach] = 1;
+  for (int tiles = 1;; ++tiles) {
+    *width = ((points + tiles - 1) / tiles + 1) & ~1;
+    const int ofFirst = tiles == 1 ? points : *width + reach, ofLast = points - (tiles - 1) * *width + reach + 1,
+              ofOthers = *width + 2 * reach + 1;
+    if (ofFirst <= columnsOfWarp && (tiles == 1 || ofLast <= columnsOfWarp) && (tiles <= 2 || ofOthers <= columnsOfWarp))
+      return tiles;
   }
-  return rows;
 }
 
-constexpr int multiprocessors = 132; // of an H200, on every device: the sum of a value depends on it
-
-/// How blocks share a grid: their outputs along the first two axes, and in how many chunks they take the last one.
-struct Cut {
-  int outputs;
-  int (*chunks)(int layers, int columnsOfBlocks);
-};
-
-inline int marchingChunks(int layers, int columnsOfBlocks)
+/// Segments of the second axis, which `blocks` blocks go through each: as many as end soonest on an H200, on every device, as the
+/// sum of a value depends on it. Blocks alone on a multiprocessor take nearly as long as two.
+inline int segmentsOf(int rows, int blocks)
 {
-  return std::clamp(multiprocessors * blocksAMultiprocessor / columnsOfBlocks, 1, layers);
-}
-
-inline constexpr Cut marching{outputs, marchingChunks};
-
-/// Of BendingEnergyMatrices.cuh.
-namespace matrices {
-
-constexpr int tile = 16; // outputs of a block along the first two axes
-constexpr int batch = 8; // layers that it takes at once
-
-inline int chunks(int layers, int columnsOfBlocks)
-{
-  constexpr int start = 3; // as long as so many batches: a block's first loads, and the ring until it is full
+  constexpr int multiprocessors = 132, atOnce = 2, most = 16, shortest = 2 * reach;
   int best = 1, least = 0;
-  for (int count = 1; count <= layers && (count == 1 || count * columnsOfBlocks <= 2 * multiprocessors); ++count) {
-    const int ofChunk = ((layers + count - 1) / count + batch - 1) / batch;
-    const int cost = (count * columnsOfBlocks + multiprocessors - 1) / multiprocessors * (ofChunk + start);
+  for (int count = 1; count == 1 || (count <= most && count * shortest <= rows); ++count) {
+    const int ofWarp = ((rows + count - 1) / count + 1) / 2 + (count > 1 ? reach : 1);
+    const int cost = std::max((count * blocks + multiprocessors - 1) / multiprocessors, atOnce) * ofWarp;
     if (count == 1 || cost < least) {
       best = count;
       least = cost;
@@ -57,36 +37,93 @@ inline int chunks(int layers, int columnsOfBlocks)
   return best;
 }
 
-inline constexpr Cut cut{tile, chunks};
-
+/// `bands` as Axis has them.
+template <int D>
+double scaledBand(const BendingBands& bands, int axis, int point, int p, int m)
+{
+  return bands.values[static_cast<std::size_t>(point) * perPoint + p * neighbours + m] * (p == 2 ? 0.5 : 1)
+         * (axis == D - 1 ? 4 : 1);
 }
 
-/// `rows` of rowsOf, where the blocks are to read them.
+inline int pitchOfColumns(int points)
+{
+  return (points + 1) / 2 * 2 + columnsOfWarp;
+}
+
+/// Numbers of tableOf.
+inline std::size_t tableSize(const Plan& cut)
+{
+  return static_cast<std::size_t>(pitchOfColumns(cut.axes[0].points) + cut.axes[1].points + cut.axes[2].points) * perPoint;
+}
+
+/// What Plan points to: the bands of the first axis by columns, and then the rows of the second and the last one; in 2D the last
+/// one is one control point of band 1.
 template <int D>
-Plan planOf(const std::array<BendingBands, D>& bands, const double* rows, const Cut& cut = marching)
+std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
+{
+  const int pitch = pitchOfColumns(bands[0].points);
+  std::vector<double> table(static_cast<std::size_t>(pitch) * perPoint);
+  for (int point = 0; point < bands[0].points; ++point)
+    for (int p = 0; p < 3; ++p)
+      for (int m = 0; m < neighbours; ++m)
+        table[static_cast<std::size_t>(p * neighbours + m) * pitch + point] = scaledBand<D>(bands[0], 0, point, p, m);
+  for (int d = 1; d < D; ++d)
+    for (int point = 0; point < bands[d].points; ++point)
+      for (int p = 0; p < 3; ++p)
+        for (int m = 0; m < neighbours; ++m)
+          table.push_back(scaledBand<D>(bands[d], d, point, p, m));
+  if (D == 2) {
+    table.resize(table.size() + perPoint);
+    table[table.size() - perPoint + reach] = 1;
+  }
+  return table;
+}
+
+/// How warps share a grid of so many control points; without bands.
+template <int D>
+Plan cutOf(const std::array<int, D>& points)
 {
   Plan plan{};
   plan.components = D;
-  for (int d = 0; d < 3; ++d) {
+  for (int d = 0; d < 3; ++d)
+    plan.axes[d] = {d < D ? points[d] : 1, 0, -1, {}, nullptr};
+  plan.tiles = tilesOf(points[0], &plan.width);
+  plan.groups = (plan.axes[2].points + layers - 1) / layers;
+  plan.segments = segmentsOf(points[1], plan.tiles * plan.groups * D);
+  plan.length = (points[1] + plan.segments - 1) / plan.segments;
+  plan.segments = (points[1] + plan.length - 1) / plan.length;
+  return plan;
+}
+
+/// `table` of tableOf, where the blocks are to read it.
+template <int D>
+Plan planOf(const std::array<BendingBands, D>& bands, const double* table)
+{
+  std::array<int, D> points;
+  for (int d = 0; d < D; ++d)
+    points[d] = bands[d].points;
+  Plan plan = cutOf<D>(points);
+  plan.bandsOfX = table;
+  plan.pitchOfX = pitchOfColumns(points[0]);
+  const double* rows = table + static_cast<std::size_t>(plan.pitchOfX) * perPoint;
+  for (int d = 1; d < 3; ++d) {
     Axis& axis = plan.axes[d];
-    axis = {1, 0, -1, {}, rows};
-    rows += perPoint;
-    if (d >= D)
+    axis.rows = rows;
+    rows += static_cast<std::size_t>(axis.points) * perPoint;
+    if (d >= D || bands[d].firstWhole > bands[d].lastWhole)
       continue;
-    axis.points = bands[d].points;
     axis.firstWhole = bands[d].firstWhole;
     axis.lastWhole = bands[d].lastWhole;
-    rows += static_cast<std::size_t>(axis.points - 1) * perPoint;
-    for (int p = 0; p < 3 && axis.firstWhole <= axis.lastWhole; ++p)
+    for (int p = 0; p < 3; ++p)
       for (int m = 0; m <= reach; ++m)
-        axis.whole[p][m] = bands[d].values[axis.firstWhole * perPoint + p * neighbours + reach + m];
+        axis.whole[p][m] = scaledBand<D>(bands[d], d, axis.firstWhole, p, reach + m);
   }
-  plan.tiles[0] = (plan.axes[0].points + cut.outputs - 1) / cut.outputs;
-  plan.tiles[1] = (plan.axes[1].points + cut.outputs - 1) / cut.outputs;
-  const int layers = plan.axes[2].points, chunks = cut.chunks(layers, plan.tiles[0] * plan.tiles[1] * D);
-  plan.chunk = (layers + chunks - 1) / chunks;
-  plan.chunks = (layers + plan.chunk - 1) / plan.chunk;
   return plan;
+}
+
+inline int blocksOf(const Plan& plan)
+{
+  return plan.tiles * plan.groups * plan.segments * plan.components;
 }
 
 }

@@ -281,16 +281,11 @@ double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double>
 template <int D>
 double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
 {
-  std::array<BendingBands, D> bands; // without values
-  std::size_t rows = D == 2 ? 1 : 0;
-  for (int d = 0; d < D; ++d) {
-    bands[d].points = static_cast<int>(grid.points.size[d]);
-    rows += grid.points.size[d];
-  }
-  double blocks = 0;
-  for (const bending::Cut& cut : {bending::marching, bending::matrices::cut})
-    blocks = std::max<double>(blocks, bending::planOf<D>(bands, nullptr, cut).blocks());
-  return sizeof(double) * (static_cast<double>(rows * BendingBands::perPoint) + blocks) + sizeof(unsigned);
+  std::array<int, D> points;
+  for (int d = 0; d < D; ++d)
+    points[d] = static_cast<int>(grid.points.size[d]);
+  const bending::Plan cut = bending::cutOf<D>(points);
+  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::blocksOf(cut)) + sizeof(unsigned);
 }
 
 template class ExactBendingEnergy<2>;

@@ -1,7 +1,9 @@
 #include "Components/Transforms/ExactBendingEnergy.h"
 
-#include "Components/Transforms/BendingEnergyMatrices.cuh"
+#include "Components/Transforms/BendingEnergyPlan.h"
 #include "Core/Compute/Cuda.cuh"
+
+#include <cstdint>
 
 namespace tessera {
 namespace {
@@ -9,8 +11,7 @@ namespace {
 using namespace bending;
 
 /// The sum over the block in a fixed order, in thread 0.
-template <int Warps>
-__device__ double blockSum(double value, double (&ofWarps)[Warps])
+__device__ double blockSum(double value, double (&ofWarps)[warps])
 {
 #pragma unroll
   for (int distance = lanes / 2; distance > 0; distance /= 2)
@@ -33,10 +34,9 @@ struct BlockSums {
 };
 
 /// Adds the blocks' values, of which each thread has a part, in the block that ends last.
-template <int Warps>
 __device__ void addBlocks(double own, const BlockSums& sums)
 {
-  __shared__ double ofWarps[Warps];
+  __shared__ double ofWarps[warps];
   __shared__ bool last;
   const double ofBlock = blockSum(own, ofWarps);
   if (threadIdx.x == 0) {
@@ -49,7 +49,7 @@ __device__ void addBlocks(double own, const BlockSums& sums)
     return;
   __threadfence();
   own = 0;
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += blockDim.x)
+  for (unsigned block = threadIdx.x; block < gridDim.x; block += threads)
     own += __ldcg(sums.ofBlocks + block);
   const double sum = blockSum(own, ofWarps);
   if (threadIdx.x == 0) {
@@ -58,71 +58,68 @@ __device__ void addBlocks(double own, const BlockSums& sums)
   }
 }
 
-/// Reads the coefficients of a component (8 bytes a control point) with a border of 3, about 3 times in all, and writes 8 bytes of
-/// gradient a control point.
+/// See Line::add. All lanes of a warp ask together.
+struct Shuffled {
+  const AlongZ& f;
+
+  __device__ __forceinline__ double operator()(int q, int c, int by) const
+  {
+    return by < 0 ? __shfl_up_sync(~0u, f[q][c], -by) : __shfl_down_sync(~0u, f[q][c], by);
+  }
+};
+
+/// What a warp's first three rows add to its partner's outputs.
+struct Exchanged {
+  double2 of[reach][lanes];
+};
+
+/// See Line::finish. The block's warps come to its barrier together, as all of them have three outputs and more.
+template <bool Paired>
+__device__ __forceinline__ void exchangeAndFinish(Line<Paired>& line, Exchanged (&exchanged)[warps], double (&done)[2])
+{
+  const int warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
+  if (line.isPartners()) {
+    exchanged[warp].of[line.exchanged()][lane] = make_double2(done[0], done[1]);
+    if (line.exchanged() == reach - 1)
+      __syncthreads();
+  } else if (line.lacksPartners()) {
+    const double2 partners = exchanged[warp ^ 1].of[line.exchanged()][lane];
+    done[0] += partners.x;
+    done[1] += partners.y;
+  }
+  line.finish(done);
+}
+
+/// Reads the coefficients of a component (8 bytes a control point) once from memory, 7 times from the caches, and the borders of
+/// tiles and segments again; writes 8 bytes of gradient a control point.
+template <bool Paired>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, BlockSums sums)
 {
-  extern __shared__ __align__(16) unsigned char memory[];
-  Shared& shared = *reinterpret_cast<Shared*>(memory);
-  const Tile tile(plan, blockIdx.x);
-  const int thread = threadIdx.x;
-  double next[columnsAThread];
-  const auto load = [&](int layer) {
-#pragma unroll
-    for (int j = 0; j < columnsAThread; ++j)
-      next[j] = Columns::coefficient(plan, tile, coefficients, thread, j, layer);
-  };
-  double own = 0;
-  Columns columns;
-  columns.begin(plan, tile, coefficients, thread, tile.z);
-  load(tile.z + reach);
-  fillRows(plan.axes[0], tile.x, shared.x, groups * group, thread);
-  fillRows(plan.axes[1], tile.y, shared.y, groups * group, thread);
-  for (int layer = tile.z; layer < tile.z + tile.layers; ++layer) {
-    columns.advance(next);
-    if (layer + 1 < tile.z + tile.layers)
-      load(layer + 1 + reach);
-    columns.contract(plan.axes[2], layer, thread, shared);
-    __syncthreads();
-    contractAlongX(plan, tile, shared, thread);
-    __syncthreads();
-    own += contractAlongY(plan, tile, shared, layer, thread, coefficients, gradient);
+  __shared__ Exchanged exchanged[warps];
+  const Place place(plan, blockIdx.x, threadIdx.x / lanes, threadIdx.x % lanes);
+  Line<Paired> line(plan, place, coefficients, gradient);
+#pragma unroll 1
+  while (line.hasRows()) {
+    AlongZ f;
+    double done[2];
+    line.contractAlongZ(f);
+    line.add(f, Shuffled{f}, done);
+    exchangeAndFinish(line, exchanged, done);
   }
-  addBlocks<warps>(own, sums);
+#pragma unroll 1
+  while (line.hasOutputs()) {
+    double done[2];
+    line.next(done);
+    exchangeAndFinish(line, exchanged, done);
+  }
+  addBlocks(line.value(), sums);
 }
 
-/// See matrices::evaluateBlock.
-__global__ void __launch_bounds__(matrices::threadCount, 1)
-    bendingEnergyByMatrices(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, BlockSums sums)
+bool inPairs(const Plan& plan, const double* coefficients, const double* gradient)
 {
-  extern __shared__ __align__(16) unsigned char memory[];
-  matrices::Shared& shared = *reinterpret_cast<matrices::Shared*>(memory);
-  addBlocks<matrices::warpCount>(matrices::evaluateBlock(plan, shared, coefficients, gradient), sums);
-}
-
-template <class Kernel>
-void launch(Kernel kernel, int threads, std::size_t sharedBytes, cudaStream_t stream, const Plan& plan, const double* coefficients,
-            double* gradient, const BlockSums& sums)
-{
-  constexpr std::size_t withoutAsking = 47 << 10; // a block has 48 KB; sums take the rest
-  if (sharedBytes > withoutAsking)
-    checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes)),
-              "shared memory of the bending energy");
-  kernel<<<plan.blocks(), threads, sharedBytes, stream>>>(plan, coefficients, gradient, sums);
-  checkLaunch("exact bending energy");
-}
-
-/// Whether the device has code for its tensor cores in this build: text for older devices that is compiled for newer ones has none.
-bool hasMatrices(const Device& device)
-{
-  int major = 0;
-  checkCuda(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.ordinal), "a device's capability");
-  if (major < 9)
-    return false;
-  cudaFuncAttributes attributes{};
-  checkCuda(cudaFuncGetAttributes(&attributes, bendingEnergyByMatrices), "attributes of the bending energy");
-  return attributes.ptxVersion >= 90;
+  const auto even = [](const double* at) { return reinterpret_cast<std::uintptr_t>(at) % (2 * sizeof(double)) == 0; };
+  return plan.axes[0].points % 2 == 0 && even(coefficients) && even(gradient);
 }
 
 }
@@ -133,19 +130,18 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
 {
   const cudaStream_t stream = cudaStreamOf(context);
   if (bandsOnCuda_.size() == 0) {
-    bandsOnCuda_.fromHost(context, rowsOf<D>(bands_));
+    bandsOnCuda_.fromHost(context, tableOf<D>(bands_));
     blocksDone_.fromHost(context, std::vector<unsigned>{0});
-    byMatrices_ = hasMatrices(context.device);
   }
-  const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data(), byMatrices_ ? matrices::cut : marching);
+  const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
+  const int blocks = blocksOf(plan);
   if (sumsOnCuda_.size() == 0)
-    sumsOnCuda_ = Buffer<double>(context, plan.blocks());
+    sumsOnCuda_ = Buffer<double>(context, blocks);
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
   double* const to = gradient.empty() ? nullptr : gradient.data();
-  if (byMatrices_)
-    launch(bendingEnergyByMatrices, matrices::threadCount, sizeof(matrices::Shared), stream, plan, coefficients.data(), to, sums);
-  else
-    launch(bendingEnergy, threads, sizeof(Shared), stream, plan, coefficients.data(), to, sums);
+  const auto kernel = inPairs(plan, coefficients.data(), to) ? bendingEnergy<true> : bendingEnergy<false>;
+  kernel<<<blocks, threads, 0, stream>>>(plan, coefficients.data(), to, sums);
+  checkLaunch("exact bending energy");
 }
 
 template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>, double*);

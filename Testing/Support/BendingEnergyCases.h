@@ -1,9 +1,11 @@
 #pragma once
 
 #include "Components/Transforms/ExactBendingEnergy.h"
+#include "Testing/Support/FieldChecks.h"
 #include "Testing/Support/TransformChecks.h"
 
 #include <cmath>
+#include <memory>
 #include <vector>
 
 namespace tessera::testing {
@@ -45,6 +47,33 @@ template <int D>
 std::vector<double> displacedPoints(const BSplineGrid<D>& grid, std::uint64_t seed)
 {
   return checks::randomVector(grid.parameterCount(), seed, -3, 3);
+}
+
+/// Voxels first, first + step .. of an image within a turned grid; `low` and `high` in control points are those of the whole image.
+template <int D>
+VoxelLattice<D> latticeIn(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
+{
+  Image<D> image{imageInGrid<D>(grid, low, high), {}};
+  VoxelLattice<D> lattice{nullptr, nullptr, {}, {}, {}};
+  lattice.step.fill(step);
+  for (int d = 0; d < D; ++d) {
+    lattice.first[d] = step / 2;
+    lattice.count[d] = (image.geometry.size[d] - 1 - lattice.first[d]) / step + 1;
+  }
+  lattice.image = std::make_shared<Image<D>>(std::move(image));
+  return lattice;
+}
+
+/// The energy and, if asked for, its gradient on the CPU.
+template <int D>
+double energyOf(ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients, std::vector<double>* gradient = nullptr,
+                int threadCount = 2)
+{
+  Context context = threads(threadCount);
+  if (!gradient)
+    return energy.evaluate(context, coefficients, {});
+  gradient->assign(coefficients.size(), 1e30); // must be overwritten
+  return energy.evaluate(context, coefficients, *gradient);
 }
 
 }

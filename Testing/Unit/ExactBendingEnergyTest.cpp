@@ -3,7 +3,6 @@
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
 #include "Components/Transforms/BSplineField.h"
 #include "Testing/Support/BendingEnergyCases.h"
-#include "Testing/Support/BendingTilesOnCpu.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/FieldChecks.h"
 #include "Testing/Support/TermChecks.h"
@@ -83,17 +82,6 @@ double integratedEnergy(const BSplineGrid<D>& grid, const std::vector<double>& c
     sum += weight * squaredSecondDerivatives<D>(grid, field, coefficients, index);
   }
   return sum;
-}
-
-template <int D>
-double energyOf(ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients, std::vector<double>* gradient = nullptr,
-                int threadCount = 2)
-{
-  Context context = threads(threadCount);
-  if (!gradient)
-    return energy.evaluate(context, coefficients, {});
-  gradient->assign(coefficients.size(), 1e30); // must be overwritten
-  return energy.evaluate(context, coefficients, *gradient);
 }
 
 template <int D>
@@ -193,30 +181,6 @@ TEST(ExactBendingEnergyTest, RefusesWhatHasNoClosedForm)
   EXPECT_PRED2(contains, refusal(image), "order 1");
 }
 
-/// The value and gradient by the GPU's blocks, run on the CPU.
-template <int D>
-void expectBlocksAgree(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high)
-{
-  const std::vector<double> coefficients = displacedPoints<D>(grid, 5);
-  ExactBendingEnergy<D> energy(grid, imageInGrid<D>(grid, low, high));
-  std::vector<double> expected, gradient(coefficients.size(), NAN);
-  const double value = energyOf(energy, coefficients, &expected);
-  EXPECT_NEAR(bendingByTiles<D>(energy, coefficients, gradient.data()), value, 1e-13 * value); // sums in another order
-  const double largest = *std::max_element(expected.begin(), expected.end());
-  for (std::size_t i = 0; i < gradient.size(); ++i)
-    ASSERT_NEAR(gradient[i], expected[i], 1e-13 * largest) << i;
-}
-
-TEST(ExactBendingEnergyTest, BlocksOfManyGridsAgree)
-{
-  expectBlocksAgree<3>(turnedGrid<3>({4, 4, 4}), {1, 1, 1}, {2, 2, 2});
-  expectBlocksAgree<3>(turnedGrid<3>({9, 8, 7}, 2), {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1});
-  expectBlocksAgree<3>(turnedGrid<3>({27, 52, 20}), {1.3, 2.25, 1}, {24.5, 49.9, 18});
-  expectBlocksAgree<3>(turnedGrid<3>({53, 26, 5}), {1.3, 2.25, 1.7}, {50.5, 22.9, 2.9});
-  expectBlocksAgree<2>(turnedGrid<2>({60, 33}), {1.3, 2.25}, {50.5, 30.9});
-  expectBlocksAgree<2>(turnedGrid<2>({5, 4}), {1.3, 1.25}, {2.5, 1.9});
-}
-
 TEST(ExactBendingEnergyTest, PenaltyIsWhatManySamplesGiveAndNeedsNone)
 {
   TermScene<3> scene(1, {24, 20, 18});
@@ -252,21 +216,6 @@ TEST(ExactBendingEnergyTest, PenaltyTakesTheLastTransformAloneAndNoOtherThanABSp
   EXPECT_EQ(exact(), alone);
   scene.useAffine();
   EXPECT_PRED2(contains, errorText(exact), "\"Exact\" with (Transform \"AffineTransform\")");
-}
-
-/// Voxels first, first + step .. of an image within a turned grid; `low` and `high` in control points are those of the whole image.
-template <int D>
-VoxelLattice<D> latticeIn(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
-{
-  Image<D> image{imageInGrid<D>(grid, low, high), {}};
-  VoxelLattice<D> lattice{nullptr, nullptr, {}, {}, {}};
-  lattice.step.fill(step);
-  for (int d = 0; d < D; ++d) {
-    lattice.first[d] = step / 2;
-    lattice.count[d] = (image.geometry.size[d] - 1 - lattice.first[d]) / step + 1;
-  }
-  lattice.image = std::make_shared<Image<D>>(std::move(image));
-  return lattice;
 }
 
 template <int D>
