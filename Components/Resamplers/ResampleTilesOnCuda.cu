@@ -39,34 +39,37 @@ __device__ __forceinline__ Hull<D> stage(const SplineToResample<D>& s, const Spl
   return hull;
 }
 
-/// An index along a lane's voxels in a cell of the grid: a straight line and a cubic.
+/// An index along a lane's voxels in a cell of the grid, a cubic of their numbers from the first of them on.
 template <int D>
 struct CubicPath {
-  StraightPath<D> straight;
-  float linear[D] = {}, square[D] = {}, cube[D] = {};
-  float fraction = 0, stepOfFraction; // of the cell, at number 0 and from number to number
+  float start[D], linear[D], square[D] = {}, cube[D] = {};
 
-  __device__ CubicPath(const StraightPath<D>& lattice, float step) : straight(lattice), stepOfFraction(step) {}
-  /// `ring`: of the cell's four lines of control points, what the lane's weights along x make of them.
-  __device__ __forceinline__ void add(const float (&ring)[4][D], float fractionAtNumber0)
+  __device__ __forceinline__ CubicPath(const StraightPath<D>& straight, int firstNumber)
   {
-    fraction = fractionAtNumber0;
+    straight.at(static_cast<float>(firstNumber), start);
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      linear[d] = straight.step[d];
+  }
+  /// `ring`: of the cell's four lines of control points, what the lane's weights along x make of them. The first voxel is at t, of
+  /// the cell; the next is `step` further.
+  __device__ __forceinline__ void add(const float (&ring)[4][D], float t, float step)
+  {
 #pragma unroll
     for (int d = 0; d < D; ++d) {
       const float a = ring[0][d], b = ring[1][d], c = ring[2][d], e = ring[3][d];
-      straight.start[d] += fmaf(2.0f / 3, b, (1.0f / 6) * (a + c));
-      linear[d] = 0.5f * (c - a);
-      square[d] = fmaf(0.5f, a + c, -b);
-      cube[d] = fmaf(0.5f, b - c, (1.0f / 6) * (e - a));
+      const float one = 0.5f * (c - a), two = fmaf(0.5f, a + c, -b), three = fmaf(0.5f, b - c, (1.0f / 6) * (e - a));
+      start[d] += fmaf(fmaf(fmaf(three, t, two), t, one), t, fmaf(2.0f / 3, b, (1.0f / 6) * (a + c)));
+      linear[d] = fmaf(fmaf(fmaf(3 * three, t, 2 * two), t, one), step, linear[d]);
+      square[d] = fmaf(3 * three, t, two) * (step * step);
+      cube[d] = three * (step * step * step);
     }
   }
   __device__ __forceinline__ void at(float number, float (&index)[D]) const
   {
-    const float t = fmaf(number, stepOfFraction, fraction);
-    straight.at(number, index);
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      index[d] = fmaf(fmaf(fmaf(cube[d], t, square[d]), t, linear[d]), t, index[d]);
+      index[d] = fmaf(fmaf(fmaf(cube[d], number, square[d]), number, linear[d]), number, start[d]);
   }
 };
 
@@ -111,11 +114,12 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
     }
     const int number = v - run.first;
     v = min(cell.end, run.end);
-    CubicPath<D> path(straight, s.stepOfLayer);
+    CubicPath<D> path(straight, number);
     if (cell.inside)
-      path.add(ring, fmaf(-static_cast<float>(number), s.stepOfLayer, cell.fraction));
+      path.add(ring, cell.fraction, s.stepOfLayer);
     const int begin = max(number, run.firstNumber);
-    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, begin, min(v - run.first, run.endNumber),
+    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, begin - number,
+                                                              min(v - run.first, run.endNumber) - number,
                                                               moved(r.voxels, place + begin * stride), stride);
   }
 }
