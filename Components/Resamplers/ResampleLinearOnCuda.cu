@@ -15,8 +15,7 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
   const Run<D> run(r, shape);
   if (run.isEmpty)
     return;
-  const int lanesY = 32 >> shape.bitsOfLanesX;
-  const StraightPath<D> path(map, run, lanesY);
+  const StraightPath<D> path(map, run);
   const Window<D> window(r, path.whole);
   Box<D> box;
 #pragma unroll
@@ -24,11 +23,12 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
     box.lowest[d] = path.middle[d] - map.reach[d];
     box.highest[d] = path.middle[d] + map.reach[d];
   }
-  resampleInBox<D, Kind>(r, shape, run, window, box, [&]<bool AllInside>() {
-    float* to = run.target(r, shape);
-    resampleRows<D, Kind, AllInside, rowsTogether(Kind, AllInside)>(r, window, path, run.firstNumber, run.endNumber, to,
-                                                                    static_cast<std::ptrdiff_t>(r.size[0]) * lanesY);
-  });
+  const std::ptrdiff_t stride = run.stride(r);
+  float* const to = run.target(r, run.firstNumber);
+  const auto resample = [&]<Asked Asks>() {
+    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, run.firstNumber, run.endNumber, to, stride);
+  };
+  resampleInBox<D, Kind>(r, window, box, resample, [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, to, stride); });
 }
 
 }

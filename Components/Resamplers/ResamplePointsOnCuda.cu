@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ La
 #pragma unroll
   for (int d = 0; d < D; ++d)
     voxel.index[d] = run.voxel[d];
-  *run.target(r, shape) = valueByPoint<D, Kind>(r, voxel);
+  *run.target(r, run.firstNumber) = valueByPoint<D, Kind>(r, voxel);
 }
 
 /// The place of the n-th bit (from 0) of a word that has more.
@@ -167,7 +167,7 @@ __global__ void __launch_bounds__(threadsABlock)
 template <int D>
 void resampleByPoints(Context& context, const LatticeToResample<D>& r)
 {
-  constexpr RunShape patch{3, 1};
+  constexpr RunShape patch{3, 0};
   withInterpolation(r.image, [&]<Interpolation Kind>() {
     resamplePoints<D, Kind><<<blocksFor(r, patch), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, patch);
   });

@@ -111,13 +111,13 @@ struct StagedGrid {
   }
 };
 
-template <int D, Interpolation Kind, bool AllInside>
-__device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s, const RunShape& shape,
-                                            const Run<D>& run, const StagedGrid<D>& grid, const Window<D>& window,
-                                            const StraightPath<D>& path)
+template <int D, Interpolation Kind, Asked Asks>
+__device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
+                                            const StagedGrid<D>& grid, const Window<D>& window, const StraightPath<D>& path)
 {
-  const StraightPath<D> gridPath(s.gridIndex, run, 1);
-  float* to = run.target(r, shape);
+  const StraightPath<D> gridPath(s.gridIndex, run);
+  const std::ptrdiff_t stride = run.stride(r);
+  float* to = run.target(r, run.firstNumber);
 #pragma unroll 1
   for (int number = run.firstNumber; number < run.endNumber; ++number) {
     float index[D], gridIndex[D], fraction[D], u[D] = {};
@@ -131,14 +131,14 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
       first[d] = gridPath.whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
       cell[d] = first[d] - grid.first[d];
     }
-    const Place place = AllInside ? Place::inside : placeOf<D>(s, first, fraction);
+    const Place place = Asks == Asked::nothing ? Place::inside : placeOf<D>(s, first, fraction);
     if (place == Place::inside)
       grid.displacement(cell, fraction, u);
 #pragma unroll
     for (int d = 0; d < D; ++d)
       index[d] += u[d];
-    resampleAt<D, Kind, AllInside>(r, window, index, to, place != Place::unsure);
-    to += r.size[0];
+    resampleAt<D, Kind, Asks>(r, window, index, to, place != Place::unsure);
+    to = moved(to, stride);
   }
 }
 
@@ -154,10 +154,10 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   Voxel<D> middle;
   middle.index[0] = run.middle[0];
   if constexpr (D == 3) {
-    middle.index[1] = run.middle[1];
-    middle.index[2] = run.voxel[2] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
+    middle.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
+    middle.index[2] = run.middle[2];
   } else {
-    middle.index[1] = run.firstRow + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.rowsALane;
+    middle.index[1] = run.first + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
   }
   const StagedGrid<D> grid(s, middle, shared);
   if (threadIdx.y == 0 && threadIdx.x < D) {
@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   __syncthreads();
   if (run.isEmpty)
     return;
-  const StraightPath<D> path(map, run, 1);
+  const StraightPath<D> path(map, run);
   const Window<D> window(r, path.whole);
   Box<D> box;
 #pragma unroll
@@ -186,8 +186,9 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     box.lowest[d] = grid.isInside ? path.middle[d] + low - reach : -HUGE_VALF; // else each voxel asks where it is
     box.highest[d] = grid.isInside ? path.middle[d] + high + reach : HUGE_VALF;
   }
-  resampleInBox<D, Kind>(r, shape, run, window, box,
-                         [&]<bool AllInside>() { resampleRun<D, Kind, AllInside>(r, s, shape, run, grid, window, path); });
+  const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, window, path); };
+  resampleInBox<D, Kind>(r, window, box, resample,
+                         [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r)); });
 }
 
 }

@@ -6,8 +6,8 @@ namespace {
 
 using namespace resampling;
 
-/// What the run of a warp needs of the grid, in shared memory: displacements in voxels of the moving image, contracted along z,
-/// [lines][width].
+/// What the run of a warp needs of the grid, in shared memory: displacements in voxels of the moving image, in 3D contracted
+/// along y, [lines][width].
 struct Staged {
   float4* points;
   int width;
@@ -16,22 +16,22 @@ struct Staged {
 
 /// D * 4 coefficients read, and 16 bytes written, for each of lines * width points; by patches of 8 x 4.
 template <int D>
-__device__ __forceinline__ Hull<D> stage(const SplineToResample<D>& s, const SplineVoxel& alongZ, const Staged& staged, int lines)
+__device__ __forceinline__ Hull<D> stage(const SplineToResample<D>& s, const SplineVoxel& alongY, const Staged& staged, int lines)
 {
-  constexpr int layers = D == 3 ? 4 : 1;
+  constexpr int rows = D == 3 ? 4 : 1;
   const int row = s.points[0], plane = row * s.points[1], lane = threadIdx.x;
-  const int perComponent = D == 3 ? plane * s.points[D - 1] : plane;
+  const int perComponent = D == 3 ? plane * s.points[D - 1] : plane, perLine = D == 3 ? plane : row;
   Hull<D> hull;
   for (int line = lane / 8; line < lines; line += 4)
     for (int i = lane % 8; i < staged.width; i += 8) {
       const float* from =
-          s.coefficients + ((D == 3 ? alongZ.first * plane : 0) + (staged.firstLine + line) * row + staged.firstPoint + i);
+          s.coefficients + ((staged.firstLine + line) * perLine + (D == 3 ? alongY.first * row : 0) + staged.firstPoint + i);
       float sum[D] = {}, u[D];
 #pragma unroll
       for (int c = 0; c < D; ++c, from += perComponent)
 #pragma unroll
-        for (int k = 0; k < layers; ++k)
-          sum[c] = D == 3 ? fmaf(alongZ.weights[k], __ldg(from + k * plane), sum[c]) : __ldg(from);
+        for (int k = 0; k < rows; ++k)
+          sum[c] = D == 3 ? fmaf(alongY.weights[k], __ldg(from + k * row), sum[c]) : __ldg(from);
       toVoxels<D>(s, sum, u);
       staged.points[line * staged.width + i] = make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0);
       hull.include(u);
@@ -39,34 +39,37 @@ __device__ __forceinline__ Hull<D> stage(const SplineToResample<D>& s, const Spl
   return hull;
 }
 
-/// An index along the rows of a cell of the grid: a straight line and a cubic.
+/// An index along a lane's voxels in a cell of the grid, a cubic of their numbers from the first of them on.
 template <int D>
 struct CubicPath {
-  StraightPath<D> straight;
-  float linear[D] = {}, square[D] = {}, cube[D] = {};
-  float fraction = 0, stepOfFraction; // of the cell, at number 0 and from row to row
+  float start[D], linear[D], square[D] = {}, cube[D] = {};
 
-  __device__ CubicPath(const StraightPath<D>& lattice, float step) : straight(lattice), stepOfFraction(step) {}
-  /// `ring`: of the cell's four lines of control points, what the lane's weights along x make of them.
-  __device__ __forceinline__ void add(const float (&ring)[4][D], float fractionAtNumber0)
+  __device__ __forceinline__ CubicPath(const StraightPath<D>& straight, int firstNumber)
   {
-    fraction = fractionAtNumber0;
+    straight.at(static_cast<float>(firstNumber), start);
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      linear[d] = straight.step[d];
+  }
+  /// `ring`: of the cell's four lines of control points, what the lane's weights along x make of them. The first voxel is at t, of
+  /// the cell; the next is `step` further.
+  __device__ __forceinline__ void add(const float (&ring)[4][D], float t, float step)
+  {
 #pragma unroll
     for (int d = 0; d < D; ++d) {
       const float a = ring[0][d], b = ring[1][d], c = ring[2][d], e = ring[3][d];
-      straight.start[d] += fmaf(2.0f / 3, b, (1.0f / 6) * (a + c));
-      linear[d] = 0.5f * (c - a);
-      square[d] = fmaf(0.5f, a + c, -b);
-      cube[d] = fmaf(0.5f, b - c, (1.0f / 6) * (e - a));
+      const float one = 0.5f * (c - a), two = fmaf(0.5f, a + c, -b), three = fmaf(0.5f, b - c, (1.0f / 6) * (e - a));
+      start[d] += fmaf(fmaf(fmaf(three, t, two), t, one), t, fmaf(2.0f / 3, b, (1.0f / 6) * (a + c)));
+      linear[d] = fmaf(fmaf(fmaf(3 * three, t, 2 * two), t, one), step, linear[d]);
+      square[d] = fmaf(3 * three, t, two) * (step * step);
+      cube[d] = three * (step * step * step);
     }
   }
   __device__ __forceinline__ void at(float number, float (&index)[D]) const
   {
-    const float t = fmaf(number, stepOfFraction, fraction);
-    straight.at(number, index);
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      index[d] = fmaf(fmaf(fmaf(cube[d], t, square[d]), t, linear[d]), t, index[d]);
+      index[d] = fmaf(fmaf(fmaf(cube[d], number, square[d]), number, linear[d]), number, start[d]);
   }
 };
 
@@ -83,9 +86,9 @@ __device__ __forceinline__ void contractAlongX(const float4* from, const SplineV
   }
 }
 
-template <int D, Interpolation Kind, bool AllInside>
-__device__ __forceinline__ void march(const LatticeToResample<D>& r, const SplineToResample<D>& s, const RunShape& shape,
-                                      const Run<D>& run, const Window<D>& window, const Staged& staged, const SplineVoxel& alongX,
+template <int D, Interpolation Kind, Asked Asks>
+__device__ __forceinline__ void march(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
+                                      const Window<D>& window, const Staged& staged, const SplineVoxel& alongX,
                                       const StraightPath<D>& straight)
 {
   const float4* line = staged.points + (alongX.first - staged.firstPoint);
@@ -94,9 +97,9 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
   for (int k = 1; k < 4; ++k, line += staged.width)
     contractAlongX<D>(line, alongX, ring[k]);
   int next = staged.firstLine; // the first line of the next cell
-  float* to = run.target(r, shape);
-  for (int y = run.firstRow; y < run.endRow;) {
-    const SplineVoxel cell = s.voxels[1][y];
+  const std::ptrdiff_t place = run.place(r), stride = run.stride(r);
+  for (int v = run.first; v < run.end;) {
+    const SplineVoxel cell = s.voxels[D - 1][v];
 #pragma unroll 1
     while (cell.first >= next) {
 #pragma unroll
@@ -109,13 +112,15 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
       line += staged.width;
       ++next;
     }
-    const int number = y - run.firstRow;
-    y = min(cell.end, run.endRow);
-    CubicPath<D> path(straight, s.stepOfRow);
+    const int number = v - run.first;
+    v = min(cell.end, run.end);
+    CubicPath<D> path(straight, number);
     if (cell.inside)
-      path.add(ring, fmaf(-static_cast<float>(number), s.stepOfRow, cell.fraction));
-    resampleRows<D, Kind, AllInside, rowsTogether(Kind, AllInside)>(r, window, path, max(number, run.firstNumber),
-                                                                    min(y - run.firstRow, run.endNumber), to, r.size[0]);
+      path.add(ring, cell.fraction, s.stepOfLayer);
+    const int begin = max(number, run.firstNumber);
+    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, begin - number,
+                                                              min(v - run.first, run.endNumber) - number,
+                                                              moved(r.voxels, place + begin * stride), stride);
   }
 }
 
@@ -132,19 +137,19 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
   if (run.isEmpty)
     return;
   const SplineVoxel alongX = s.voxels[0][min(run.voxel[0], r.size[0] - 1)];
-  const SplineVoxel alongZ = s.voxels[D - 1][D == 3 ? run.voxel[D - 1] : 0];
-  const SplineVoxel firstY = s.voxels[1][run.firstRow], lastY = s.voxels[1][run.endRow - 1];
-  Staged staged{shared + threadIdx.y * (s.mostPoints[0] * s.mostPoints[1]), 0, firstY.first, __shfl_sync(~0u, alongX.first, 0)};
+  const SplineVoxel alongY = s.voxels[1][D == 3 ? run.voxel[1] : 0];
+  const SplineVoxel first = s.voxels[D - 1][run.first], last = s.voxels[D - 1][run.end - 1];
+  Staged staged{shared + threadIdx.y * (s.mostPoints[0] * s.mostPoints[1]), 0, first.first, __shfl_sync(~0u, alongX.first, 0)};
   staged.width = __shfl_sync(~0u, alongX.first, 31) + 4 - staged.firstPoint;
-  Hull<D> hull = stage<D>(s, alongZ, staged, lastY.first + 4 - staged.firstLine);
-  if (!(alongX.inside && firstY.inside && lastY.inside)) {
+  Hull<D> hull = stage<D>(s, alongY, staged, last.first + 4 - staged.firstLine);
+  if (!(alongX.inside && first.inside && last.inside)) {
     const float none[D] = {};
     hull.include(none);
   }
   hull.joinWarp();
   __syncwarp();
 
-  StraightPath<D> straight(map, run, 1);
+  StraightPath<D> straight(map, run);
   Box<D> box;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
@@ -157,8 +162,9 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
     box.highest[d] = straight.middle[d] + (high - towards) + reach;
   }
   const Window<D> window(r, straight.whole);
-  resampleInBox<D, Kind>(r, shape, run, window, box,
-                         [&]<bool AllInside>() { march<D, Kind, AllInside>(r, s, shape, run, window, staged, alongX, straight); });
+  const auto resample = [&]<Asked Asks>() { march<D, Kind, Asks>(r, s, run, window, staged, alongX, straight); };
+  resampleInBox<D, Kind>(r, window, box, resample,
+                         [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r)); });
 }
 
 }

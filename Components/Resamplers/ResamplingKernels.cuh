@@ -4,61 +4,86 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Registration/FixedPointIndex.h"
 
-// What kernels that resample share: warps that work on runs of rows, each counting indices from the middle of its run, so that
+// What kernels that resample share: warps that work on runs of voxels, each counting indices from the middle of its run, so that
 // single precision holds them.
 namespace tessera::resampling {
 
-/// The rows of a warp, and those of its lane among them: voxel[1] + lanesY * number. Runs begin at multiples of their size, and
-/// their indices are the same, whatever layers are asked for.
+/// The value, which loops would else make of its parts anew in each round.
+template <class Word>
+__device__ __forceinline__ Word keptWhole(Word value)
+{
+#ifdef __CUDA_ARCH__
+  asm("" : "+l"(value));
+#endif
+  return value;
+}
+
+__device__ __forceinline__ float* moved(float* voxel, std::ptrdiff_t bytes)
+{
+  return reinterpret_cast<float*>(reinterpret_cast<char*>(voxel) + bytes);
+}
+
+/// The voxels of a warp, and those of its lane among them: voxel[D - 1] + apart * number. Runs begin at multiples of their length,
+/// and their indices are the same, whatever layers are asked for.
 template <int D>
 struct Run {
-  int firstRow, endRow;       // of the warp, in the lattice
-  int voxel[D];               // of the lane at number 0; x may be behind the last one
+  int first, end;             // of the warp, along the lattice's last axis
+  int voxel[D];               // of the lane at number 0; x and y may be behind the last one
+  int apart;                  // the lane's next voxel
   int firstNumber, endNumber; // that are asked for
   int middle[D];              // of the run, about
   bool isEmpty;               // for all lanes
 
   __device__ Run(const LatticeToResample<D>& r, const RunShape& shape)
   {
-    const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, lanesX = 1 << bitsX, lanesY = 32 >> bitsX;
+    constexpr int last = D - 1;
+    const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
     const int warpX = threadIdx.y & ((1 << shape.bitsOfWarpsX) - 1), warp = threadIdx.y >> shape.bitsOfWarpsX;
-    const int rows = shape.rowsALane * lanesY, firstX = ((blockIdx.x << shape.bitsOfWarpsX) + warpX) * lanesX;
-    firstRow = (D == 3 ? blockIdx.y : r.firstLayer / rows + blockIdx.y * (warpsOfBlock >> shape.bitsOfWarpsX) + warp) * rows;
-    endRow = min(firstRow + rows, r.size[1]);
-    voxel[0] = firstX + (lane & (lanesX - 1));
-    voxel[1] = firstRow + (lane >> bitsX);
-    middle[0] = firstX + lanesX / 2;
-    middle[1] = firstRow + rows / 2;
-    firstNumber = 0;
-    endNumber = (endRow - voxel[1] + lanesY - 1) >> (5 - bitsX);
+    const int warpsY = warpsOfBlock >> shape.bitsOfWarpsX, firstX = ((blockIdx.x << shape.bitsOfWarpsX) + warpX) << bitsX;
+    const int bitsApart = D == 3 ? 0 : bitsY, bitsOfLength = shape.bitsOfVoxels + bitsApart, inY = blockIdx.y * warpsY + warp;
+    voxel[0] = firstX + (lane & ((1 << bitsX) - 1));
+    middle[0] = firstX + (1 << bitsX) / 2;
+    bool isInLattice = voxel[0] < r.size[0];
     if constexpr (D == 3) {
-      voxel[2] = middle[2] = r.firstLayer + blockIdx.z * (warpsOfBlock >> shape.bitsOfWarpsX) + warp;
-      isEmpty = voxel[2] >= r.endLayer;
-    } else {
-      firstNumber = max(0, (r.firstLayer - voxel[1] + lanesY - 1) >> (5 - bitsX));
-      endNumber = min(endNumber, (r.endLayer - voxel[1] + lanesY - 1) >> (5 - bitsX));
-      isEmpty = firstRow >= r.endLayer;
+      voxel[1] = (inY << bitsY) + rowOfLane;
+      middle[1] = (inY << bitsY) + (1 << bitsY) / 2;
+      isInLattice = isInLattice && voxel[1] < r.size[1];
     }
-    if (voxel[0] >= r.size[0])
-      endNumber = firstNumber;
+    first = ((r.firstLayer >> bitsOfLength) + (D == 3 ? static_cast<int>(blockIdx.z) : inY)) << bitsOfLength;
+    end = min(first + (1 << bitsOfLength), r.size[last]);
+    isEmpty = D == 3 ? inY << bitsY >= r.size[1] : first >= r.endLayer;
+    voxel[last] = first + (D == 3 ? 0 : rowOfLane);
+    middle[last] = first + (1 << bitsOfLength) / 2;
+    apart = 1 << bitsApart;
+    firstNumber = max(0, (r.firstLayer - voxel[last] + apart - 1) >> bitsApart);
+    endNumber = isInLattice ? (min(end, r.endLayer) - voxel[last] + apart - 1) >> bitsApart : firstNumber;
   }
-  /// At firstNumber; its next ones are lanesY rows further.
-  __device__ float* target(const LatticeToResample<D>& r, const RunShape& shape) const
+  /// Bytes from one of the lane's voxels to the next.
+  __device__ std::ptrdiff_t stride(const LatticeToResample<D>& r) const
   {
-    const int y = voxel[1] + firstNumber * (32 >> shape.bitsOfLanesX);
-    const std::ptrdiff_t row = D == 3 ? static_cast<std::ptrdiff_t>(voxel[D - 1] - r.firstLayer) * r.size[1] + y : y - r.firstLayer;
-    return r.voxels + row * r.size[0] + voxel[0];
+    return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float)) * r.size[0] * (D == 3 ? r.size[1] : apart));
+  }
+  /// Bytes from r.voxels to the lane's voxel at number 0, which may be before the layers that are asked for.
+  __device__ std::ptrdiff_t place(const LatticeToResample<D>& r) const
+  {
+    const std::ptrdiff_t layer = voxel[D - 1] - r.firstLayer;
+    return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float))
+                     * ((D == 3 ? layer * r.size[1] + voxel[1] : layer) * r.size[0] + voxel[0]));
+  }
+  __device__ float* target(const LatticeToResample<D>& r, int number) const
+  {
+    return moved(r.voxels, place(r) + number * stride(r));
   }
 };
 
-/// An index along a lane's rows, counted from `whole`: start + number * step.
+/// An index along a lane's voxels, counted from `whole`: start + number * step.
 template <int D>
 struct StraightPath {
   int whole[D];
   float middle[D]; // of the run, in [0, 1)
   float start[D], step[D];
 
-  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run, int lanesY)
+  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run)
   {
     constexpr double wholeNumbersInDouble = 6755399441055744; // 3 * 2^51: adding it rounds down, if so asked, to its lowest bits
 #pragma unroll
@@ -69,10 +94,11 @@ struct StraightPath {
         index = fma(map.matrix[d][e], static_cast<double>(run.middle[e]), index);
       const double rounded = __dadd_rd(index, wholeNumbersInDouble);
       whole[d] = __double2loint(rounded);
-      middle[d] = static_cast<float>(index - (rounded - wholeNumbersInDouble));
-      start[d] = fmaf(map.step[d][0], static_cast<float>(run.voxel[0] - run.middle[0]),
-                      fmaf(map.step[d][1], static_cast<float>(run.voxel[1] - run.middle[1]), middle[d]));
-      step[d] = map.step[d][1] * static_cast<float>(lanesY);
+      middle[d] = start[d] = static_cast<float>(index - (rounded - wholeNumbersInDouble));
+#pragma unroll
+      for (int e = D - 1; e >= 0; --e)
+        start[d] = fmaf(map.step[d][e], static_cast<float>(run.voxel[e] - run.middle[e]), start[d]);
+      step[d] = D == 3 ? map.step[d][D - 1] : map.step[d][D - 1] * static_cast<float>(run.apart);
     }
   }
   __device__ __forceinline__ void at(float number, float (&index)[D]) const
@@ -94,19 +120,20 @@ template <int D>
 struct Window {
   int whole[D];
   float low[D], high[D]; // of indices whose cells have all their knots in the image: low <= index < high
-  const char* corner;    // of the cell `whole`, less what bitsOfWholeNumbers on each axis come to
+  const float* corner;   // of the cell `whole`
 
   __device__ __forceinline__ Window(const LatticeToResample<D>& r, const int (&origin)[D])
   {
-    corner = reinterpret_cast<const char*>(r.lessWholeNumbers);
+    corner = r.image.coefficients;
 #pragma unroll
     for (int d = 0; d < D; ++d) {
       whole[d] = origin[d];
       const float from = static_cast<float>(origin[d]); // far away it may be rounded
       low[d] = -from;
       high[d] = static_cast<float>(r.innerCells[d]) - from;
-      corner += static_cast<long long>(origin[d]) * r.bytesOfStep[d];
+      corner += static_cast<long long>(origin[d]) * r.steps[d];
     }
+    corner = keptWhole(corner);
   }
   /// How deep between low and high an index lies; outside it is negative.
   __device__ __forceinline__ float depth(const float (&index)[D]) const
@@ -161,109 +188,183 @@ constexpr float beltOf(Interpolation kind)
   return 0.5f * orderOf(kind);
 }
 
-/// One voxel at an index of the window. AllInside: all indices of the run are between low and high.
-template <int D, Interpolation Kind, bool AllInside>
+/// An index beyond the border as one between: the nearest, or mirrored. In the image's last cell it may be its end.
+template <int D>
+__device__ __forceinline__ void fold(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D])
+{
+  if (r.image.repeatsBorder) {
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      index[d] = fminf(fmaxf(index[d], window.low[d]), window.high[d]);
+  } else {
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const float low = window.low[d], high = window.high[d], at = index[d];
+      index[d] = at < low ? low + (low - at) : at > high ? high - (at - high) : at;
+    }
+  }
+}
+
+/// A cell as the bits of its number, of indices less than 2^22 voxels away.
+template <int D>
+struct CellBits {
+  int bits[D];
+  float fraction[D];
+
+  __device__ __forceinline__ explicit CellBits(const float (&index)[D])
+  {
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      set(d, index[d], __fadd_rd(index[d], wholeNumbers));
+  }
+  __device__ __forceinline__ void set(int d, float index, float rounded)
+  {
+    bits[d] = __float_as_int(rounded);
+    fraction[d] = index - (rounded - wholeNumbers);
+  }
+  __device__ __forceinline__ bool isInner(const LatticeToResample<D>& r, const Window<D>& window) const
+  {
+    bool inner = true;
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      inner = inner && static_cast<unsigned>(bits[d] - (bitsOfWholeNumbers - window.whole[d])) < r.innerCells[d];
+    return inner;
+  }
+  __device__ __forceinline__ SplineCell<D> inImage(const Window<D>& window) const
+  {
+    SplineCell<D> cell;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      cell.first[d] = window.whole[d] + (bits[d] - bitsOfWholeNumbers);
+      cell.fraction[d] = fraction[d];
+    }
+    return cell;
+  }
+  /// Whether no other voxel may be as near as that of the cell; of order 0.
+  __device__ __forceinline__ bool isNearest(float margin) const
+  {
+    bool nearest = true;
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      nearest = nearest && fabsf(fraction[d] - 0.5f) < 0.5f - margin;
+    return nearest;
+  }
+  template <int Order>
+  __device__ __forceinline__ float value(const LatticeToResample<D>& r, const Window<D>& window) const
+  {
+    unsigned offset = bits[0] - r.stepsOfWholeNumbers; // less than 2^31 voxels either way
+#pragma unroll
+    for (int d = 1; d < D; ++d)
+      offset += bits[d] * r.steps[d];
+    return valueFrom<D, Order>(window.corner + static_cast<int>(offset), r.steps[1], D == 3 ? r.steps[D - 1] : 0, fraction);
+  }
+};
+
+/// What a voxel of a run has to be asked.
+enum class Asked {
+  nothing,   // all cells of the run have their knots in the image
+  border,    // where its cell lies
+  everything // all values ask more than that
+};
+
+/// One voxel at an index of the window.
+template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D], float* to,
                                            bool isSure = true)
 {
   constexpr int Order = orderOf(Kind);
-  constexpr bool mayFold = Order == 1 && !AllInside;
-  const float depth = AllInside ? 1 : window.depth(index);
-  const bool mayBePlain = AllInside || (r.hasPlainValues && isSure);
-  bool plain = mayBePlain && (AllInside || depth > r.plainDepth);
-  int bits[D]; // of the cell
-  float fraction[D];
+  CellBits<D> cell(index);
+  if constexpr (Asks == Asked::everything) {
+    resampleCarefully<D, Kind>(r, cell.inImage(window), to, isSure);
+  } else if constexpr (Asks == Asked::nothing) {
+    *to = cell.template value<Order>(r, window);
+    if (Order == 0 && !cell.isNearest(r.margin))
+      markUnsure<D>(r, to);
+  } else {
+    const bool isInner = cell.isInner(r, window);
+    bool isOutside = false, plain = isInner && (Order > 0 || cell.isNearest(r.margin));
+    if (!isInner) {
+      const float depth = window.depth(index);
+      plain = Order > 0 && depth > r.plainDepth;
+      isOutside = isSure && depth < -beltOf(Kind) - r.margin && r.extrapolation == Extrapolation::constant;
+      if (Order == 1 && plain) {
+        fold<D>(r, window, index);
 #pragma unroll
-  for (int d = 0; d < D; ++d) {
-    float at = index[d], rounded;
-    if (mayFold) { // beyond the border the nearest voxels again, or mirrored ones
-      const float low = window.low[d], high = window.high[d];
-      at = at < low ? low + (r.image.repeatsBorder ? 0 : low - at) : at;
-      at = at > high ? high - (r.image.repeatsBorder ? 0 : at - high) : at;
-      rounded = fminf(__fadd_rd(at, wholeNumbers), high + (wholeNumbers - 1));
-    } else {
-      rounded = __fadd_rd(at, wholeNumbers);
+        for (int d = 0; d < D; ++d)
+          cell.set(d, index[d], fminf(__fadd_rd(index[d], wholeNumbers), window.high[d] + (wholeNumbers - 1)));
+      }
     }
-    bits[d] = __float_as_int(rounded);
-    fraction[d] = at - (rounded - wholeNumbers);
-    if (Order == 0) // or the next one is as near
-      plain = plain && fabsf(fraction[d] - 0.5f) < 0.5f - r.margin;
-  }
-  const auto cellInImage = [&] {
-    SplineCell<D> cell;
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      const float rounded = __fadd_rd(index[d], wholeNumbers);
-      cell.first[d] = window.whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
-      cell.fraction[d] = index[d] - (rounded - wholeNumbers);
+    if (!plain || !isSure) {
+      *to = r.outside;
+      if (!isOutside)
+        markUnsure<D>(r, to);
+      return;
     }
-    return cell;
-  };
-  if (AllInside || plain) {
-    if constexpr (!AllInside && Order > 1)
-      if (__any_sync(__activemask(), depth <= 0)) { // all together: both ways would take both times
-        *to = splineAtBorder<D, Order>(r.image, cellInImage());
+    if constexpr (Order > 1)
+      if (__any_sync(__activemask(), !isInner)) { // all together: both ways would take both times
+        *to = splineAtBorder<D, Order>(r.image, cell.inImage(window));
         return;
       }
-    const char* start = window.corner;
-#pragma unroll
-    for (int d = D - 1; d >= 0; --d)
-      start += static_cast<long long>(bits[d]) * r.bytesOfStep[d];
-    *to = valueFrom<D, Order>(reinterpret_cast<const float*>(start), r.bytesOfStep[1] >> 2, D == 3 ? r.bytesOfStep[D - 1] >> 2 : 0,
-                              fraction);
-    if (AllInside && !plain) // another voxel may be the nearest
-      markUnsure<D>(r, to);
-  } else if (mayBePlain && depth < -beltOf(Kind) - r.margin && r.extrapolation == Extrapolation::constant) {
-    *to = r.outside;
-  } else if constexpr (!AllInside) {
-    resampleCarefully<D, Kind>(r, cellInImage(), to, isSure);
+    *to = cell.template value<Order>(r, window);
   }
 }
 
-/// A lane's rows, `stride` voxels apart, at path.at(number, index) for the numbers in [first, end).
-template <int D, Interpolation Kind, bool AllInside, int Together, class Path>
-__device__ __forceinline__ void resampleRows(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
-                                             int end, float*& to, std::ptrdiff_t stride)
+/// A lane's voxels, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end).
+template <int D, Interpolation Kind, Asked Asks, int Together, class Path>
+__device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
+                                               int end, float* to, std::ptrdiff_t stride)
 {
   float number = static_cast<float>(first);
 #pragma unroll Together
-  for (int rows = end - first; rows > 0; --rows) {
+  for (int left = end - first; left > 0; --left) {
     float index[D];
     path.at(number, index);
-    resampleAt<D, Kind, AllInside>(r, window, index, to);
+    resampleAt<D, Kind, Asks>(r, window, index, to);
     number += 1;
-    to += stride;
+    to = moved(to, stride);
   }
 }
 
-/// Rows whose values are under way at the same time: more of them would cost warps.
-constexpr int rowsTogether(Interpolation kind, bool allInside)
+/// Voxels of a lane whose values are under way at the same time: more of them would cost warps.
+constexpr int voxelsTogether(Interpolation kind, Asked asks)
 {
-  return allInside && orderOf(kind) < 2 ? 2 : 1;
+  return asks == Asked::nothing && orderOf(kind) < 2 ? 2 : 1;
 }
 
-/// Calls resample.template operator()<AllInside>() for a run in a box; writes runs that lie outside itself.
-template <int D, Interpolation Kind, class Resample>
-__device__ __forceinline__ void resampleInBox(const LatticeToResample<D>& r, const RunShape& shape, const Run<D>& run,
-                                              const Window<D>& window, const Box<D>& box, Resample&& resample)
+/// A lane's voxels that are mapped outside the image.
+template <int D>
+__device__ __forceinline__ void fillColumn(const LatticeToResample<D>& r, int first, int end, float* to, std::ptrdiff_t stride)
 {
-  if (r.hasPlainValues && window.contains(box))
-    return resample.template operator()<true>();
-  if (!r.hasPlainValues || r.extrapolation != Extrapolation::constant || !window.misses(box, beltOf(Kind) + r.margin))
-    return resample.template operator()<false>();
-  float* to = run.target(r, shape);
-  for (int number = run.firstNumber; number < run.endNumber; ++number, to += r.size[0] * (32 >> shape.bitsOfLanesX))
+#pragma unroll 1
+  for (; first < end; ++first, to = moved(to, stride))
     *to = r.outside;
+}
+
+/// Calls resample.template operator()<Asked>() for a run in a box, or fill() if it lies outside.
+template <int D, Interpolation Kind, class Resample, class Fill>
+__device__ __forceinline__ void resampleInBox(const LatticeToResample<D>& r, const Window<D>& window, const Box<D>& box,
+                                              Resample&& resample, Fill&& fill)
+{
+  if (!r.hasPlainValues)
+    resample.template operator()<Asked::everything>();
+  else if (window.contains(box))
+    resample.template operator()<Asked::nothing>();
+  else if (r.extrapolation == Extrapolation::constant && window.misses(box, beltOf(Kind) + r.margin))
+    fill();
+  else
+    resample.template operator()<Asked::border>();
 }
 
 template <int D>
 dim3 blocksFor(const LatticeToResample<D>& r, const RunShape& shape)
 {
-  const unsigned lanesX = 1u << shape.bitsOfLanesX, rows = shape.rowsALane * (32 / lanesX), layers = r.endLayer - r.firstLayer;
-  const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX << shape.bitsOfWarpsX), warps = warpsOfBlock >> shape.bitsOfWarpsX;
+  const unsigned lanesX = 1u << shape.bitsOfLanesX, lanesY = 32 / lanesX, warpsY = warpsOfBlock >> shape.bitsOfWarpsX;
+  const unsigned length = shape.voxelsALane() * (D == 3 ? 1 : lanesY),
+                 runs = ceilDiv<unsigned>(r.endLayer, length) - r.firstLayer / length;
+  const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX << shape.bitsOfWarpsX);
   if (D == 3)
-    return dim3(inX, ceilDiv<unsigned>(r.size[1], rows), ceilDiv<unsigned>(layers, warps));
-  return dim3(inX, ceilDiv<unsigned>(ceilDiv<unsigned>(r.endLayer, rows) - r.firstLayer / rows, warps), 1);
+    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * warpsY), runs);
+  return dim3(inX, ceilDiv<unsigned>(runs, warpsY), 1);
 }
 
 inline dim3 threadsOfRuns()

@@ -26,8 +26,8 @@ struct LatticeToResample {
   InterpolatorOnCuda<D> image;
   std::array<unsigned, D> innerCells{}; // by their first knot, those all of whose knots lie in the image
   bool hasPlainValues = false;          // no labels, no mask, more than the order's voxels an axis: indices are all that decides
-  std::array<int, D> bytesOfStep{};     // to the next voxel along an axis of the image
-  std::uintptr_t lessWholeNumbers = 0;  // where the image begins, less bitsOfWholeNumbers steps on each axis
+  std::array<unsigned, D> steps{};      // voxels to the next one along an axis of the image
+  unsigned stepsOfWholeNumbers = 0;     // what bitsOfWholeNumbers on each axis come to, modulo 2^32
   AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;
@@ -51,16 +51,19 @@ std::size_t wordsOfMarks(const LatticeToResample<D>& r)
 template <int D>
 struct IndexMap {
   double matrix[D][D], offset[D]; // column e: along lattice axis e
-  float step[D][2];               // its first two columns
+  float step[D][D];               // the matrix
   float reach[D];                 // more than an index of a run's voxels is from that of its middle
 };
 
 constexpr int warpsOfBlock = 8;
 
-/// The voxels of a warp: 2^bitsOfLanesX along x, and as many rows of lanes as that leaves, rowsALane times. The warps of a block
-/// are 2^bitsOfWarpsX neighbours along x, in as many neighbouring layers as that leaves; in 2D in neighbouring runs.
+/// The voxels of a warp: 2^bitsOfLanesX along x, as many rows of lanes as that leaves, and 2^bitsOfVoxels along the lattice's
+/// last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The warps of a block are 2^bitsOfWarpsX neighbours
+/// along x, and along y as many as that leaves.
 struct RunShape {
-  int bitsOfLanesX = 5, rowsALane = 32, bitsOfWarpsX = 0;
+  int bitsOfLanesX = 5, bitsOfVoxels = 4, bitsOfWarpsX = 0;
+
+  constexpr int voxelsALane() const { return 1 << bitsOfVoxels; }
 };
 
 /// What a B-spline along the lattice's axes needs of one voxel of an axis: see AxisSupport.
@@ -82,8 +85,8 @@ struct SplineToResample {
   float indexFromDisplacement[D][D] = {}; // of the moving image, per mm
   // for resampleByTiles:
   std::array<const SplineVoxel*, D> voxels{}; // along each axis of the lattice
-  std::array<int, 2> mostPoints{};            // control points along x and y that a run needs
-  float stepOfRow = 0;                        // cells
+  std::array<int, 2> mostPoints{};            // control points along x and the last axis that a run needs
+  float stepOfLayer = 0;                      // cells
   // for resampleBySpline:
   double reachOfBlock[D] = {};  // more than a grid index of a block's voxels is from that of its middle
   std::size_t bytesOfBlock = 0; // of shared memory

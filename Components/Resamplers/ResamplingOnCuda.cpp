@@ -1,5 +1,6 @@
 #include "Components/Resamplers/ResamplingOnCuda.h"
 
+#include "Components/Resamplers/RunShapes.h"
 #include "Core/Registration/FixedPointIndex.h"
 #include "Core/Registration/LabelMajority.h"
 
@@ -11,10 +12,11 @@
 namespace tessera {
 namespace {
 
-constexpr double largestWhole = 0x1p29, longestShift = 0x1p12;               // voxels; what integers and floats of kernels can hold
-constexpr double farthestOfRun = 128, largestPlane = 0x1p29;                 // voxels
+using namespace resampling;
+
+// Voxels; what integers and floats of kernels can hold.
+constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
 constexpr double wantedBytesOfBlock = 40 << 10, mostBytesOfBlock = 96 << 10; // of shared memory, for control points
-constexpr int fewestRows = 4;
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
@@ -40,23 +42,6 @@ double largestIndex(const AffineMap<D>& map, const Size<D>& size)
   return largest;
 }
 
-/// How far along each index axis a run's voxels are from its middle at most.
-template <int D>
-Vec<D> reachOfRun(const AffineMap<D>& map, const RunShape& shape)
-{
-  const int lanesX = 1 << shape.bitsOfLanesX, rows = 32 / lanesX * shape.rowsALane;
-  Vec<D> reach;
-  for (int d = 0; d < D; ++d)
-    reach[d] = 0.5 * (lanesX * std::abs(map.matrix[d][0]) + rows * std::abs(map.matrix[d][1]));
-  return reach;
-}
-
-template <int D>
-double farthest(const Vec<D>& reach)
-{
-  return *std::max_element(reach.begin(), reach.end());
-}
-
 template <int D>
 IndexMap<D> indexMapOf(const AffineMap<D>& map, double plus, const RunShape& shape)
 {
@@ -65,69 +50,11 @@ IndexMap<D> indexMapOf(const AffineMap<D>& map, double plus, const RunShape& sha
   for (int d = 0; d < D; ++d) {
     made.offset[d] = map.offset[d] + plus;
     std::copy_n(map.matrix[d].begin(), D, made.matrix[d]);
-    for (int e = 0; e < 2; ++e)
+    for (int e = 0; e < D; ++e)
       made.step[d][e] = static_cast<float>(map.matrix[d][e]);
     made.reach[d] = static_cast<float>(reach[d] + 1.0 / 256); // more than roundings
   }
   return made;
-}
-
-/// Rows of the moving image that `lanesX` lanes along x, and the others along y, are spread over.
-template <int D>
-double rowsCrossed(const AffineMap<D>& map, int lanesX)
-{
-  double rows = 0;
-  for (int d = 1; d < D; ++d)
-    rows += (lanesX - 1) * std::abs(map.matrix[d][0]) + (32 / lanesX - 1) * std::abs(map.matrix[d][1]);
-  return rows;
-}
-
-/// Fewer rows where too few warps would have work.
-template <int D>
-RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
-{
-  constexpr double enoughWarps = 1 << 14;
-  double voxels = 1;
-  for (const std::size_t extent : size)
-    voxels *= static_cast<double>(extent);
-  while (shape.rowsALane > fewestRows && voxels < enoughWarps * 32 * shape.rowsALane)
-    shape.rowsALane /= 2;
-  return shape;
-}
-
-/// Lanes along x, unless they would cross many rows of the moving image: then 8 of them, on 4 rows. Fewer rows where indices would
-/// need too many bits.
-template <int D>
-RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size)
-{
-  constexpr RunShape lines{5, 16}, patches{3, 8};
-  RunShape shape = withEnoughWarps<D>(rowsCrossed<D>(map, 32) > rowsCrossed<D>(map, 8) ? patches : lines, size);
-  while (shape.rowsALane > fewestRows && farthest<D>(reachOfRun<D>(map, shape)) > farthestOfRun)
-    shape.rowsALane /= 2;
-  return shape;
-}
-
-/// How far along each index axis a block's voxels are from its middle at most, and a little more.
-template <int D>
-Vec<D> reachOfBlock(const AffineMap<D>& map, const RunShape& shape)
-{
-  const double half[3] = {16, 0.5 * shape.rowsALane * (D == 3 ? 1 : warpsOfBlock), 0.5 * warpsOfBlock};
-  Vec<D> reach;
-  reach.fill(1.0 / 256);
-  for (int d = 0; d < D; ++d)
-    for (int e = 0; e < D; ++e)
-      reach[d] += std::abs(map.matrix[d][e]) * half[e];
-  return reach;
-}
-
-/// Control points that a block's voxels may need, each with its neighbours along x, in shared memory.
-template <int D>
-double bytesOfBlock(const Vec<D>& reach)
-{
-  double bytes = 16 * D;
-  for (int d = 0; d < D; ++d)
-    bytes *= std::floor(2 * reach[d]) + 2 + (d == 0 ? 0 : 3);
-  return bytes;
 }
 
 /// By which indices may be off: by roundings to single precision within a run.
@@ -228,10 +155,10 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
   spline_.coefficients = std::as_const(coefficients_).span().data();
   if (const auto field = fieldInTiles<D>(*oneSpline_, lattice_))
     return holdTiles(context, *field);
-  shapeOfSpline_ = withEnoughWarps<D>({}, lattice_.size);
+  shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
   const auto bytes = [&] { return bytesOfBlock<D>(reachOfBlock<D>(gridIndex, shapeOfSpline_)); };
-  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.rowsALane > fewestRows)
-    shapeOfSpline_.rowsALane /= 2;
+  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
+    --shapeOfSpline_.bitsOfVoxels;
   if (!(bytes() <= mostBytesOfBlock)) {
     oneSpline_.reset();
     return;
@@ -254,15 +181,15 @@ void ResamplingOnCuda<D>::holdTiles(Context& context, const AlignedField<D>& fie
   splineVoxels_.fromHost(context, voxels);
   for (int d = 0; d < D; ++d)
     spline_.voxels[d] = std::as_const(splineVoxels_).span().data() + begins[d];
-  spline_.stepOfRow = static_cast<float>(field.axes[1].step);
+  spline_.stepOfLayer = static_cast<float>(field.axes[D - 1].step);
   spline_.mostPoints = {mostPointsOf(field.axes[0], 32), 0};
-  shapeOfSpline_ = withEnoughWarps<D>({}, lattice_.size);
+  shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
   const auto bytes = [&] {
-    spline_.mostPoints[1] = mostPointsOf(field.axes[1], shapeOfSpline_.rowsALane);
+    spline_.mostPoints[1] = mostPointsOf(field.axes[D - 1], shapeOfSpline_.voxelsALane());
     return warpsOfBlock * spline_.mostPoints[0] * spline_.mostPoints[1] * 16;
   };
-  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.rowsALane > fewestRows)
-    shapeOfSpline_.rowsALane /= 2;
+  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
+    --shapeOfSpline_.bitsOfVoxels;
 }
 
 template <int D>
@@ -307,15 +234,17 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   }
   const bool hasSpline = oneSpline_->spline != nullptr;
   const double shift = hasSpline ? longest * largestMm_ : 0;
-  double imageVoxels = 1, planeVoxels = 1;
+  double imageVoxels = 1, steps = 0;
   for (int d = 0; d < D; ++d) {
-    planeVoxels = imageVoxels;
+    steps += imageVoxels;
     imageVoxels *= moving.image.size[d];
   }
   const bool inTiles = hasSpline && splineVoxels_.size() > 0;
   work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size);
+  const double reach = farthest<D>(reachOfRun<D>(index, work.shape));
+  constexpr int mostKnots = 8; // of an axis, and roundings
   if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32)
-      || !(planeVoxels < largestPlane) || !(farthest<D>(reachOfRun<D>(index, work.shape)) <= farthestOfRun))
+      || !(reach <= farthestOfRun) || !((reach + shift + mostKnots) * steps < farthestVoxel))
     return work;
   double margin = marginOfIndices<D>(index, work.shape) + 0x1p-19 * shift; // 32 roundings
   if (moving.image.order == 0 && !moving.image.nearestInDouble)            // of indices that are rounded to single precision
@@ -327,16 +256,14 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   // what is extrapolated begins at the border voxels' centres, else half a voxel further
   r.plainDepth = moving.extrapolation == Extrapolation::constant || order == 0 ? r.margin - 0.5f * static_cast<float>(order) : 0;
   r.hasPlainValues = moving.image.order != orderOfLabels && moving.valid.voxels == nullptr;
-  int bytes = sizeof(float);
-  std::ptrdiff_t bytesOfWholeNumbers = 0;
+  unsigned step = 1;
   for (int d = 0; d < D; ++d) {
     r.innerCells[d] = static_cast<unsigned>(std::max(moving.image.size[d] - order, 0));
     r.hasPlainValues = r.hasPlainValues && moving.image.size[d] > order;
-    r.bytesOfStep[d] = bytes;
-    bytesOfWholeNumbers += static_cast<std::ptrdiff_t>(bytes) * bitsOfWholeNumbers;
-    bytes *= d + 1 < D ? moving.image.size[d] : 1;
+    r.steps[d] = step;
+    r.stepsOfWholeNumbers += step * bitsOfWholeNumbers;
+    step *= static_cast<unsigned>(moving.image.size[d]);
   }
-  r.lessWholeNumbers = reinterpret_cast<std::uintptr_t>(moving.image.coefficients) - bytesOfWholeNumbers;
   work.index = indexMapOf<D>(index, toFirstKnot, work.shape);
   constexpr int lanesOfLines = 5;
   if (order > 1 && work.shape.bitsOfLanesX == lanesOfLines && (!hasSpline || inTiles))
