@@ -26,16 +26,16 @@ std::uint8_t columnMaskOf(std::uint64_t bitmap)
 template <class V>
 struct TilePairs {
   std::uint64_t bitmapOfA;
-  const V* a;                  // (8 rows, 8 columns)
-  std::size_t count;           // tiles in the row of B
-  const std::uint32_t* column; // of each
+  const V* a;                   // (8 rows, 8 columns)
+  std::size_t count;            // tiles in the row of B
+  const std::uint32_t* column;  // of each
   const std::uint64_t* product; // its pattern times that of A
   const std::uint8_t* rowMask;
   const V* b;                // (count, 8, 8)
   const std::uint32_t* slot; // by column
   std::uint64_t* bitmapOfC;  // by slot
   V* c;                      // (slots, 8, 8)
-  const V* next;             // tiles of B that will be needed then, and how many
+  const V* next;             // the row of tiles of B that is needed next, to be fetched meanwhile
   std::size_t countOfNext;
 };
 
@@ -118,9 +118,18 @@ void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
     const std::uint8_t columns = columnMaskOf(a.bitmap[t]);
     low = std::min(low, b_.column[first]);
     high = std::max(high, b_.column[last - 1]);
-    for (std::uint64_t i = first; i < last; ++i)
-      if (columns & b_.rowMask[i])
-        seen_.add(b_.column[i]);
+    std::size_t word = b_.column[first] / 64; // columns rise: 64 of them are collected before they are written
+    std::uint64_t bits = 0;
+    for (std::uint64_t i = first; i < last; ++i) {
+      const std::uint32_t column = b_.column[i];
+      if (column / 64 != word) {
+        seen_.addWord(word, bits);
+        word = column / 64;
+        bits = 0;
+      }
+      bits |= std::uint64_t((columns & b_.rowMask[i]) != 0) << column % 64;
+    }
+    seen_.addWord(word, bits);
   }
   sums.column.clear();
   if (low <= high)
@@ -156,26 +165,22 @@ void TileProduct<V>::compute(std::span<const TileRow<V>> a)
       next[group] += takesPart[group];
     }
     const std::uint32_t following = firstNeeded();
-    const std::uint64_t first = b_.rowStart[k], last = b_.rowStart[k + 1];
-    const V* fetch = nullptr;
-    std::size_t fetchCount = 0;
-    if (following != none) {
-      fetch = b_.numbers.data() + b_.rowStart[following] * numbersPerTile;
-      fetchCount = b_.rowStart[following + 1] - b_.rowStart[following];
-    }
+    const std::uint64_t first = b_.rowStart[k], count = b_.rowStart[k + 1] - first;
+    const std::uint64_t fetch = following == none ? 0 : b_.rowStart[following];
+    std::uint64_t fetchCount = following == none ? 0 : b_.rowStart[following + 1] - fetch;
+    if (products_.size() < count)
+      products_.resize(count);
     for (std::size_t group = 0; group < a.size(); ++group) {
       if (!takesPart[group])
         continue;
       const std::size_t t = next[group] - 1;
       Sums& sums = sums_[group];
-      const std::size_t count = last - first;
-      if (products_.size() < count)
-        products_.resize(count);
       multiplyPatterns(a[group].bitmap[t], b_.bitmap.data() + first, count, products_.data());
       TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, count, b_.column.data() + first,
                                products_.data(), b_.rowMask.data() + first, b_.numbers.data() + first * numbersPerTile,
-                               sums.slot.data(), sums.bitmap.data(), sums.numbers.data(), fetch, fetchCount});
-      fetchCount = 0;
+                               sums.slot.data(), sums.bitmap.data(), sums.numbers.data(),
+                               b_.numbers.data() + fetch * numbersPerTile, fetchCount});
+      fetchCount = 0; // once is enough
     }
     k = following;
   }

@@ -48,14 +48,16 @@ TESSERA_VERSION_DEFAULT void multiplyAll(std::uint64_t a, const std::uint64_t* b
     products[i] = multiplyPatterns(a, b[i]);
 }
 
-TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
-                                         const std::uint32_t* numbers, std::uint32_t* column, std::uint32_t* value)
+TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
+                                         const std::uint64_t* bitmap, const std::uint32_t* numbers, std::uint32_t* column,
+                                         std::uint32_t* value)
 {
   return packWithoutVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
 
-TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
-                                         const std::uint64_t* numbers, std::uint32_t* column, std::uint64_t* value)
+TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
+                                         const std::uint64_t* bitmap, const std::uint64_t* numbers, std::uint32_t* column,
+                                         std::uint64_t* value)
 {
   return packWithoutVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
