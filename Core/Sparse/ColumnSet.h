@@ -19,6 +19,13 @@ public:
     summary_[column >> 12] |= std::uint64_t(1) << (column >> 6 & 63);
   }
 
+  /// Adds column 64 word + i for each bit i.
+  TESSERA_ALWAYS_INLINE void addWord(std::size_t word, std::uint64_t bits)
+  {
+    words_[word] |= bits;
+    summary_[word >> 6] |= std::uint64_t(bits != 0) << (word & 63);
+  }
+
   /// Calls visit(column) in rising order for all in it, which lie in [first, last], and empties it.
   template <class Visit>
   TESSERA_ALWAYS_INLINE void drain(std::uint32_t first, std::uint32_t last, Visit&& visit)

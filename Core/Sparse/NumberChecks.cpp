@@ -1,10 +1,10 @@
 #include "Core/Sparse/NumberChecks.h"
 
+#include "Core/Compute/HostDevice.h"
 #include "Core/Compute/Parallel.h"
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <type_traits>
 #include <vector>
 
@@ -12,17 +12,27 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t numbersPerChunk = 1 << 18;
+using Bits64 [[gnu::may_alias]] = std::uint64_t;
+using Bits32 [[gnu::may_alias]] = std::uint32_t;
 
-/// Without a branch, so that it runs in vectors.
-template <class V>
-bool rangeIsFinite(const V* first, std::size_t count)
+/// Whether all bits of the exponent are set in one of the numbers. Without a branch, so that it runs in vectors.
+template <class Bits>
+TESSERA_ALWAYS_INLINE bool anyFull(const Bits* numbers, std::size_t count, Bits exponent)
 {
-  using Bits = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits exponent = sizeof(V) == 4 ? Bits(0x7f800000) : Bits(0x7ff0000000000000);
   Bits bad = 0;
   for (std::size_t i = 0; i < count; ++i)
-    bad |= (std::bit_cast<Bits>(first[i]) & exponent) == exponent;
-  return bad == 0;
+    bad |= (numbers[i] & exponent) == exponent;
+  return bad != 0;
+}
+
+TESSERA_MULTIVERSION bool rangeIsFinite(const double* first, std::size_t count)
+{
+  return !anyFull<Bits64>(reinterpret_cast<const Bits64*>(first), count, 0x7ff0000000000000);
+}
+
+TESSERA_MULTIVERSION bool rangeIsFinite(const float* first, std::size_t count)
+{
+  return !anyFull<Bits32>(reinterpret_cast<const Bits32*>(first), count, 0x7f800000);
 }
 
 /// In double, rounded up: 2^63 and more are all too much.

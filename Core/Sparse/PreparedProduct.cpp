@@ -156,11 +156,12 @@ void PreparedProduct<V>::choose()
     report_.choice = "rows: " + why;
     return;
   }
-  tilesOfA_ = countTiles(context_, a_);
-  tilesOfB_ = a_.isSame(b_) ? tilesOfA_ : countTiles(context_, b_);
+  tilesOfA_ = listTiles(context_, a_);
+  if (!a_.isSame(b_))
+    tilesOfB_ = listTiles(context_, b_);
   report_.entriesPerTileA = tilesOfA_.entriesPerTile;
-  report_.entriesPerTileB = tilesOfB_.entriesPerTile;
-  const std::uint64_t tileBytes = tilesOfB_.tiles * tileSide * tileSide * sizeof(V);
+  report_.entriesPerTileB = tilesOfB().entriesPerTile;
+  const std::uint64_t tileBytes = tilesOfB().tiles() * tileSide * tileSide * sizeof(V);
   if (tileBytes > memoryLimit() / 2) {
     const std::string why = "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
     if (asked)
@@ -171,7 +172,7 @@ void PreparedProduct<V>::choose()
   if (asked)
     tiled_.assign(groups(), 1);
   else
-    tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, a_, tilesOfB_));
+    tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
   report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
   report_.choice = asked ? "tiles, as asked"
                          : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)
@@ -189,22 +190,22 @@ TileValues PreparedProduct<V>::tileValues() const
 template <class V>
 void PreparedProduct<V>::makeTiles()
 {
-  std::vector<std::uint8_t> wanted(tilesOfB_.perGroup.size()); // rows of tiles of B that groups by tiles meet
-  for (std::size_t row = 0; row < a_.rows; ++row)
-    if (tiled_[row / tileSide])
-      for (std::uint64_t i = a_.rowStart[row]; i < a_.rowStart[row + 1]; ++i)
-        wanted[a_.column[i] / tileSide] = 1;
+  std::vector<std::uint8_t> wanted(tilesOfB().groups()); // rows of tiles of B that groups by tiles meet
+  for (std::size_t group = 0; group < groups(); ++group)
+    if (tiled_[group])
+      for (const std::uint32_t tile : tilesOfA_.columns(group))
+        wanted[tile] = 1;
   tilesAreThoseOfA_ = a_.isSame(b_) && a_.value.data() == b_.value.data();
   for (std::size_t group = 0; tilesAreThoseOfA_ && group < groups(); ++group)
     wanted[group] |= tiled_[group];
-  tiles_ = tilesOf(context_, b_, tilesOfB_, wanted, tileValues());
+  tiles_ = tilesOf(context_, b_, tilesOfB(), wanted, tileValues());
 }
 
 template <class V>
 TileRow<V> PreparedProduct<V>::tileRow(TileRowBuilder<V>& builder, std::size_t group) const
 {
   if (!tilesAreThoseOfA_)
-    return builder.build(a_, group, tilesOfA_.perGroup[group], tileValues());
+    return builder.build(a_, group, tilesOfA_.columns(group), tileValues());
   const std::uint64_t first = tiles_.rowStart[group];
   return {tiles_.rowStart[group + 1] - first, tiles_.column.data() + first, tiles_.bitmap.data() + first,
           tiles_.numbers.data() + first * tileSide * tileSide};

@@ -44,6 +44,7 @@ private:
   void checkOptions() const;
   void choose();
   std::string whyNoTiles() const;
+  const TileLists& tilesOfB() const { return a_.isSame(b_) ? tilesOfA_ : tilesOfB_; }
   void makeTiles();
   TileValues tileValues() const;
   TileRow<V> tileRow(TileRowBuilder<V>&, std::size_t group) const;
@@ -61,7 +62,7 @@ private:
   CsrMatrix<V> a_, b_;
   std::optional<RowEpilogue<V>> epilogue_;
   ProductAnalysis analysis_;
-  TileCounts tilesOfA_, tilesOfB_;
+  TileLists tilesOfA_, tilesOfB_;   // the latter empty if B has the pattern of A
   std::vector<std::uint8_t> tiled_; // which groups of 8 rows go by tiles
   TileMatrix<V> tiles_;             // of B
   bool tilesAreThoseOfA_ = false;

@@ -10,70 +10,56 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t groupsPerChunk = 256;
+constexpr std::size_t groupsPerChunk = TileLists::groupsPerChunk;
 
 std::size_t groupsOf(const MatrixPattern& matrix)
 {
   return (matrix.rows + tileSide - 1) / tileSide;
 }
 
-/// Which group was the last with an entry in a column of tiles.
-using Stamps = std::vector<std::uint32_t>;
-
-/// Calls visit(column of the tile) for each tile of a group.
-template <class Visit>
-void visitTiles(const MatrixPattern& matrix, std::size_t group, Stamps& stamps, Visit&& visit)
-{
-  const std::size_t firstRow = group * tileSide, lastRow = std::min(firstRow + tileSide, matrix.rows);
-  const auto stamp = static_cast<std::uint32_t>(group + 1);
-  for (std::uint64_t i = matrix.rowStart[firstRow]; i < matrix.rowStart[lastRow]; ++i) {
-    const std::uint32_t tile = matrix.column[i] / tileSide;
-    if (stamps[tile] == stamp)
-      continue;
-    stamps[tile] = stamp;
-    visit(tile);
-  }
 }
 
-/// Calls body(group, stamps) for all groups.
-template <class Body>
-void forEachGroup(const Context& context, const MatrixPattern& matrix, Body&& body)
-{
-  Workspaces<Stamps> workspaces;
-  forEachRange(context, groupsOf(matrix), groupsPerChunk, [&](std::size_t first, std::size_t last) {
-    auto stamps = workspaces.borrow([&] { return std::make_unique<Stamps>(matrix.columns / tileSide + 1); });
-    for (std::size_t group = first; group < last; ++group)
-      body(group, *stamps);
-    workspaces.giveBack(std::move(stamps));
-  });
-}
-
-}
-
-TileCounts countTiles(const Context& context, const MatrixPattern& matrix)
+TileLists listTiles(const Context& context, const MatrixPattern& matrix)
 {
   if (matrix.columns > largestTiledColumns)
     throw Error(ExitCode::usage, "tiles: a matrix of " + std::to_string(matrix.columns) + " columns. Allowed: up to "
                                      + std::to_string(largestTiledColumns) + " for tiles; rows take any.");
-  TileCounts counts;
-  counts.perGroup.resize(groupsOf(matrix));
-  forEachGroup(context, matrix, [&](std::size_t group, Stamps& stamps) {
-    std::uint32_t tiles = 0;
-    visitTiles(matrix, group, stamps, [&](std::uint32_t) { ++tiles; });
-    counts.perGroup[group] = tiles;
+  const std::size_t groups = groupsOf(matrix);
+  TileLists lists;
+  lists.start.resize(groups + 1);
+  lists.columnsOfChunk.resize((groups + groupsPerChunk - 1) / groupsPerChunk);
+  using Stamps = std::vector<std::uint32_t>; // which group was the last with an entry in a column of tiles
+  Workspaces<Stamps> workspaces;
+  forEachRange(context, groups, groupsPerChunk, [&](std::size_t first, std::size_t last) {
+    auto stamps = workspaces.borrow([&] { return std::make_unique<Stamps>(matrix.columns / tileSide + 1); });
+    std::vector<std::uint32_t> columns;
+    for (std::size_t group = first; group < last; ++group) {
+      const std::size_t before = columns.size(), lastRow = std::min((group + 1) * tileSide, matrix.rows);
+      const auto stamp = static_cast<std::uint32_t>(group + 1);
+      for (std::uint64_t i = matrix.rowStart[group * tileSide]; i < matrix.rowStart[lastRow]; ++i) {
+        const std::uint32_t tile = matrix.column[i] / tileSide;
+        if ((*stamps)[tile] == stamp)
+          continue;
+        (*stamps)[tile] = stamp;
+        columns.push_back(tile);
+      }
+      lists.start[group + 1] = columns.size() - before;
+    }
+    lists.columnsOfChunk[first / groupsPerChunk] = std::move(columns);
+    workspaces.giveBack(std::move(stamps));
   });
-  counts.tiles = std::accumulate(counts.perGroup.begin(), counts.perGroup.end(), std::uint64_t(0));
-  counts.entriesPerTile = counts.tiles > 0 ? static_cast<double>(matrix.entries()) / static_cast<double>(counts.tiles) : 0;
-  return counts;
+  std::partial_sum(lists.start.begin(), lists.start.end(), lists.start.begin());
+  lists.entriesPerTile = lists.tiles() > 0 ? static_cast<double>(matrix.entries()) / static_cast<double>(lists.tiles()) : 0;
+  return lists;
 }
 
-std::vector<std::uint64_t> countTilePairs(const Context& context, const MatrixPattern& a, const TileCounts& tilesOfB)
+std::vector<std::uint64_t> countTilePairs(const Context& context, const TileLists& a, const TileLists& b)
 {
-  std::vector<std::uint64_t> pairs(groupsOf(a));
-  forEachGroup(context, a, [&](std::size_t group, Stamps& stamps) {
-    std::uint64_t count = 0;
-    visitTiles(a, group, stamps, [&](std::uint32_t tile) { count += tilesOfB.perGroup[tile]; });
-    pairs[group] = count;
+  std::vector<std::uint64_t> pairs(a.groups());
+  forEachRange(context, a.groups(), groupsPerChunk, [&](std::size_t first, std::size_t last) {
+    for (std::size_t group = first; group < last; ++group)
+      for (const std::uint32_t tile : a.columns(group))
+        pairs[group] += b.count(tile);
   });
   return pairs;
 }

@@ -3,6 +3,7 @@
 #include "Core/Sparse/SpGemmOptions.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tessera {
@@ -12,20 +13,32 @@ constexpr std::size_t tileSide = 8;
 /// Tiles are found through an array over all columns of tiles; wider matrices go by rows.
 constexpr std::size_t largestTiledColumns = std::size_t(1) << 27;
 /// Tiles win from about so many products for each pair of tiles that meet, of 512 at most; see dox/Decisions.
-constexpr double productsPerTilePair = 16;
+constexpr double productsPerTilePair = 8;
 
-/// Groups of 8 rows of a matrix: how many 8 x 8 tiles of each have an entry.
-struct TileCounts {
-  std::vector<std::uint32_t> perGroup;
-  std::uint64_t tiles = 0;
+/// The 8 x 8 tiles with an entry that each group of 8 rows of a matrix has.
+struct TileLists {
+  static constexpr std::size_t groupsPerChunk = 256;
+
+  std::vector<std::uint64_t> start;                       // groups + 1: tiles before each group
+  std::vector<std::vector<std::uint32_t>> columnsOfChunk; // columns of tiles, group after group
   double entriesPerTile = 0;
+
+  std::uint64_t tiles() const { return start.empty() ? 0 : start.back(); }
+  std::size_t groups() const { return start.empty() ? 0 : start.size() - 1; }
+  std::uint64_t count(std::size_t group) const { return start[group + 1] - start[group]; }
+  /// Columns of the tiles of a group, in any order.
+  std::span<const std::uint32_t> columns(std::size_t group) const
+  {
+    const std::size_t chunk = group / groupsPerChunk;
+    return {columnsOfChunk[chunk].data() + (start[group] - start[chunk * groupsPerChunk]), count(group)};
+  }
 };
 
 /// Throws Error(usage) for more than largestTiledColumns columns.
-TileCounts countTiles(const Context&, const MatrixPattern&);
+TileLists listTiles(const Context&, const MatrixPattern&);
 
 /// Pairs of a tile of A and a tile of B that meet, for each group of A.
-std::vector<std::uint64_t> countTilePairs(const Context&, const MatrixPattern& a, const TileCounts& tilesOfB);
+std::vector<std::uint64_t> countTilePairs(const Context&, const TileLists& a, const TileLists& b);
 
 /// What one pass over A and the row starts of B says of A B.
 struct ProductAnalysis {

@@ -4,6 +4,7 @@
 #include "Core/Sparse/ProductAnalysis.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace tessera {
@@ -37,13 +38,16 @@ class TileRowBuilder {
 public:
   explicit TileRowBuilder(std::size_t columns) : seen_(columns / tileSide + 1), slot_(columns / tileSide + 1) {}
 
-  /// The tiles of rows 8 group .. 8 group + 7, of which there are `count`, to the four arrays.
-  void build(const CsrMatrix<V>&, std::size_t group, std::size_t count, TileValues, std::uint32_t* column, std::uint64_t* bitmap,
-             V* numbers);
+  /// The tiles of rows 8 group .. 8 group + 7, whose columns `tiles` lists in any order, to the three arrays.
+  void build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues, std::uint32_t* column,
+             std::uint64_t* bitmap, V* numbers);
   /// The same in memory of this object, until the next call.
-  TileRow<V> build(const CsrMatrix<V>&, std::size_t group, std::size_t count, TileValues);
+  TileRow<V> build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues);
 
 private:
+  template <TileValues values>
+  void fill(const CsrMatrix<V>&, std::size_t group, std::uint64_t* bitmap, V* numbers) const;
+
   ColumnSet seen_;
   std::vector<std::uint32_t> slot_;
   std::vector<std::uint32_t> column_;
@@ -53,6 +57,6 @@ private:
 
 /// The tiles of those rows of tiles that `wanted` names; the others are left empty.
 template <class V>
-TileMatrix<V> tilesOf(const Context&, const CsrMatrix<V>&, const TileCounts&, const std::vector<std::uint8_t>& wanted, TileValues);
+TileMatrix<V> tilesOf(const Context&, const CsrMatrix<V>&, const TileLists&, const std::vector<std::uint8_t>& wanted, TileValues);
 
 }

@@ -1,14 +1,16 @@
 #include "Core/Sparse/TileProduct.h"
 
+#include "Core/Sparse/TileVectors.h"
+
 #include <algorithm>
 #include <bit>
-#include <cstring>
+#include <type_traits>
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t numbersPerTile = tileSide * tileSide;
-constexpr std::uint64_t firstColumn = 0x0101010101010101; // bit 0 of each row
+constexpr std::uint32_t none = ~0u;
 
 template <class V>
 using Row [[gnu::vector_size(tileSide * sizeof(V)), gnu::may_alias]] = V;
@@ -24,15 +26,17 @@ std::uint8_t columnMaskOf(std::uint64_t bitmap)
 template <class V>
 struct TilePairs {
   std::uint64_t bitmapOfA;
-  const V* a;                  // (8 rows, 8 columns)
-  std::size_t count;           // tiles in the row of B
-  const std::uint32_t* column; // of each
-  const std::uint64_t* bitmap;
+  const V* a;                   // (8 rows, 8 columns)
+  std::size_t count;            // tiles in the row of B
+  const std::uint32_t* column;  // of each
+  const std::uint64_t* product; // its pattern times that of A
   const std::uint8_t* rowMask;
   const V* b;                // (count, 8, 8)
   const std::uint32_t* slot; // by column
   std::uint64_t* bitmapOfC;  // by slot
   V* c;                      // (slots, 8, 8)
+  const V* next;             // the row of tiles of B that is needed next, to be fetched meanwhile
+  std::size_t countOfNext;
 };
 
 /// Four rows of C += A B over those k that `live` names. Sums stay in registers.
@@ -73,20 +77,16 @@ struct TileKernel {
     const std::uint64_t bitmapOfA = pairs.bitmapOfA;
     const unsigned columns = columnMaskOf(bitmapOfA);
     const bool upper = (bitmapOfA & 0xffffffff) != 0, lower = (bitmapOfA >> 32) != 0;
-    std::uint64_t rowsWith[tileSide]; // byte r is full if A has (r, k)
-    for (unsigned k = 0; k < tileSide; ++k)
-      rowsWith[k] = (bitmapOfA >> k & firstColumn) * 0xff;
     for (std::size_t i = 0; i < pairs.count; ++i) {
+      if (i < pairs.countOfNext)
+#pragma GCC unroll 8
+        for (unsigned r = 0; r < tileSide; ++r)
+          __builtin_prefetch(pairs.next + i * numbersPerTile + r * tileSide);
       const unsigned live = columns & pairs.rowMask[i];
       if (live == 0)
         continue;
       const std::size_t slot = pairs.slot[pairs.column[i]];
-      const std::uint64_t bitmapOfB = pairs.bitmap[i];
-      std::uint64_t bitmap = 0;
-#pragma GCC unroll 8
-      for (unsigned k = 0; k < tileSide; ++k)
-        bitmap |= rowsWith[k] & (bitmapOfB >> (8 * k) & 0xff) * firstColumn;
-      pairs.bitmapOfC[slot] |= bitmap;
+      pairs.bitmapOfC[slot] |= pairs.product[i];
       const V* const b = pairs.b + i * numbersPerTile;
       V* const c = pairs.c + slot * numbersPerTile;
       if (upper)
@@ -94,31 +94,6 @@ struct TileKernel {
       if (lower)
         addFourRows<V, 4>(pairs.a, b, live, c);
     }
-  }
-
-  /// Writes row r of a row of tiles without gaps.
-  TESSERA_MULTIVERSION_TO_V4 static std::size_t emitRow(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                                        const std::uint64_t* bitmap, const V* sums, std::uint32_t* column, V* value)
-  {
-    std::size_t at = 0;
-    for (std::size_t tile = 0; tile < count; ++tile) {
-      unsigned bits = bitmap[tile] >> (8 * r) & 0xff;
-      const std::uint32_t first = tileColumn[tile] * tileSide;
-      const V* const row = sums + tile * numbersPerTile + r * tileSide;
-      if (bits == 0xff) {
-        for (unsigned c = 0; c < tileSide; ++c)
-          column[at + c] = first + c;
-        std::memcpy(value + at, row, tileSide * sizeof(V));
-        at += tileSide;
-        continue;
-      }
-      for (; bits != 0; bits &= bits - 1) {
-        const auto c = static_cast<unsigned>(std::countr_zero(bits));
-        column[at] = first + c;
-        value[at++] = row[c];
-      }
-    }
-    return at;
   }
 };
 
@@ -143,9 +118,18 @@ void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
     const std::uint8_t columns = columnMaskOf(a.bitmap[t]);
     low = std::min(low, b_.column[first]);
     high = std::max(high, b_.column[last - 1]);
-    for (std::uint64_t i = first; i < last; ++i)
-      if (columns & b_.rowMask[i])
-        seen_.add(b_.column[i]);
+    std::size_t word = b_.column[first] / 64; // columns rise: 64 of them are collected before they are written
+    std::uint64_t bits = 0;
+    for (std::uint64_t i = first; i < last; ++i) {
+      const std::uint32_t column = b_.column[i];
+      if (column / 64 != word) {
+        seen_.addWord(word, bits);
+        word = column / 64;
+        bits = 0;
+      }
+      bits |= std::uint64_t((columns & b_.rowMask[i]) != 0) << column % 64;
+    }
+    seen_.addWord(word, bits);
   }
   sums.column.clear();
   if (low <= high)
@@ -166,24 +150,39 @@ void TileProduct<V>::compute(std::span<const TileRow<V>> a)
   for (std::size_t group = 0; group < a.size(); ++group)
     findTiles(a[group], sums_[group]);
   std::array<std::size_t, groupsAtOnce> next{};
-  while (true) {
-    std::uint32_t k = ~0u; // the first row of tiles of B that a group still needs
+  // The first row of tiles of B that a group still needs.
+  const auto firstNeeded = [&] {
+    std::uint32_t k = none;
     for (std::size_t group = 0; group < a.size(); ++group)
       if (next[group] < a[group].count)
         k = std::min(k, a[group].column[next[group]]);
-    if (k == ~0u)
-      return;
-    const std::uint64_t first = b_.rowStart[k], last = b_.rowStart[k + 1];
+    return k;
+  };
+  for (std::uint32_t k = firstNeeded(); k != none;) {
+    std::array<bool, groupsAtOnce> takesPart{};
     for (std::size_t group = 0; group < a.size(); ++group) {
-      const std::size_t t = next[group];
-      if (t == a[group].count || a[group].column[t] != k)
-        continue;
-      ++next[group];
-      Sums& sums = sums_[group];
-      TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, last - first, b_.column.data() + first,
-                               b_.bitmap.data() + first, b_.rowMask.data() + first, b_.numbers.data() + first * numbersPerTile,
-                               sums.slot.data(), sums.bitmap.data(), sums.numbers.data()});
+      takesPart[group] = next[group] < a[group].count && a[group].column[next[group]] == k;
+      next[group] += takesPart[group];
     }
+    const std::uint32_t following = firstNeeded();
+    const std::uint64_t first = b_.rowStart[k], count = b_.rowStart[k + 1] - first;
+    const std::uint64_t fetch = following == none ? 0 : b_.rowStart[following];
+    std::uint64_t fetchCount = following == none ? 0 : b_.rowStart[following + 1] - fetch;
+    if (products_.size() < count)
+      products_.resize(count);
+    for (std::size_t group = 0; group < a.size(); ++group) {
+      if (!takesPart[group])
+        continue;
+      const std::size_t t = next[group] - 1;
+      Sums& sums = sums_[group];
+      multiplyPatterns(a[group].bitmap[t], b_.bitmap.data() + first, count, products_.data());
+      TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, count, b_.column.data() + first,
+                               products_.data(), b_.rowMask.data() + first, b_.numbers.data() + first * numbersPerTile,
+                               sums.slot.data(), sums.bitmap.data(), sums.numbers.data(),
+                               b_.numbers.data() + fetch * numbersPerTile, fetchCount});
+      fetchCount = 0; // once is enough
+    }
+    k = following;
   }
 }
 
@@ -191,7 +190,9 @@ template <class V>
 std::size_t TileProduct<V>::emitRow(std::size_t group, unsigned r, std::uint32_t* column, V* value) const
 {
   const Sums& sums = sums_[group];
-  return TileKernel<V>::emitRow(r, sums.column.size(), sums.column.data(), sums.bitmap.data(), sums.numbers.data(), column, value);
+  using Bits = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
+  return packTileRow(r, sums.column.size(), sums.column.data(), sums.bitmap.data(),
+                     reinterpret_cast<const Bits*>(sums.numbers.data()), column, reinterpret_cast<Bits*>(value));
 }
 
 template <class V>

@@ -37,6 +37,7 @@ private:
 
   const TileMatrix<V>& b_;
   ColumnSet seen_;
+  std::vector<std::uint64_t> products_; // of patterns
   std::array<Sums, groupsAtOnce> sums_;
 };
 
