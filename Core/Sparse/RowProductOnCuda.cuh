@@ -4,6 +4,7 @@
 #include "Core/Sparse/BlockRowsOnCuda.cuh"
 #include "Core/Sparse/LongRowsOnCuda.cuh"
 #include "Core/Sparse/RowLaunchesOnCuda.cuh"
+#include "Core/Sparse/RowMovesOnCuda.cuh"
 #include "Core/Sparse/RowProductOnCuda.h"
 #include "Core/Sparse/SortedRowsOnCuda.cuh"
 #include "Core/Sparse/StagedRowsOnCuda.cuh"
@@ -11,8 +12,6 @@
 
 namespace tessera {
 
-/// Threads of a block that moves rows.
-constexpr int moverThreads = 256;
 /// Sums in shared memory of a block a row.
 constexpr int bytesOfBlockSums = 64 << 10;
 /// Shared memory of a block with a warp a row; more, and too few rows are under way.
@@ -143,63 +142,14 @@ RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams,
   return scratch;
 }
 
-/// Long rows by a block, short ones by so many lanes each. Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an
-/// entry.
-template <class V, int Lanes>
-__global__ void __launch_bounds__(moverThreads)
-    moveRows(std::size_t rows, const std::uint32_t* madeAt, const std::uint32_t* column, const V* value, RowTarget<V> c)
-{
-  constexpr std::uint32_t longRow = 16 * Lanes;
-  constexpr int rowsABlock = moverThreads / Lanes, together = 4;
-  __shared__ std::uint32_t longFrom[rowsABlock], longCount[rowsABlock];
-  __shared__ std::uint64_t longTo[rowsABlock];
-  const int ofBlock = threadIdx.x / Lanes, lane = threadIdx.x % Lanes;
-  const auto move = [&](std::uint32_t from, std::uint64_t to, std::uint32_t count, unsigned rank, unsigned threads) {
-    for (std::uint32_t i = rank; i < count; i += together * threads) {
-      std::uint32_t columns[together];
-      V values[together];
-#pragma unroll
-      for (int u = 0; u < together; ++u)
-        if (i + u * threads < count) {
-          columns[u] = column[from + i + u * threads];
-          values[u] = value[from + i + u * threads];
-        }
-#pragma unroll
-      for (int u = 0; u < together; ++u)
-        if (i + u * threads < count) {
-          c.column[to + i + u * threads] = columns[u];
-          c.value[to + i + u * threads] = values[u];
-        }
-    }
-  };
-  const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + ofBlock;
-  const std::uint32_t from = row < rows ? madeAt[row] : notMade;
-  const std::uint64_t to = from != notMade ? c.rowStart[row] : 0;
-  const auto count = from != notMade ? static_cast<std::uint32_t>(c.rowStart[row + 1] - to) : 0;
-  const bool isLong = count >= longRow;
-  if (lane == 0) {
-    longFrom[ofBlock] = from;
-    longTo[ofBlock] = to;
-    longCount[ofBlock] = isLong ? count : 0;
-  }
-  if (!isLong)
-    move(from, to, count, lane, Lanes);
-  if (!__syncthreads_or(isLong))
-    return;
-  for (int i = 0; i < rowsABlock; ++i)
-    move(longFrom[i], longTo[i], longCount[i], threadIdx.x, moverThreads);
-}
-
 template <class V>
-void moveMadeRows(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, CsrOnCuda<V>& c,
+void moveMadeRows(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, const CsrOnCuda<V>& c,
                   const RowTarget<V>& target)
 {
-  constexpr std::uint64_t shortRows = 24; // entries a row
-  const auto launch = [&](auto kernel, std::size_t lanes) {
-    kernel<<<static_cast<unsigned>(ceilDiv(c.rows * lanes, std::size_t{moverThreads})), moverThreads, 0, stream>>>(
-        c.rows, madeAt, scratch.column.span().data(), scratch.value.span().data(), target);
-  };
-  c.entries <= shortRows* c.rows ? launch(moveRows<V, 8>, 8) : launch(moveRows<V, 32>, 32);
+  if (c.entries == 0)
+    return;
+  moveRows<<<static_cast<unsigned>(ceilDiv(c.entries, std::uint64_t{entriesAShare})), shareThreads, 0, stream>>>(
+      c.rows, target.rowStart, madeAt, scratch.column.span().data(), scratch.value.span().data(), target.column, target.value);
   checkLaunch("rows to their places");
 }
 

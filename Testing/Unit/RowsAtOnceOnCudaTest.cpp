@@ -71,6 +71,32 @@ TEST_F(RowsAtOnceOnCudaTest, RowsOfEverySizeHaveTheBitsOfAPlan)
   }
 }
 
+TEST_F(RowsAtOnceOnCudaTest, RowsOfAnyLengthsComeToTheirPlaces)
+{
+  constexpr std::uint32_t columns = 8192;
+  EntryMap<float> ofIdentity, entries;
+  for (std::uint32_t k = 0; k < columns; ++k)
+    ofIdentity[{k, k}] = 1;
+  // equal shares of C have 2048 entries and look at 256 rows at a time: none, one, shares that end with a row, rows of several
+  const std::vector<std::uint32_t> lengths = {2048, 2047, 1, 4096, 0, 5000, 3, 2049, 8192, 64};
+  Dice dice(9);
+  std::uint32_t row = 0;
+  for (const std::uint32_t length : lengths) {
+    for (std::uint32_t k = 0; k < length; ++k)
+      entries[{row, k}] = rough(dice);
+    row += length % 2 ? 300 : 1; // 299 empty rows behind some
+  }
+  for (const std::uint32_t last = row + 1500; row < last; ++row) // more than 256 short rows a share
+    entries[{row, row}] = rough(dice);
+  const CsrMatrix<float> a = matrixOf(row, columns, entries), b = matrixOf(columns, columns, ofIdentity);
+
+  const CsrMatrix<float> c = product(a, b);
+
+  EXPECT_EQ(c.rowStart.toVector(), a.rowStart.toVector());
+  EXPECT_EQ(c.column.toVector(), a.column.toVector());
+  EXPECT_EQ(c.value.toVector(), a.value.toVector());
+}
+
 TEST_F(RowsAtOnceOnCudaTest, ManyProductsOfFewEntriesHaveTheBitsOfAPlan)
 {
   const CsrMatrix<float> a = growingRows(60, 3000, 2048, 3), b = randomMatrix<float>(3000, 300, 6, 4, rough);
