@@ -174,6 +174,8 @@ void PreparedProduct<V>::choose()
   else
     tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
   report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
+  if (report_.tileGroups == 0) // the lists of a scattered matrix are a third of its size
+    tilesOfA_ = tilesOfB_ = {};
   report_.choice = asked ? "tiles, as asked"
                          : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)
                                + " groups of 8 rows by tiles, the others by rows";

@@ -32,7 +32,7 @@ struct TileRow {
   const V* numbers = nullptr;
 };
 
-/// Makes rows of tiles; a workspace of one thread.
+/// Makes rows of tiles of matrices whose columns rise in each row; a workspace of one thread.
 template <class V>
 class TileRowBuilder {
 public:
