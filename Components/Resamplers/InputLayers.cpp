@@ -11,6 +11,41 @@ namespace {
 // Beside a place, linear interpolation reads the voxel behind it, and rounding may take the one before.
 constexpr double before = 1, behind = 2;
 constexpr std::size_t fewest = 3; // at the border, cells of the last voxels are read in one
+// What roundings may shift a place by, as a share of the largest coordinate on its way: some operations of 2^-53 each.
+constexpr double roundings = 0x1p-49;
+constexpr double mostShift = 0.5; // voxels
+
+/// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through the chain.
+template <int D>
+double farthestMm(const TransformChain<D>& chain, double reachMm, double longestShiftMm)
+{
+  const double initial = chain.initial ? farthestMm<D>(*chain.initial, reachMm, longestShiftMm) : reachMm;
+  if (chain.transform->cudaForm() != CudaForm::linear)
+    return initial + longestShiftMm;
+  const AffineMap<D> map = chain.transform->onCuda(chain.parameters).map;
+  double mapped = 0;
+  for (int d = 0; d < D; ++d) {
+    double sum = std::abs(map.offset[d]);
+    for (int e = 0; e < D; ++e)
+      sum += std::abs(map.matrix[d][e]) * initial;
+    mapped = std::max(mapped, sum);
+  }
+  return initial + mapped;
+}
+
+template <int D>
+double farthestMm(const ImageGeometry<D>& lattice)
+{
+  const AffineMap<D> map = lattice.pointFromIndex();
+  double farthest = 0;
+  for (int d = 0; d < D; ++d) {
+    double sum = std::abs(map.offset[d]);
+    for (int e = 0; e < D; ++e)
+      sum += std::abs(map.matrix[d][e]) * static_cast<double>(lattice.size[e]);
+    farthest = std::max(farthest, sum);
+  }
+  return farthest;
+}
 
 }
 
@@ -27,10 +62,11 @@ InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<
     for (const double value : whole->spline->parameters)
       longestMm = std::max(longestMm, value == value ? std::abs(value) : HUGE_VAL);
   const Matrix<D> fromDisplacement = multiply<D>(toIndex.matrix, whole->turn);
-  double shift = 0;
+  double shift = 0, voxelsPerMm = 0;
   low_ = high_ = index.offset[D - 1];
   for (int e = 0; e < D; ++e) {
     shift += longestMm > 0 ? longestMm * std::abs(fromDisplacement[D - 1][e]) : 0;
+    voxelsPerMm += std::abs(toIndex.matrix[D - 1][e]);
     if (e == D - 1)
       continue;
     const double across = index.matrix[D - 1][e] * static_cast<double>(output.size[e] - 1);
@@ -40,7 +76,8 @@ InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<
   low_ -= shift;
   high_ += shift;
   step_ = index.matrix[D - 1][D - 1];
-  known_ = std::isfinite(low_) && std::isfinite(high_) && std::isfinite(step_);
+  const double rounded = roundings * voxelsPerMm * (farthestMm<D>(chain, farthestMm(output), longestMm) + farthestMm(moving));
+  known_ = std::isfinite(low_) && std::isfinite(high_) && std::isfinite(step_) && rounded < mostShift;
 }
 
 template <int D>

@@ -12,7 +12,8 @@ class InputLayers {
 public:
   InputLayers(const TransformChain<D>&, const ImageGeometry<D>& moving, const ImageGeometry<D>& output);
 
-  /// False for chains of other transforms: where they lead is not known before they are asked.
+  /// False for chains of other transforms, and so far from the origin that roundings shift places by half a voxel: where they lead
+  /// is not known before they are asked.
   bool known() const { return known_; }
 
   /// For some layers of the output; not empty, and with the image's border where it is asked for from beyond.

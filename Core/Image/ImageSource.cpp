@@ -266,6 +266,8 @@ std::unique_ptr<ImageSource> openImage(const std::string& path)
   std::unique_ptr<ImageSource> source;
   if (fs::is_directory(path, ignored)) {
     source = openDicomFolder(path);
+  } else if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored)) {
+    failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
   } else {
     auto place = std::make_unique<OwnFolder>(path);
     const itk::ImageIOBase::Pointer io = openItk(path, place->path());

@@ -113,5 +113,22 @@ TEST(InputLayers, OfTwoBSplinesAreNotKnown)
   EXPECT_FALSE(InputLayers<2>(letterChain<2>("BB", scene.fixed), scene.moving->geometry, scene.fixed->geometry).known());
 }
 
+/// Far from the origin, here by way of a transform and back, roundings lead elsewhere than all transforms as one.
+TEST(InputLayers, FarFromTheOriginAreNotKnown)
+{
+  const ResampleScene<3> scene({20, 20, 20}, {20, 20, 20});
+  const auto isKnown = [&](double shiftMm) {
+    TransformChain<3> there = letterChain<3>("T", scene.fixed);
+    std::fill(there.parameters.begin(), there.parameters.end(), shiftMm);
+    TransformChain<3> back = letterChain<3>("T", scene.fixed);
+    std::fill(back.parameters.begin(), back.parameters.end(), -shiftMm);
+    back.initial = std::make_shared<const TransformChain<3>>(std::move(there));
+    return InputLayers<3>(back, scene.moving->geometry, scene.fixed->geometry).known();
+  };
+
+  EXPECT_TRUE(isKnown(1e12));
+  EXPECT_FALSE(isKnown(1e16));
+}
+
 }
 }
