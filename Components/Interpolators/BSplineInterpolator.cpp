@@ -60,13 +60,6 @@ void BSplineInterpolator<D>::readInPlace(const float* voxels, const ImageGeometr
 }
 
 template <int D>
-void BSplineInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
-{
-  image_.reset();
-  readInPlace(layers.wholeImage(), layers.geometry);
-}
-
-template <int D>
 void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t level)
 {
   order_ = readOrder(parameters_, use_, level);

@@ -24,7 +24,6 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   /// Orders 0 and 1 read voxels.
   bool takesLayers() const override { return order_ < 2; }
-  void prepareForLayers(const ImageLayers<D>&) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
@@ -41,7 +40,7 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&);
+  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
   void putOnCuda(const Context&);
   void resampleOnCuda(Context&);
 

@@ -16,13 +16,6 @@ void LabelMajorityInterpolator<D>::readInPlace(const float* voxels, const ImageG
 }
 
 template <int D>
-void LabelMajorityInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
-{
-  image_.reset();
-  readInPlace(layers.wholeImage(), layers.geometry);
-}
-
-template <int D>
 void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;

@@ -17,7 +17,6 @@ public:
   explicit LabelMajorityInterpolator(const Parameters&) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  void prepareForLayers(const ImageLayers<D>&) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   /// Throws Error(usage) if gradients are asked for.
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
@@ -29,7 +28,7 @@ public:
   static const ComponentDescription& description();
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&);
+  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
 
   ImagePointer<D> image_; // null: its voxels are others'
   ImageGeometry<D> geometry_;

@@ -14,13 +14,6 @@ void LinearInterpolator<D>::readInPlace(const float* voxels, const ImageGeometry
 }
 
 template <int D>
-void LinearInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
-{
-  image_.reset();
-  readInPlace(layers.wholeImage(), layers.geometry);
-}
-
-template <int D>
 void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;

@@ -20,7 +20,6 @@ public:
   explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
-  void prepareForLayers(const ImageLayers<D>&) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
@@ -33,7 +32,7 @@ public:
   static const ComponentDescription& description(InterpolatorUse);
 
 private:
-  void readInPlace(const float* voxels, const ImageGeometry<D>&);
+  void readInPlace(const float* voxels, const ImageGeometry<D>&) override;
 
   InterpolatorUse use_;
   ImagePointer<D> image_; // null: its voxels are others'

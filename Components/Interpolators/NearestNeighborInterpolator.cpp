@@ -11,13 +11,6 @@ void NearestNeighborInterpolator<D>::readInPlace(const float* voxels, const Imag
 }
 
 template <int D>
-void NearestNeighborInterpolator<D>::prepareForLayers(const ImageLayers<D>& layers)
-{
-  image_.reset();
-  readInPlace(layers.wholeImage(), layers.geometry);
-}
-
-template <int D>
 void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
 {
   image_ = image;

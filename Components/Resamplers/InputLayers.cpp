@@ -15,6 +15,29 @@ constexpr std::size_t fewest = 3; // at the border, cells of the last voxels are
 constexpr double roundings = 0x1p-49;
 constexpr double mostShift = 0.5; // voxels
 
+/// No coordinate of what the map makes of |x_e| <= reach[e] is larger.
+template <int D>
+double largestOf(const AffineMap<D>& map, const Vec<D>& reach)
+{
+  double largest = 0;
+  for (int d = 0; d < D; ++d) {
+    double sum = std::abs(map.offset[d]);
+    for (int e = 0; e < D; ++e)
+      sum += std::abs(map.matrix[d][e]) * reach[e];
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+template <int D>
+double farthestMm(const ImageGeometry<D>& lattice)
+{
+  Vec<D> extent;
+  for (int d = 0; d < D; ++d)
+    extent[d] = static_cast<double>(lattice.size[d]);
+  return largestOf<D>(lattice.pointFromIndex(), extent);
+}
+
 /// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through the chain.
 template <int D>
 double farthestMm(const TransformChain<D>& chain, double reachMm, double longestShiftMm)
@@ -22,29 +45,9 @@ double farthestMm(const TransformChain<D>& chain, double reachMm, double longest
   const double initial = chain.initial ? farthestMm<D>(*chain.initial, reachMm, longestShiftMm) : reachMm;
   if (chain.transform->cudaForm() != CudaForm::linear)
     return initial + longestShiftMm;
-  const AffineMap<D> map = chain.transform->onCuda(chain.parameters).map;
-  double mapped = 0;
-  for (int d = 0; d < D; ++d) {
-    double sum = std::abs(map.offset[d]);
-    for (int e = 0; e < D; ++e)
-      sum += std::abs(map.matrix[d][e]) * initial;
-    mapped = std::max(mapped, sum);
-  }
-  return initial + mapped;
-}
-
-template <int D>
-double farthestMm(const ImageGeometry<D>& lattice)
-{
-  const AffineMap<D> map = lattice.pointFromIndex();
-  double farthest = 0;
-  for (int d = 0; d < D; ++d) {
-    double sum = std::abs(map.offset[d]);
-    for (int e = 0; e < D; ++e)
-      sum += std::abs(map.matrix[d][e]) * static_cast<double>(lattice.size[e]);
-    farthest = std::max(farthest, sum);
-  }
-  return farthest;
+  Vec<D> reach;
+  reach.fill(initial);
+  return initial + largestOf<D>(chain.transform->onCuda(chain.parameters).map, reach);
 }
 
 }

@@ -15,7 +15,11 @@ public:
 
   /// As Interpolator::prepareForLevel on the CPU, of an image of which these layers are in memory. Values are those of the whole
   /// image wherever they are made of these layers; gradients, and points that need others, are not to be asked for.
-  virtual void prepareForLayers(const ImageLayers<D>&) = 0;
+  void prepareForLayers(const ImageLayers<D>& layers) { readInPlace(layers.wholeImage(), layers.geometry); }
+
+protected:
+  /// `voxels`: where the whole image would begin. They must outlive what is asked of them.
+  virtual void readInPlace(const float* voxels, const ImageGeometry<D>&) = 0;
 };
 
 }

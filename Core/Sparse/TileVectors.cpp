@@ -109,38 +109,49 @@ __attribute__((target("arch=x86-64-v4"))) void multiplyAll(std::uint64_t a, cons
   }
 }
 
-__attribute__((target("arch=x86-64-v4"))) std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                                           const std::uint64_t* bitmap, const std::uint32_t* numbers,
-                                                           std::uint32_t* column, std::uint32_t* value)
+/// Those of a row whose bit is set, without gaps; 8 are written.
+__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void packRow(__mmask8 bits, const std::uint32_t* row,
+                                                                             std::uint32_t* value)
+{
+  const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(value), _mm256_maskz_compress_epi32(bits, all));
+}
+
+__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void packRow(__mmask8 bits, const std::uint64_t* row,
+                                                                             std::uint64_t* value)
+{
+  _mm512_storeu_si512(value, _mm512_maskz_compress_epi64(bits, _mm512_loadu_si512(row)));
+}
+
+template <class Bits>
+__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE std::size_t
+packWithVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap, const Bits* numbers,
+                std::uint32_t* column, Bits* value)
 {
   const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   std::size_t at = 0;
   for (std::size_t tile = 0; tile < count; ++tile) {
     const auto bits = static_cast<__mmask8>(bitmap[tile] >> (8 * r));
-    const __m256i row = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(numbers + tile * numbersPerTile + r * tileSide));
     const __m256i columns = _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(tileColumn[tile] * tileSide)));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(column + at), _mm256_maskz_compress_epi32(bits, columns));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(value + at), _mm256_maskz_compress_epi32(bits, row));
+    packRow(bits, numbers + tile * numbersPerTile + r * tileSide, value + at);
     at += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(bits)));
   }
   return at;
 }
 
 __attribute__((target("arch=x86-64-v4"))) std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
+                                                           const std::uint64_t* bitmap, const std::uint32_t* numbers,
+                                                           std::uint32_t* column, std::uint32_t* value)
+{
+  return packWithVectors(r, count, tileColumn, bitmap, numbers, column, value);
+}
+
+__attribute__((target("arch=x86-64-v4"))) std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
                                                            const std::uint64_t* bitmap, const std::uint64_t* numbers,
                                                            std::uint32_t* column, std::uint64_t* value)
 {
-  const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-  std::size_t at = 0;
-  for (std::size_t tile = 0; tile < count; ++tile) {
-    const auto bits = static_cast<__mmask8>(bitmap[tile] >> (8 * r));
-    const __m512i row = _mm512_loadu_si512(numbers + tile * numbersPerTile + r * tileSide);
-    const __m256i columns = _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(tileColumn[tile] * tileSide)));
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(column + at), _mm256_maskz_compress_epi32(bits, columns));
-    _mm512_storeu_si512(value + at, _mm512_maskz_compress_epi64(bits, row));
-    at += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(bits)));
-  }
-  return at;
+  return packWithVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
 #endif
 
