@@ -3,6 +3,7 @@
 #include "Core/Compute/Transfers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -211,7 +212,7 @@ private:
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
-  double transferMilliseconds_ = 0;
+  std::atomic<double> transferMilliseconds_{0}; // files may be read for it by several threads
 };
 
 CudaStream& streamOf(const Context& context)

@@ -85,6 +85,11 @@ struct Lane {
     checkCuda(cudaEventRecord(event, other), "marking a place in a stream");
     checkCuda(cudaStreamWaitEvent(stream, event, 0), "ordering two streams");
   }
+  void precede(cudaStream_t other)
+  {
+    checkCuda(cudaEventRecord(event, stream), "marking a place in a stream");
+    checkCuda(cudaStreamWaitEvent(other, event, 0), "ordering two streams");
+  }
   void wait() { checkCuda(cudaStreamSynchronize(stream), "waiting for a copy"); }
 };
 
@@ -112,23 +117,53 @@ void copyInPieces(const Context& context, void* device, const void* host, std::s
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
     return checkCuda(cudaStreamSynchronize(stream), "waiting for a copy");
   }
-  const PinnedPiece pieces[] = {PinnedPiece(CopiesToHost::usualBytes), PinnedPiece(CopiesToHost::usualBytes)};
-  Lane lanes[] = {Lane(context), Lane(context)};
-  int turn = 0;
-  for (std::size_t done = 0; done < bytes; done += CopiesToHost::usualBytes, turn ^= 1) {
+  PiecesToDevice pieces(context, CopiesToHost::usualBytes);
+  for (std::size_t done = 0; done < bytes; done += CopiesToHost::usualBytes) {
     const std::size_t share = std::min(bytes - done, CopiesToHost::usualBytes);
-    Lane& lane = lanes[turn];
-    lane.wait();
-    copyOnHost(context, pieces[turn].data(), static_cast<const std::byte*>(host) + done, share);
-    lane.follow(stream);
-    checkCuda(
-        cudaMemcpyAsync(static_cast<std::byte*>(device) + done, pieces[turn].data(), share, cudaMemcpyHostToDevice, lane.stream),
-        "copying to the device");
+    copyOnHost(context, pieces.next(), static_cast<const std::byte*>(host) + done, share);
+    pieces.send(static_cast<std::byte*>(device) + done, share);
   }
-  for (Lane& lane : lanes)
-    lane.wait();
+  pieces.finish();
 }
 
+}
+
+struct PiecesToDevice::Piece {
+  Piece(const Context& context, std::size_t bytes) : pinned(bytes), lane(context) {}
+
+  PinnedPiece pinned;
+  Lane lane; // waits before the other goes
+};
+
+PiecesToDevice::PiecesToDevice(const Context& context, std::size_t bytesOfPiece) : context_(context)
+{
+  for (auto& piece : pieces_)
+    piece = std::make_unique<Piece>(context, bytesOfPiece);
+}
+
+PiecesToDevice::~PiecesToDevice() = default;
+
+std::byte* PiecesToDevice::next()
+{
+  turn_ = (turn_ + 1) % pieces;
+  pieces_[turn_]->lane.wait();
+  return pieces_[turn_]->pinned.data();
+}
+
+void PiecesToDevice::send(void* device, std::size_t bytes)
+{
+  Piece& piece = *pieces_[turn_];
+  const cudaStream_t stream = cudaStreamOf(context_);
+  piece.lane.follow(stream);
+  checkCuda(cudaMemcpyAsync(device, piece.pinned.data(), bytes, cudaMemcpyHostToDevice, piece.lane.stream),
+            "copying to the device");
+  piece.lane.precede(stream);
+}
+
+void PiecesToDevice::finish()
+{
+  for (const auto& piece : pieces_)
+    piece->lane.wait();
 }
 
 struct CopiesToHost::Piece {

@@ -60,6 +60,20 @@ CopiesToHost::CopiesToHost(const Context& context) : context_(context)
 CopiesToHost::~CopiesToHost() = default;
 void CopiesToHost::finish(int) {}
 void CopiesToHost::begin(int, void*, const void*, std::size_t, After) {}
+
+struct PiecesToDevice::Piece {};
+PiecesToDevice::PiecesToDevice(const Context& context, std::size_t) : context_(context)
+{
+  fail("copies to a device");
+}
+PiecesToDevice::~PiecesToDevice() = default;
+std::byte* PiecesToDevice::next()
+{
+  return nullptr;
+}
+void PiecesToDevice::send(void*, std::size_t) {}
+void PiecesToDevice::finish() {}
+
 void copyLargeToDevice(const Context&, void*, const void*, std::size_t)
 {
   fail("a copy to a device");

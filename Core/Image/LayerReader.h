@@ -3,6 +3,7 @@
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Image/ImageSource.h"
 #include "Core/Image/LabelTable.h"
+#include "Core/Image/StoredVoxels.h"
 #include "Core/Image/VoxelRanges.h"
 
 #include <cstdint>
@@ -25,6 +26,7 @@ public:
   /// Reads the header. Errors as readImage, or as readLabelImage.
   LayerReader(const std::string& path, VoxelsAs as);
 
+  const ImageHeader& header() const { return source_->header(); }
   /// As in the file.
   const ImageGeometry<D>& geometry() const { return geometry_; }
   std::size_t imageCount() const { return imageCount_; }
@@ -37,6 +39,12 @@ public:
   /// there will be no label. Throws Error(unreadableInput).
   void survey(double outside, int threads);
 
+  /// Whether survey() reads the file, of whose voxels others may tell too: what all of them are is then to be given to found(),
+  /// else VoxelCounts{}. That returns false of labels that floats do not hold: then only survey() numbers them. Throws
+  /// Error(unreadableInput).
+  bool needsCounts() const;
+  bool found(const VoxelCounts&);
+
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // a voxel is as finite as each of its components
   const std::optional<LabelTable>& labels() const { return labels_; } // of labels
   const std::vector<std::string>& notes() const { return notes_; }
@@ -45,6 +53,10 @@ public:
   /// touched if all of the file's voxels are. Throws Error(unreadableInput).
   void read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images, std::uint8_t* finite, int threads);
 
+  /// The same as the file holds them, of any voxels: layout(voxelCount) tells how. `to` is aligned for them.
+  void readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
+  StoredLayout layout(std::size_t voxelCount) const;
+
   /// After the last layer: throws Error(unreadableInput) if a compressed file is damaged where it was not asked for.
   void finish(int threads);
 
@@ -52,12 +64,14 @@ private:
   template <class T, class Body>
   void forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body);
   template <class T>
-  void surveyValues(double outside, int threads);
+  VoxelCounts counted(int threads);
   template <class T>
   void numberLabels(double outside, int threads);
+  template <class T>
+  void readValues(std::size_t firstVoxel, std::span<T> out, int threads);
   void open();
+  void requireNumbers() const;
 
-  const ImageHeader& header() const { return source_->header(); }
   std::size_t components() const { return static_cast<std::size_t>(header().components); }
   std::size_t voxelCount() const { return geometry_.voxelCount(); }
   bool isLuminance() const { return components() > imageCount_; }

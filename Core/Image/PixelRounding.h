@@ -51,11 +51,13 @@ void toPixelsOnCuda(const Context&, const float* values, std::size_t count, Pixe
 
 /// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as exact.
 template <class T>
-bool isExactInFloat(T value)
+TESSERA_HOST_DEVICE bool isExactInFloat(T value)
 {
   if constexpr (std::is_integral_v<T>) {
     using Unsigned = std::make_unsigned_t<T>;
-    const Unsigned magnitude = value < 0 ? Unsigned(0) - static_cast<Unsigned>(value) : static_cast<Unsigned>(value);
+    auto magnitude = static_cast<Unsigned>(value);
+    if constexpr (std::is_signed_v<T>)
+      magnitude = value < 0 ? Unsigned(0) - magnitude : magnitude;
     return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= std::numeric_limits<float>::digits;
   } else {
     return !std::isfinite(value) || static_cast<T>(static_cast<float>(value)) == value;

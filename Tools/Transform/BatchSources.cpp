@@ -48,7 +48,8 @@ template <int D>
 void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
   Context host{{}, batch.context.threads};
-  const Room room = batch.context.onCuda() ? roomFor(batch, moving) : Room{};
+  const bool isThere = !batch.context.onCuda() || !moving.voxelsOnCuda.empty();
+  const Room room = isThere ? Room{} : roomFor(batch, moving);
   std::vector<ResampleSource<D>> added;
   for (const ImagePointer<D>& component : moving.components) {
     interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));

@@ -8,11 +8,13 @@
 #include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
+#include "Tools/Transform/MovingToCuda.h"
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <future>
+#include <mutex>
 
 namespace tessera {
 namespace {
@@ -21,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more are read if they fit
 constexpr double resultCopies = 2;   // as it is resampled, and what of it is put in order for the file
+constexpr double longChunks = 128e6; // bytes of a device: what results are computed in if there is more room than they need
 
 /// An image on its way through the batch.
 template <int D>
@@ -28,6 +31,8 @@ struct Item {
   const ImageTask* task = nullptr;
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1, movingBytes = 0, resultBytes = 0; // in memory
+  bool isBrought = false;                                  // from its file to a CUDA device: then the host has none of its voxels
+  double asAWholeBytes = 0, deviceBytes = 0;               // its movingBytes else; and what it takes of the device
   MovingImage<D> moving;
   ComponentPixels result;
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
@@ -76,6 +81,9 @@ private:
   std::vector<Group<D>> grouped();
   std::size_t groupsReadAtOnce(std::size_t groupCount) const;
   Group<D> read(Group<D>) const;
+  void readNow(Item<D>&) const;
+  void bring(Item<D>&, double leftBytes) const;
+  bool isRead(const Item<D>& item) const { return !item.moving.components.empty(); }
   Group<D> written(Group<D>) const;
   void resample(Group<D>&) const;
   void resampleInSlabs(Item<D>&) const;
@@ -102,6 +110,8 @@ private:
   MemoryBudget memory_;
   double budget_ = memory_.bytes;
   bool overlaps_;
+  double usableDeviceBytes_ = 0, mostDeviceBytes_ = 0; // at the start; of any item
+  mutable std::mutex takingDeviceMemory_;
   double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
@@ -112,8 +122,12 @@ template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
     : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), overlaps_(batch.context.threads > 1)
 {
-  for (const ImageTask& task : tasks)
+  if (batch.context.onCuda())
+    usableDeviceBytes_ = usableDeviceMemory(batch.context);
+  for (const ImageTask& task : tasks) {
     items_.push_back(sized(task));
+    mostDeviceBytes_ = std::max(mostDeviceBytes_, items_.back().deviceBytes);
+  }
 }
 
 /// What the image will take, by its header.
@@ -128,8 +142,12 @@ Item<D> BatchRun<D>::sized(const ImageTask& task) const
       geometryOf<D>(header);
       item.meaning = header.meaning;
       item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
-      item.movingBytes =
+      item.asAWholeBytes =
           movingBytes(header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
+      if (batch_.context.onCuda())
+        item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, header, task.isLabels);
+      item.isBrought = batch_.context.onCuda() && MovingToCuda<D>::takes(header) && item.deviceBytes <= usableDeviceBytes_;
+      item.movingBytes = item.isBrought ? 0 : item.asAWholeBytes;
       const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
       const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
       item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
@@ -171,16 +189,48 @@ std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
   return static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(std::min(useful, mostImagesAtOnce))));
 }
 
+/// To the device, unless that would leave less of it.
+template <int D>
+void BatchRun<D>::bring(Item<D>& item, double leftBytes) const
+{
+  std::optional<MovingToCuda<D>> image;
+  {
+    const std::lock_guard lock(takingDeviceMemory_);
+    if (item.deviceBytes + leftBytes > usableDeviceMemory(batch_.context))
+      return;
+    image.emplace(batch_, *item.task);
+  }
+  if (std::optional<MovingImage<D>> brought = image->read())
+    item.moving = std::move(*brought);
+}
+
+/// What was not read ahead.
+template <int D>
+void BatchRun<D>::readNow(Item<D>& item) const
+{
+  attempt(item, item.readSeconds, [&] {
+    if (item.isBrought && !isRead(item))
+      bring(item, 0);
+    if (isRead(item))
+      return;
+    item.isBrought = false;
+    item.movingBytes = item.asAWholeBytes;
+    if (!isLarge(item)) // else while it is resampled
+      item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
+                                       batch_.context.threads);
+  });
+}
+
 template <int D>
 Group<D> BatchRun<D>::read(Group<D> group) const
 {
   const auto readItem = [&](Item<D>& item) {
     if (isLarge(item))
-      return; // while it is resampled
-    attempt(item, item.readSeconds, [&] {
-      item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
-                                       batch_.context.threads);
-    });
+      return;
+    if (item.isBrought) // what is resampled meanwhile must find the memory that it needs
+      attempt(item, item.readSeconds, [&] { bring(item, overlaps_ ? mostDeviceBytes_ + longChunks : 0); });
+    else
+      readNow(item);
   };
   if (group.size() == 1)
     readItem(group.front()); // on all threads where its file allows that
@@ -233,6 +283,7 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
   const std::size_t layers = layersThatFit(item);
   BatchSources<D> sources;
   sources.add(batch_, item.moving);
+  item.moving.voxelsOnCuda.clear();
   batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
                     + std::to_string(layers) + " layers");
   ResultFile<D> file = open(item);
@@ -263,6 +314,7 @@ void BatchRun<D>::resample(Group<D>& group) const
 {
   if (group.size() == 1) {
     Item<D>& item = group.front();
+    readNow(item);
     if (isLarge(item))
       return resampleLarge(item);
     std::size_t layers = allLayers();
@@ -271,6 +323,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
       item.moving.components = {};
       item.moving.valid = nullptr;
+      item.moving.validOnCuda = nullptr;
       return;
     }
   }
@@ -278,6 +331,7 @@ void BatchRun<D>::resample(Group<D>& group) const
   std::size_t together = 0;
   for (Item<D>& item : group) {
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
+    item.moving.voxelsOnCuda.clear();
     together += item.failure ? 0 : 1;
   }
   const auto start = Clock::now();
@@ -300,6 +354,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       item.result.push_back(std::move(*result++));
     for (ImagePointer<D>& image : item.moving.components)
       image.reset(); // their number is still asked for
+    item.moving.validOnCuda.reset();
   }
 }
 
