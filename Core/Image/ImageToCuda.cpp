@@ -47,11 +47,11 @@ void VoxelsToCuda<D>::bring(std::size_t first, std::size_t end, std::span<float*
     std::byte* const stored = grown(context_, stored_[turn_], atOnce_ * bytesAVoxel(reader_.header()));
     pieces_.send(stored, length * bytesAVoxel(reader_.header()));
     std::uint8_t* const itsFinite = finite ? finite + before : nullptr;
-    if (images.empty())
+    if (itsFinite || counts)
       storedToFloatsOnCuda(context_, stored, layout, 0, length, nullptr, itsFinite, counts);
     for (std::size_t i = 0; i < images.size(); ++i)
-      storedToFloatsOnCuda(context_, stored, layout, i, length, images[i] + before, i == 0 ? itsFinite : nullptr,
-                           i == 0 ? counts : nullptr);
+      if (images[i])
+        storedToFloatsOnCuda(context_, stored, layout, i, length, images[i] + before, nullptr, nullptr);
   }
   pieces_.finish();
 }

@@ -18,7 +18,8 @@ public:
   /// Both must outlive this.
   VoxelsToCuda(const Context&, LayerReader<D>&);
 
-  /// Voxels [first, end) of each image to where `images` begin, 0 for what is not finite; empty: they are only looked at.
+  /// Voxels [first, end) of each image to where `images` begin, 0 for what is not finite; those of null, and all if there are no
+  /// `images`, are only looked at.
   /// `finite` (null: not asked for) becomes 1 where all images have numbers, else 0; `counts` (null: not asked for), on the device,
   /// grows by what there is. The context's stream has them; the call does not wait for it. Throws Error(unreadableInput).
   void bring(std::size_t first, std::size_t end, std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts);

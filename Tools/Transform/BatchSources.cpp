@@ -61,7 +61,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     }
     if (interpolator.readsVoxels())
       interpolator.prepareForLevel(host, component, 0);
-    added.back().inLayers = {component, layersAtOnce(batch, moving, room, interpolator)};
+    added.back().inLayers = std::make_shared<LayerWindowOnCuda<D>>(component, layersAtOnce(batch, moving, room, interpolator));
   }
   sources.insert(sources.end(), added.begin(), added.end());
   types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));

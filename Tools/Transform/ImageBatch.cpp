@@ -1,20 +1,17 @@
 #include "Tools/Transform/ImageBatch.h"
 
-#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/BatchReader.h"
 #include "Tools/Transform/BatchSources.h"
 #include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MemoryBudget.h"
-#include "Tools/Transform/MovingImage.h"
-#include "Tools/Transform/MovingToCuda.h"
 
 #include <algorithm>
 #include <chrono>
 #include <deque>
 #include <future>
-#include <mutex>
 
 namespace tessera {
 namespace {
@@ -22,41 +19,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more are read if they fit
-constexpr double resultCopies = 2;   // as it is resampled, and what of it is put in order for the file
-constexpr double longChunks = 128e6; // bytes of a device: what results are computed in if there is more room than they need
 
-/// An image on its way through the batch.
 template <int D>
-struct Item {
-  const ImageTask* task = nullptr;
-  PixelMeaning meaning = PixelMeaning::scalar;
-  double components = 1, movingBytes = 0, resultBytes = 0; // in memory
-  bool isBrought = false;                                  // from its file to a CUDA device: then the host has none of its voxels
-  double asAWholeBytes = 0, deviceBytes = 0;               // its movingBytes else; and what it takes of the device
-  MovingImage<D> moving;
-  ComponentPixels result;
-  double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
-  std::size_t together = 1; // images that were resampled in that time
-  std::exception_ptr failure;
-};
-
+using Item = BatchItem<D>;
 template <int D>
 using Group = std::vector<Item<D>>;
-
-/// What goes wrong stays with the image.
-template <int D, class Action>
-void attempt(Item<D>& item, double& seconds, Action&& action)
-{
-  if (item.failure)
-    return;
-  const auto start = Clock::now();
-  try {
-    action();
-  } catch (...) {
-    item.failure = std::current_exception();
-  }
-  seconds += secondsSince(start);
-}
 
 std::string textOf(const std::exception_ptr& failure)
 {
@@ -77,13 +44,9 @@ public:
   BatchResult run();
 
 private:
-  Item<D> sized(const ImageTask&) const;
   std::vector<Group<D>> grouped();
   std::size_t groupsReadAtOnce(std::size_t groupCount) const;
   Group<D> read(Group<D>) const;
-  void readNow(Item<D>&) const;
-  void bring(Item<D>&, double leftBytes) const;
-  bool isRead(const Item<D>& item) const { return !item.moving.components.empty(); }
   Group<D> written(Group<D>) const;
   void resample(Group<D>&) const;
   void resampleInSlabs(Item<D>&) const;
@@ -91,7 +54,6 @@ private:
 
   void resampleLarge(Item<D>&) const;
 
-  bool isLarge(const Item<D>&) const;
   LargeImage large(const Item<D>&) const;
   std::size_t layersThatFit(const Item<D>&) const;
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
@@ -109,9 +71,8 @@ private:
   bool single_;
   MemoryBudget memory_;
   double budget_ = memory_.bytes;
+  BatchReader<D> reader_;
   bool overlaps_;
-  double usableDeviceBytes_ = 0, mostDeviceBytes_ = 0; // at the start; of any item
-  mutable std::mutex takingDeviceMemory_;
   double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
   std::size_t failed_ = 0;
@@ -120,43 +81,11 @@ private:
 
 template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
-    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), overlaps_(batch.context.threads > 1)
+    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_.bytes),
+      overlaps_(batch.context.threads > 1)
 {
-  if (batch.context.onCuda())
-    usableDeviceBytes_ = usableDeviceMemory(batch.context);
-  for (const ImageTask& task : tasks) {
-    items_.push_back(sized(task));
-    mostDeviceBytes_ = std::max(mostDeviceBytes_, items_.back().deviceBytes);
-  }
-}
-
-/// What the image will take, by its header.
-template <int D>
-Item<D> BatchRun<D>::sized(const ImageTask& task) const
-{
-  Item<D> item;
-  item.task = &task;
-  attempt(item, item.readSeconds, [&] {
-    try {
-      const ImageHeader header = readImageHeader(task.input);
-      geometryOf<D>(header);
-      item.meaning = header.meaning;
-      item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
-      item.asAWholeBytes =
-          movingBytes(header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
-      if (batch_.context.onCuda())
-        item.deviceBytes = MovingToCuda<D>::deviceBytes(batch_, header, task.isLabels);
-      item.isBrought = batch_.context.onCuda() && MovingToCuda<D>::takes(header) && item.deviceBytes <= usableDeviceBytes_;
-      item.movingBytes = item.isBrought ? 0 : item.asAWholeBytes;
-      const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
-      const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
-      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
-    } catch (Error& error) {
-      error.addContext(task.option);
-      throw;
-    }
-  });
-  return item;
+  for (const ImageTask& task : tasks)
+    items_.push_back(reader_.sized(task));
 }
 
 /// In the order of the command line. While one group is resampled the next is read and the last one written, if they all fit.
@@ -189,49 +118,10 @@ std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
   return static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(std::min(useful, mostImagesAtOnce))));
 }
 
-/// To the device, unless that would leave less of it.
-template <int D>
-void BatchRun<D>::bring(Item<D>& item, double leftBytes) const
-{
-  std::optional<MovingToCuda<D>> image;
-  {
-    const std::lock_guard lock(takingDeviceMemory_);
-    if (item.deviceBytes + leftBytes > usableDeviceMemory(batch_.context))
-      return;
-    image.emplace(batch_, *item.task);
-  }
-  if (std::optional<MovingImage<D>> brought = image->read())
-    item.moving = std::move(*brought);
-}
-
-/// What was not read ahead.
-template <int D>
-void BatchRun<D>::readNow(Item<D>& item) const
-{
-  attempt(item, item.readSeconds, [&] {
-    if (item.isBrought && !isRead(item))
-      bring(item, 0);
-    if (isRead(item))
-      return;
-    item.isBrought = false;
-    item.movingBytes = item.asAWholeBytes;
-    if (!isLarge(item)) // else while it is resampled
-      item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
-                                       batch_.context.threads);
-  });
-}
-
 template <int D>
 Group<D> BatchRun<D>::read(Group<D> group) const
 {
-  const auto readItem = [&](Item<D>& item) {
-    if (isLarge(item))
-      return;
-    if (item.isBrought) // what is resampled meanwhile must find the memory that it needs
-      attempt(item, item.readSeconds, [&] { bring(item, overlaps_ ? mostDeviceBytes_ + longChunks : 0); });
-    else
-      readNow(item);
-  };
+  const auto readItem = [&](Item<D>& item) { overlaps_ ? reader_.readAhead(item) : reader_.read(item); };
   if (group.size() == 1)
     readItem(group.front()); // on all threads where its file allows that
   else
@@ -251,13 +141,6 @@ Group<D> BatchRun<D>::written(Group<D> group) const
       file.commit();
     });
   return group;
-}
-
-/// Whether not even one layer of the result fits beside it.
-template <int D>
-bool BatchRun<D>::isLarge(const Item<D>& item) const
-{
-  return item.movingBytes + item.resultBytes / static_cast<double>(allLayers()) > budget_;
 }
 
 template <int D>
@@ -314,8 +197,8 @@ void BatchRun<D>::resample(Group<D>& group) const
 {
   if (group.size() == 1) {
     Item<D>& item = group.front();
-    readNow(item);
-    if (isLarge(item))
+    reader_.read(item);
+    if (reader_.isLarge(item))
       return resampleLarge(item);
     std::size_t layers = allLayers();
     attempt(item, item.resampleSeconds, [&] { layers = layersThatFit(item); });

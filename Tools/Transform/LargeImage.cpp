@@ -4,6 +4,7 @@
 #include "Core/Image/LayerWindow.h"
 #include "Core/Registration/LayerInterpolator.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/LargeImageOnCuda.h"
 
 #include <algorithm>
 #include <chrono>
@@ -93,8 +94,6 @@ void LargeImageRun<D>::failAsAWhole(const std::string& why) const
 template <int D>
 LayersAskedFor LargeImageRun<D>::layersAskedFor() const
 {
-  if (batch_.context.onCuda())
-    failAsAWhole("a GPU takes it from the memory of the host, as a whole; the CPU (--device cpu) need not");
   if (const std::string why = reader_.whyNot(); !why.empty())
     failAsAWhole(why);
   LayersAskedFor asked =
@@ -170,16 +169,19 @@ template <int D>
 void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int components)
 {
   if (!ImageFileSlabs<D>::writes(large.path, batch.output, components))
-    throw Error(ExitCode::outOfMemory, large.given() + "the image takes " + memoryText(large.movingBytes) + " and its result "
-                                           + memoryText(large.resultBytes) + ", " + large.budget.text
-                                           + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
-                                             "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
+    throw Error(ExitCode::outOfMemory,
+                large.given()
+                    + (large.movingBytes > 0 ? "the image takes " + memoryText(large.movingBytes) + " and its result "
+                                             : "its result takes ")
+                    + memoryText(large.resultBytes) + ", " + large.budget.text
+                    + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
+                      "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
 }
 
 template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage& large)
 {
-  return LargeImageRun<D>(batch, large).run();
+  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large) : LargeImageRun<D>(batch, large).run();
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \

@@ -13,23 +13,10 @@ double MovingToCuda<D>::deviceBytes(const ImageBatch<D>& batch, const ImageHeade
   return (isVector ? header.components : 1) * ofImage + VoxelsToCuda<D>::deviceBytes(header);
 }
 
-/// Errors name the option.
-template <int D>
-template <class Action>
-auto MovingToCuda<D>::withOption(Action&& action) const
-{
-  try {
-    return action();
-  } catch (Error& error) {
-    error.addContext(task_.option);
-    throw;
-  }
-}
-
 template <int D>
 MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task) : task_(task)
 {
-  withOption([&] { reader_.emplace(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities); });
+  withOption(task, [&] { reader_.emplace(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities); });
   const ImageGeometry<D>& geometry = reader_->geometry();
   upload_.emplace(batch.context, *reader_, batch.useDirectionCosines ? geometry : withIdentityDirection<D>(geometry));
 }
@@ -37,7 +24,7 @@ MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task)
 template <int D>
 std::optional<MovingImage<D>> MovingToCuda<D>::read()
 {
-  std::optional<ImagesOnCuda<D>> brought = withOption([&] { return upload_->run(); });
+  std::optional<ImagesOnCuda<D>> brought = withOption(task_, [&] { return upload_->run(); });
   if (!brought)
     return std::nullopt;
   MovingImage<D> moving;

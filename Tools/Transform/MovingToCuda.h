@@ -24,9 +24,6 @@ public:
   std::optional<MovingImage<D>> read();
 
 private:
-  template <class Action>
-  auto withOption(Action&&) const;
-
   const ImageTask& task_;
   std::optional<LayerReader<D>> reader_;
   std::optional<ImageToCuda<D>> upload_;
