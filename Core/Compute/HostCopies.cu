@@ -112,8 +112,9 @@ constexpr std::size_t large = std::size_t(1) << 20; // below, pieces save no tim
 
 void copyInPieces(const Context& context, void* device, const void* host, std::size_t bytes)
 {
-  const cudaStream_t stream = cudaStreamOf(context);
   if (isPinned(host)) {
+    const cudaStream_t stream = cudaStreamOf(context);
+    countBytesToDevice(context, bytes);
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream), "copying to the device");
     return checkCuda(cudaStreamSynchronize(stream), "waiting for a copy");
   }
@@ -135,19 +136,18 @@ struct PiecesToDevice::Piece {
   Lane lane; // waits before the other goes
 };
 
-PiecesToDevice::PiecesToDevice(const Context& context, std::size_t bytesOfPiece) : context_(context)
-{
-  for (auto& piece : pieces_)
-    piece = std::make_unique<Piece>(context, bytesOfPiece);
-}
+PiecesToDevice::PiecesToDevice(const Context& context, std::size_t bytesOfPiece) : context_(context), bytes_(bytesOfPiece) {}
 
 PiecesToDevice::~PiecesToDevice() = default;
 
 std::byte* PiecesToDevice::next()
 {
   turn_ = (turn_ + 1) % pieces;
-  pieces_[turn_]->lane.wait();
-  return pieces_[turn_]->pinned.data();
+  auto& piece = pieces_[turn_];
+  if (!piece)
+    piece = std::make_unique<Piece>(context_, bytes_);
+  piece->lane.wait();
+  return piece->pinned.data();
 }
 
 void PiecesToDevice::send(void* device, std::size_t bytes)
@@ -158,12 +158,14 @@ void PiecesToDevice::send(void* device, std::size_t bytes)
   checkCuda(cudaMemcpyAsync(device, piece.pinned.data(), bytes, cudaMemcpyHostToDevice, piece.lane.stream),
             "copying to the device");
   piece.lane.precede(stream);
+  countBytesToDevice(context_, bytes);
 }
 
 void PiecesToDevice::finish()
 {
   for (const auto& piece : pieces_)
-    piece->lane.wait();
+    if (piece)
+      piece->lane.wait();
 }
 
 struct CopiesToHost::Piece {

@@ -55,7 +55,8 @@ public:
 private:
   struct Piece;
   const Context& context_;
-  std::array<std::unique_ptr<Piece>, pieces> pieces_;
+  std::size_t bytes_;
+  std::array<std::unique_ptr<Piece>, pieces> pieces_; // taken when there is something for them
   int turn_ = 0;
 };
 

@@ -43,6 +43,11 @@ double transferMilliseconds(const Context&)
   return 0;
 }
 void countTransfer(const Context&, double) {}
+double bytesToDevice(const Context&)
+{
+  return 0;
+}
+void countBytesToDevice(const Context&, std::size_t) {}
 double usableDeviceMemory(const Context&)
 {
   fail("free memory");

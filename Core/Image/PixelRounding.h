@@ -4,7 +4,6 @@
 #include "Core/Compute/HostDevice.h"
 #include "Core/Image/PixelType.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -58,7 +57,8 @@ TESSERA_HOST_DEVICE bool isExactInFloat(T value)
     auto magnitude = static_cast<Unsigned>(value);
     if constexpr (std::is_signed_v<T>)
       magnitude = value < 0 ? Unsigned(0) - magnitude : magnitude;
-    return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= std::numeric_limits<float>::digits;
+    const auto lowestDigit = static_cast<Unsigned>(magnitude & (Unsigned(0) - magnitude));
+    return magnitude == 0 || magnitude >> std::numeric_limits<float>::digits < lowestDigit;
   } else {
     return !std::isfinite(value) || static_cast<T>(static_cast<float>(value)) == value;
   }

@@ -39,6 +39,13 @@ public:
     return {held, &held->values};
   }
 
+  static bool isThere(const Context& context, const std::shared_ptr<const Source>& source)
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = known_.find({source.get(), context.stream.get()});
+    return entry != known_.end() && !entry->second.expired();
+  }
+
 private:
   static inline std::mutex mutex_;
   static inline std::map<std::pair<const Source*, const Stream*>, std::weak_ptr<Held>> known_;
@@ -78,6 +85,12 @@ std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context& context,
 }
 
 template <int D>
+bool areVoxelsOnCuda(const Context& context, const ImagePointer<D>& image)
+{
+  return SharedCopies<float, Image<D>>::isThere(context, image);
+}
+
+template <int D>
 std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context& context, const ImagePointer<D>& image, Buffer<float>&& voxels)
 {
   return SharedCopies<float, Image<D>>::find(context, image, [&](Buffer<float>& values) { values = std::move(voxels); });
@@ -91,6 +104,8 @@ std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context& con
                                                    [&](Buffer<std::uint8_t>& values) { values = std::move(voxels); });
 }
 
+template bool areVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
+template bool areVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
 template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<2>(const Context&, const MaskPointer<2>&,
                                                                           Buffer<std::uint8_t>&&);
 template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<3>(const Context&, const MaskPointer<3>&,

@@ -14,6 +14,10 @@ std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const std::sha
 template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
 
+/// Whether anyone holds them there, so that voxelsOnCuda copies nothing.
+template <int D>
+bool areVoxelsOnCuda(const Context&, const ImagePointer<D>&);
+
 /// Voxels that came to the device in another way: as long as anyone holds the result, voxelsOnCuda gives these and copies nothing.
 /// The host may have none of them: then that is an error (std::logic_error) afterwards.
 template <int D>
