@@ -59,7 +59,9 @@ LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as) : source_(open
 template <int D>
 std::string LayerReader<D>::whyNot() const
 {
-  return source_->place() ? "" : "files of this kind are read as a whole (not so NIfTI without scaling, MetaImage and NRRD)";
+  return source_->place() ? ""
+                          : "files of this kind are read as a whole (not so NIfTI without scaling, and MetaImage and NRRD with "
+                            "binary voxels of axes in space, components first, in one file and with nothing to skip before them)";
 }
 
 template <int D>
