@@ -46,11 +46,12 @@ constexpr bool mayBeNoNumber = std::is_floating_point_v<T>;
 }
 
 template <int D>
-LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as) : source_(openImage(path)), geometry_(geometryOf<D>(header()))
+LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside)
+    : source_(openImage(path)), geometry_(geometryOf<D>(header()))
 {
   if (as == VoxelsAs::labels) {
     requireLabels(header());
-    labels_.emplace(header().componentType);
+    labels_.emplace(header().componentType, outside);
   } else if (header().meaning == PixelMeaning::vector) {
     imageCount_ = components();
   }
@@ -62,6 +63,13 @@ std::string LayerReader<D>::whyNot() const
   return source_->place() ? ""
                           : "files of this kind are read as a whole (not so NIfTI without scaling, and MetaImage and NRRD with "
                             "binary voxels of axes in space, components first, in one file and with nothing to skip before them)";
+}
+
+template <int D>
+double LayerReader<D>::besideBytes() const
+{
+  const VoxelPlace& place = *source_->place();
+  return place.apart && place.encoding != FileEncoding::plain ? static_cast<double>(components()) * voxelRangesBytes : 0;
 }
 
 template <int D>
@@ -103,7 +111,7 @@ void LayerReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, 
 }
 
 template <int D>
-void LayerReader<D>::survey(double outside, int threads)
+void LayerReader<D>::survey(int threads)
 {
   open();
   if (isLuminance())
@@ -111,13 +119,13 @@ void LayerReader<D>::survey(double outside, int threads)
   withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
     const bool roundingIsTold = !isLuminance() && imageCount_ == 1; // as by readImage
     if (mayBeNoNumber<T> || (sizeof(T) >= sizeof(float) && roundingIsTold))
-      surveyValues<T>(outside, threads);
+      surveyValues<T>(threads);
   });
 }
 
 template <int D>
 template <class T>
-void LayerReader<D>::surveyValues(double outside, int threads)
+void LayerReader<D>::surveyValues(int threads)
 {
   std::atomic<std::size_t> nonFinite{0}, rounded{0}, inexact{0};
   forEachStage<T>(0, voxelCount(), threads, [&](const Stage<T>& stage, std::size_t, std::size_t length) {
@@ -125,8 +133,10 @@ void LayerReader<D>::surveyValues(double outside, int threads)
       std::size_t others = 0;
       for (std::size_t i = first; mayBeNoNumber<T> && i < last; ++i) {
         bool isFinite = true;
-        for (std::size_t image = 0; image < imageCount_; ++image)
+        for (std::size_t image = 0; image < imageCount_ && !labels_; ++image)
           isFinite = isFinite && std::isfinite(stage.intensity(isLuminance(), image, i));
+        if (labels_) // one that float does not hold may be finite though its float is not
+          isFinite = std::isfinite(static_cast<double>(stage.values[i]));
         others += isFinite ? 0 : 1;
       }
       nonFinite += others;
@@ -141,29 +151,25 @@ void LayerReader<D>::surveyValues(double outside, int threads)
   nonFinite_ = nonFinite;
   finish(threads);
   if (inexact > 0)
-    numberLabels<T>(outside, threads);
+    labels_->beNumbered();
   else if (rounded > 0)
     notes_.push_back(roundedNote(header().path, rounded));
   if (nonFinite_ == voxelCount() && imageCount_ == 1)
     failNoneFinite(header().path, voxelCount());
 }
 
-/// A label that float does not hold may be finite though its float is not.
 template <int D>
-template <class T>
-void LayerReader<D>::numberLabels(double outside, int threads)
+void LayerReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
+                                       std::uint8_t* finite) const
 {
-  DistinctLabels<T> labels;
-  std::size_t nonFinite = 0;
-  forEachStage<T>(0, voxelCount(), threads, [&](const Stage<T>& stage, std::size_t, std::size_t length) {
-    const std::span<const T> values(stage.values, length);
-    labels.add(values);
-    if constexpr (mayBeNoNumber<T>)
-      nonFinite +=
-          static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); }));
-  });
-  labels_->setLabels(header().path, labels.inOrder(), outside);
-  nonFinite_ = nonFinite;
+  if (nonFinite_ == 0)
+    return;
+  std::fill(finite + first, finite + last, std::uint8_t(1));
+  for (float* const image : images)
+    for (std::size_t i = first; i < last; ++i) {
+      finite[i] = finite[i] && std::isfinite(image[i]);
+      image[i] = std::isfinite(image[i]) ? image[i] : 0.0f;
+    }
 }
 
 template <int D>
@@ -171,28 +177,33 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
                           int threads)
 {
   const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
-  const bool isNumbered = labels_ && labels_->isNumbered();
   withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
-    const auto convert = [&](const Stage<T>& stage, std::size_t before, std::size_t first, std::size_t last) {
-      if (isNumbered)
-        labels_->template number<T>({stage.values + first, last - first}, {images[0] + before + first, last - first});
-      for (std::size_t image = 0; image < images.size() && !isNumbered; ++image)
-        stage.intensities(isLuminance(), image, first, last, images[image] + before + first);
-      if (nonFinite_ == 0)
-        return;
-      std::fill(finite + before + first, finite + before + last, std::uint8_t(1));
-      for (std::size_t image = 0; image < images.size(); ++image)
-        for (std::size_t i = before + first; i < before + last; ++i) {
-          float& value = images[image][i];
-          finite[i] = finite[i] && std::isfinite(value);
-          value = std::isfinite(value) ? value : 0.0f;
-        }
-    };
     forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
                     [&](const Stage<T>& stage, std::size_t before, std::size_t length) {
-                      forEachRange(Context{{}, threads}, length, convertedAtOnce,
-                                   [&](std::size_t first, std::size_t last) { convert(stage, before, first, last); });
+                      forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+                        for (std::size_t image = 0; image < images.size(); ++image)
+                          stage.intensities(isLuminance(), image, first, last, images[image] + before + first);
+                        setAsideNonFinite(images, before + first, before + last, finite);
+                      });
                     });
+  });
+}
+
+template <int D>
+void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
+{
+  const std::size_t size = pixelTypeSize(header().componentType);
+  ranges_.front()->read(firstVoxel * size, {to, voxelCount * size}, threads);
+}
+
+template <int D>
+void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads)
+{
+  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+    labels_->template number<T>(header().path, {reinterpret_cast<const T*>(stored), voxelCount}, {image, voxelCount}, threads);
+  });
+  forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    setAsideNonFinite({&image, 1}, first, last, finite);
   });
 }
 

@@ -22,8 +22,9 @@ enum class VoxelsAs { intensities, labels };
 template <int D>
 class LayerReader {
 public:
-  /// Reads the header. Errors as readImage, or as readLabelImage.
-  LayerReader(const std::string& path, VoxelsAs as);
+  /// Reads the header. `outside` is the value of voxels for which there will be no label. Errors as readImage, or as
+  /// readLabelImage.
+  LayerReader(const std::string& path, VoxelsAs as, double outside = 0);
 
   /// As in the file.
   const ImageGeometry<D>& geometry() const { return geometry_; }
@@ -33,17 +34,24 @@ public:
   std::string whyNot() const;
 
   /// To be called before the first read(), of files that can be read so. What the layers share stands in all of the file: a file
-  /// that may hold what is no number or what floats do not hold is read once for it. `outside` is the value of voxels for which
-  /// there will be no label. Throws Error(unreadableInput).
-  void survey(double outside, int threads);
+  /// that may hold what is no number or what floats do not hold is read once for it. Throws Error(unreadableInput).
+  void survey(int threads);
 
+  /// Bytes that reading takes beside what it fills and its pieces on their way: by streams that are inflated side by side.
+  double besideBytes() const;
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // a voxel is as finite as each of its components
-  const std::optional<LabelTable>& labels() const { return labels_; } // of labels
+  const std::optional<LabelTable>& labels() const { return labels_; } // of labels; filled by number()
+  bool isNumbered() const { return labels_ && labels_->isNumbered(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// Fills images[i] with the voxels of those layers: what is not finite is 0 and finite[voxel] 0, others 1. `finite` is not
-  /// touched if all of the file's voxels are. Throws Error(unreadableInput).
+  /// touched if all of the file's voxels are. Not for labels that are numbered. Throws Error(unreadableInput).
   void read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images, std::uint8_t* finite, int threads);
+
+  /// Numbered labels as the file holds them; `to` is aligned for them.
+  void readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
+  /// Fills image and `finite` with the numbers of such labels. Until the next call labels() has the labels among them.
+  void number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads);
 
   /// After the last layer: throws Error(unreadableInput) if a compressed file is damaged where it was not asked for.
   void finish(int threads);
@@ -52,9 +60,8 @@ private:
   template <class T, class Body>
   void forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body);
   template <class T>
-  void surveyValues(double outside, int threads);
-  template <class T>
-  void numberLabels(double outside, int threads);
+  void surveyValues(int threads);
+  void setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last, std::uint8_t* finite) const;
   void open();
 
   const ImageHeader& header() const { return source_->header(); }

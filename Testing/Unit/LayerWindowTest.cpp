@@ -52,7 +52,7 @@ TEST_F(LayerWindowTest, HasTheLayersThatAreAskedForWhicheverCameBefore)
   for (const std::size_t components : {1, 3})
     for (const std::string name : {"a.mha", "a.nii.gz"}) {
       LayerReader<3> reader(write(name, static_cast<int>(components)), VoxelsAs::intensities);
-      reader.survey(0, 1);
+      reader.survey(1);
       LayerWindow<3> window(reader, grid, 7);
       const std::size_t moves[][2] = {{0, 3},  {1, 4},  {3, 7}, {4, 2}, {12, 5}, {17, 3},
                                       {13, 7}, {11, 4}, {2, 3}, {2, 3}, {0, 7},  {3, 1}};
@@ -68,7 +68,7 @@ TEST_F(LayerWindowTest, HasTheLayersThatAreAskedForWhicheverCameBefore)
 TEST_F(LayerWindowTest, DoesNotReadAgainWhatItHas)
 {
   LayerReader<3> reader(write("a.mha", 1), VoxelsAs::intensities);
-  reader.survey(0, 1);
+  reader.survey(1);
   LayerWindow<3> window(reader, grid, 6);
   window.moveTo(5, 5, 1);
   write("b.mha", 1, 0.5f); // the same file with other values
@@ -91,7 +91,7 @@ TEST_F(LayerWindowTest, MasksWhatIsNoNumberInTheLayersThatAreThere)
   constexpr std::size_t nan = 9 * ofLayer + 13;
   for (const int components : {1, 2}) {
     LayerReader<3> reader(write("n.mha", components, 0, nan), VoxelsAs::intensities);
-    reader.survey(0, 1);
+    reader.survey(1);
     ASSERT_EQ(reader.nonFiniteVoxels(), 1u);
     LayerWindow<3> window(reader, grid, 5);
     const AffineMap<3> pointFromIndex = grid.pointFromIndex();

@@ -93,8 +93,12 @@ private:
   }
   ResultFile<D> open(const Item<D>& item) const
   {
-    return {pathOf(*item.task),    batch_.output, item.moving, batch_.pixelType, batch_.resampler.resultImage().compress,
-            batch_.context.threads};
+    return {pathOf(*item.task),
+            batch_.output,
+            item.moving,
+            batch_.pixelType,
+            batch_.resampler.resultImage().compress,
+            large(item).threadsForFiles(batch_.context.threads)};
   }
 
   const ImageBatch<D>& batch_;
@@ -179,7 +183,7 @@ Group<D> BatchRun<D>::read(Group<D> group) const
       return; // while it is resampled
     attempt(item, item.readSeconds, [&] {
       item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
-                                       batch_.context.threads);
+                                       large(item).threadsForFiles(batch_.context.threads));
     });
   };
   if (group.size() == 1)
