@@ -120,7 +120,8 @@ LayerPlan LargeImageRun<D>::planned(const LayersAskedFor& asked) const
   throw Error(ExitCode::outOfMemory,
               large_.given() + "a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for "
                   + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1]) + " layers, of "
-                  + memoryText(layerBytes) + " each" + (beside > 0 ? ", which " + memoryText(beside) + " read" : "") + ", "
+                  + memoryText(layerBytes) + " each"
+                  + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : "") + ", "
                   + large_.budget.text + ". Allowed: at least "
                   + memoryText(std::min(bytes, large_.movingBytes + resultLayerBytes())) + "."); // or as a whole
 }
