@@ -272,15 +272,18 @@ std::optional<InputLayers<D>> DefaultResampler<D>::inputLayers(const TransformCh
                                                                const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
                                                                std::string& whyNot) const
 {
-  const InputLayers<D> input(chain, moving, output);
-  if (!readsVoxels)
+  if (!readsVoxels) {
     whyNot = "the coefficients of splines are made of whole lines of it";
-  else if (extrapolation_ == Extrapolation::mirror)
+    return std::nullopt;
+  }
+  if (extrapolation_ == Extrapolation::mirror) {
     whyNot = "any part of its mirror image may be asked for";
-  else if (!input.known())
-    whyNot = "where these transforms lead is not known beforehand";
-  else
+    return std::nullopt;
+  }
+  const InputLayers<D> input(chain, moving, output);
+  if (input.known())
     return input;
+  whyNot = "where these transforms lead is not known beforehand";
   return std::nullopt;
 }
 

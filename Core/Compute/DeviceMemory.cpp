@@ -59,8 +59,14 @@ std::string DeviceMemory::text() const
 std::string memoryText(double bytes)
 {
   char text[64];
-  const bool large = bytes > 999e6;
-  std::snprintf(text, sizeof text, large ? "%.1f GB" : "%.0f MB", large ? std::ceil(bytes / 1e8) / 10 : std::ceil(bytes / 1e6));
+  if (bytes > 999e6) {
+    std::snprintf(text, sizeof text, "%.1f GB", std::ceil(bytes / 1e8) / 10);
+    return text;
+  }
+  const bool isSmall = bytes <= 999e3;
+  const double unit = isSmall ? 1e3 : 1e6;
+  std::snprintf(text, sizeof text, isSmall ? "%g kB" : "%g MB",
+                bytes < 10 * unit ? std::ceil(bytes / (unit / 10)) / 10 : std::ceil(bytes / unit));
   return text;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <sstream>
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -121,6 +122,12 @@ void requireMemory(double bytes, const std::string& what, const std::string& all
   if (bytes > available)
     throw Error(ExitCode::outOfMemory, what + ": about " + gigabytes(bytes) + " of memory are needed, " + gigabytes(available)
                                            + " are free. Allowed: " + allowed + ".");
+}
+
+void giveFreedMemoryBack()
+{
+  constexpr int smallBytes = 32 << 10;
+  mallopt(M_MMAP_THRESHOLD, smallBytes); // larger ones get pages of their own
 }
 
 std::string extentText(std::span<const std::size_t> size)

@@ -13,6 +13,10 @@ double availableMemoryBytes(const std::string& root = "");
 /// Throws Error(outOfMemory): `what: about 3.2 GB of memory are needed, 1.1 GB are free. Allowed: allowed.`
 void requireMemory(double bytes, const std::string& what, const std::string& allowed);
 
+/// From now on all but small arrays go back to the system where they are freed. Without this, threads keep for later what they
+/// freed, up to some MB each.
+void giveFreedMemoryBack();
+
 /// "30 x 40", and 1200: sizes that a user asks for may have a product that no integer holds.
 std::string extentText(std::span<const std::size_t> size);
 double extentCount(std::span<const std::size_t> size);

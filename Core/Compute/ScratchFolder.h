@@ -15,6 +15,9 @@ public:
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
+  /// Before the program ends without ending its threads: no folder is left, and whoever makes or leaves another waits for ever.
+  static void removeAll();
+
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }
 

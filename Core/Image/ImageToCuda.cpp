@@ -79,7 +79,8 @@ std::optional<ImagesOnCuda<D>> ImageToCuda<D>::run()
   VoxelsToCuda<D>(context_, reader_)
       .bring(0, geometry_.voxelCount(), images, finite, counts.size() > 0 ? counts.span().data() : nullptr);
   reader_.finish(context_.threads);
-  if (!reader_.found(counts.size() > 0 ? counts.toHost(context_).front() : VoxelCounts{}))
+  reader_.found(counts.size() > 0 ? counts.toHost(context_).front() : VoxelCounts{});
+  if (reader_.isNumbered())
     return std::nullopt;
   ImagesOnCuda<D> brought;
   for (Buffer<float>& voxels : voxels_) {

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t pieceBytes = std::size_t(1) << 18;
+constexpr std::size_t pieceBytes = std::size_t(1) << 16;
 constexpr int eitherKind = 15 + 32; // the largest window; gzip or zlib, as its header says
 
 }

@@ -22,7 +22,7 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
   const std::unique_ptr<ImageSource> source = openImage(path);
   const ImageHeader& header = source->header();
   requireLabels(header);
-  LabelImage<D> image{{}, LabelTable(header.componentType)};
+  LabelImage<D> image{{}, LabelTable(header.componentType, outside)};
   image.loaded.image.geometry = geometryOf<D>(header);
   requireMemory(extentCount(header.size) * static_cast<double>(sizeof(float)) + static_cast<double>(source->byteCount()),
                 path + ": a label map of " + extentText(header.size) + " voxels", "a smaller image, or more memory");
@@ -37,10 +37,8 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
       std::transform(all.begin(), all.end(), voxels.begin(), [](T value) { return static_cast<float>(value); });
       return;
     }
-    DistinctLabels<T> labels;
-    labels.add(all);
-    image.table.setLabels(path, labels.inOrder(), outside);
-    image.table.template number<T>(all, voxels);
+    image.table.beNumbered();
+    image.table.template number<T>(path, all, voxels, threads);
   });
   setAsideNonFinite(path, threads, image.loaded);
   return image;

@@ -1,5 +1,6 @@
 #include "Core/Image/LabelTable.h"
 
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/InputError.h"
@@ -9,56 +10,71 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <vector>
 
 namespace tessera {
 namespace {
 
 constexpr std::size_t mostNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
 
+/// Puts the finite ones of the values to `labels`, which has room for as many: each once, in order. Returns how many there are.
+template <class T>
+std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& context)
+{
+  std::vector<std::size_t> counts((values.size() + convertedAtOnce - 1) / convertedAtOnce);
+  forEachRange(context, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    T *const begin = labels + first, *end = begin;
+    for (std::size_t i = first; i < last; ++i) {
+      T value = values[i];
+      if constexpr (std::is_floating_point_v<T>) {
+        if (!std::isfinite(value))
+          continue;
+        value += T(0); // of the two zeros one
+      }
+      if (end == begin || value != end[-1]) // labels come in runs
+        *end++ = value;
+    }
+    std::sort(begin, end);
+    counts[first / convertedAtOnce] = static_cast<std::size_t>(std::unique(begin, end) - begin);
+  });
+  T* end = labels;
+  for (std::size_t range = 0; range < counts.size(); ++range)
+    end = std::copy_n(labels + range * convertedAtOnce, counts[range], end);
+  std::sort(labels, end);
+  return static_cast<std::size_t>(std::unique(labels, end) - labels);
+}
+
+}
+
+bool LabelTable::mayBeNumbered(PixelType type)
+{
+  return type != PixelType::float32 && pixelTypeSize(type) >= sizeof(float);
 }
 
 template <class T>
-void DistinctLabels<T>::add(std::span<const T> values)
+void LabelTable::number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads)
 {
-  T last{};
-  bool any = false;
-  for (const T value : values) {
-    if (any && value == last) // labels come in runs
-      continue;
-    if constexpr (std::is_floating_point_v<T>)
-      if (!std::isfinite(value))
-        continue;
-    last = value;
-    any = true;
-    found_.insert(value);
+  if (roomBytes_ < values.size_bytes()) {
+    room_ = largeArray<std::byte>(values.size_bytes());
+    roomBytes_ = values.size_bytes();
   }
+  const Context context{{}, threads};
+  count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
+  if (count_ >= mostNumbers)
+    failToRead(path, std::to_string(count_) + " different labels", "fewer than 2^24, which single precision tells apart");
+  const auto asFloat = static_cast<float>(outside_);
+  const bool isNumber = asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);
+  skipped_ = isNumber ? static_cast<std::size_t>(asFloat) : count_;
+  forEachRange(context, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    numberRange<T>(values.subspan(first, last - first), numbers.subspan(first, last - first));
+  });
 }
 
 template <class T>
-std::vector<T> DistinctLabels<T>::inOrder() const
+void LabelTable::numberRange(std::span<const T> values, std::span<float> numbers) const
 {
-  std::vector<T> ordered(found_.begin(), found_.end());
-  std::sort(ordered.begin(), ordered.end());
-  return ordered;
-}
-
-template <class T>
-void LabelTable::setLabels(const std::string& path, const std::vector<T>& labels, double outside)
-{
-  if (labels.size() >= mostNumbers)
-    failToRead(path, std::to_string(labels.size()) + " different labels", "fewer than 2^24, which single precision tells apart");
-  outside_ = outside;
-  const auto asFloat = static_cast<float>(outside);
-  const bool isNumber = asFloat >= 0 && asFloat < static_cast<float>(labels.size()) && asFloat == std::floor(asFloat);
-  skipped_ = isNumber ? static_cast<std::size_t>(asFloat) : labels.size();
-  labels_.resize(labels.size() * sizeof(T));
-  std::memcpy(labels_.data(), labels.data(), labels_.size());
-}
-
-template <class T>
-void LabelTable::number(std::span<const T> values, std::span<float> numbers) const
-{
-  const std::span<const T> labels(reinterpret_cast<const T*>(labels_.data()), labels_.size() / sizeof(T));
+  const std::span<const T> labels(reinterpret_cast<const T*>(room_.get()), count_);
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (i > 0 && values[i] == values[i - 1]) {
       numbers[i] = numbers[i - 1];
@@ -75,7 +91,7 @@ void LabelTable::decode(std::span<const float> values, std::byte* stored, int th
 {
   withPixelType(type_, [&]<class T>(std::type_identity<T>) {
     T* const out = reinterpret_cast<T*>(stored);
-    const T* const labels = reinterpret_cast<const T*>(labels_.data());
+    const T* const labels = reinterpret_cast<const T*>(room_.get());
     const auto outside = static_cast<float>(outside_);
     const T storedOutside = toPixel<T>(outside_);
     forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
@@ -93,10 +109,7 @@ void LabelTable::decode(std::span<const float> values, std::byte* stored, int th
   });
 }
 
-#define TESSERA_INSTANTIATE(T)                                                                                                     \
-  template class DistinctLabels<T>;                                                                                                \
-  template void LabelTable::setLabels<T>(const std::string&, const std::vector<T>&, double);                                       \
-  template void LabelTable::number<T>(std::span<const T>, std::span<float>) const;
+#define TESSERA_INSTANTIATE(T) template void LabelTable::number<T>(const std::string&, std::span<const T>, std::span<float>, int);
 TESSERA_INSTANTIATE(std::int8_t)
 TESSERA_INSTANTIATE(std::uint8_t)
 TESSERA_INSTANTIATE(std::int16_t)

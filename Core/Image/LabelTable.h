@@ -3,10 +3,9 @@
 #include "Core/Image/PixelType.h"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
-#include <unordered_set>
-#include <vector>
 
 namespace tessera {
 
@@ -14,42 +13,36 @@ namespace tessera {
 /// of whole numbers beyond 2^24 or of doubles, are numbered in the order of their labels.
 class LabelTable {
 public:
-  explicit LabelTable(PixelType type) : type_(type) {}
+  /// `outside` stands for itself: no label gets its number.
+  LabelTable(PixelType type, double outside) : type_(type), outside_(outside) {}
+
+  /// Whether floats do not hold all numbers of the type.
+  static bool mayBeNumbered(PixelType type);
 
   PixelType type() const { return type_; }
-  bool isNumbered() const { return !labels_.empty(); }
+  bool isNumbered() const { return isNumbered_; }
+  /// To be said of a map that needs it, before the first number().
+  void beNumbered() { isNumbered_ = true; }
 
-  /// Makes numbers of labels of the file's type T, in order and each once. None of them is `outside`, which stands for itself.
-  /// Throws Error(unreadableInput) naming `path` for more labels than float has whole numbers.
+  /// Numbers the labels among values of the file's type T, which replace those of the last call; values that are no label become
+  /// NaN. The table takes sizeof(T) for each value. Throws Error(unreadableInput) naming `path` for more labels than float has
+  /// whole numbers.
   template <class T>
-  void setLabels(const std::string& path, const std::vector<T>& labels, double outside);
-
-  /// The numbers of the file's values, and NaN for those that are no label.
-  template <class T>
-  void number(std::span<const T> values, std::span<float> numbers) const;
+  void number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads);
 
   /// What a file of this type holds for these floats; `stored` has room for them.
   void decode(std::span<const float> values, std::byte* stored, int threads) const;
 
 private:
+  template <class T>
+  void numberRange(std::span<const T> values, std::span<float> numbers) const;
+
   PixelType type_;
-  std::vector<std::byte> labels_; // in order, as the file holds them
-  double outside_ = 0;
+  double outside_;
+  bool isNumbered_ = false;
+  std::unique_ptr<std::byte[]> room_; // labels in order, as the file holds them
+  std::size_t roomBytes_ = 0, count_ = 0;
   std::size_t skipped_ = 0; // the number that `outside` is, and that no label has; none if it is as large as their count
-};
-
-/// The labels of a map that is seen piece by piece.
-template <class T>
-class DistinctLabels {
-public:
-  /// The next values; what is not finite is no label.
-  void add(std::span<const T> values);
-
-  /// Each once.
-  std::vector<T> inOrder() const;
-
-private:
-  std::unordered_set<T> found_;
 };
 
 }

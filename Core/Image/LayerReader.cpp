@@ -35,11 +35,12 @@ constexpr bool mayBeNoNumber = std::is_floating_point_v<T>;
 }
 
 template <int D>
-LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as) : source_(openImage(path)), geometry_(geometryOf<D>(header()))
+LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside)
+    : source_(openImage(path)), geometry_(geometryOf<D>(header()))
 {
   if (as == VoxelsAs::labels) {
     requireLabels(header());
-    labels_.emplace(header().componentType);
+    labels_.emplace(header().componentType, outside);
   } else if (header().meaning == PixelMeaning::vector) {
     imageCount_ = components();
   }
@@ -48,7 +49,16 @@ LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as) : source_(open
 template <int D>
 std::string LayerReader<D>::whyNot() const
 {
-  return source_->place() ? "" : "files of this kind are read as a whole (not so NIfTI without scaling, MetaImage and NRRD)";
+  return source_->place() ? ""
+                          : "files of this kind are read as a whole (not so NIfTI without scaling, and MetaImage and NRRD with "
+                            "binary voxels of axes in space, components first, in one file and with nothing to skip before them)";
+}
+
+template <int D>
+double LayerReader<D>::besideBytes() const
+{
+  const VoxelPlace& place = *source_->place();
+  return place.apart && place.encoding != FileEncoding::plain ? static_cast<double>(components()) * voxelRangesBytes : 0;
 }
 
 template <int D>
@@ -123,35 +133,25 @@ bool LayerReader<D>::needsCounts() const
 }
 
 template <int D>
-bool LayerReader<D>::found(const VoxelCounts& counts)
+void LayerReader<D>::found(const VoxelCounts& counts)
 {
   nonFinite_ = counts.nonFinite;
-  if (labels_ && counts.inexact > 0)
-    return false;
   if (isLuminance())
     notes_.push_back(luminanceNote(header()));
-  if (counts.inexact > 0)
+  if (labels_ && counts.inexact > 0)
+    labels_->beNumbered();
+  else if (counts.inexact > 0)
     notes_.push_back(roundedNote(header().path, counts.inexact));
-  requireNumbers();
-  return true;
-}
-
-template <int D>
-void LayerReader<D>::requireNumbers() const
-{
   if (nonFinite_ == voxelCount() && imageCount_ == 1)
     failNoneFinite(header().path, voxelCount());
 }
 
 template <int D>
-void LayerReader<D>::survey(double outside, int threads)
+void LayerReader<D>::survey(int threads)
 {
   open();
-  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
-    const VoxelCounts counts = needsCounts() ? counted<T>(threads) : VoxelCounts{};
-    if (!found(counts))
-      numberLabels<T>(outside, threads);
-  });
+  withPixelType(header().componentType,
+                [&]<class T>(std::type_identity<T>) { found(needsCounts() ? counted<T>(threads) : VoxelCounts{}); });
 }
 
 template <int D>
@@ -175,23 +175,18 @@ VoxelCounts LayerReader<D>::counted(int threads)
   return {nonFinite, inexact};
 }
 
-/// A label that float does not hold may be finite though its float is not.
 template <int D>
-template <class T>
-void LayerReader<D>::numberLabels(double outside, int threads)
+void LayerReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
+                                       std::uint8_t* finite) const
 {
-  DistinctLabels<T> labels;
-  std::size_t nonFinite = 0;
-  forEachStage<T>(0, voxelCount(), threads, [&](const StoredVoxels<T>& stored, std::size_t, std::size_t length) {
-    const std::span<const T> values(stored.values, length);
-    labels.add(values);
-    if constexpr (mayBeNoNumber<T>)
-      nonFinite +=
-          static_cast<std::size_t>(std::count_if(values.begin(), values.end(), [](T value) { return !std::isfinite(value); }));
-  });
-  labels_->setLabels(header().path, labels.inOrder(), outside);
-  nonFinite_ = nonFinite;
-  requireNumbers();
+  if (nonFinite_ == 0)
+    return;
+  std::fill(finite + first, finite + last, std::uint8_t(1));
+  for (float* const image : images)
+    for (std::size_t i = first; i < last; ++i) {
+      finite[i] = finite[i] && std::isfinite(image[i]);
+      image[i] = std::isfinite(image[i]) ? image[i] : 0.0f;
+    }
 }
 
 template <int D>
@@ -199,28 +194,26 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
                           int threads)
 {
   const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
-  const bool isNumbered = labels_ && labels_->isNumbered();
   withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
-    const auto convert = [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t first, std::size_t last) {
-      if (isNumbered)
-        labels_->template number<T>({stored.values + first, last - first}, {images[0] + before + first, last - first});
-      for (std::size_t image = 0; image < images.size() && !isNumbered; ++image)
-        intensities(stored, image, first, last, images[image] + before + first);
-      if (nonFinite_ == 0)
-        return;
-      std::fill(finite + before + first, finite + before + last, std::uint8_t(1));
-      for (std::size_t image = 0; image < images.size(); ++image)
-        for (std::size_t i = before + first; i < before + last; ++i) {
-          float& value = images[image][i];
-          finite[i] = finite[i] && std::isfinite(value);
-          value = std::isfinite(value) ? value : 0.0f;
-        }
-    };
     forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
                     [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
-                      forEachRange(Context{{}, threads}, length, convertedAtOnce,
-                                   [&](std::size_t first, std::size_t last) { convert(stored, before, first, last); });
+                      forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+                        for (std::size_t image = 0; image < images.size(); ++image)
+                          intensities(stored, image, first, last, images[image] + before + first);
+                        setAsideNonFinite(images, before + first, before + last, finite);
+                      });
                     });
+  });
+}
+
+template <int D>
+void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads)
+{
+  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+    labels_->template number<T>(header().path, {reinterpret_cast<const T*>(stored), voxelCount}, {image, voxelCount}, threads);
+  });
+  forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    setAsideNonFinite({&image, 1}, first, last, finite);
   });
 }
 

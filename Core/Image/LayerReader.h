@@ -23,8 +23,9 @@ enum class VoxelsAs { intensities, labels };
 template <int D>
 class LayerReader {
 public:
-  /// Reads the header. Errors as readImage, or as readLabelImage.
-  LayerReader(const std::string& path, VoxelsAs as);
+  /// Reads the header. `outside` is the value of voxels for which there will be no label. Errors as readImage, or as
+  /// readLabelImage.
+  LayerReader(const std::string& path, VoxelsAs as, double outside = 0);
 
   const ImageHeader& header() const { return source_->header(); }
   /// As in the file.
@@ -35,27 +36,31 @@ public:
   std::string whyNot() const;
 
   /// To be called before the first read(), of files that can be read so. What the layers share stands in all of the file: a file
-  /// that may hold what is no number or what floats do not hold is read once for it. `outside` is the value of voxels for which
-  /// there will be no label. Throws Error(unreadableInput).
-  void survey(double outside, int threads);
+  /// that may hold what is no number or what floats do not hold is read once for it. Throws Error(unreadableInput).
+  void survey(int threads);
 
-  /// Whether survey() reads the file, of whose voxels others may tell too: what all of them are is then to be given to found(),
-  /// else VoxelCounts{}. That returns false of labels that floats do not hold: then only survey() numbers them. Throws
-  /// Error(unreadableInput).
+  /// Whether survey() reads the file, and what takes its place where others have seen all voxels: found() is then to be given what
+  /// there is of them, else VoxelCounts{}. Throws Error(unreadableInput).
   bool needsCounts() const;
-  bool found(const VoxelCounts&);
+  void found(const VoxelCounts&);
 
+  /// Bytes that reading takes beside what it fills and its pieces on their way: by streams that are inflated side by side.
+  double besideBytes() const;
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // a voxel is as finite as each of its components
-  const std::optional<LabelTable>& labels() const { return labels_; } // of labels
+  const std::optional<LabelTable>& labels() const { return labels_; } // of labels; filled by number()
+  bool isNumbered() const { return labels_ && labels_->isNumbered(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// Fills images[i] with the voxels of those layers: what is not finite is 0 and finite[voxel] 0, others 1. `finite` is not
-  /// touched if all of the file's voxels are. Throws Error(unreadableInput).
+  /// touched if all of the file's voxels are. Not for labels that are numbered. Throws Error(unreadableInput).
   void read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images, std::uint8_t* finite, int threads);
 
   /// The same as the file holds them, of any voxels: layout(voxelCount) tells how. `to` is aligned for them.
   void readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
   StoredLayout layout(std::size_t voxelCount) const;
+  /// Fills image and `finite` with the numbers of such values of labels that are numbered. Until the next call labels() has the
+  /// labels among them.
+  void number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads);
 
   /// After the last layer: throws Error(unreadableInput) if a compressed file is damaged where it was not asked for.
   void finish(int threads);
@@ -66,11 +71,9 @@ private:
   template <class T>
   VoxelCounts counted(int threads);
   template <class T>
-  void numberLabels(double outside, int threads);
-  template <class T>
   void readValues(std::size_t firstVoxel, std::span<T> out, int threads);
+  void setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last, std::uint8_t* finite) const;
   void open();
-  void requireNumbers() const;
 
   std::size_t components() const { return static_cast<std::size_t>(header().components); }
   std::size_t voxelCount() const { return geometry_.voxelCount(); }

@@ -14,12 +14,8 @@ public:
   /// outlive this.
   LayerWindow(LayerReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t mostLayers);
 
-  /// Bytes that a layer takes of memory.
-  static double layerBytes(const ImageGeometry<D>& geometry, std::size_t images)
-  {
-    const double ofLayer = static_cast<double>(geometry.voxelCount()) / static_cast<double>(geometry.size[D - 1]);
-    return ofLayer * static_cast<double>(images * sizeof(float) + sizeof(std::uint8_t)); // and what is finite
-  }
+  /// Bytes that a layer of the reader takes of memory.
+  static double layerBytes(const LayerReader<D>&);
 
   /// Has these layers there, and no others. Throws Error(unreadableInput).
   void moveTo(std::size_t firstLayer, std::size_t layerCount, int threads);
@@ -37,6 +33,7 @@ private:
   std::size_t ofLayer_, most_, first_ = 0, count_ = 0;
   std::vector<std::unique_ptr<float[]>> images_;
   std::unique_ptr<std::uint8_t[]> finite_;
+  std::unique_ptr<std::byte[]> stored_; // labels that are numbered, of which other layers have other numbers
   std::shared_ptr<MaskLayers<D>> mask_;
 };
 

@@ -77,7 +77,11 @@ public:
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     const std::optional<PixelType> type = pixelType();
-    const float slope = floatAt(112), intercept = floatAt(116);
+    const auto finiteAt = [this](std::size_t offset) { // what is no number is none
+      const float value = floatAt(offset);
+      return std::isfinite(value) ? value : 0;
+    };
+    const float slope = finiteAt(112), intercept = finiteAt(116);
     const bool isScaled = !((slope == 0 || slope == 1) && intercept == 0);
     const bool isField = intent() == displacementIntent;
     const bool hasVectors = (isField || intent() == vectorIntent) && axes() == componentAxis + 1;

@@ -30,9 +30,11 @@ struct StoredVoxels {
                               : static_cast<float>(in[image * layout.ofComponent]);
   }
 
-  /// In all images.
+  /// In all images; a label that float does not hold may be finite though its float is not.
   TESSERA_HOST_DEVICE bool isFinite(std::size_t voxel) const
   {
+    if (layout.ofLabels)
+      return std::isfinite(static_cast<double>(values[voxel * layout.ofVoxel]));
     bool all = true;
     for (std::size_t image = 0; image < (layout.isLuminance ? 1 : layout.components); ++image)
       all = all && std::isfinite(intensity(image, voxel));

@@ -5,6 +5,7 @@
 #include "Core/Image/InputError.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -96,9 +97,23 @@ public:
   void read(std::uint64_t firstByte, std::uint64_t byteCount, int, const VoxelConsumer& consumer) override
   {
     skipTo(firstByte);
+    const Room<std::byte> piece(std::min<std::uint64_t>(pieceBytes, byteCount));
     while (at_ < firstByte + byteCount) {
       const std::uint64_t first = at_;
-      deliver(first, next(firstByte + byteCount - first), consumer);
+      const std::span<std::byte> bytes = piece.span().first(std::min<std::uint64_t>(piece.size, firstByte + byteCount - first));
+      inflate(bytes);
+      deliver(first, bytes, consumer);
+    }
+  }
+
+  void read(std::uint64_t firstByte, std::span<std::byte> bytes, int) override
+  {
+    skipTo(firstByte);
+    for (std::size_t done = 0; done < bytes.size();) {
+      const std::span<std::byte> piece = bytes.subspan(done, std::min(pieceBytes, bytes.size() - done));
+      inflate(piece);
+      toOwnOrder(piece);
+      done += piece.size();
     }
   }
 
@@ -110,28 +125,33 @@ public:
   }
 
 private:
-  std::span<std::byte> next(std::uint64_t most)
+  void inflate(std::span<std::byte> bytes)
   {
-    const std::span<std::byte> bytes = piece_.span().first(std::min<std::uint64_t>(most, pieceBytes));
     if (!inflater_->fill(bytes))
       failDamaged();
     at_ += bytes.size();
-    return bytes;
+  }
+
+  void inflateAway(std::uint64_t count)
+  {
+    std::array<std::byte, std::size_t(1) << 15> skipped;
+    while (count > 0) {
+      const std::size_t length = std::min<std::uint64_t>(skipped.size(), count);
+      inflate(std::span(skipped).first(length));
+      count -= length;
+    }
   }
 
   void skipTo(std::uint64_t firstByte)
   {
     if (!inflater_ || firstByte < at_) {
       inflater_.emplace(file_, place_.streamAt);
-      for (std::uint64_t left = place_.offset; left > 0;)
-        left -= next(left).size();
+      inflateAway(place_.offset);
       at_ = 0;
     }
-    while (at_ < firstByte)
-      next(firstByte - at_);
+    inflateAway(firstByte - at_);
   }
 
-  Room<std::byte> piece_{pieceBytes};
   std::optional<Inflater> inflater_;
   std::uint64_t at_ = 0; // of the voxels: where the inflater stands
 };

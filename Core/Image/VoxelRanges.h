@@ -22,6 +22,9 @@ public:
   virtual void finish(int threads) = 0;
 };
 
+/// Bytes that one takes of memory while nothing is read, at most: what is read from, and what inflates a stream of others.
+inline constexpr double voxelRangesBytes = 128e3;
+
 /// Of uncompressed files, and compressed ones of our own writing, ranges are read where they lie. Other compressed files are
 /// inflated front to back, and from their beginning again for a range before the last one. Throws Error(unreadableInput), naming
 /// `name`, if the file cannot be opened.

@@ -91,8 +91,8 @@ public:
   virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                                     const ImageGeometry<D>& output) const = 0;
 
-  /// With so much of a CUDA device for all of that, an interpolator that was prepared for the image on the CPU, and the image in
-  /// layers.
+  /// With so much of a CUDA device for all of that, and the image in layers. The interpolator was prepared for the image on the CPU
+  /// if it reads voxels; another one need not be.
   virtual LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                                       const ImageGeometry<D>& output, double deviceBytes) const = 0;
 

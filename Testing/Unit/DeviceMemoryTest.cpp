@@ -40,13 +40,21 @@ TEST(DeviceMemory, TellsPartsBelowAMegabyteTogether)
   memory.add("samples", 2.5e6);
   memory.add("masks", 0.9e6);
 
-  EXPECT_EQ(memory.text(), "samples 3 MB, others 2 MB");
+  EXPECT_EQ(memory.text(), "samples 2.5 MB, others 1.2 MB");
 }
 
 TEST(DeviceMemory, SizesAreRoundedUp)
 {
-  EXPECT_EQ(memoryText(0), "0 MB");
-  EXPECT_EQ(memoryText(1), "1 MB");
+  EXPECT_EQ(memoryText(0), "0 kB");
+  EXPECT_EQ(memoryText(1), "0.1 kB");
+  EXPECT_EQ(memoryText(9.7e3), "9.7 kB");
+  EXPECT_EQ(memoryText(23.01e3), "24 kB");
+  EXPECT_EQ(memoryText(999e3), "999 kB");
+  EXPECT_EQ(memoryText(999.1e3), "1 MB");
+  EXPECT_EQ(memoryText(1.2e6), "1.2 MB");
+  EXPECT_EQ(memoryText(1.2e6 + 1), "1.3 MB");
+  EXPECT_EQ(memoryText(9.99e6), "10 MB");
+  EXPECT_EQ(memoryText(12.1e6), "13 MB");
   EXPECT_EQ(memoryText(998.2e6), "999 MB");
   EXPECT_EQ(memoryText(999.5e6), "1.0 GB");
   EXPECT_EQ(memoryText(3.21e9), "3.3 GB");

@@ -8,6 +8,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
+#include <set>
 
 namespace tessera {
 namespace {
@@ -66,6 +68,36 @@ TEST_F(LabelImageTest, LargeLabelsComeBackAndKeepTheirOrder)
     EXPECT_EQ(decoded<std::int64_t>(image.table, {static_cast<float>(outside)}),
               std::vector<std::int64_t>{static_cast<std::int64_t>(std::floor(outside + 0.5))});
   }
+}
+
+TEST_F(LabelImageTest, ManyLabelsAreNumberedInTheirOrderByAnyNumberOfThreads)
+{
+  constexpr std::size_t count = 3 * 65536 + 1234; // several ranges of threads, and a rest
+  std::vector<std::int32_t> labels(count);
+  for (std::size_t i = 0; i < count; ++i) // most of them once, some in runs across ranges
+    labels[i] = i % 65536 > 65000 || i % 65536 < 500 ? 1 << 30 : static_cast<std::int32_t>(i * 2654435761u);
+  const std::set<std::int32_t> ordered(labels.begin(), labels.end());
+  std::map<std::int32_t, float> expected; // without the number 7, which stands for outside
+  for (const std::int32_t label : ordered) {
+    const std::size_t before = expected.size();
+    expected[label] = static_cast<float>(before + (before >= 7));
+  }
+  for (const int threads : {1, 3}) {
+    const LabelImage<2> image = readLabelImage<2>(write(PixelType::int32, labels), 7, threads);
+    ASSERT_TRUE(image.table.isNumbered());
+    for (std::size_t i = 0; i < count; ++i)
+      ASSERT_EQ(image.loaded.image.voxels[i], expected[labels[i]]) << i;
+    EXPECT_EQ(decoded<std::int32_t>(image.table, image.loaded.image.voxels, threads) == labels, true);
+  }
+}
+
+TEST_F(LabelImageTest, ZeroIsOneLabel)
+{
+  const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 0.1, 0.0}), 7, 1);
+
+  const std::vector<float>& numbers = image.loaded.image.voxels;
+  EXPECT_EQ(numbers[0], numbers[2]);
+  EXPECT_FALSE(std::signbit(decoded<double>(image.table, {numbers[0]})[0]));
 }
 
 TEST_F(LabelImageTest, UnsignedLabelsAndWhatLiesOutsideOfTheirRange)

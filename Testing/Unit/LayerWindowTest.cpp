@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <stdexcept>
@@ -52,7 +53,7 @@ TEST_F(LayerWindowTest, HasTheLayersThatAreAskedForWhicheverCameBefore)
   for (const std::size_t components : {1, 3})
     for (const std::string name : {"a.mha", "a.nii.gz"}) {
       LayerReader<3> reader(write(name, static_cast<int>(components)), VoxelsAs::intensities);
-      reader.survey(0, 1);
+      reader.survey(1);
       LayerWindow<3> window(reader, grid, 7);
       const std::size_t moves[][2] = {{0, 3},  {1, 4},  {3, 7}, {4, 2}, {12, 5}, {17, 3},
                                       {13, 7}, {11, 4}, {2, 3}, {2, 3}, {0, 7},  {3, 1}};
@@ -68,7 +69,7 @@ TEST_F(LayerWindowTest, HasTheLayersThatAreAskedForWhicheverCameBefore)
 TEST_F(LayerWindowTest, DoesNotReadAgainWhatItHas)
 {
   LayerReader<3> reader(write("a.mha", 1), VoxelsAs::intensities);
-  reader.survey(0, 1);
+  reader.survey(1);
   LayerWindow<3> window(reader, grid, 6);
   window.moveTo(5, 5, 1);
   write("b.mha", 1, 0.5f); // the same file with other values
@@ -86,12 +87,38 @@ TEST_F(LayerWindowTest, DoesNotReadAgainWhatItHas)
   EXPECT_TRUE(isNew(4) && isNew(5) && isNew(6));
 }
 
+TEST_F(LayerWindowTest, NumbersTheLabelsOfTheLayersThatAreThere)
+{
+  std::vector<std::int32_t> labels(all * ofLayer);
+  for (std::size_t v = 0; v < labels.size(); ++v)
+    labels[v] =
+        20000001 + static_cast<std::int32_t>((all - v / ofLayer) * 3 + v % 2); // other ones in each layer, as floats the same
+  for (const std::string name : {"l.mha", "l.nii.gz"}) {
+    writeStoredImage<3>(folder / name, grid, PixelType::int32, 1, std::as_bytes(std::span(labels)), true, 1);
+    LayerReader<3> reader(folder / name, VoxelsAs::labels, 3);
+    reader.survey(1);
+    ASSERT_TRUE(reader.isNumbered());
+    EXPECT_EQ(LayerWindow<3>::layerBytes(reader), ofLayer * 12.0); // a float, what is stored, and its place in the table
+    LayerWindow<3> window(reader, grid, 7);
+    const std::size_t moves[][2] = {{0, 3}, {1, 4}, {3, 7}, {4, 2}, {12, 5}, {13, 7}, {11, 4}, {0, 7}};
+    for (const auto& [first, count] : moves) {
+      window.moveTo(first, count, 2);
+      const std::span<const float> numbers(window.image(0).voxels, count * ofLayer);
+      std::vector<std::int32_t> decoded(numbers.size());
+      reader.labels()->decode(numbers, std::as_writable_bytes(std::span(decoded)).data(), 1);
+      for (std::size_t v = 0; v < decoded.size(); ++v)
+        ASSERT_EQ(decoded[v], labels[first * ofLayer + v]) << name << ", layer " << first << ", " << v;
+      EXPECT_EQ(*std::max_element(numbers.begin(), numbers.end()), 2 * count); // as many labels, and one number for outside
+    }
+  }
+}
+
 TEST_F(LayerWindowTest, MasksWhatIsNoNumberInTheLayersThatAreThere)
 {
   constexpr std::size_t nan = 9 * ofLayer + 13;
   for (const int components : {1, 2}) {
     LayerReader<3> reader(write("n.mha", components, 0, nan), VoxelsAs::intensities);
-    reader.survey(0, 1);
+    reader.survey(1);
     ASSERT_EQ(reader.nonFiniteVoxels(), 1u);
     LayerWindow<3> window(reader, grid, 5);
     const AffineMap<3> pointFromIndex = grid.pointFromIndex();

@@ -163,5 +163,18 @@ TEST(LayersOfImage, AreNotKnownOfCoefficientsMirrorsAndSomeChains)
   EXPECT_EQ(whyNot("linear", "BB", ""), "where these transforms lead is not known beforehand");
 }
 
+/// Coefficients are not made of an image that a device has no room for.
+TEST(LayersOfImage, AreNotKnownOfSplinesThatWereNotPreparedForIt)
+{
+  const ResampleScene<2> scene({20, 20}, {20, 20});
+
+  const LayersThatFit layers =
+      DefaultResampler<2>(parametersOf("", 2, 1, ""))
+          .layersThatFit(letterChain<2>("A", scene.fixed), *resampleInterpolator<2>("3"), false, scene.fixed->geometry, 1e9);
+
+  EXPECT_EQ(layers.atOnce, 0u);
+  EXPECT_EQ(layers.whyNot, "the coefficients of splines are made of whole lines of it");
+}
+
 }
 }

@@ -166,6 +166,21 @@ TEST_F(VoxelPlaceTest, VoxelsThatBeginBeforeTheEndOfTheHeaderBeginBehindIt)
   }
 }
 
+TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
+{
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
+  std::string bytes = folder.read("a.nii");
+  for (const auto& [slope, intercept] : {std::pair{nan, 0.0f}, {1.0f, nan}, {nan, nan}, {infinite, -infinite}}) {
+    std::memcpy(bytes.data() + 112, &slope, sizeof slope);
+    std::memcpy(bytes.data() + 116, &intercept, sizeof intercept);
+    folder.write("b.nii", bytes);
+    EXPECT_TRUE(niftiVoxels(folder / "b.nii"));
+    EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
+    EXPECT_EQ(testing::readByItk<float>(folder / "b.nii") == image.voxels, true);
+  }
+}
+
 TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);

@@ -4,6 +4,7 @@
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cmath>
@@ -70,11 +71,11 @@ double memorySize(const std::string& option, const std::string& text)
 {
   char* unit = nullptr;
   const double number = std::strtod(text.c_str(), &unit);
-  for (const auto& [name, factor] : {std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
+  for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
     if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
-      return number * factor;
+      return std::max(1.0, std::round(number * factor));
   throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
-                                   + "\": no size of memory. Allowed: a number above 0 with MB or GB, such as 500MB or 2.5GB.");
+                                   + "\": no size of memory. Allowed: a number above 0 with kB, MB or GB, such as 500MB or 2.5GB.");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)

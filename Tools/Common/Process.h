@@ -12,7 +12,7 @@ namespace tessera {
 /// Throws Error(usage) if the one that decides is not a positive whole number. `source` receives its name.
 int threadCount(const Arguments&, std::string& source);
 
-/// Bytes of a text such as 500MB or 2.5GB. Throws Error(usage) naming the option.
+/// Whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) naming the option.
 double memorySize(const std::string& option, const std::string& text);
 
 /// -priority as elastix names it; on Linux the niceness of the process. Throws Error(usage) for other names;

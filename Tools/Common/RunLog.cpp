@@ -75,6 +75,7 @@ void RunLog::error(const std::string& line)
 
 void RunLog::write(LogLevel level, const std::string& line, bool toConsole)
 {
+  const std::lock_guard lock(mutex_);
   if (file_.is_open())
     file_ << line << std::endl;
   if (!toConsole || level > level_)
@@ -89,6 +90,7 @@ void RunLog::progress(const std::string& line)
 {
   if (!terminalShowsProgress() || level_ < LogLevel::warning)
     return;
+  const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   if (progressShown_ && now - lastProgress_ < std::chrono::milliseconds(100))
     return;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ enum class LogLevel { off, error, warning, info };
 LogLevel logLevelOf(const std::string& text);
 
 /// The log of one run: everything into a file once one is open, and to the terminal what the level lets through
-/// (information to stdout, warnings and errors to stderr).
+/// (information to stdout, warnings and errors to stderr). Lines may come from several threads.
 class RunLog {
 public:
   explicit RunLog(LogLevel consoleLevel = LogLevel::info) : level_(consoleLevel) {}
@@ -42,6 +43,7 @@ private:
   void write(LogLevel level, const std::string& line, bool toConsole = true);
   void clearProgress();
 
+  std::mutex mutex_; // one line at a time
   LogLevel level_;
   bool verbose_ = false, progressShown_ = false;
   std::chrono::steady_clock::time_point lastProgress_{};

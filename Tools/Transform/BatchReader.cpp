@@ -2,7 +2,7 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
-#include "Tools/Transform/MemoryBudget.h"
+#include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MovingToCuda.h"
 
 #include <algorithm>
@@ -16,8 +16,8 @@ constexpr double longChunks = 128e6; // bytes of a device: what results are comp
 }
 
 template <int D>
-BatchReader<D>::BatchReader(const ImageBatch<D>& batch, double hostBytes)
-    : batch_(batch), hostBytes_(hostBytes), usableDeviceBytes_(batch.context.onCuda() ? usableDeviceMemory(batch.context) : 0)
+BatchReader<D>::BatchReader(const ImageBatch<D>& batch, const MemoryBudget& ofHost)
+    : batch_(batch), ofHost_(ofHost), usableDeviceBytes_(batch.context.onCuda() ? usableDeviceMemory(batch.context) : 0)
 {
 }
 
@@ -49,7 +49,13 @@ BatchItem<D> BatchReader<D>::sized(const ImageTask& task)
 template <int D>
 bool BatchReader<D>::isLarge(const BatchItem<D>& item) const
 {
-  return item.movingBytes + item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]) > hostBytes_;
+  return item.movingBytes + item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]) > ofHost_.bytes;
+}
+
+template <int D>
+int BatchReader<D>::threadsFor(const BatchItem<D>& item) const
+{
+  return LargeImage{*item.task, "", item.asAWholeBytes, item.resultBytes, ofHost_}.threadsForFiles(batch_.context.threads);
 }
 
 /// To the device, unless that would leave less of it.
@@ -61,7 +67,7 @@ void BatchReader<D>::bring(BatchItem<D>& item, double leftBytes) const
     const std::lock_guard lock(takingDeviceMemory_);
     if (item.deviceBytes + leftBytes > usableDeviceMemory(batch_.context))
       return;
-    image.emplace(batch_, *item.task);
+    image.emplace(batch_, *item.task, threadsFor(item));
   }
   if (std::optional<MovingImage<D>> brought = image->read())
     item.moving = std::move(*brought);
@@ -81,7 +87,7 @@ void BatchReader<D>::read(BatchItem<D>& item) const
     item.movingBytes = item.asAWholeBytes;
     if (!isLarge(item))
       item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
-                                       batch_.context.threads);
+                                       threadsFor(item));
   });
 }
 

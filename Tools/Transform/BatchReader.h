@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Tools/Transform/ImageBatch.h"
+#include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
 
 #include <chrono>
@@ -43,8 +44,8 @@ void attempt(BatchItem<D>& item, double& seconds, Action&& action)
 template <int D>
 class BatchReader {
 public:
-  /// `hostBytes`: what images may take of the host's memory.
-  BatchReader(const ImageBatch<D>& batch, double hostBytes);
+  /// Both must outlive this.
+  BatchReader(const ImageBatch<D>&, const MemoryBudget& ofHost);
 
   /// What the image will take, by its header. Not while others are read.
   BatchItem<D> sized(const ImageTask&);
@@ -59,10 +60,12 @@ public:
 
 private:
   void bring(BatchItem<D>&, double leftBytes) const;
+  int threadsFor(const BatchItem<D>&) const;
   bool isRead(const BatchItem<D>& item) const { return !item.moving.components.empty(); }
 
   const ImageBatch<D>& batch_;
-  double hostBytes_, usableDeviceBytes_ = 0;
+  const MemoryBudget& ofHost_;
+  double usableDeviceBytes_ = 0;
   double mostDeviceBytes_ = 0; // of any item
   mutable std::mutex takingDeviceMemory_;
 };

@@ -63,8 +63,12 @@ private:
   }
   ResultFile<D> open(const Item<D>& item) const
   {
-    return {pathOf(*item.task),    batch_.output, item.moving, batch_.pixelType, batch_.resampler.resultImage().compress,
-            batch_.context.threads};
+    return {pathOf(*item.task),
+            batch_.output,
+            item.moving,
+            batch_.pixelType,
+            batch_.resampler.resultImage().compress,
+            large(item).threadsForFiles(batch_.context.threads)};
   }
 
   const ImageBatch<D>& batch_;
@@ -81,7 +85,7 @@ private:
 
 template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
-    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_.bytes),
+    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_),
       overlaps_(batch.context.threads > 1)
 {
   for (const ImageTask& task : tasks)

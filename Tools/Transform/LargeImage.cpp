@@ -32,7 +32,7 @@ template <int D>
 class LargeImageRun {
 public:
   LargeImageRun(const ImageBatch<D>& batch, const LargeImage& large)
-      : batch_(batch), large_(large), reader_(opened(large.task)),
+      : batch_(batch), large_(large), reader_(opened(large.task, batch.resampler.outsideValue())),
         geometry_(batch.useDirectionCosines ? reader_.geometry() : withIdentityDirection<D>(reader_.geometry()))
   {
   }
@@ -40,10 +40,10 @@ public:
   LargeImageReport run();
 
 private:
-  static LayerReader<D> opened(const ImageTask& task)
+  static LayerReader<D> opened(const ImageTask& task, double outside)
   {
     try {
-      return LayerReader<D>(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities);
+      return LayerReader<D>(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside);
     } catch (Error& error) {
       error.addContext(task.option);
       throw;
@@ -107,19 +107,22 @@ LayersAskedFor LargeImageRun<D>::layersAskedFor() const
 template <int D>
 LayerPlan LargeImageRun<D>::planned(const LayersAskedFor& asked) const
 {
-  const double layerBytes = LayerWindow<D>::layerBytes(geometry_, reader_.imageCount());
+  const double layerBytes = LayerWindow<D>::layerBytes(reader_), beside = reader_.besideBytes();
   LayerPlan plan;
   double bytes = 0;
   for (plan.ofResult = allLayers(); plan.ofResult > 0; --plan.ofResult) {
     plan.ofImage = mostAskedFor(asked, allLayers(), plan.ofResult);
-    bytes = static_cast<double>(plan.ofImage) * layerBytes + static_cast<double>(plan.ofResult) * resultLayerBytes();
+    bytes = beside + static_cast<double>(plan.ofImage) * layerBytes + static_cast<double>(plan.ofResult) * resultLayerBytes();
     if (bytes <= large_.budget.bytes)
       return plan;
   }
-  throw Error(ExitCode::outOfMemory, large_.given() + "a layer of its result takes " + memoryText(resultLayerBytes())
-                                         + " and asks for " + std::to_string(plan.ofImage) + " of the image's "
-                                         + std::to_string(geometry_.size[D - 1]) + " layers, of " + memoryText(layerBytes)
-                                         + " each, " + large_.budget.text + ". Allowed: at least " + memoryText(bytes) + ".");
+  throw Error(ExitCode::outOfMemory,
+              large_.given() + "a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for "
+                  + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1]) + " layers, of "
+                  + memoryText(layerBytes) + " each"
+                  + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : "") + ", "
+                  + large_.budget.text + ". Allowed: at least "
+                  + memoryText(std::min(bytes, large_.movingBytes + resultLayerBytes())) + "."); // or as a whole
 }
 
 template <int D>
@@ -136,9 +139,9 @@ template <int D>
 LargeImageReport LargeImageRun<D>::run()
 {
   const LayersAskedFor asked = layersAskedFor();
+  const int threads = large_.threadsForFiles(batch_.context.threads);
+  read([&] { reader_.survey(threads); });
   const LayerPlan plan = planned(asked);
-  const int threads = batch_.context.threads;
-  read([&] { reader_.survey(batch_.resampler.outsideValue(), threads); });
   tell(plan);
   ResultFile<D> file(large_.path, batch_.output, reader_.labels(), static_cast<int>(reader_.imageCount()), batch_.pixelType,
                      batch_.resampler.resultImage().compress, threads);
@@ -174,8 +177,9 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int compo
                     + (large.movingBytes > 0 ? "the image takes " + memoryText(large.movingBytes) + " and its result "
                                              : "its result takes ")
                     + memoryText(large.resultBytes) + ", " + large.budget.text
-                    + ", and files of this kind cannot be written in slabs. Allowed: more memory, or "
-                      "(ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
+                    + ", and files of this kind cannot be written in slabs. Allowed: at least "
+                    + memoryText(large.movingBytes + large.resultBytes)
+                    + ", or (ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
 }
 
 template <int D>

@@ -4,6 +4,7 @@
 #include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
 
+#include <algorithm>
 #include <string>
 
 namespace tessera {
@@ -15,6 +16,11 @@ struct LargeImage {
   double movingBytes = 0, resultBytes = 0; // as a whole, in memory
   const MemoryBudget& budget;
 
+  int threadsForFiles(int threads) const
+  {
+    constexpr double mostInFile = 2; // eight bytes a component, that is four in memory
+    return budget.threadsForFiles(threads, mostInFile * std::max(movingBytes, resultBytes));
+  }
   /// "-in: brain.mha: "
   std::string given() const { return task.option + ": " + task.input + ": "; }
 };

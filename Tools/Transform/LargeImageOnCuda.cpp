@@ -16,7 +16,9 @@ using Clock = std::chrono::steady_clock;
 template <int D>
 class LargeImageOnCuda {
 public:
-  LargeImageOnCuda(const ImageBatch<D>& batch, const LargeImage& large) : batch_(batch), large_(large)
+  LargeImageOnCuda(const ImageBatch<D>& batch, const LargeImage& large)
+      : batch_(batch),
+        large_(large), context_{batch.context.device, large.threadsForFiles(batch.context.threads), batch.context.stream}
   {
     readers_.push_back(opened());
   }
@@ -27,7 +29,8 @@ private:
   std::unique_ptr<LayerReader<D>> opened() const
   {
     return withOption(large_.task, [&] {
-      return std::make_unique<LayerReader<D>>(large_.task.input, large_.task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities);
+      return std::make_unique<LayerReader<D>>(large_.task.input, large_.task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities,
+                                              batch_.resampler.outsideValue());
     });
   }
   template <class Action>
@@ -44,6 +47,7 @@ private:
 
   const ImageBatch<D>& batch_;
   const LargeImage& large_;
+  Context context_;                                      // with the threads that may read
   std::vector<std::unique_ptr<LayerReader<D>>> readers_; // one an image, so that each goes through the file once
   std::vector<std::unique_ptr<VoxelsToCuda<D>>> voxels_;
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators_;
@@ -133,9 +137,9 @@ LargeImageReport LargeImageOnCuda<D>::run()
   const std::size_t ofResult = layersOfResult();
   if (const std::string why = reader().whyNot(); !why.empty())
     failAsAWhole(why);
-  Context host{{}, batch_.context.threads};
-  read([&] { readers_.front()->survey(batch_.resampler.outsideValue(), host.threads); });
-  if (reader().labels() && reader().labels()->isNumbered())
+  Context host{{}, context_.threads};
+  read([&] { readers_.front()->survey(host.threads); });
+  if (reader().isNumbered())
     failAsAWhole("labels that floats do not hold are numbered by the host");
   const ImageGeometry<D>& inFile = reader().geometry();
   const auto image = std::make_shared<Image<D>>(
@@ -143,7 +147,7 @@ LargeImageReport LargeImageOnCuda<D>::run()
   while (interpolators_.size() < reader().imageCount()) {
     if (readers_.size() == interpolators_.size())
       readers_.push_back(opened());
-    voxels_.push_back(std::make_unique<VoxelsToCuda<D>>(batch_.context, *readers_.back()));
+    voxels_.push_back(std::make_unique<VoxelsToCuda<D>>(context_, *readers_.back()));
     interpolators_.push_back(batch_.makeInterpolator(large_.task.isLabels));
     if (interpolators_.back()->readsVoxels())
       interpolators_.back()->prepareForLevel(host, image, 0);

@@ -2,6 +2,8 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
+#include "Core/Image/BlockIndex.h"
+#include "Core/Image/LabelTable.h"
 #include "Core/Registration/LayerInterpolator.h"
 
 #include <algorithm>
@@ -10,6 +12,9 @@ namespace tessera {
 namespace {
 
 constexpr double shareOfFreeMemory = 0.8;
+constexpr double leastBeside = 8e6, shareBeside = 1.0 / 16;
+constexpr double ofAllThreads = 5e6; // values as the file holds them, blocks that are not full
+constexpr double zlibBytes = 300e3;  // of a thread that compresses; one that inflates has less
 
 }
 
@@ -17,6 +22,13 @@ MemoryBudget::MemoryBudget(double maxMemory)
     : bytes(maxMemory > 0 ? maxMemory : shareOfFreeMemory * availableMemoryBytes()),
       text((maxMemory > 0 ? "--max-memory gives " : "free are ") + memoryText(bytes))
 {
+}
+
+int MemoryBudget::threadsForFiles(int threads, double fileBytes) const
+{
+  const double ofThread = zlibBytes + 2 * static_cast<double>(gzipBlockBytes(static_cast<std::uint64_t>(fileBytes)));
+  const double many = (std::max(leastBeside, shareBeside * bytes) - ofAllThreads) / ofThread;
+  return static_cast<int>(std::clamp(many, 1.0, static_cast<double>(threads)));
 }
 
 /// On the CPU, splines have coefficients in double beside the image.
@@ -36,7 +48,9 @@ double movingBytes(const ImageHeader& header, bool isLabels, double resampledByt
   const bool isColour = components > 1 && !isVector, isFloat = header.componentType == PixelType::float32;
   const double images = isVector ? components : 1;
   double besideImages = isLabels || isColour || (header.isReadWhole && !isFloat) ? inFile : 0;
-  if (isVector) // together, before they are taken apart
+  if (isLabels && LabelTable::mayBeNumbered(header.componentType))
+    besideImages += inFile; // the table
+  if (isVector)             // together, before they are taken apart
     besideImages = std::max(besideImages, components * intensity);
   const double finite = isFloat || header.componentType == PixelType::float64 ? 1 : 0; // what is a number
   return extentCount(header.size) * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);

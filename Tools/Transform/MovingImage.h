@@ -49,7 +49,8 @@ public:
     return resampledType(moving.labels, ofImages);
   }
 
-  /// `type` is that of the components of what is no label map. Throws Error(unwritableOutput).
+  /// `type` is that of the components of what is no label map. Of the labels, which must outlive this, write() takes what they are
+  /// at the time. Throws Error(unwritableOutput).
   ResultFile(const std::string& path, const ImageGeometry<D>& output, const std::optional<LabelTable>& labels, int components,
              PixelType type, bool compress, int threads);
   ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>& moving, PixelType type, bool compress,
@@ -69,7 +70,7 @@ public:
 private:
   std::string path_;
   ImageGeometry<D> output_;
-  std::optional<LabelTable> labels_;
+  const std::optional<LabelTable>& labels_;
   PixelType type_;
   int components_;
   bool compress_;

@@ -14,11 +14,12 @@ double MovingToCuda<D>::deviceBytes(const ImageBatch<D>& batch, const ImageHeade
 }
 
 template <int D>
-MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task) : task_(task)
+MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task, int threads)
+    : task_(task), outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads, batch.context.stream}
 {
-  withOption(task, [&] { reader_.emplace(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities); });
+  withOption(task, [&] { reader_.emplace(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside_); });
   const ImageGeometry<D>& geometry = reader_->geometry();
-  upload_.emplace(batch.context, *reader_, batch.useDirectionCosines ? geometry : withIdentityDirection<D>(geometry));
+  upload_.emplace(context_, *reader_, batch.useDirectionCosines ? geometry : withIdentityDirection<D>(geometry));
 }
 
 template <int D>
@@ -32,7 +33,8 @@ std::optional<MovingImage<D>> MovingToCuda<D>::read()
   moving.valid = std::move(brought->valid);
   moving.voxelsOnCuda = std::move(brought->voxels);
   moving.validOnCuda = std::move(brought->validVoxels);
-  moving.labels = reader_->labels();
+  if (task_.isLabels)
+    moving.labels.emplace(reader_->header().componentType, outside_);
   moving.notes = reader_->notes();
   warnOfNonFinite(task_.input, reader_->nonFiniteVoxels(), moving.warnings);
   return moving;

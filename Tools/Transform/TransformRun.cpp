@@ -1,6 +1,7 @@
 #include "Tools/Transform/TransformRun.h"
 
 #include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Registration/HeldChainOnCuda.h"
@@ -275,6 +276,8 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
 {
   const auto start = Clock::now();
   limitDeviceMemory(options.maxDeviceMemory);
+  if (options.maxMemory > 0)
+    giveFreedMemoryBack();
   const std::string folder = prepareOutputFolder(options.outputFolder);
   log.openFile(folder + "transformix.log");
   logStart(log, command, "transformix");

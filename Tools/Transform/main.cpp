@@ -1,5 +1,6 @@
 #include "Components/RegisterComponents.h"
 #include "Tools/Common/Process.h"
+#include "Tools/Common/Signals.h"
 #include "Tools/Transform/TransformOptions.h"
 #include "Tools/Transform/TransformRun.h"
 
@@ -30,5 +31,10 @@ int run(int count, char** words, RunLog& log)
 
 int main(int count, char** words)
 {
-  return runProgram([&](RunLog& log) { return run(count, words, log); });
+  return runProgram([&](RunLog& log) {
+    const EndOnSignals ending([&log](int signal) {
+      log.error("interrupted by signal " + std::to_string(signal) + ": the run is not complete; results that are there are whole.");
+    });
+    return run(count, words, log);
+  });
 }
