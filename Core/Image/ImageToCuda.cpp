@@ -10,9 +10,13 @@ std::size_t bytesAVoxel(const ImageHeader& header)
   return static_cast<std::size_t>(header.components) * pixelTypeSize(header.componentType);
 }
 
+/// A piece is long enough for the bus; of a small image it is a quarter, since it takes time to pin it.
 std::size_t voxelsAtOnce(const ImageHeader& header)
 {
-  return std::min(std::max<std::size_t>(CopiesToHost::usualBytes / bytesAVoxel(header), 1), header.voxelCount());
+  constexpr std::size_t shortest = std::size_t(1) << 20;
+  const std::size_t voxels = header.voxelCount(),
+                    bytes = std::clamp(voxels * bytesAVoxel(header) / 4, shortest, CopiesToHost::usualBytes);
+  return std::min(std::max<std::size_t>(bytes / bytesAVoxel(header), 1), voxels);
 }
 
 bool mayBeNoNumber(PixelType type)
