@@ -117,7 +117,8 @@ TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
 {
   TESSERA_NEEDS_GPU();
   Context host;
-  StageInput<3> input = stageInput<3>(size, "(NumberOfResolutions 3)");
+  StageInput<3> input = stageInput<3>(size, "(NumberOfResolutions 3) (FixedImagePyramid \"FixedSmoothingImagePyramid\") "
+                                            "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"); // levels of one size
   const auto plan = [&](double usableBytes) {
     return planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
   };
