@@ -67,6 +67,7 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
   readInPlace(image->voxels.data(), image->geometry);
   coefficients_ = {};
   fineCoefficients_ = {};
+  onCuda_ = {nullptr, geometry_, order_};
   if (use_ == InterpolatorUse::resampling && context.onCuda())
     return resampleOnCuda(context);
   if (order_ > 1 && use_ == InterpolatorUse::resampling) {

@@ -24,6 +24,7 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   /// Orders 0 and 1 read voxels.
   bool takesLayers() const override { return order_ < 2; }
+  bool readsVoxels() const override { return order_ < 2; }
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;

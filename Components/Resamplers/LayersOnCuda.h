@@ -21,8 +21,6 @@ public:
 private:
   MovingToResample<D> moving_;
   std::optional<InputLayers<D>> asked_; // nothing: all of the image is there
-  LayerRange there_{0, 0};
-  Buffer<float> voxels_; // of those layers
 };
 
 }

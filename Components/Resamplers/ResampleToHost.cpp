@@ -156,7 +156,7 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
   for (const PixelsOut& out : ofSources)
     bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
   const bool inLayers =
-      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers.image != nullptr; });
+      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
   std::size_t most = inLayers ? std::min(layersOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
                               : layersOfChunks<D>(context, output, bytesOfPixel, end - first);
   std::vector<LayersOnCuda<D>> inputs;

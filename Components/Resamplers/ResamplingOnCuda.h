@@ -22,7 +22,7 @@ struct MovingToResample {
   MaskOnCuda<D> valid;
   Extrapolation extrapolation;
   float outsideValue;
-  ImageInLayers<D> inLayers; // whose voxels `image` lacks
+  std::shared_ptr<LayerWindowOnCuda<D>> inLayers; // whose voxels `image` lacks
 
 private:
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels_;

@@ -3,6 +3,7 @@
 #include "Core/Compute/Transfers.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -132,6 +133,8 @@ public:
     return peak;
   }
   double transferMilliseconds() const { return transferMilliseconds_; }
+  double bytesToDevice() const { return bytesToDevice_; }
+  void countBytesToDevice(std::size_t bytes) { bytesToDevice_ += static_cast<double>(bytes); }
   void countTransfer(double milliseconds) { transferMilliseconds_ += milliseconds; }
 
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
@@ -139,6 +142,7 @@ public:
     const double start = hostMilliseconds();
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()), "copying to the device");
     transferMilliseconds_ += hostMilliseconds() - start;
+    countBytesToDevice(bytes);
   }
   void copyToHost(void* host, const void* device, std::size_t bytes) override
   {
@@ -211,7 +215,7 @@ private:
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
-  double transferMilliseconds_ = 0;
+  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0}; // files may be read for it by several threads
 };
 
 CudaStream& streamOf(const Context& context)
@@ -243,6 +247,16 @@ double transferMilliseconds(const Context& context)
 void countTransfer(const Context& context, double milliseconds)
 {
   streamOf(context).countTransfer(milliseconds);
+}
+
+double bytesToDevice(const Context& context)
+{
+  return context.onCuda() ? streamOf(context).bytesToDevice() : 0;
+}
+
+void countBytesToDevice(const Context& context, std::size_t bytes)
+{
+  streamOf(context).countBytesToDevice(bytes);
 }
 
 double usableDeviceMemory(const Context& context)

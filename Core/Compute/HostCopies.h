@@ -33,6 +33,33 @@ private:
   std::array<std::unique_ptr<Piece>, pieces> pieces_;
 };
 
+/// An array that the host makes piece by piece in pinned memory, on its way to a CUDA device: while one piece is under way the next
+/// one is made.
+class PiecesToDevice {
+public:
+  static constexpr int pieces = 2;
+
+  PiecesToDevice(const Context&, std::size_t bytesOfPiece);
+  ~PiecesToDevice();
+  PiecesToDevice(const PiecesToDevice&) = delete;
+  PiecesToDevice& operator=(const PiecesToDevice&) = delete;
+
+  /// Where the next piece is to be made; waits until what was there has left.
+  std::byte* next();
+  /// Copies so many bytes of it. What was given to the context's stream so far comes before the copy, what it is given from now on
+  /// after it. Returns before they have left.
+  void send(void* device, std::size_t bytes);
+  /// Waits until all have.
+  void finish();
+
+private:
+  struct Piece;
+  const Context& context_;
+  std::size_t bytes_;
+  std::array<std::unique_ptr<Piece>, pieces> pieces_; // taken when there is something for them
+  int turn_ = 0;
+};
+
 /// A large array to a CUDA device; as above, by way of pinned pieces. The host's memory may be changed when the call returns.
 void copyLargeToDevice(const Context&, void* device, const void* host, std::size_t bytes);
 /// The other way: the host has it when the call returns.

@@ -43,6 +43,11 @@ double transferMilliseconds(const Context&)
   return 0;
 }
 void countTransfer(const Context&, double) {}
+double bytesToDevice(const Context&)
+{
+  return 0;
+}
+void countBytesToDevice(const Context&, std::size_t) {}
 double usableDeviceMemory(const Context&)
 {
   fail("free memory");
@@ -60,6 +65,20 @@ CopiesToHost::CopiesToHost(const Context& context) : context_(context)
 CopiesToHost::~CopiesToHost() = default;
 void CopiesToHost::finish(int) {}
 void CopiesToHost::begin(int, void*, const void*, std::size_t, After) {}
+
+struct PiecesToDevice::Piece {};
+PiecesToDevice::PiecesToDevice(const Context& context, std::size_t) : context_(context)
+{
+  fail("copies to a device");
+}
+PiecesToDevice::~PiecesToDevice() = default;
+std::byte* PiecesToDevice::next()
+{
+  return nullptr;
+}
+void PiecesToDevice::send(void*, std::size_t) {}
+void PiecesToDevice::finish() {}
+
 void copyLargeToDevice(const Context&, void*, const void*, std::size_t)
 {
   fail("a copy to a device");

@@ -10,6 +10,11 @@ double transferMilliseconds(const Context&);
 /// Adds to that, for copies that are not the stream's own.
 void countTransfer(const Context&, double milliseconds);
 
+/// Bytes of arrays that went from the host to the context's CUDA device so far; 0 on the CPU.
+double bytesToDevice(const Context&);
+/// Adds to that, for copies that are not the stream's own.
+void countBytesToDevice(const Context&, std::size_t bytes);
+
 /// Milliseconds on the host since it was made, less those of transfers.
 class HostClock {
 public:

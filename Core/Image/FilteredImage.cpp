@@ -52,16 +52,22 @@ FilterStep<D> FilterStep<D>::smoothing(const ImageGeometry<D>& geometry, const V
 
 template <int D>
 ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original, const std::vector<FilterStep<D>>& steps,
-                              HeldOnCuda* held)
+                              HeldOnCuda* held, HeldOnCuda* originals)
 {
   if (steps.empty())
     return original;
   if (!context.onCuda())
     return filteredOnCpu<D>(context, original, steps);
   const double usable = usableDeviceMemory(context);
-  if (filteredImageDeviceBytes<D>(original->geometry.size, steps) > usable)
+  const double thereBytes =
+      areVoxelsOnCuda<D>(context, original) ? static_cast<double>(original->voxels.size() * sizeof(float)) : 0;
+  const bool keepsOriginal = originals || thereBytes > 0;
+  if (filteredImageDeviceBytes<D>(original->geometry.size, steps, keepsOriginal) - thereBytes > usable)
     return filteredInSlabs<D>(context, *original, steps, usable);
-  VolumeOnCuda<D> volume(context, original->geometry.size, voxelsOnCuda<D>(context, original));
+  auto there = voxelsOnCuda<D>(context, original);
+  if (originals && std::find(originals->begin(), originals->end(), there) == originals->end())
+    originals->push_back(there);
+  VolumeOnCuda<D> volume(context, original->geometry.size, std::move(there));
   for (const FilterStep<D>& step : steps)
     for (int axis = D - 1; axis >= 0; --axis)
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
@@ -75,9 +81,9 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
 }
 
 template <int D>
-double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps)
+double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps, bool keepsOriginal)
 {
-  typename VolumeOnCuda<D>::Demand demand(size);
+  typename VolumeOnCuda<D>::Demand demand(size, keepsOriginal);
   for (const FilterStep<D>& step : steps)
     for (int axis = D - 1; axis >= 0; --axis)
       demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
@@ -86,8 +92,9 @@ double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterSte
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template struct FilterStep<D>;                                                                                                   \
-  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&, const std::vector<FilterStep<D>>&, HeldOnCuda*);        \
-  template double filteredImageDeviceBytes<D>(const Size<D>&, const std::vector<FilterStep<D>>&);
+  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&, const std::vector<FilterStep<D>>&, HeldOnCuda*,         \
+                                         HeldOnCuda*);                                                                             \
+  template double filteredImageDeviceBytes<D>(const Size<D>&, const std::vector<FilterStep<D>>&, bool);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

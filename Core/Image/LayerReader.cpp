@@ -15,30 +15,19 @@ namespace {
 
 constexpr std::size_t stageBytes = std::size_t(4) << 20;
 
-/// Values of some voxels as the file holds them.
+/// Of voxels [first, last) in one of their images.
 template <class T>
-struct Stage {
-  const T* values;
-  std::size_t components, ofComponent, ofVoxel; // the last two: steps
-
-  float intensity(bool isLuminance, std::size_t image, std::size_t voxel) const
-  {
-    const T* const in = values + voxel * ofVoxel;
-    return isLuminance ? luminance(in, components, ofComponent) : static_cast<float>(in[image * ofComponent]);
+void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t first, std::size_t last, float* out)
+{
+  const StoredLayout& layout = stored.layout;
+  if (!layout.isLuminance && layout.ofVoxel == 1) {
+    const T* const from = stored.values + image * layout.ofComponent;
+    std::transform(from + first, from + last, out, [](T value) { return static_cast<float>(value); });
+    return;
   }
-
-  /// Of voxels [first, last).
-  void intensities(bool isLuminance, std::size_t image, std::size_t first, std::size_t last, float* out) const
-  {
-    if (!isLuminance && ofVoxel == 1) {
-      const T* const from = values + image * ofComponent;
-      std::transform(from + first, from + last, out, [](T value) { return static_cast<float>(value); });
-      return;
-    }
-    for (std::size_t i = first; i < last; ++i)
-      *out++ = intensity(isLuminance, image, i);
-  }
-};
+  for (std::size_t i = first; i < last; ++i)
+    *out++ = stored.intensity(image, i);
+}
 
 template <class T>
 constexpr bool mayBeNoNumber = std::is_floating_point_v<T>;
@@ -80,82 +69,110 @@ void LayerReader<D>::open()
     ranges_.push_back(openVoxels(place, header().path));
 }
 
+template <int D>
+StoredLayout LayerReader<D>::layout(std::size_t voxelCount) const
+{
+  const bool isApart = source_->place()->apart;
+  return {header().componentType,     components(),  isApart ? voxelCount : 1,
+          isApart ? 1 : components(), isLuminance(), labels_.has_value()};
+}
+
+/// Components one after the other if they lie apart, else together.
+template <int D>
+template <class T>
+void LayerReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
+{
+  const VoxelPlace& place = *source_->place();
+  const auto read = [&](VoxelRanges& ranges, std::size_t firstValue, std::span<T> values) {
+    ranges.read(firstValue * sizeof(T), std::as_writable_bytes(values), threads);
+  };
+  const std::size_t count = components();
+  if (!place.apart)
+    return read(*ranges_.front(), firstVoxel * count, out);
+  const std::size_t length = out.size() / count;
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::span<T> values = out.subspan(c * length, length);
+    read(*ranges_[c], c * voxelCount() + firstVoxel, values);
+    if (place.towardsRas && c < 2)
+      std::transform(values.begin(), values.end(), values.begin(), [](T value) { return static_cast<T>(-value); });
+  }
+}
+
+template <int D>
+void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
+{
+  open();
+  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+    readValues<T>(firstVoxel, {reinterpret_cast<T*>(to), voxelCount * components()}, threads);
+  });
+}
+
 /// Calls body(stage, voxels before it, voxels in it), in order.
 template <int D>
 template <class T, class Body>
 void LayerReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
 {
-  const VoxelPlace& place = *source_->place();
   const std::size_t count = components(), most = std::max<std::size_t>(1, stageBytes / (count * sizeof(T)));
   if (!stage_)
     stage_ = std::make_unique_for_overwrite<std::byte[]>(most * count * sizeof(T));
   T* const values = reinterpret_cast<T*>(stage_.get());
-  const auto readValues = [&](VoxelRanges& ranges, std::size_t first, std::span<T> out) {
-    ranges.read(first * sizeof(T), std::as_writable_bytes(out), threads);
-  };
   for (std::size_t first = firstVoxel; first < endVoxel; first += most) {
     const std::size_t length = std::min(most, endVoxel - first);
-    if (!place.apart) {
-      readValues(*ranges_.front(), first * count, {values, length * count});
-      body(Stage<T>{values, count, 1, count}, first - firstVoxel, length);
-      continue;
-    }
-    for (std::size_t c = 0; c < count; ++c) {
-      const std::span<T> out(values + c * length, length);
-      readValues(*ranges_[c], c * voxelCount() + first, out);
-      if (place.towardsRas && c < 2)
-        std::transform(out.begin(), out.end(), out.begin(), [](T value) { return static_cast<T>(-value); });
-    }
-    body(Stage<T>{values, count, length, 1}, first - firstVoxel, length);
+    readValues<T>(first, {values, length * count}, threads);
+    body(StoredVoxels<T>{values, layout(length)}, first - firstVoxel, length);
   }
+}
+
+template <int D>
+bool LayerReader<D>::needsCounts() const
+{
+  return withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+    const bool roundingIsTold = !isLuminance() && imageCount_ == 1; // as by readImage
+    return mayBeNoNumber<T> || (sizeof(T) >= sizeof(float) && roundingIsTold);
+  });
+}
+
+template <int D>
+void LayerReader<D>::found(const VoxelCounts& counts)
+{
+  nonFinite_ = counts.nonFinite;
+  if (isLuminance())
+    notes_.push_back(luminanceNote(header()));
+  if (labels_ && counts.inexact > 0)
+    labels_->beNumbered();
+  else if (counts.inexact > 0)
+    notes_.push_back(roundedNote(header().path, counts.inexact));
+  if (nonFinite_ == voxelCount() && imageCount_ == 1)
+    failNoneFinite(header().path, voxelCount());
 }
 
 template <int D>
 void LayerReader<D>::survey(int threads)
 {
   open();
-  if (isLuminance())
-    notes_.push_back(luminanceNote(header()));
-  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
-    const bool roundingIsTold = !isLuminance() && imageCount_ == 1; // as by readImage
-    if (mayBeNoNumber<T> || (sizeof(T) >= sizeof(float) && roundingIsTold))
-      surveyValues<T>(threads);
-  });
+  withPixelType(header().componentType,
+                [&]<class T>(std::type_identity<T>) { found(needsCounts() ? counted<T>(threads) : VoxelCounts{}); });
 }
 
 template <int D>
 template <class T>
-void LayerReader<D>::surveyValues(int threads)
+VoxelCounts LayerReader<D>::counted(int threads)
 {
-  std::atomic<std::size_t> nonFinite{0}, rounded{0}, inexact{0};
-  forEachStage<T>(0, voxelCount(), threads, [&](const Stage<T>& stage, std::size_t, std::size_t length) {
+  std::atomic<unsigned long long> nonFinite{0}, inexact{0};
+  forEachStage<T>(0, voxelCount(), threads, [&](const StoredVoxels<T>& stored, std::size_t, std::size_t length) {
     forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
-      std::size_t others = 0;
-      for (std::size_t i = first; mayBeNoNumber<T> && i < last; ++i) {
-        bool isFinite = true;
-        for (std::size_t image = 0; image < imageCount_ && !labels_; ++image)
-          isFinite = isFinite && std::isfinite(stage.intensity(isLuminance(), image, i));
-        if (labels_) // one that float does not hold may be finite though its float is not
-          isFinite = std::isfinite(static_cast<double>(stage.values[i]));
-        others += isFinite ? 0 : 1;
+      VoxelCounts counts;
+      for (std::size_t i = first; i < last; ++i) {
+        if constexpr (mayBeNoNumber<T>)
+          counts.nonFinite += stored.isFinite(i) ? 0 : 1;
+        counts.inexact += stored.isInexact(i) ? 1 : 0;
       }
-      nonFinite += others;
-      if (components() > 1)
-        return;
-      const std::span<const T> values(stage.values + first, last - first);
-      rounded += countRounded(values);
-      if (labels_)
-        inexact += values.size() - static_cast<std::size_t>(std::count_if(values.begin(), values.end(), isExactInFloat<T>));
+      nonFinite += counts.nonFinite;
+      inexact += counts.inexact;
     });
   });
-  nonFinite_ = nonFinite;
   finish(threads);
-  if (inexact > 0)
-    labels_->beNumbered();
-  else if (rounded > 0)
-    notes_.push_back(roundedNote(header().path, rounded));
-  if (nonFinite_ == voxelCount() && imageCount_ == 1)
-    failNoneFinite(header().path, voxelCount());
+  return {nonFinite, inexact};
 }
 
 template <int D>
@@ -179,21 +196,14 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
   const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
   withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
     forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
-                    [&](const Stage<T>& stage, std::size_t before, std::size_t length) {
+                    [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
                       forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
                         for (std::size_t image = 0; image < images.size(); ++image)
-                          stage.intensities(isLuminance(), image, first, last, images[image] + before + first);
+                          intensities(stored, image, first, last, images[image] + before + first);
                         setAsideNonFinite(images, before + first, before + last, finite);
                       });
                     });
   });
-}
-
-template <int D>
-void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
-{
-  const std::size_t size = pixelTypeSize(header().componentType);
-  ranges_.front()->read(firstVoxel * size, {to, voxelCount * size}, threads);
 }
 
 template <int D>

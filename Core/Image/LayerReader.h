@@ -3,6 +3,7 @@
 #include "Core/Image/ImageGeometry.h"
 #include "Core/Image/ImageSource.h"
 #include "Core/Image/LabelTable.h"
+#include "Core/Image/StoredVoxels.h"
 #include "Core/Image/VoxelRanges.h"
 
 #include <cstdint>
@@ -26,6 +27,7 @@ public:
   /// readLabelImage.
   LayerReader(const std::string& path, VoxelsAs as, double outside = 0);
 
+  const ImageHeader& header() const { return source_->header(); }
   /// As in the file.
   const ImageGeometry<D>& geometry() const { return geometry_; }
   std::size_t imageCount() const { return imageCount_; }
@@ -36,6 +38,11 @@ public:
   /// To be called before the first read(), of files that can be read so. What the layers share stands in all of the file: a file
   /// that may hold what is no number or what floats do not hold is read once for it. Throws Error(unreadableInput).
   void survey(int threads);
+
+  /// Whether survey() reads the file, and what takes its place where others have seen all voxels: found() is then to be given what
+  /// there is of them, else VoxelCounts{}. Throws Error(unreadableInput).
+  bool needsCounts() const;
+  void found(const VoxelCounts&);
 
   /// Bytes that reading takes beside what it fills and its pieces on their way: by streams that are inflated side by side.
   double besideBytes() const;
@@ -48,9 +55,11 @@ public:
   /// touched if all of the file's voxels are. Not for labels that are numbered. Throws Error(unreadableInput).
   void read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images, std::uint8_t* finite, int threads);
 
-  /// Numbered labels as the file holds them; `to` is aligned for them.
+  /// The same as the file holds them, of any voxels: layout(voxelCount) tells how. `to` is aligned for them.
   void readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
-  /// Fills image and `finite` with the numbers of such labels. Until the next call labels() has the labels among them.
+  StoredLayout layout(std::size_t voxelCount) const;
+  /// Fills image and `finite` with the numbers of such values of labels that are numbered. Until the next call labels() has the
+  /// labels among them.
   void number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads);
 
   /// After the last layer: throws Error(unreadableInput) if a compressed file is damaged where it was not asked for.
@@ -60,11 +69,12 @@ private:
   template <class T, class Body>
   void forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body);
   template <class T>
-  void surveyValues(int threads);
+  VoxelCounts counted(int threads);
+  template <class T>
+  void readValues(std::size_t firstVoxel, std::span<T> out, int threads);
   void setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last, std::uint8_t* finite) const;
   void open();
 
-  const ImageHeader& header() const { return source_->header(); }
   std::size_t components() const { return static_cast<std::size_t>(header().components); }
   std::size_t voxelCount() const { return geometry_.voxelCount(); }
   bool isLuminance() const { return components() > imageCount_; }

@@ -4,7 +4,6 @@
 #include "Core/Compute/HostDevice.h"
 #include "Core/Image/PixelType.h"
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -51,12 +50,15 @@ void toPixelsOnCuda(const Context&, const float* values, std::size_t count, Pixe
 
 /// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as exact.
 template <class T>
-bool isExactInFloat(T value)
+TESSERA_HOST_DEVICE bool isExactInFloat(T value)
 {
   if constexpr (std::is_integral_v<T>) {
     using Unsigned = std::make_unsigned_t<T>;
-    const Unsigned magnitude = value < 0 ? Unsigned(0) - static_cast<Unsigned>(value) : static_cast<Unsigned>(value);
-    return magnitude == 0 || std::bit_width(magnitude) - std::countr_zero(magnitude) <= std::numeric_limits<float>::digits;
+    auto magnitude = static_cast<Unsigned>(value);
+    if constexpr (std::is_signed_v<T>)
+      magnitude = value < 0 ? Unsigned(0) - magnitude : magnitude;
+    const auto lowestDigit = static_cast<Unsigned>(magnitude & (Unsigned(0) - magnitude));
+    return magnitude == 0 || magnitude >> std::numeric_limits<float>::digits < lowestDigit;
   } else {
     return !std::isfinite(value) || static_cast<T>(static_cast<float>(value)) == value;
   }

@@ -32,14 +32,15 @@ public:
   /// The most memory that the same calls of filter take.
   class Demand {
   public:
-    explicit Demand(const Size<D>& size);
+    /// `keepsOriginal`: someone else holds it all the while.
+    explicit Demand(const Size<D>& size, bool keepsOriginal = false);
     void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
     double mostBytes() const { return most_; }
 
   private:
     Size<D> size_;
     bool owns_ = false;
-    double most_;
+    double keptBytes_, most_;
   };
 
 private:

@@ -15,7 +15,7 @@ namespace tessera {
 // What the values of a file become, whoever reads them.
 
 template <class T>
-double opaque()
+TESSERA_HOST_DEVICE double opaque()
 {
   return std::is_integral_v<T> ? static_cast<double>(std::numeric_limits<T>::max()) : 1;
 }
@@ -23,7 +23,7 @@ double opaque()
 /// Of a voxel that is grey or colour, with or without opacity as the last component; ITK's rule (see readImage). `step` is from a
 /// component to the next.
 template <class T>
-float luminance(const T* in, std::size_t components, std::size_t step = 1)
+TESSERA_HOST_DEVICE float luminance(const T* in, std::size_t components, std::size_t step = 1)
 {
   const auto component = [&](std::size_t c) { return static_cast<float>(in[c * step]); };
   double grey = component(0);

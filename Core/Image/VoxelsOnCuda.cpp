@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 namespace tessera {
@@ -38,6 +39,13 @@ public:
     return {held, &held->values};
   }
 
+  static bool isThere(const Context& context, const std::shared_ptr<const Source>& source)
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = known_.find({source.get(), context.stream.get()});
+    return entry != known_.end() && !entry->second.expired();
+  }
+
 private:
   static inline std::mutex mutex_;
   static inline std::map<std::pair<const Source*, const Stream*>, std::weak_ptr<Held>> known_;
@@ -47,6 +55,8 @@ template <class Value, class Source>
 std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context, const std::shared_ptr<const Source>& source)
 {
   return SharedCopies<Value, Source>::find(context, source, [&](Buffer<Value>& values) {
+    if (source->voxels.size() < source->geometry.voxelCount())
+      throw std::logic_error("voxelsOnCuda: nobody holds the voxels on the device any more, and the host has none");
     if (!context.onCuda()) // what kernels do can be run on the host
       return values.fromHost(context, source->voxels);
     values = Buffer<Value>(context, source->voxels.size());
@@ -75,11 +85,31 @@ std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context& context,
 }
 
 template <int D>
+bool areVoxelsOnCuda(const Context& context, const ImagePointer<D>& image)
+{
+  return SharedCopies<float, Image<D>>::isThere(context, image);
+}
+
+template <int D>
 std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context& context, const ImagePointer<D>& image, Buffer<float>&& voxels)
 {
   return SharedCopies<float, Image<D>>::find(context, image, [&](Buffer<float>& values) { values = std::move(voxels); });
 }
 
+template <int D>
+std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context& context, const MaskPointer<D>& mask,
+                                                              Buffer<std::uint8_t>&& voxels)
+{
+  return SharedCopies<std::uint8_t, Mask<D>>::find(context, mask,
+                                                   [&](Buffer<std::uint8_t>& values) { values = std::move(voxels); });
+}
+
+template bool areVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
+template bool areVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
+template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<2>(const Context&, const MaskPointer<2>&,
+                                                                          Buffer<std::uint8_t>&&);
+template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<3>(const Context&, const MaskPointer<3>&,
+                                                                          Buffer<std::uint8_t>&&);
 template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&, Buffer<float>&&);
 template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&, Buffer<float>&&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const ImagePointer<2>&);

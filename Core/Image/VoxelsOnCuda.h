@@ -14,9 +14,16 @@ std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const std::sha
 template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
 
-/// Voxels that were computed on the device: as long as anyone holds the result, voxelsOnCuda gives these and copies nothing.
+/// Whether anyone holds them there, so that voxelsOnCuda copies nothing.
+template <int D>
+bool areVoxelsOnCuda(const Context&, const ImagePointer<D>&);
+
+/// Voxels that came to the device in another way: as long as anyone holds the result, voxelsOnCuda gives these and copies nothing.
+/// The host may have none of them: then that is an error (std::logic_error) afterwards.
 template <int D>
 std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context&, const ImagePointer<D>&, Buffer<float>&& voxels);
+template <int D>
+std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context&, const MaskPointer<D>&, Buffer<std::uint8_t>&& voxels);
 
 /// Mask as kernels see it; `voxels` is null for none, which contains every point.
 template <int D>

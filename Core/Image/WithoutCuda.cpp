@@ -1,6 +1,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/LineFilterOnCuda.h"
 #include "Core/Image/PixelRounding.h"
+#include "Core/Image/StoredVoxels.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {
@@ -28,6 +29,11 @@ void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const f
 void toPixelsOnCuda(const Context&, const float*, std::size_t, PixelType, std::byte*)
 {
   fail("rounding to pixels");
+}
+void storedToFloatsOnCuda(const Context&, const std::byte*, const StoredLayout&, std::size_t, std::size_t, float*, std::uint8_t*,
+                          VoxelCounts*)
+{
+  fail("converting voxels to floats");
 }
 
 }

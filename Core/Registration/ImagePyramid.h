@@ -22,9 +22,9 @@ public:
 
   /// `original` itself where the level changes nothing; see filteredImage.
   ImagePointer<D> imageOfLevel(Context& context, const ImagePointer<D>& original, std::size_t level,
-                               HeldOnCuda* held = nullptr) const
+                               HeldOnCuda* held = nullptr, HeldOnCuda* originals = nullptr) const
   {
-    return filteredImage<D>(context, original, stepsOfLevel(original->geometry, level), held);
+    return filteredImage<D>(context, original, stepsOfLevel(original->geometry, level), held, originals);
   }
   ImageGeometry<D> geometryOfLevel(const ImageGeometry<D>& original, std::size_t level) const
   {

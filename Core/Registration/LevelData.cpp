@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Image/MaskErosion.h"
+#include "Core/Image/VoxelsOnCuda.h"
 
 #include <algorithm>
 #include <map>
@@ -15,8 +16,8 @@ template <int D>
 class LevelImages {
 public:
   LevelImages(Context& context, const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
-              const std::vector<ImagePointer<D>>& originals, std::size_t level)
-      : context_(context), pyramids_(pyramids), originals_(originals), level_(level)
+              const std::vector<ImagePointer<D>>& originals, std::size_t level, HeldOnCuda* originalsOnCuda)
+      : context_(context), pyramids_(pyramids), originals_(originals), level_(level), originalsOnCuda_(originalsOnCuda)
   {}
 
   const ImageGeometry<D>& fullGeometry(std::size_t term) const { return originals_[indexFor(originals_, term)]->geometry; }
@@ -26,10 +27,17 @@ public:
     const std::pair key{indexFor(pyramids_, term), indexFor(originals_, term)};
     ImagePointer<D>& image = made_[key];
     if (!image)
-      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_);
+      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_, originalsOnCuda_);
     return image;
   }
   void leaveDevice() { onCuda_.clear(); }
+  /// Holds, too, those that are originals, where they are there.
+  void holdOnDevice()
+  {
+    for (const auto& [key, image] : made_)
+      if (areVoxelsOnCuda<D>(context_, image))
+        onCuda_.push_back(voxelsOnCuda<D>(context_, image));
+  }
 
 private:
   Context& context_;
@@ -38,6 +46,7 @@ private:
   std::size_t level_;
   std::map<std::pair<std::size_t, std::size_t>, ImagePointer<D>> made_;
   HeldOnCuda onCuda_;
+  HeldOnCuda* originalsOnCuda_;
 };
 
 Parameter<bool> erosionOf(ImageSide side)
@@ -104,10 +113,11 @@ Size<D> exactMetricStep(const Parameters& parameters, std::size_t level)
 
 template <int D>
 LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input, const Parameters& parameters,
-                          StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level, std::size_t slabs)
+                          StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level, std::size_t slabs,
+                          HeldOnCuda* originals)
 {
-  LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level);
-  LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level);
+  LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals);
+  LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level, originals);
 
   // Images first, while nothing else needs memory.
   LevelData<D> data;
@@ -117,6 +127,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
   }
   const std::vector<Interpolator<D>*> interpolators = prepareInterpolators<D>(context, components, data.moving, level);
   movingImages.leaveDevice();
+  if (originals && level + 1 == parameters.levelCount()) {
+    fixedImages.holdOnDevice();
+    originals->clear();
+  }
 
   for (std::size_t t = 0; t < components.terms.size(); ++t) {
     TermLevel<D> termLevel;
@@ -150,7 +164,7 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
 template Size<2> exactMetricStep<2>(const Parameters&, std::size_t);
 template Size<3> exactMetricStep<3>(const Parameters&, std::size_t);
 template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&, StageComponents<2>&,
-                                   const TransformChain<2>&, std::size_t, std::size_t);
+                                   const TransformChain<2>&, std::size_t, std::size_t, HeldOnCuda*);
 template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&, StageComponents<3>&,
-                                   const TransformChain<3>&, std::size_t, std::size_t);
+                                   const TransformChain<3>&, std::size_t, std::size_t, HeldOnCuda*);
 }

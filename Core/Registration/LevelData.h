@@ -27,7 +27,9 @@ template <int D>
 Size<D> exactMetricStep(const Parameters&, std::size_t level);
 
 /// Computes the level's images (each once), erodes masks as the parameters say, and prepares every term; see TermLevel::slabs.
+/// `originals` (null: they are not kept) holds the images at full resolution that a CUDA device makes those of, until the last
+/// level's are made.
 template <int D>
 LevelData<D> prepareLevel(Context&, const Registry&, const StageInput<D>&, const Parameters&, StageComponents<D>&,
-                          const TransformChain<D>&, std::size_t level, std::size_t slabs);
+                          const TransformChain<D>&, std::size_t level, std::size_t slabs, HeldOnCuda* originals = nullptr);
 }

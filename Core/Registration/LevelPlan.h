@@ -12,6 +12,8 @@ struct LevelPlan {
   DeviceMemory memory;    // needed, never less than what will be taken
   std::size_t slabs = 1;  // TermLevel::slabs
   double usableBytes = 0; // of the device, when it was planned
+  // The images at full resolution stay there from the first level to the last, and are copied once.
+  bool keepsOriginals = false;
 
   bool fits() const { return memory.bytes() <= usableBytes; }
 };

@@ -73,6 +73,7 @@ struct Stage {
   std::vector<double> scales;
   Reporter<D>& reporter;
   const Registry& registry;
+  HeldOnCuda originals; // until the last level has its images
 };
 
 template <int D>
@@ -118,6 +119,7 @@ public:
     stage.reporter.info("Device memory: " + planText(plan_, level, deviceName(context_.device)) + ".");
   }
   std::size_t slabs() const { return plan_.slabs; }
+  bool keepsOriginals() const { return plan_.keepsOriginals; }
   void tell(LevelSummary& summary) const
   {
     summary.slabs = plan_.slabs;
@@ -153,8 +155,8 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
   if (components.transform->scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
-  LevelData<D> data =
-      prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain, level, memory.slabs());
+  LevelData<D> data = prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain, level,
+                                   memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
   Cost<D> cost = makeCost(stage, std::move(data), level);
   watch.preparationEnds(cost);
@@ -203,7 +205,7 @@ StageResult<D> runStage(Context& context, const Registry& registry, const StageI
 {
   const std::size_t levels = levelCountOf(input.parameters);
   const Parameters parameters(input.parameters, "", D, levels, [&](const std::string& line) { reporter.warning(line); });
-  Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter, registry};
+  Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter, registry, {}};
 
   stage.chain.initial = input.initial;
   stage.chain.combination

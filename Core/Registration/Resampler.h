@@ -2,6 +2,7 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Image/ImageLayers.h"
+#include "Core/Image/LayerWindowOnCuda.h"
 #include "Core/Image/PixelType.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
@@ -25,25 +26,18 @@ struct ResultImageSettings {
   bool compress = false;
 };
 
-/// An image of which a CUDA device gets some layers of the last axis at a time, in turn.
-template <int D>
-struct ImageInLayers {
-  ImagePointer<D> image; // null: all of it is there
-  std::size_t atOnce = 0;
-};
-
 /// An image that is to be brought to another grid.
 template <int D>
 struct ResampleSource {
   const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in layers
   MaskPointer<D> valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
-  ImageInLayers<D> inLayers = {};
+  std::shared_ptr<LayerWindowOnCuda<D>> inLayers = {};         // of which a CUDA device has some at a time; null: it has all
   std::shared_ptr<const MaskLayers<D>> validLayers = {}; // as `valid`, of an image of which some layers are in memory
 };
 
 /// How much of an image a CUDA device can have at a time.
 struct LayersThatFit {
-  std::size_t atOnce = 0; // as ImageInLayers; 0: it must be there as a whole
+  std::size_t atOnce = 0; // of the last axis; 0: it must be there as a whole
   std::string whyNot;     // then: "the coefficients of splines ..."
 };
 

@@ -2,7 +2,9 @@
 
 #include "Core/Registration/LevelData.h"
 
+#include <algorithm>
 #include <cmath>
+#include <deque>
 #include <set>
 #include <tuple>
 
@@ -39,6 +41,7 @@ public:
         usableBytes_(usableBytes)
   {
     addImages();
+    addOriginals();
     addPyramids();
     for (std::size_t t = 0; t < components.terms.size(); ++t)
       terms_.push_back(termExtent(t));
@@ -55,9 +58,12 @@ public:
     return most;
   }
 
-  DeviceMemory memory(std::size_t slabs)
+  /// `keepsOriginals`: as LevelPlan.
+  DeviceMemory memory(std::size_t slabs, bool keepsOriginals = false)
   {
     DeviceMemory memory = images_;
+    if (keepsOriginals && level_ + 1 < parameters_.levelCount())
+      memory.add("originals", originalBytes_);
     for (std::size_t t = 0; t < terms_.size(); ++t) {
       terms_[t].slabs = slabs;
       memory.add(components_.terms[t]->deviceMemory(terms_[t]));
@@ -69,7 +75,8 @@ public:
       memory.add("cost", Cost<D>::deviceBytes(parameters, terms_.size()));
     }
     memory.add("small arrays", smallArrays);
-    memory.add("pyramids", std::max(0.0, std::min(pyramidBytes_, usableBytes_) - memory.bytes()));
+    const double pyramids = keepsOriginals ? pyramidBytesOfKept_ : std::min(pyramidBytes_, usableBytes_); // slabs need no more
+    memory.add("pyramids", std::max(0.0, pyramids - memory.bytes()));
     return memory;
   }
 
@@ -111,6 +118,29 @@ private:
     images_.add("masks", masks);
   }
 
+  /// Images at full resolution that were filtered for this level or one before. What a sampler takes of them counts as its image.
+  void addOriginals()
+  {
+    std::set<std::pair<ImageSide, std::size_t>> known;
+    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side, std::size_t term) {
+      const ImagePyramid<D>& pyramid = *pyramids[indexFor(pyramids, term)];
+      const std::size_t image = indexFor(originals, term);
+      bool isFiltered = false;
+      for (std::size_t level = 0; level <= level_; ++level)
+        isFiltered = isFiltered || !pyramid.stepsOfLevel(originals[image], level).empty();
+      if (!isFiltered || !known.insert({side, image}).second)
+        return;
+      const auto bytes = static_cast<double>(originals[image].voxelCount() * sizeof(float));
+      keptBytes_ += bytes;
+      const bool isSampled = side == ImageSide::fixed && components_.terms[term]->needsSampler();
+      originalBytes_ += isSampled && pyramid.stepsOfLevel(originals[image], level_).empty() ? 0 : bytes;
+    };
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      add(components_.fixedPyramids, stage_.fixed, ImageSide::fixed, t);
+      add(components_.movingPyramids, stage_.moving, ImageSide::moving, t);
+    }
+  }
+
   /// As LevelImages computes them: what is made stays until all are.
   void addPyramids()
   {
@@ -121,13 +151,23 @@ private:
       const auto steps = pyramids[pyramid]->stepsOfLevel(originals[image], level_);
       if (steps.empty() || !known.insert({side, pyramid, image}).second)
         return;
-      pyramidBytes_ = std::max(pyramidBytes_, made + filteredImageDeviceBytes<D>(originals[image].size, steps));
+      const Size<D>& size = originals[image].size;
+      const double others = keptBytes_ - static_cast<double>(originals[image].voxelCount() * sizeof(float));
+      pyramidBytes_ = std::max(pyramidBytes_, made + filteredImageDeviceBytes<D>(size, steps));
+      pyramidBytesOfKept_ = std::max(pyramidBytesOfKept_, made + others + filteredImageDeviceBytes<D>(size, steps, true));
       made += static_cast<double>(steps.back().geometry.voxelCount() * sizeof(float));
     };
     for (std::size_t t = 0; t < components_.terms.size(); ++t) {
       add(components_.fixedPyramids, stage_.fixed, ImageSide::fixed, t);
       add(components_.movingPyramids, stage_.moving, ImageSide::moving, t);
     }
+    double coefficients = 0;
+    for (std::size_t t = 0; t < components_.interpolators.size(); ++t)
+      if (!components_.interpolators[t]->readsVoxels())
+        coefficients +=
+            Interpolator<D>::deviceBytes(components_.movingPyramids[indexFor(components_.movingPyramids, t)]->geometryOfLevel(
+                stage_.moving[indexFor(stage_.moving, t)], level_));
+    pyramidBytesOfKept_ = std::max(pyramidBytesOfKept_, made + keptBytes_ + coefficients); // while interpolators are prepared
   }
 
   TermExtent<D> termExtent(std::size_t t)
@@ -171,8 +211,9 @@ private:
   std::size_t level_;
   const TransformChain<D>& chain_;
   double usableBytes_;
-  double pyramidBytes_ = 0; // most while the level's images are computed; nothing else of the level is there yet
-  DeviceMemory images_;     // and what else does not depend on slabs
+  double keptBytes_ = 0, originalBytes_ = 0;         // of originals, while the level's images are computed and afterwards
+  double pyramidBytes_ = 0, pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
+  DeviceMemory images_;                              // and what else does not depend on slabs
   std::vector<TermExtent<D>> terms_;
 };
 
@@ -204,8 +245,9 @@ std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const 
   const StageComponents<D> components = createComponents<D>(registry, parameters);
   const std::vector<TransformChain<D>> chains = chainsOf<D>(host, parameters, stage, components);
   std::vector<LevelPlan> plans;
+  std::deque<LevelExtent<D>> extents;
   for (std::size_t level = 0; level < chains.size(); ++level) {
-    LevelExtent<D> extent(registry, parameters, stage, components, chains[level], level, usableBytes);
+    LevelExtent<D>& extent = extents.emplace_back(registry, parameters, stage, components, chains[level], level, usableBytes);
     LevelPlan plan{extent.memory(1), 1, usableBytes};
     const std::size_t most = extent.layers();
     while (!plan.fits() && plan.slabs < most) {
@@ -215,7 +257,12 @@ std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const 
     }
     plans.push_back(std::move(plan));
   }
-  return plans;
+  std::vector<LevelPlan> keeping = plans;
+  for (std::size_t level = 0; level < keeping.size(); ++level) {
+    keeping[level].memory = extents[level].memory(plans[level].slabs, true);
+    keeping[level].keepsOriginals = true;
+  }
+  return std::all_of(keeping.begin(), keeping.end(), [](const LevelPlan& plan) { return plan.fits(); }) ? keeping : plans;
 }
 
 std::string planText(const LevelPlan& plan, std::size_t level, const std::string& device)

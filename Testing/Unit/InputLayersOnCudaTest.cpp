@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing;
 
-constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels"};
+constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels", "0", "1"};
 
 /// With as few layers as will do, and with more.
 template <int D>
@@ -36,7 +36,7 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
     for (const std::size_t atOnce : {input.mostAskedBy(1), input.mostAskedBy(1) + 2, movingSize[D - 1]}) {
       const auto prepared = resampleInterpolator<D>(interpolator);
       prepared->prepareForLevel(host, moving, 0);
-      const ResampleSource<D> source{prepared.get(), nullptr, {moving, atOnce}};
+      const ResampleSource<D> source{prepared.get(), nullptr, std::make_shared<LayerWindowOnCuda<D>>(moving, atOnce)};
       EXPECT_EQ(resampler.resample(cuda, chain, source, output).voxels, expected)
           << word << ", " << interpolator << ", " << extrapolation << ", " << atOnce << " layers at once";
     }
@@ -73,7 +73,7 @@ TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
   EXPECT_LT(layers.atOnce, 180u);
   limitDeviceMemory(limitBytes);
   takePeakDeviceMemory(cuda);
-  const Image<3> result = resampler.resample(cuda, chain, {interpolator.get(), nullptr, {scene.moving, layers.atOnce}}, output);
+  const Image<3> result = resampler.resample(cuda, chain, {interpolator.get(), nullptr, std::make_shared<LayerWindowOnCuda<3>>(scene.moving, layers.atOnce)}, output);
   const double taken = takePeakDeviceMemory(cuda);
   limitDeviceMemory(std::numeric_limits<double>::infinity());
 

@@ -203,6 +203,29 @@ TEST_F(LayerReaderTest, ColourIsLuminanceWhereverItsComponentsLie)
     }
 }
 
+/// From any voxel on, across layers and pieces of files.
+TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
+{
+  for (const int components : {1, 3})
+    for (const std::string name : {"s.mha", "s.nii", "s.nii.gz"}) {
+      const auto count = static_cast<std::size_t>(components);
+      std::vector<short> values(grid.voxelCount() * count);
+      for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<short>(i * 91 % 40000 - 20000);
+      testing::writeByItk<short>(path(name), grid, components, values, true);
+      LayerReader<3> reader(path(name), VoxelsAs::intensities);
+      for (const auto& [first, length] : {std::pair<std::size_t, std::size_t>{0, 210}, {41, 43}, {0, 1}, {209, 1}, {5, 200}}) {
+        std::vector<short> stored(length * count);
+        reader.readStored(first, length, reinterpret_cast<std::byte*>(stored.data()), 2);
+        const StoredVoxels<short> voxels{stored.data(), reader.layout(length)};
+        for (std::size_t i = 0; i < length; ++i)
+          for (std::size_t c = 0; c < count; ++c)
+            ASSERT_EQ(voxels.intensity(c, i), values[(first + i) * count + c]) << name << ", " << first << " + " << i;
+      }
+      reader.finish(2);
+    }
+}
+
 template <class T>
 void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& few, double outside,
                   bool numbered)

@@ -2,6 +2,7 @@
 #include "Core/Registration/StageMemory.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Transfers.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/StageRuns.h"
 
@@ -96,6 +97,48 @@ TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
   expectPlanned(stageInput<3>(size, two), "sampled bending energy in all voxels");
   expectPlanned(stageInput<3>(size, two + "(BendingEnergyIntegration \"Exact\")"), "exact bending energy");
   expectPlanned(stageInput<3>(size, two + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"), "exact metric values");
+}
+
+/// What a stage takes of the bus, and where it ends.
+struct Uploads {
+  double bytes;
+  std::vector<double> parameters;
+
+  explicit Uploads(const StageInput<3>& input)
+  {
+    Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+    QuietReporter<3> reporter;
+    parameters = runStage<3>(cuda, allComponents(), input, reporter).chain->parameters;
+    bytes = bytesToDevice(cuda);
+  }
+};
+
+TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
+{
+  TESSERA_NEEDS_GPU();
+  Context host;
+  StageInput<3> input = stageInput<3>(size, "(NumberOfResolutions 3)");
+  const auto plan = [&](double usableBytes) {
+    return planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
+  };
+  const auto ofImages = static_cast<double>((input.fixed[0]->voxels.size() + input.moving[0]->voxels.size()) * sizeof(float));
+
+  input.plans = plan(1e12);
+  ASSERT_TRUE(input.plans[0].keepsOriginals);
+  const Uploads kept(input);
+  double most = 0;
+  for (LevelPlan& level : input.plans) {
+    most = std::max(most, level.memory.bytes());
+    level.keepsOriginals = false;
+  }
+  const Uploads again(input);
+
+  EXPECT_GE(kept.bytes, ofImages);
+  EXPECT_LE(kept.bytes, ofImages + 1e6); // and parameters and tables of some kB
+  EXPECT_GE(again.bytes, 3 * ofImages);
+  EXPECT_EQ(kept.parameters, again.parameters);
+  EXPECT_TRUE(plan(most)[0].keepsOriginals);
+  EXPECT_FALSE(plan(most - 1)[0].keepsOriginals);
 }
 
 TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)

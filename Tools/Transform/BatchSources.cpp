@@ -48,7 +48,8 @@ template <int D>
 void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
   Context host{{}, batch.context.threads};
-  const Room room = batch.context.onCuda() ? roomFor(batch, moving) : Room{};
+  const bool isThere = !batch.context.onCuda() || !moving.voxelsOnCuda.empty();
+  const Room room = isThere ? Room{} : roomFor(batch, moving);
   std::vector<ResampleSource<D>> added;
   for (const ImagePointer<D>& component : moving.components) {
     interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
@@ -60,7 +61,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     }
     if (interpolator.readsVoxels())
       interpolator.prepareForLevel(host, component, 0);
-    added.back().inLayers = {component, layersAtOnce(batch, moving, room, interpolator)};
+    added.back().inLayers = std::make_shared<LayerWindowOnCuda<D>>(component, layersAtOnce(batch, moving, room, interpolator));
   }
   sources.insert(sources.end(), added.begin(), added.end());
   types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));

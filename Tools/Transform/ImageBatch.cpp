@@ -1,13 +1,12 @@
 #include "Tools/Transform/ImageBatch.h"
 
-#include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/BatchReader.h"
 #include "Tools/Transform/BatchSources.h"
 #include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MemoryBudget.h"
-#include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
 #include <chrono>
@@ -20,38 +19,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more are read if they fit
-constexpr double resultCopies = 2;   // as it is resampled, and what of it is put in order for the file
 
-/// An image on its way through the batch.
 template <int D>
-struct Item {
-  const ImageTask* task = nullptr;
-  PixelMeaning meaning = PixelMeaning::scalar;
-  double components = 1, movingBytes = 0, resultBytes = 0; // in memory
-  MovingImage<D> moving;
-  ComponentPixels result;
-  double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
-  std::size_t together = 1; // images that were resampled in that time
-  std::exception_ptr failure;
-};
-
+using Item = BatchItem<D>;
 template <int D>
 using Group = std::vector<Item<D>>;
-
-/// What goes wrong stays with the image.
-template <int D, class Action>
-void attempt(Item<D>& item, double& seconds, Action&& action)
-{
-  if (item.failure)
-    return;
-  const auto start = Clock::now();
-  try {
-    action();
-  } catch (...) {
-    item.failure = std::current_exception();
-  }
-  seconds += secondsSince(start);
-}
 
 std::string textOf(const std::exception_ptr& failure)
 {
@@ -72,7 +44,6 @@ public:
   BatchResult run();
 
 private:
-  Item<D> sized(const ImageTask&) const;
   std::vector<Group<D>> grouped();
   std::size_t groupsReadAtOnce(std::size_t groupCount) const;
   Group<D> read(Group<D>) const;
@@ -83,7 +54,6 @@ private:
 
   void resampleLarge(Item<D>&) const;
 
-  bool isLarge(const Item<D>&) const;
   LargeImage large(const Item<D>&) const;
   std::size_t layersThatFit(const Item<D>&) const;
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
@@ -105,6 +75,7 @@ private:
   bool single_;
   MemoryBudget memory_;
   double budget_ = memory_.bytes;
+  BatchReader<D> reader_;
   bool overlaps_;
   double largestGroupBytes_ = 0;
   std::vector<Item<D>> items_;
@@ -114,35 +85,11 @@ private:
 
 template <int D>
 BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
-    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), overlaps_(batch.context.threads > 1)
+    : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_),
+      overlaps_(batch.context.threads > 1)
 {
   for (const ImageTask& task : tasks)
-    items_.push_back(sized(task));
-}
-
-/// What the image will take, by its header.
-template <int D>
-Item<D> BatchRun<D>::sized(const ImageTask& task) const
-{
-  Item<D> item;
-  item.task = &task;
-  attempt(item, item.readSeconds, [&] {
-    try {
-      const ImageHeader header = readImageHeader(task.input);
-      geometryOf<D>(header);
-      item.meaning = header.meaning;
-      item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
-      item.movingBytes =
-          movingBytes(header, task.isLabels, resampledBytes<D>(batch_.context, *batch_.makeInterpolator(task.isLabels)));
-      const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
-      const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
-      item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
-    } catch (Error& error) {
-      error.addContext(task.option);
-      throw;
-    }
-  });
-  return item;
+    items_.push_back(reader_.sized(task));
 }
 
 /// In the order of the command line. While one group is resampled the next is read and the last one written, if they all fit.
@@ -178,14 +125,7 @@ std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
 template <int D>
 Group<D> BatchRun<D>::read(Group<D> group) const
 {
-  const auto readItem = [&](Item<D>& item) {
-    if (isLarge(item))
-      return; // while it is resampled
-    attempt(item, item.readSeconds, [&] {
-      item.moving = readMovingImage<D>(*item.task, item.meaning, batch_.useDirectionCosines, batch_.resampler.outsideValue(),
-                                       large(item).threadsForFiles(batch_.context.threads));
-    });
-  };
+  const auto readItem = [&](Item<D>& item) { overlaps_ ? reader_.readAhead(item) : reader_.read(item); };
   if (group.size() == 1)
     readItem(group.front()); // on all threads where its file allows that
   else
@@ -205,13 +145,6 @@ Group<D> BatchRun<D>::written(Group<D> group) const
       file.commit();
     });
   return group;
-}
-
-/// Whether not even one layer of the result fits beside it.
-template <int D>
-bool BatchRun<D>::isLarge(const Item<D>& item) const
-{
-  return item.movingBytes + item.resultBytes / static_cast<double>(allLayers()) > budget_;
 }
 
 template <int D>
@@ -237,6 +170,7 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
   const std::size_t layers = layersThatFit(item);
   BatchSources<D> sources;
   sources.add(batch_, item.moving);
+  item.moving.voxelsOnCuda.clear();
   batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
                     + std::to_string(layers) + " layers");
   ResultFile<D> file = open(item);
@@ -267,7 +201,8 @@ void BatchRun<D>::resample(Group<D>& group) const
 {
   if (group.size() == 1) {
     Item<D>& item = group.front();
-    if (isLarge(item))
+    reader_.read(item);
+    if (reader_.isLarge(item))
       return resampleLarge(item);
     std::size_t layers = allLayers();
     attempt(item, item.resampleSeconds, [&] { layers = layersThatFit(item); });
@@ -275,6 +210,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
       item.moving.components = {};
       item.moving.valid = nullptr;
+      item.moving.validOnCuda = nullptr;
       return;
     }
   }
@@ -282,6 +218,7 @@ void BatchRun<D>::resample(Group<D>& group) const
   std::size_t together = 0;
   for (Item<D>& item : group) {
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
+    item.moving.voxelsOnCuda.clear();
     together += item.failure ? 0 : 1;
   }
   const auto start = Clock::now();
@@ -304,6 +241,7 @@ void BatchRun<D>::resample(Group<D>& group) const
       item.result.push_back(std::move(*result++));
     for (ImagePointer<D>& image : item.moving.components)
       image.reset(); // their number is still asked for
+    item.moving.validOnCuda.reset();
   }
 }
 

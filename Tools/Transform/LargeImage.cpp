@@ -4,6 +4,7 @@
 #include "Core/Image/LayerWindow.h"
 #include "Core/Registration/LayerInterpolator.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/LargeImageOnCuda.h"
 
 #include <algorithm>
 #include <chrono>
@@ -93,8 +94,6 @@ void LargeImageRun<D>::failAsAWhole(const std::string& why) const
 template <int D>
 LayersAskedFor LargeImageRun<D>::layersAskedFor() const
 {
-  if (batch_.context.onCuda())
-    failAsAWhole("a GPU takes it from the memory of the host, as a whole; the CPU (--device cpu) need not");
   if (const std::string why = reader_.whyNot(); !why.empty())
     failAsAWhole(why);
   LayersAskedFor asked =
@@ -174,7 +173,9 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int compo
 {
   if (!ImageFileSlabs<D>::writes(large.path, batch.output, components))
     throw Error(ExitCode::outOfMemory,
-                large.given() + "the image takes " + memoryText(large.movingBytes) + " and its result "
+                large.given()
+                    + (large.movingBytes > 0 ? "the image takes " + memoryText(large.movingBytes) + " and its result "
+                                             : "its result takes ")
                     + memoryText(large.resultBytes) + ", " + large.budget.text
                     + ", and files of this kind cannot be written in slabs. Allowed: at least "
                     + memoryText(large.movingBytes + large.resultBytes)
@@ -184,7 +185,7 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int compo
 template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage& large)
 {
-  return LargeImageRun<D>(batch, large).run();
+  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large) : LargeImageRun<D>(batch, large).run();
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \

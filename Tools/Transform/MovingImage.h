@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Buffer.h"
 #include "Core/Image/LabelImage.h"
 #include "Tools/Transform/ImageTasks.h"
 
@@ -18,6 +19,9 @@ struct MovingImage {
   MaskPointer<D> valid;             // null: every voxel is a number
   std::optional<LabelTable> labels; // of a label map
   std::vector<std::string> notes, warnings;
+  // What keeps voxels of the two on a CUDA device, if the host has none.
+  std::vector<std::shared_ptr<const Buffer<float>>> voxelsOnCuda; // until interpolators have them
+  std::shared_ptr<const Buffer<std::uint8_t>> validOnCuda;        // until the image is resampled
 
   const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
 };

@@ -7,7 +7,6 @@
 #include "Core/Registration/StageComponents.h"
 #include "Tools/Common/ResamplingWork.h"
 #include "Tools/Transform/ImageBatch.h"
-#include "Tools/Transform/MemoryBudget.h"
 
 namespace tessera {
 namespace {
@@ -70,16 +69,10 @@ std::string text(const Prediction& prediction, const Calibration& calibration)
          + decimals(calibration.cudaStartSeconds, 3) + " to start it; " + calibration.source + ")";
 }
 
-/// The first image that does not fit the device, or the host's memory on its way there; empty if all do.
+/// The first image that does not fit the device; empty if all do.
 template <int D>
 std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known, const Device& device)
 {
-  const MemoryBudget host(request.options.maxMemory);
-  for (const auto& [grid, components] : known.grids) {
-    const double bytes = static_cast<double>(grid.voxelCount() * components * sizeof(float));
-    if (bytes > host.bytes)
-      return "an image takes " + memoryText(bytes) + ", " + host.text + ", and only the CPU takes it in layers";
-  }
   const double usable = usableDeviceMemory(makeContext(device, 1));
   for (const auto& [grid, components] : known.grids) {
     DeviceMemory needed;

@@ -1,0 +1,46 @@
+#include "Tools/Transform/MovingToCuda.h"
+
+#include "Core/Compute/DeviceMemory.h"
+
+namespace tessera {
+
+template <int D>
+double MovingToCuda<D>::deviceBytes(const ImageBatch<D>& batch, const ImageHeader& header, bool isLabels)
+{
+  const bool isVector = header.meaning == PixelMeaning::vector && !isLabels;
+  const bool mayBeNoNumber = header.componentType == PixelType::float32 || header.componentType == PixelType::float64;
+  const double ofImage = batch.resampler.deviceMemory(batch.chain, geometryOf<D>(header), mayBeNoNumber, batch.lattice).bytes();
+  return (isVector ? header.components : 1) * ofImage + VoxelsToCuda<D>::deviceBytes(header);
+}
+
+template <int D>
+MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task, int threads)
+    : task_(task), outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads, batch.context.stream}
+{
+  withOption(task, [&] { reader_.emplace(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside_); });
+  const ImageGeometry<D>& geometry = reader_->geometry();
+  upload_.emplace(context_, *reader_, batch.useDirectionCosines ? geometry : withIdentityDirection<D>(geometry));
+}
+
+template <int D>
+std::optional<MovingImage<D>> MovingToCuda<D>::read()
+{
+  std::optional<ImagesOnCuda<D>> brought = withOption(task_, [&] { return upload_->run(); });
+  if (!brought)
+    return std::nullopt;
+  MovingImage<D> moving;
+  moving.components = std::move(brought->images);
+  moving.valid = std::move(brought->valid);
+  moving.voxelsOnCuda = std::move(brought->voxels);
+  moving.validOnCuda = std::move(brought->validVoxels);
+  if (task_.isLabels)
+    moving.labels.emplace(reader_->header().componentType, outside_);
+  moving.notes = reader_->notes();
+  warnOfNonFinite(task_.input, reader_->nonFiniteVoxels(), moving.warnings);
+  return moving;
+}
+
+template class MovingToCuda<2>;
+template class MovingToCuda<3>;
+
+}
