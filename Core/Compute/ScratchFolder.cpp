@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <mutex>
 #include <set>
 #include <system_error>
 
@@ -47,9 +46,14 @@ ScratchFolder::~ScratchFolder()
   folders().paths.erase(path_);
 }
 
+std::unique_lock<std::mutex> ScratchFolder::holdAll()
+{
+  return std::unique_lock(folders().mutex);
+}
+
 void ScratchFolder::removeAll()
 {
-  folders().mutex.lock(); // for good
+  holdAll().release(); // locked for good
   std::error_code ignored;
   for (const std::string& path : folders().paths)
     fs::remove_all(path, ignored);

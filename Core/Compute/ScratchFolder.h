@@ -1,5 +1,6 @@
 #pragma once
 
+#include <mutex>
 #include <string>
 
 namespace tessera {
@@ -17,6 +18,8 @@ public:
 
   /// Before the program ends without ending its threads: no folder is left, and whoever makes or leaves another waits for ever.
   static void removeAll();
+  /// While this is held, removeAll() waits.
+  static std::unique_lock<std::mutex> holdAll();
 
   const std::string& path() const { return path_; }
   std::string operator/(const std::string& name) const { return path_ + "/" + name; }

@@ -44,6 +44,7 @@ DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isL
   stream.avail_out = static_cast<uInt>(result.bytes.size());
   deflate(&stream, isLast ? Z_FINISH : Z_FULL_FLUSH); // the room is enough for all of it
   result.bytes.resize(stream.total_out);
+  result.bytes.shrink_to_fit(); // it waits for its place in the file
   deflateEnd(&stream);
   return result;
 }

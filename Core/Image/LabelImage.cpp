@@ -37,6 +37,8 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
       std::transform(all.begin(), all.end(), voxels.begin(), [](T value) { return static_cast<float>(value); });
       return;
     }
+    requireMemory(static_cast<double>(all.size_bytes()), path + ": a table of the labels of " + extentText(header.size) + " voxels",
+                  "a smaller image, or more memory");
     image.table.beNumbered();
     image.table.template number<T>(path, all, voxels, threads);
   });

@@ -48,9 +48,9 @@ double movingBytes(const ImageHeader& header, bool isLabels, double resampledByt
   const bool isColour = components > 1 && !isVector, isFloat = header.componentType == PixelType::float32;
   const double images = isVector ? components : 1;
   double besideImages = isLabels || isColour || (header.isReadWhole && !isFloat) ? inFile : 0;
-  if (isLabels && LabelTable::mayBeNumbered(header.componentType))
-    besideImages += inFile; // the table
-  if (isVector)             // together, before they are taken apart
+  const bool hasTable = isLabels && LabelTable::mayBeNumbered(header.componentType);
+  besideImages += hasTable ? inFile : 0;
+  if (isVector) // together, before they are taken apart
     besideImages = std::max(besideImages, components * intensity);
   const double finite = isFloat || header.componentType == PixelType::float64 ? 1 : 0; // what is a number
   return extentCount(header.size) * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);

@@ -1,8 +1,8 @@
 #include "Tools/Transform/TransformRun.h"
 
 #include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/Memory.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Registration/HeldChainOnCuda.h"
 #include "Core/Registration/Resampler.h"
