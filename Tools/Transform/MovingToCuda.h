@@ -19,6 +19,8 @@ public:
 
   /// Takes the device's memory for its voxels; they are read by so many threads. Throws as readMovingImage, and Error(outOfMemory).
   MovingToCuda(const ImageBatch<D>&, const ImageTask&, int threads);
+  MovingToCuda(const MovingToCuda&) = delete;
+  MovingToCuda& operator=(const MovingToCuda&) = delete;
 
   /// As readMovingImage. Nothing if it is a label map whose labels floats do not hold, which the host numbers.
   std::optional<MovingImage<D>> read();
