@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #ifdef __CUDACC__
 #define TESSERA_OF_A_LANE __device__ __forceinline__
@@ -119,6 +120,29 @@ TESSERA_OF_A_LANE void loadTwo(const double* from, double (&to)[2])
 #endif
 }
 
+/// Asks for the rows of a warp's layers behind those that it begins with, so that they are in the L2 cache when they are read; each
+/// tile asks for a part.
+TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unused]] const Place& place,
+                                  [[maybe_unused]] const double* coefficients)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
+  const int lane = place.inTiles - place.tile * lanes, z = place.z + lane;
+  if (lane >= layersOfLane || z >= nz)
+    return;
+  const int first = least(place.start + reach + 1, ny), behind = least(place.stop + reach, ny);
+  const double* rows = coefficients + ((static_cast<std::size_t>(place.component) * nz + z) * ny + first) * nx;
+  const auto partsBegin = [&](int part) {
+    constexpr std::uint64_t granule = 16;
+    const auto at = reinterpret_cast<std::uint64_t>(rows + static_cast<std::size_t>(behind - first) * nx * part / plan.tiles);
+    return at / granule * granule;
+  };
+  const std::uint64_t begin = partsBegin(place.tile), end = partsBegin(place.tile + 1);
+  if (end > begin)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"(static_cast<unsigned>(end - begin)));
+#endif
+}
+
 TESSERA_OF_A_LANE bool whole(const Axis& axis, int first, int last)
 {
   return first >= axis.firstWhole && last <= axis.lastWhole;
@@ -159,6 +183,7 @@ public:
       load(from + static_cast<std::ptrdiff_t>(least(largest(y_ - reach + r, 0), ny - 1)) * nx, first[r]);
     next_ = from + static_cast<std::ptrdiff_t>(least(y_ + reach + 1, ny - 1)) * nx;
     load(next_, row_);
+    askForRows(plan, place, coefficients);
     TESSERA_UNROLL
     for (int p = 0; p < derivatives; ++p)
       TESSERA_UNROLL

@@ -5,8 +5,6 @@
 
 #include <cuda/atomic>
 
-#include <cstdint>
-
 namespace tessera {
 namespace {
 
@@ -86,27 +84,6 @@ __device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
   return line.isDone();
 }
 
-/// Asks for the rows of the warp's layers behind those that it begins with, of which each tile asks for a part, so that they are in
-/// the L2 cache when they are read.
-__device__ __forceinline__ void askForRows(const Plan& plan, const Place& place, int lane, const double* coefficients)
-{
-#if __CUDA_ARCH__ >= 900
-  const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points, z = place.z + lane;
-  if (lane >= layersOfLane || z >= nz)
-    return;
-  const int first = least(place.start + reach + 1, ny), behind = least(place.stop + reach, ny);
-  const double* rows = coefficients + ((static_cast<std::size_t>(place.component) * nz + z) * ny + first) * nx;
-  const auto partsBegin = [&](int part) {
-    constexpr std::uint64_t granule = 16;
-    const auto at = reinterpret_cast<std::uint64_t>(rows + static_cast<std::size_t>(behind - first) * nx * part / plan.tiles);
-    return at / granule * granule;
-  };
-  const std::uint64_t begin = partsBegin(place.tile), end = partsBegin(place.tile + 1);
-  if (end > begin)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"(static_cast<unsigned>(end - begin)));
-#endif
-}
-
 /// Reads the coefficients of a component (8 bytes a control point) once from memory, 4 times from the caches, and the borders of
 /// tiles and segments again; writes 8 bytes of gradient a control point.
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
@@ -114,7 +91,6 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
 {
   const int lane = threadIdx.x % lanes, before = (lane + lanes - 1) % lanes, after = (lane + 1) % lanes;
   const Place place(plan, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x / lanes, lane);
-  askForRows(plan, place, lane, coefficients);
   Line line(plan, place, coefficients, gradient);
 #pragma unroll 1
   while (!(finishesWith<0>(line, before, after) || finishesWith<1>(line, before, after) || finishesWith<2>(line, before, after)
