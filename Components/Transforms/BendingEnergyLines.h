@@ -31,18 +31,17 @@ struct Axis {
   int points, firstWhole, lastWhole; // control points; those from first to last have equal and symmetric bands
 };
 
-/// Bands, such that the contraction is the gradient: with F_p = Z_p c, E_p the sum of Y_q F_r over q + r = p, and X_p the sum of
-/// X_q E_r over q + r = 2, all p derivatives along an axis, it is 4 X_2 if bands of two derivatives are halved. F_p are in units
-/// of what Z_p has in its middle where it is whole, E_p in these times what Y_0 has there, so that 1 is in the middle of Z_p and
-/// Y_0.
+/// Bands, those of two derivatives halved. With F_p = Z_p c, E_p the sum of Y_q F_r over q + r = p and X_q those of the first axis,
+/// the gradient is 4 times the sum of X_q E_r over q + r = 2. F_p is in units of Z_p's middle where it is whole, and E_p in units
+/// of that times Y_0's, so that the middles of Z_p and Y_0 are 1; X_q has these units.
 struct Bands {
-  double z[derivatives][reach];                    // whole ones, at distances from 1
-  double y0[reach];                                // Y_0, likewise
-  double y1[2][reach + 1], y2[reach + 1];          // Y_1 for E_1 and for E_2, Y_2, at distances from 0
-  const double *rowsOfZ, *rowsOfY;                 // see below
-  const double* ofX;                               // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
-  static constexpr int perRowOfZ = 3 * 8;          // [control point][p][layer that is read]
-  static constexpr int perRowOfY = 4 * neighbours; // [control point][Y_0, both Y_1, Y_2][neighbour]
+  double z[derivatives][reach];           // whole ones, at distances from 1
+  double y0[reach];                       // Y_0, likewise
+  double y1[2][reach + 1], y2[reach + 1]; // Y_1 for E_1 and for E_2, Y_2, at distances from 0
+  const double *rowsOfZ, *rowsOfY;        // any: [control point][p][layer that is read], 16 bytes aligned;
+                                          // [control point][Y_0, both Y_1, Y_2][neighbour]
+  const double* ofX;                      // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
+  static constexpr int perRowOfZ = derivatives * layersRead, perRowOfY = 4 * neighbours;
 };
 
 /// Blocks along the first axis of the launch's grid: segments of rows of groups of layers; along the other two: tiles, components.
@@ -194,11 +193,15 @@ public:
       outputs_[l] = place.hasOutputs && place.z + l < nz;
       writes_[l] = outputs_[l] && gradient;
     }
-    if (zWhole_)
+    if (zWhole_) {
       TESSERA_UNROLL
-    for (int r = 0; r < neighbours; ++r)
-      contractByPairsAlongZ(first[r], r);
-    else TESSERA_UNROLL for (int r = 0; r < neighbours; ++r) contractByRowAlongZ(first[r], r);
+      for (int r = 0; r < neighbours; ++r)
+        contractByPairsAlongZ(first[r], r);
+    } else {
+      TESSERA_UNROLL
+      for (int r = 0; r < neighbours; ++r)
+        contractByRowAlongZ(first[r], r);
+    }
   }
 
   /// Whether there are no rows of outputs left.

@@ -53,7 +53,7 @@ public:
     middleOfY_ = middle(1, 0);
   }
 
-  /// Those of the first axis as a whole number of the others' units.
+  /// Those of the first axis, in which all units are.
   double x(int point, int p, int m) const { return band(0, point, p, m) * middleOfY_ * middleOfZ_[2 - p]; }
   /// `which` as Bands::rowsOfY has them.
   double y(int point, int which, int m) const

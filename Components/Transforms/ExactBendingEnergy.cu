@@ -2,13 +2,19 @@
 
 #include "Components/Transforms/BendingEnergyPlan.h"
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Error.h"
 
 #include <cuda/atomic>
+
+#include <limits>
+#include <string>
 
 namespace tessera {
 namespace {
 
 using namespace bending;
+
+constexpr std::size_t largestLayer = std::numeric_limits<unsigned>::max() / (sizeof(double) * (layersRead - 1)); // of layerBytes
 
 /// The sum over the block in a fixed order, in thread 0.
 __device__ double blockSum(double value, double (&ofWarps)[warps])
@@ -112,6 +118,11 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
     blocksDone_.fromHost(context, std::vector<unsigned>{0});
   }
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
+  const std::size_t ofLayer = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
+  if (D == 3 && ofLayer > largestLayer)
+    throw Error(ExitCode::device, "exact bending energy: a layer of " + std::to_string(ofLayer)
+                                      + " control points: its rows are too far apart. Allowed on a GPU: at most "
+                                      + std::to_string(largestLayer) + ".");
   if (sumsOnCuda_.size() == 0)
     sumsOnCuda_ = Buffer<double>(context, mostBlocks(plan));
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
