@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 
 #ifdef __CUDACC__
 #define TESSERA_OF_A_LANE __device__ __forceinline__
@@ -13,64 +14,86 @@
 
 // ExactBendingEnergy by lines: what a lane does between the shuffles of its warp, for nvcc on the device and for g++ in tests.
 //
-// A warp owns 64 columns of the first axis, two a lane, in one layer of the last axis, and goes along the second axis: it reads a
-// row of the 7 layers around its own (once from memory; as warps of a block have neighbouring layers, the rest is in the caches),
-// contracts it along the last axis; along the first one with what its neighbours have, by bands of its own, so that the grid's
-// faces need nothing else; and adds it to the 7 rows of outputs that it is part of. Two warps begin in the middle of a line of rows
-// and go apart: what their first three rows add to each other's is exchanged, and no row is read twice.
+// A warp has 32 columns of the first axis, one a lane, in two layers of the last axis, and goes along the second axis. It reads a
+// row of the 8 layers around its own (once from memory; as warps of a block have neighbouring layers, the rest is in the caches)
+// and contracts it along the last axis. The last 7 rows of that are held, so that rows of outputs come one by one from sums over
+// pairs. The first axis is last: what columns add to each other's outputs goes from lane to lane, each lane adding its own by bands
+// of its own; the grid's faces need nothing else. A tile's outermost 3 columns are in its neighbours too, and outputs of those.
 namespace tessera::bending {
 
-constexpr int reach = 3, neighbours = 7, perPoint = 3 * neighbours;
-constexpr int lanes = 32, columnsOfWarp = 2 * lanes;
-constexpr int warps = 4, layers = warps / 2, threads = lanes * warps; // of a block
-constexpr int blocksAMultiprocessor = 2;                              // as many as the registers of its lanes leave room for
+constexpr int reach = 3, neighbours = 7, derivatives = 3;
+constexpr int lanes = 32, columnsOfTile = lanes - 2 * reach; // from one tile to the next
+constexpr int layersOfLane = 2, layersRead = layersOfLane + 2 * reach;
+constexpr int warps = 4, layers = layersOfLane * warps, threads = lanes * warps; // of a block
+constexpr int blocksAMultiprocessor = 2;                                         // as the registers of its lanes leave room for
 
-/// The bands of an axis, those of two derivatives halved and those of the last axis times 4. Then the contraction is the gradient,
-/// without factors between the axes: it is 4 times the sum over p + q + r = 2 of G_p / p! G_q / q! G_r / r!.
 struct Axis {
-  int points, firstWhole, lastWhole;
-  double whole[3][reach + 1]; // of control points far from the box's faces: equal and symmetric
-  const double* rows;         // [control point][p][neighbour]
+  int points, firstWhole, lastWhole; // control points; those from first to last have equal and symmetric bands
 };
 
-/// In 2D the last axis is one control point.
+/// Bands, those of two derivatives halved. With F_p = Z_p c, E_p the sum of Y_q F_r over q + r = p and X_q those of the first axis,
+/// the gradient is 4 times the sum of X_q E_r over q + r = 2. F_p is in units of Z_p's middle where it is whole, and E_p in units
+/// of that times Y_0's, so that the middles of Z_p and Y_0 are 1; X_q has these units.
+struct Bands {
+  double z[derivatives][reach];           // whole ones, at distances from 1
+  double y0[reach];                       // Y_0, likewise
+  double y1[2][reach + 1], y2[reach + 1]; // Y_1 for E_1 and for E_2, Y_2, at distances from 0
+  const double *rowsOfZ, *rowsOfY;        // any: [control point][p][layer that is read], 16 bytes aligned;
+                                          // [control point][Y_0, both Y_1, Y_2][neighbour]
+  const double* ofX;                      // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
+  static constexpr int perRowOfZ = derivatives * layersRead, perRowOfY = 4 * neighbours;
+};
+
+/// Blocks along the first axis of the launch's grid: segments of rows of groups of layers; along the other two: tiles, components.
+/// Groups of which a layer's bands are not whole take longer, so that they are in more segments. In 2D the last axis is one control
+/// point.
 struct Plan {
   Axis axes[3];
-  const double* bandsOfX; // of the first axis: [p][neighbour][column], 0 behind its end
-  int pitchOfX;
-  int tiles, width;     // parts of the first axis; outputs of one, even
-  int segments, length; // of the second axis; rows of one
-  int groups;           // of layers: those of a block
-  int components;
+  Bands bands;
+  int tiles, components;
+  int groups, firstWholeGroup, behindWholeGroups; // of layers: those of a block
+  int segments, segmentsOfOthers;                 // of the second axis, of whole groups and of the others
+  unsigned layerBytes[layersRead];                // from the lowest layer that is read to each of them, the grid's last one at most
 
-  TESSERA_OF_A_LANE std::size_t pointCount() const
-  {
-    return static_cast<std::size_t>(axes[0].points) * axes[1].points * axes[2].points;
-  }
+  TESSERA_HOST_DEVICE int wholeGroups() const { return behindWholeGroups - firstWholeGroup; }
+  TESSERA_HOST_DEVICE int otherGroups() const { return groups - wholeGroups(); }
+  TESSERA_HOST_DEVICE int blocksInLine() const { return wholeGroups() * segments + otherGroups() * segmentsOfOthers; }
 };
 
-/// A lane's part: columns x and x + 1, of which those from `first` to before `last` are outputs; rows from `start` to before
-/// `stop`, `step` apart. Layers behind the grid are its last one, without outputs.
-struct Place {
-  int x, first, last, start, stop, step, z, component;
+TESSERA_OF_A_LANE int least(int a, int b)
+{
+  return a < b ? a : b;
+}
+TESSERA_OF_A_LANE int largest(int a, int b)
+{
+  return a > b ? a : b;
+}
 
-  TESSERA_OF_A_LANE Place(const Plan& plan, int block, int warp, int lane)
+/// A lane's part: column x, which is the tiles' column `inTiles`, of layers z and z + 1, rows from `start` to before `stop`.
+struct Place {
+  int tile, component, x, inTiles, start, stop, z;
+  bool hasOutputs;
+
+  TESSERA_OF_A_LANE Place(const Plan& plan, int block, int tileOfBlock, int componentOfBlock, int warp, int lane)
+      : tile(tileOfBlock), component(componentOfBlock), x(tile * columnsOfTile + lane), inTiles(tile * lanes + lane)
   {
-    constexpr int before = reach + 1; // even, as width is: columns of a lane stay together
-    const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
-    z = block % plan.groups * layers + warp / 2;
-    block /= plan.groups;
-    first = block % plan.tiles * plan.width;
-    block /= plan.tiles;
-    const int begin = block % plan.segments * plan.length, end = begin + plan.length < ny ? begin + plan.length : ny,
-              middle = (begin + end) / 2;
-    component = block / plan.segments;
-    x = (first > before ? first - before : 0) + 2 * lane;
-    last = z >= nz ? first : first + plan.width < nx ? first + plan.width : nx;
-    z = z < nz ? z : nz - 1;
-    step = warp % 2 == 0 ? -1 : 1;
-    start = step < 0 ? middle - 1 : middle;
-    stop = step < 0 ? begin - 1 : end;
+    const int ofOthers = plan.otherGroups() * plan.segmentsOfOthers,
+              segments = block < ofOthers ? plan.segmentsOfOthers : plan.segments;
+    int segment, group;
+    if (block < ofOthers) {
+      segment = block / plan.otherGroups();
+      group = block - segment * plan.otherGroups();
+      group += group < plan.firstWholeGroup ? 0 : plan.wholeGroups();
+    } else {
+      segment = (block - ofOthers) / plan.wholeGroups();
+      group = plan.firstWholeGroup + block - ofOthers - segment * plan.wholeGroups();
+    }
+    const int rows = plan.axes[1].points;
+    start = rows * segment / segments;
+    stop = rows * (segment + 1) / segments;
+    z = (group * warps + warp) * layersOfLane;
+    const bool isTiles = (lane >= reach || tile == 0) && (lane < lanes - reach || tile == plan.tiles - 1);
+    hasOutputs = isTiles && x < plan.axes[0].points;
   }
 };
 
@@ -83,234 +106,287 @@ TESSERA_OF_A_LANE double loaded(const double* from)
 #endif
 }
 
-TESSERA_OF_A_LANE bool whole(const Axis& axis, int point)
+/// Two numbers from a multiple of 16 bytes.
+TESSERA_OF_A_LANE void loadTwo(const double* from, double (&to)[2])
 {
-  return point >= axis.firstWhole && point <= axis.lastWhole;
+#ifdef __CUDACC__
+  const double2 both = __ldg(reinterpret_cast<const double2*>(from));
+  to[0] = both.x;
+  to[1] = both.y;
+#else
+  to[0] = from[0];
+  to[1] = from[1];
+#endif
 }
 
-/// Two columns' numbers side by side in memory: at once where they are `Paired`, at multiples of 16 bytes.
-template <bool Paired>
-struct Columns {
-  static TESSERA_OF_A_LANE void load(const double* from, int second, double (&to)[2])
-  {
-#ifdef __CUDACC__
-    if constexpr (Paired) {
-      const double2 both = __ldg(reinterpret_cast<const double2*>(from));
-      to[0] = both.x;
-      to[1] = both.y;
-      return;
-    }
+/// Asks for the rows of a warp's layers behind those that it begins with, so that they are in the L2 cache when they are read; each
+/// tile asks for a part.
+TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unused]] const Place& place,
+                                  [[maybe_unused]] const double* coefficients)
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
+  const int lane = place.inTiles - place.tile * lanes, z = place.z + lane;
+  if (lane >= layersOfLane || z >= nz)
+    return;
+  const int first = least(place.start + reach + 1, ny), behind = least(place.stop + reach, ny);
+  const double* rows = coefficients + ((static_cast<std::size_t>(place.component) * nz + z) * ny + first) * nx;
+  const auto partsBegin = [&](int part) {
+    constexpr std::uint64_t granule = 16;
+    const auto at = reinterpret_cast<std::uint64_t>(rows + static_cast<std::size_t>(behind - first) * nx * part / plan.tiles);
+    return at / granule * granule;
+  };
+  const std::uint64_t begin = partsBegin(place.tile), end = partsBegin(place.tile + 1);
+  if (end > begin)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"(static_cast<unsigned>(end - begin)));
 #endif
-    to[0] = loaded(from);
-    to[1] = loaded(from + second);
-  }
-  static TESSERA_OF_A_LANE void store(const double (&values)[2], bool first, bool second, double* to)
-  {
-#ifdef __CUDACC__
-    if constexpr (Paired) {
-      if (first)
-        *reinterpret_cast<double2*>(to) = make_double2(values[0], values[1]);
-      return;
-    }
-#endif
-    if (first)
-      to[0] = values[0];
-    if (second)
-      to[1] = values[1];
-  }
+}
+
+TESSERA_OF_A_LANE bool whole(const Axis& axis, int first, int last)
+{
+  return first >= axis.firstWhole && last <= axis.lastWhole;
+}
+
+/// A lane's numbers of a row contracted along the last two axes: [layer][derivatives].
+using Row = double[layersOfLane][derivatives];
+
+/// What goes from lane to lane: sums for outputs at larger and at smaller columns, by layers.
+struct Passed {
+  double up[layersOfLane], down[layersOfLane];
 };
 
-/// A lane's numbers of a row contracted along the last axis: [derivatives][column].
-using AlongZ = double[3][2];
-
 /// What a lane does. The tile's other columns are the warp's other lanes.
-template <bool Paired>
+///
+/// For each row: contractAlongY; passFirst; goOn; passOn with 2 and 1; finish. Between these what is passed up comes from the lane
+/// before and what is passed down from the lane after; which of a tile's first or last lanes it comes from to its last or first one
+/// does not matter. `slot` is the number of the row, from the first one, modulo 7.
 class Line {
 public:
   TESSERA_OF_A_LANE Line(const Plan& plan, const Place& place, const double* coefficients, double* gradient)
-      : plan_(plan), place_(place), coefficients_(coefficients), gradient_(gradient), zWhole_(whole(plan.axes[2], place.z)),
-        y_(place.start)
+      : plan_(plan), gradient_(gradient), y_(place.start), stop_(place.stop)
   {
     const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
-    const std::ptrdiff_t ofLayer = static_cast<std::ptrdiff_t>(nx) * ny;
-    const int lastLoaded = Paired ? nx - 2 : nx - 1; // for columns behind the grid, whose bands are 0
-    const int column = place.x < lastLoaded ? place.x : lastLoaded;
-    second_ = place.x + 1 < nx ? 1 : 0;
-    own_ = place.component * static_cast<std::ptrdiff_t>(plan.pointCount()) + place.z * ofLayer
-           + static_cast<std::ptrdiff_t>(place.start) * nx + column;
-    next_ = coefficients + own_;
-    ofRow_ = place.step * static_cast<std::ptrdiff_t>(nx);
+    const int z = least(place.z, nz - 1), lowest = largest(least(place.z - reach, nz - layersRead), 0);
+    zWhole_ = whole(plan.axes[2], place.z, place.z + layersOfLane - 1);
+    rowsOfZ_ = plan.bands.rowsOfZ + static_cast<std::size_t>(z / layersOfLane * layersOfLane) * Bands::perRowOfZ;
+    ofLayer_ = static_cast<unsigned>(nx) * ny;
+    const std::ptrdiff_t ofLayer = static_cast<std::ptrdiff_t>(nx) * ny,
+                         column = static_cast<std::ptrdiff_t>(place.component) * nz * ofLayer + least(place.x, nx - 1),
+                         own = column + z * ofLayer + static_cast<std::ptrdiff_t>(y_) * nx;
+    const double* from = coefficients + column + lowest * ofLayer;
+    from_ = coefficients + own;
+    to_ = own;
+    double first[neighbours][layersRead];
     TESSERA_UNROLL
-    for (int m = 0; m < neighbours; ++m) {
-      const int at = place.z - reach + m, held = at < 0 ? 0 : at < nz ? at : nz - 1;
-      layers_[m] = (held - place.z) * ofLayer;
-    }
-    load();
-    const int low = place.stop - reach > -1 ? place.stop - reach : -1, high = place.stop + reach < ny ? place.stop + reach : ny;
-    rows_ = place.step < 0 ? place.start - low : high - place.start;
+    for (int r = 0; r < neighbours; ++r)
+      load(from + static_cast<std::ptrdiff_t>(least(largest(y_ - reach + r, 0), ny - 1)) * nx, first[r]);
+    next_ = from + static_cast<std::ptrdiff_t>(least(y_ + reach + 1, ny - 1)) * nx;
+    load(next_, row_);
+    askForRows(plan, place, coefficients);
     TESSERA_UNROLL
-    for (int c = 0; c < 2; ++c)
-      outputs_[c] = place.x + c >= place.first && place.x + c < place.last;
-    TESSERA_UNROLL
-    for (int p = 0; p < 3; ++p)
+    for (int p = 0; p < derivatives; ++p)
       TESSERA_UNROLL
-    for (int m = 0; m < neighbours; ++m) {
-      const double* bands = plan.bandsOfX + static_cast<std::size_t>(p * neighbours + m) * plan.pitchOfX + place.x;
-      Columns<true>::load(bands, 1, x_[p][m]);
+    for (int m = 0; m < neighbours; ++m)
+      x_[p][m] = loaded(plan.bands.ofX + static_cast<std::size_t>(p * neighbours + m) * plan.tiles * lanes + place.inTiles);
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l) {
+      outputs_[l] = place.hasOutputs && place.z + l < nz;
+      writes_[l] = outputs_[l] && gradient;
     }
-  }
-
-  /// As long as the grid has rows for the warp: contractAlongZ, add, finish. Then, until there are no outputs left: next, finish.
-  TESSERA_OF_A_LANE bool hasRows() const { return rows_ > 0; }
-  TESSERA_OF_A_LANE bool hasOutputs() const { return y_ != place_.stop + reach * place_.step; }
-  /// The first outputs that are finished are the partner's: what the line adds to them is for it. The next ones lack the partner's.
-  TESSERA_OF_A_LANE bool isPartners() const { return done_ < reach; }
-  TESSERA_OF_A_LANE bool lacksPartners() const { return done_ < 2 * reach; }
-  /// Which of the partner's three that is, or which of the line's own.
-  TESSERA_OF_A_LANE int exchanged() const { return done_ < reach ? done_ : 2 * reach - 1 - done_; }
-
-  /// The row's numbers; those of the next row are asked for.
-  TESSERA_OF_A_LANE void contractAlongZ(AlongZ& f)
-  {
-    const Axis& axis = plan_.axes[2];
     if (zWhole_) {
       TESSERA_UNROLL
-      for (int c = 0; c < 2; ++c) {
-        const double s1 = row_[2][c] + row_[4][c], s2 = row_[1][c] + row_[5][c], s3 = row_[0][c] + row_[6][c];
-        TESSERA_UNROLL
-        for (int p = 0; p < 3; ++p) {
-          const double* w = axis.whole[p];
-          f[p][c] = fma(w[3], s3, fma(w[2], s2, fma(w[1], s1, w[0] * row_[3][c])));
-        }
-      }
+      for (int r = 0; r < neighbours; ++r)
+        contractByPairsAlongZ(first[r], r);
     } else {
-      const double* band = axis.rows + static_cast<std::size_t>(place_.z) * perPoint;
       TESSERA_UNROLL
-      for (int p = 0; p < 3; ++p) {
-        f[p][0] = f[p][1] = 0;
-        TESSERA_UNROLL
-        for (int m = 0; m < neighbours; ++m, ++band) {
-          f[p][0] = fma(loaded(band), row_[m][0], f[p][0]);
-          f[p][1] = fma(loaded(band), row_[m][1], f[p][1]);
-        }
-      }
+      for (int r = 0; r < neighbours; ++r)
+        contractByRowAlongZ(first[r], r);
     }
-    if (--rows_ > 0)
-      next_ += ofRow_;
-    load();
   }
 
-  /// Contracts the row along the first axis and adds it to the outputs around it, of which one row is then complete: `done`.
-  /// `neighbour(q, c, by)` is f[q][c] of the lane `by` after this one, some number if there is no such lane.
-  template <class Neighbour>
-  TESSERA_OF_A_LANE void add(const AlongZ& f, Neighbour neighbour, double (&done)[2])
+  /// Whether there are no rows of outputs left.
+  TESSERA_OF_A_LANE bool isDone() const { return y_ == stop_; }
+
+  TESSERA_OF_A_LANE void contractAlongY(int slot, Row& e)
   {
-    Columns<Paired>::load(coefficients_ + own_, second_, here_);
-    double e[3][2]; // sums of all ways to take 0, 1 and 2 derivatives along the last and the first axis
     TESSERA_UNROLL
-    for (int q = 0; q < 3; ++q) {
-      const double v[columnsOfRow] = {neighbour(q, 1, -2), neighbour(q, 0, -1), neighbour(q, 1, -1), f[q][0], f[q][1],
-                                      neighbour(q, 0, 1),  neighbour(q, 1, 1),  neighbour(q, 0, 2)};
-      TESSERA_UNROLL
-      for (int p = q; p < 3; ++p)
-        TESSERA_UNROLL
-      for (int c = 0; c < 2; ++c) {
-        double sum = q == 0 ? x_[p][0][c] * v[c] : fma(x_[p - q][0][c], v[c], e[p][c]);
-        TESSERA_UNROLL
-        for (int m = 1; m < neighbours; ++m)
-          sum = fma(x_[p - q][m][c], v[m + c], sum);
-        e[p][c] = sum;
-      }
-    }
-    addAlongY(e, done);
+    for (int l = 0; l < layersOfLane; ++l)
+      here_[l] = loaded(from_ + (outputs_[l] ? l * ofLayer_ : 0));
+    if (whole(plan_.axes[1], y_, y_))
+      contractByPairsAlongY(slot, e);
+    else
+      contractByRowAlongY(slot, e);
   }
-  /// The next outputs, to which no row is left to be added.
-  TESSERA_OF_A_LANE void next(double (&done)[2])
+
+  /// What the outputs three columns on lack.
+  TESSERA_OF_A_LANE Passed passFirst(const Row& e) const
   {
-    Columns<Paired>::load(coefficients_ + own_, second_, here_);
+    Passed passed;
     TESSERA_UNROLL
-    for (int c = 0; c < 2; ++c) {
-      done[c] = sums_[c][0];
-      TESSERA_UNROLL
-      for (int j = 0; j + 1 < pending; ++j)
-        sums_[c][j] = sums_[c][j + 1];
+    for (int l = 0; l < layersOfLane; ++l) {
+      passed.up[l] = added(reach, e[l]);
+      passed.down[l] = added(-reach, e[l]);
     }
+    return passed;
   }
-  /// Goes on to the next row. The line's own outputs are taken into its value, their gradient is written unless there is none.
-  TESSERA_OF_A_LANE void finish(const double (&done)[2])
+  /// The same for those `distance` columns on, which others have added to.
+  TESSERA_OF_A_LANE Passed passOn(int distance, const Row& e, const Passed& received) const
   {
-    if (!isPartners()) {
-      TESSERA_UNROLL
-      for (int c = 0; c < 2; ++c)
-        values_[c] = fma(here_[c], done[c], values_[c]);
-      if (gradient_)
-        Columns<Paired>::store(done, outputs_[0], outputs_[1], gradient_ + own_);
-      own_ += ofRow_;
+    Passed passed;
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l) {
+      passed.up[l] = added(distance, e[l], received.up[l]);
+      passed.down[l] = added(-distance, e[l], received.down[l]);
     }
-    ++done_;
-    y_ += place_.step;
+    return passed;
   }
+
+  /// The next row: contracts what was asked for and asks for the row after it.
+  TESSERA_OF_A_LANE void goOn(int slot)
+  {
+    if (zWhole_)
+      contractByPairsAlongZ(row_, slot);
+    else
+      contractByRowAlongZ(row_, slot);
+    next_ += y_ + reach + 2 < plan_.axes[1].points ? plan_.axes[0].points : 0;
+    load(next_, row_);
+  }
+
+  /// Takes the outputs into the value and writes their gradient unless there is none.
+  TESSERA_OF_A_LANE void finish(const Row& e, const Passed& received)
+  {
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l) {
+      const double output = added(0, e[l], received.up[l]) + received.down[l];
+      values_[l] = fma(here_[l], output, values_[l]);
+      if (writes_[l])
+        gradient_[to_ + l * ofLayer_] = output;
+    }
+    from_ += plan_.axes[0].points;
+    to_ += plan_.axes[0].points;
+    ++y_;
+  }
+
   /// The lane's part of the energy.
-  TESSERA_OF_A_LANE double value() const { return ((outputs_[0] ? values_[0] : 0) + (outputs_[1] ? values_[1] : 0)) / 2; }
+  TESSERA_OF_A_LANE double value() const
+  {
+    double sum = 0;
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l)
+      sum += outputs_[l] ? values_[l] : 0;
+    return sum / 2;
+  }
 
 private:
-  static constexpr int pending = 2 * reach, columnsOfRow = 2 + 2 * reach;
-
-  TESSERA_OF_A_LANE void load()
+  TESSERA_OF_A_LANE void load(const double* from, double (&to)[layersRead]) const
   {
     TESSERA_UNROLL
-    for (int m = 0; m < neighbours; ++m)
-      Columns<Paired>::load(next_ + layers_[m], second_, row_[m]);
+    for (int m = 0; m < layersRead; ++m)
+      to[m] = loaded(reinterpret_cast<const double*>(reinterpret_cast<const char*>(from) + plan_.layerBytes[m]));
   }
 
-  /// To the rows around it, by its own bands: what it is to them, they are to it. Where those are symmetric, two rows share
-  /// products.
-  TESSERA_OF_A_LANE void addAlongY(const double (&e)[3][2], double (&done)[2])
+  /// By bands that are whole.
+  TESSERA_OF_A_LANE void contractByPairsAlongZ(const double (&c)[layersRead], int slot)
   {
-    const Axis& axis = plan_.axes[1];
-    if (whole(axis, y_)) {
-      TESSERA_UNROLL
-      for (int c = 0; c < 2; ++c) {
-        double t[reach + 1]; // to rows that far away
-        TESSERA_UNROLL
-        for (int m = 0; m <= reach; ++m)
-          t[m] = fma(axis.whole[0][m], e[2][c], fma(axis.whole[1][m], e[1][c], axis.whole[2][m] * e[0][c]));
-        done[c] = sums_[c][0] + t[reach];
-        TESSERA_UNROLL
-        for (int j = 0; j + 1 < pending; ++j)
-          sums_[c][j] = sums_[c][j + 1] + t[j < reach ? reach - 1 - j : j + 1 - reach];
-        sums_[c][pending - 1] = t[reach];
-      }
-      return;
-    }
-    const double* band = axis.rows + static_cast<std::size_t>(y_) * perPoint + reach - reach * place_.step;
     TESSERA_UNROLL
-    for (int m = 0; m < neighbours; ++m, band += place_.step) {
-      const double none = loaded(band), one = loaded(band + neighbours), two = loaded(band + 2 * neighbours);
+    for (int l = 0; l < layersOfLane; ++l) {
+      const double s1 = c[l + 2] + c[l + 4], s2 = c[l + 1] + c[l + 5], s3 = c[l] + c[l + 6];
       TESSERA_UNROLL
-      for (int c = 0; c < 2; ++c) {
-        double& to = m == 0 ? done[c] : sums_[c][m - 1];
-        const double before = m + 1 < neighbours ? sums_[c][m] : 0;
-        to = fma(none, e[2][c], fma(one, e[1][c], fma(two, e[0][c], before)));
+      for (int p = 0; p < derivatives; ++p) {
+        const double* w = plan_.bands.z[p];
+        f_[l][p][slot] = fma(w[2], s3, fma(w[1], s2, fma(w[0], s1, c[l + 3])));
       }
     }
+  }
+  TESSERA_OF_A_LANE void contractByRowAlongZ(const double (&c)[layersRead], int slot)
+  {
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l)
+      TESSERA_UNROLL
+    for (int p = 0; p < derivatives; ++p) {
+      const double* band = rowsOfZ_ + l * Bands::perRowOfZ + p * layersRead;
+      double sum = 0;
+      TESSERA_UNROLL
+      for (int m = 0; m < layersRead; m += 2) {
+        double w[2];
+        loadTwo(band + m, w);
+        sum = fma(w[1], c[m + 1], fma(w[0], c[m], sum));
+      }
+      f_[l][p][slot] = sum;
+    }
+  }
+
+  /// By bands that are whole; the row's first neighbour is in `slot`.
+  TESSERA_OF_A_LANE void contractByPairsAlongY(int slot, Row& e) const
+  {
+    const Bands& bands = plan_.bands;
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l) {
+      double s[derivatives][reach + 1];
+      TESSERA_UNROLL
+      for (int p = 0; p < derivatives; ++p) {
+        const double(&f)[neighbours] = f_[l][p];
+        s[p][0] = f[(slot + reach) % neighbours];
+        TESSERA_UNROLL
+        for (int m = 1; m <= reach; ++m)
+          s[p][m] = f[(slot + reach - m) % neighbours] + f[(slot + reach + m) % neighbours];
+      }
+      TESSERA_UNROLL
+      for (int p = 0; p < derivatives; ++p)
+        e[l][p] = fma(bands.y0[2], s[p][3], fma(bands.y0[1], s[p][2], fma(bands.y0[0], s[p][1], s[p][0])));
+      TESSERA_UNROLL
+      for (int m = 0; m <= reach; ++m) {
+        e[l][1] = fma(bands.y1[0][m], s[0][m], e[l][1]);
+        e[l][2] = fma(bands.y2[m], s[0][m], fma(bands.y1[1][m], s[1][m], e[l][2]));
+      }
+    }
+  }
+  TESSERA_OF_A_LANE void contractByRowAlongY(int slot, Row& e) const
+  {
+    const double* band = plan_.bands.rowsOfY + static_cast<std::size_t>(y_) * Bands::perRowOfY;
+    TESSERA_UNROLL
+    for (int l = 0; l < layersOfLane; ++l)
+      e[l][0] = e[l][1] = e[l][2] = 0;
+    TESSERA_UNROLL
+    for (int m = 0; m < neighbours; ++m, ++band) {
+      const double y0 = loaded(band), y1[2] = {loaded(band + neighbours), loaded(band + 2 * neighbours)},
+                   y2 = loaded(band + 3 * neighbours);
+      TESSERA_UNROLL
+      for (int l = 0; l < layersOfLane; ++l) {
+        const double f[derivatives] = {f_[l][0][(slot + m) % neighbours], f_[l][1][(slot + m) % neighbours],
+                                       f_[l][2][(slot + m) % neighbours]};
+        e[l][0] = fma(y0, f[0], e[l][0]);
+        e[l][1] = fma(y1[0], f[0], fma(y0, f[1], e[l][1]));
+        e[l][2] = fma(y2, f[0], fma(y1[1], f[1], fma(y0, f[2], e[l][2])));
+      }
+    }
+  }
+
+  /// `sum` and what the lane adds to the output m columns after its own.
+  TESSERA_OF_A_LANE double added(int m, const double (&e)[derivatives], double sum) const
+  {
+    return fma(x_[0][reach + m], e[2], fma(x_[1][reach + m], e[1], fma(x_[2][reach + m], e[0], sum)));
+  }
+  TESSERA_OF_A_LANE double added(int m, const double (&e)[derivatives]) const
+  {
+    return fma(x_[0][reach + m], e[2], fma(x_[1][reach + m], e[1], x_[2][reach + m] * e[0]));
   }
 
   const Plan& plan_;
-  const Place& place_;
-  const double* coefficients_;
-  double* gradient_;
-  bool zWhole_, outputs_[2];          // the layer's bands are; the columns are
-  int y_, rows_, done_ = 0;           // the row; rows from there on; those before
-  const double* next_;                // the row that is asked for, in the warp's layer
-  std::ptrdiff_t own_, ofRow_;        // where the next row of outputs has its coefficients and its gradient; to the one after it
-  int second_;                        // from the first column to the second one
-  std::ptrdiff_t layers_[neighbours]; // from the warp's layer to those around it
-  double x_[3][neighbours][2];        // bands of the lane's columns
-  double row_[neighbours][2];         // what was asked for
-  double here_[2];                    // coefficients of the next outputs
-  double sums_[2][pending] = {};      // of the next rows of outputs in the warp's direction, so far
-  double values_[2] = {};
+  double* gradient_;                                  // or none
+  const double* from_;                                // coefficients of the row's outputs, in the first layer
+  std::ptrdiff_t to_;                                 // where their gradient is
+  const double* next_;                                // the row that is asked for, in the lowest layer that is read
+  const double* rowsOfZ_;                             // of the lane's layers
+  unsigned ofLayer_;                                  // to the next layer
+  int y_, stop_;                                      // the row; after the last one
+  bool zWhole_;                                       // the layers' bands are
+  bool outputs_[layersOfLane], writes_[layersOfLane]; // the layers have outputs at the column; those are written
+  double x_[derivatives][neighbours];                 // bands of the lane's column
+  double row_[layersRead];                            // what was asked for
+  double f_[layersOfLane][derivatives][neighbours];   // rows contracted along the last axis
+  double here_[layersOfLane];                         // coefficients of the row's outputs
+  double values_[layersOfLane] = {};
 };
 
 }

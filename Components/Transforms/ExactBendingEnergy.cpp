@@ -281,11 +281,11 @@ double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double>
 template <int D>
 double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
 {
-  std::array<int, D> points;
+  std::array<bending::Axis, D> axes;
   for (int d = 0; d < D; ++d)
-    points[d] = static_cast<int>(grid.points.size[d]);
-  const bending::Plan cut = bending::cutOf<D>(points);
-  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::blocksOf(cut)) + sizeof(unsigned);
+    axes[d] = {static_cast<int>(grid.points.size[d]), 0, -1};
+  const bending::Plan cut = bending::cutOf<D>(axes);
+  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::mostBlocks(cut)) + sizeof(unsigned);
 }
 
 template class ExactBendingEnergy<2>;

@@ -2,13 +2,19 @@
 
 #include "Components/Transforms/BendingEnergyPlan.h"
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Error.h"
 
-#include <cstdint>
+#include <cuda/atomic>
+
+#include <limits>
+#include <string>
 
 namespace tessera {
 namespace {
 
 using namespace bending;
+
+constexpr std::size_t largestLayer = std::numeric_limits<unsigned>::max() / (sizeof(double) * (layersRead - 1)); // of layerBytes
 
 /// The sum over the block in a fixed order, in thread 0.
 __device__ double blockSum(double value, double (&ofWarps)[warps])
@@ -38,18 +44,18 @@ __device__ void addBlocks(double own, const BlockSums& sums)
 {
   __shared__ double ofWarps[warps];
   __shared__ bool last;
+  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
   const double ofBlock = blockSum(own, ofWarps);
   if (threadIdx.x == 0) {
-    sums.ofBlocks[blockIdx.x] = ofBlock;
-    __threadfence();
-    last = atomicAdd(sums.blocksDone, 1u) == gridDim.x - 1;
+    sums.ofBlocks[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = ofBlock;
+    const cuda::atomic_ref<unsigned, cuda::thread_scope_device> blocksDone(*sums.blocksDone);
+    last = blocksDone.fetch_add(1, cuda::memory_order_acq_rel) == blocks - 1;
   }
   __syncthreads();
   if (!last)
     return;
-  __threadfence();
   own = 0;
-  for (unsigned block = threadIdx.x; block < gridDim.x; block += threads)
+  for (unsigned block = threadIdx.x; block < blocks; block += threads)
     own += __ldcg(sums.ofBlocks + block);
   const double sum = blockSum(own, ofWarps);
   if (threadIdx.x == 0) {
@@ -58,68 +64,46 @@ __device__ void addBlocks(double own, const BlockSums& sums)
   }
 }
 
-/// See Line::add. All lanes of a warp ask together.
-struct Shuffled {
-  const AlongZ& f;
-
-  __device__ __forceinline__ double operator()(int q, int c, int by) const
-  {
-    return by < 0 ? __shfl_up_sync(~0u, f[q][c], -by) : __shfl_down_sync(~0u, f[q][c], by);
-  }
-};
-
-/// What a warp's first three rows add to its partner's outputs.
-struct Exchanged {
-  double2 of[reach][lanes];
-};
-
-/// See Line::finish. The block's warps come to its barrier together, as all of them have three outputs and more.
-template <bool Paired>
-__device__ __forceinline__ void exchangeAndFinish(Line<Paired>& line, Exchanged (&exchanged)[warps], double (&done)[2])
+/// See Line. All lanes of a warp ask together.
+__device__ __forceinline__ Passed shuffled(const Passed& passed, int before, int after)
 {
-  const int warp = threadIdx.x / lanes, lane = threadIdx.x % lanes;
-  if (line.isPartners()) {
-    exchanged[warp].of[line.exchanged()][lane] = make_double2(done[0], done[1]);
-    if (line.exchanged() == reach - 1)
-      __syncthreads();
-  } else if (line.lacksPartners()) {
-    const double2 partners = exchanged[warp ^ 1].of[line.exchanged()][lane];
-    done[0] += partners.x;
-    done[1] += partners.y;
+  Passed received;
+#pragma unroll
+  for (int l = 0; l < layersOfLane; ++l) {
+    received.up[l] = __shfl_sync(~0u, passed.up[l], before);
+    received.down[l] = __shfl_sync(~0u, passed.down[l], after);
   }
-  line.finish(done);
+  return received;
 }
 
-/// Reads the coefficients of a component (8 bytes a control point) once from memory, 7 times from the caches, and the borders of
+/// Slots are constants, so that what the line holds stays in registers. True after the last row.
+template <int Slot>
+__device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
+{
+  Row e;
+  line.contractAlongY(Slot, e);
+  Passed received = shuffled(line.passFirst(e), before, after);
+  line.goOn(Slot);
+  received = shuffled(line.passOn(2, e, received), before, after);
+  received = shuffled(line.passOn(1, e, received), before, after);
+  line.finish(e, received);
+  return line.isDone();
+}
+
+/// Reads the coefficients of a component (8 bytes a control point) once from memory, 4 times from the caches, and the borders of
 /// tiles and segments again; writes 8 bytes of gradient a control point.
-template <bool Paired>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, BlockSums sums)
 {
-  __shared__ Exchanged exchanged[warps];
-  const Place place(plan, blockIdx.x, threadIdx.x / lanes, threadIdx.x % lanes);
-  Line<Paired> line(plan, place, coefficients, gradient);
+  const int lane = threadIdx.x % lanes, before = (lane + lanes - 1) % lanes, after = (lane + 1) % lanes;
+  const Place place(plan, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x / lanes, lane);
+  Line line(plan, place, coefficients, gradient);
 #pragma unroll 1
-  while (line.hasRows()) {
-    AlongZ f;
-    double done[2];
-    line.contractAlongZ(f);
-    line.add(f, Shuffled{f}, done);
-    exchangeAndFinish(line, exchanged, done);
-  }
-#pragma unroll 1
-  while (line.hasOutputs()) {
-    double done[2];
-    line.next(done);
-    exchangeAndFinish(line, exchanged, done);
-  }
+  while (!(finishesWith<0>(line, before, after) || finishesWith<1>(line, before, after) || finishesWith<2>(line, before, after)
+           || finishesWith<3>(line, before, after) || finishesWith<4>(line, before, after) || finishesWith<5>(line, before, after)
+           || finishesWith<6>(line, before, after)))
+    ;
   addBlocks(line.value(), sums);
-}
-
-bool inPairs(const Plan& plan, const double* coefficients, const double* gradient)
-{
-  const auto even = [](const double* at) { return reinterpret_cast<std::uintptr_t>(at) % (2 * sizeof(double)) == 0; };
-  return plan.axes[0].points % 2 == 0 && even(coefficients) && even(gradient);
 }
 
 }
@@ -134,13 +118,16 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
     blocksDone_.fromHost(context, std::vector<unsigned>{0});
   }
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
-  const int blocks = blocksOf(plan);
+  const std::size_t ofLayer = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
+  if (D == 3 && ofLayer > largestLayer)
+    throw Error(ExitCode::device, "exact bending energy: a layer of " + std::to_string(ofLayer)
+                                      + " control points: its rows are too far apart. Allowed on a GPU: at most "
+                                      + std::to_string(largestLayer) + ".");
   if (sumsOnCuda_.size() == 0)
-    sumsOnCuda_ = Buffer<double>(context, blocks);
+    sumsOnCuda_ = Buffer<double>(context, mostBlocks(plan));
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
-  double* const to = gradient.empty() ? nullptr : gradient.data();
-  const auto kernel = inPairs(plan, coefficients.data(), to) ? bendingEnergy<true> : bendingEnergy<false>;
-  kernel<<<blocks, threads, 0, stream>>>(plan, coefficients.data(), to, sums);
+  const dim3 grid(plan.blocksInLine(), plan.tiles, plan.components);
+  bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(), sums);
   checkLaunch("exact bending energy");
 }
 

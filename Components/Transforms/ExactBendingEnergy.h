@@ -65,7 +65,6 @@ private:
 
   Buffer<double> bandsOnCuda_, sumsOnCuda_;
   Buffer<unsigned> blocksDone_;
-  bool byMatrices_ = false; // on tensor cores
 };
 
 }

@@ -7,14 +7,13 @@
 
 namespace tessera::testing {
 
-/// The warps of a block of the bending energy's kernel, row by row, their lanes from shuffle to shuffle.
-template <bool Paired>
-class BendingBlock {
+/// A warp of the bending energy's kernel, row by row, its lanes from shuffle to shuffle.
+class BendingWarp {
 public:
-  BendingBlock(const bending::Plan& plan, int block, const double* coefficients, double* gradient)
+  BendingWarp(const bending::Plan& plan, int block, int tile, int component, int warp, const double* coefficients, double* gradient)
   {
-    for (int thread = 0; thread < bending::threads; ++thread)
-      places_.emplace_back(plan, block, thread / bending::lanes, thread % bending::lanes);
+    for (int lane = 0; lane < bending::lanes; ++lane)
+      places_.emplace_back(plan, block, tile, component, warp, lane);
     for (const bending::Place& place : places_)
       lines_.emplace_back(plan, place, coefficients, gradient);
   }
@@ -22,63 +21,60 @@ public:
   double value()
   {
     using namespace bending;
-    for (int warp = 0; warp < warps; ++warp) // up to the barrier
-      for (int row = 0; row < reach; ++row)
-        goOn(warp);
-    double value = 0;
-    for (int warp = 0; warp < warps; ++warp) {
-      while (line(warp, 0).hasRows() || line(warp, 0).hasOutputs())
-        goOn(warp);
+    for (int row = 0; !lines_[0].isDone(); ++row) {
+      const int slot = row % neighbours;
+      Row e[lanes];
+      Passed passed[lanes];
+      for (int lane = 0; lane < lanes; ++lane) {
+        lines_[lane].contractAlongY(slot, e[lane]);
+        passed[lane] = lines_[lane].passFirst(e[lane]);
+      }
+      shuffle(passed);
+      for (Line& line : lines_)
+        line.goOn(slot);
+      for (int distance = reach - 1; distance > 0; --distance) {
+        for (int lane = 0; lane < lanes; ++lane)
+          passed[lane] = lines_[lane].passOn(distance, e[lane], passed[lane]);
+        shuffle(passed);
+      }
       for (int lane = 0; lane < lanes; ++lane)
-        value += line(warp, lane).value();
+        lines_[lane].finish(e[lane], passed[lane]);
     }
+    double value = 0;
+    for (const Line& line : lines_)
+      value += line.value();
     return value;
   }
 
 private:
-  bending::Line<Paired>& line(int warp, int lane) { return lines_[warp * bending::lanes + lane]; }
-
-  /// Lanes next to a warp have numbers that show wherever they are not weighed by 0.
-  void goOn(int warp)
+  static void shuffle(bending::Passed (&passed)[bending::lanes])
   {
     using namespace bending;
-    constexpr double outside = 1e30;
-    AlongZ f[lanes];
-    const bool hasRows = line(warp, 0).hasRows();
-    for (int lane = 0; lane < lanes && hasRows; ++lane)
-      line(warp, lane).contractAlongZ(f[lane]);
-    for (int lane = 0; lane < lanes; ++lane) {
-      Line<Paired>& here = line(warp, lane);
-      double done[2];
-      if (hasRows)
-        here.add(
-            f[lane], [&](int q, int c, int by) { return lane + by < 0 || lane + by >= lanes ? outside : f[lane + by][q][c]; },
-            done);
-      else
-        here.next(done);
-      for (int c = 0; c < 2; ++c)
-        if (here.isPartners())
-          exchanged_[warp][here.exchanged()][lane][c] = done[c];
-        else if (here.lacksPartners())
-          done[c] += exchanged_[warp ^ 1][here.exchanged()][lane][c];
-      here.finish(done);
-    }
+    Passed received[lanes];
+    for (int lane = 0; lane < lanes; ++lane)
+      for (int l = 0; l < layersOfLane; ++l) {
+        received[lane].up[l] = passed[(lane + lanes - 1) % lanes].up[l];
+        received[lane].down[l] = passed[(lane + 1) % lanes].down[l];
+      }
+    std::copy(received, received + lanes, passed);
   }
 
   std::vector<bending::Place> places_;
-  std::deque<bending::Line<Paired>> lines_;
-  double exchanged_[bending::warps][bending::reach][bending::lanes][2];
+  std::deque<bending::Line> lines_;
 };
 
 /// The blocks of the bending energy's kernel, one after the other.
-template <int D, bool Paired>
+template <int D>
 double bendingByLines(const ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients, double* gradient)
 {
   const std::vector<double> table = bending::tableOf<D>(energy.bands());
   const bending::Plan plan = bending::planOf<D>(energy.bands(), table.data());
   double value = 0;
-  for (int block = 0; block < bending::blocksOf(plan); ++block)
-    value += BendingBlock<Paired>(plan, block, coefficients.data(), gradient).value();
+  for (int component = 0; component < plan.components; ++component)
+    for (int tile = 0; tile < plan.tiles; ++tile)
+      for (int block = 0; block < plan.blocksInLine(); ++block)
+        for (int warp = 0; warp < bending::warps; ++warp)
+          value += BendingWarp(plan, block, tile, component, warp, coefficients.data(), gradient).value();
   return value;
 }
 

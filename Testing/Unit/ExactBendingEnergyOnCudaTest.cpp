@@ -68,7 +68,7 @@ TEST(ExactBendingEnergyOnCudaTest, RepeatsBitForBitWithAndWithoutTheGradient)
   EXPECT_EQ(onGpu<3>(energy, context, coefficients, false).value, first.value);
 }
 
-/// Two numbers are read and written at once where their addresses allow it.
+/// Rows are asked for by multiples of 16 bytes.
 TEST(ExactBendingEnergyOnCudaTest, IsTheSameAtAnyAddress)
 {
   TESSERA_NEEDS_GPU();
