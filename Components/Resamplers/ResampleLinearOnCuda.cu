@@ -5,7 +5,7 @@ namespace {
 
 using namespace resampling;
 
-template <int D, Interpolation Kind>
+template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
                                                      : orderOf(Kind) < 4 ? 4
                                                                          : 2)
@@ -26,9 +26,10 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
   const std::ptrdiff_t stride = run.stride(r);
   float* const to = run.target(r, run.firstNumber);
   const auto resample = [&]<Asked Asks>() {
-    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, run.firstNumber, run.endNumber, to, stride);
+    const LaneSpans<D> spans(path.start, path.step, window, {}, {}, beltOfSpans<D, Kind>(r));
+    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, run.firstNumber, run.endNumber, to, stride, spans);
   };
-  resampleInBox<D, Kind>(r, window, box, resample, [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, to, stride); });
+  resampleInBox<D, Kind, Which>(r, window, box, resample, [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, to, stride); });
 }
 
 }
@@ -36,8 +37,8 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
 template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
 {
-  withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resampleLinear<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, index, shape);
+  withForm(r, [&]<Interpolation Kind, Form Which>() {
+    resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, index, shape);
   });
   checkLaunch("resampling by a linear map");
 }

@@ -143,7 +143,7 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
 }
 
 /// Shared: the control points of a block.
-template <int D, Interpolation Kind>
+template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                    const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
@@ -187,8 +187,9 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     box.highest[d] = grid.isInside ? path.middle[d] + high + reach : HUGE_VALF;
   }
   const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, window, path); };
-  resampleInBox<D, Kind>(r, window, box, resample,
-                         [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r)); });
+  resampleInBox<D, Kind, Which>(r, window, box, resample, [&] {
+    fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r));
+  });
 }
 
 }
@@ -198,10 +199,11 @@ void resampleBySpline(Context& context, const LatticeToResample<D>& r, const Ind
                       const RunShape& shape)
 {
   const std::size_t bytes = s.bytesOfBlock;
-  withInterpolation(r.image, [&]<Interpolation Kind>() {
-    checkCuda(cudaFuncSetAttribute(resampleSpline<D, Kind>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "shared memory for a B-spline");
-    resampleSpline<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
+  withForm(r, [&]<Interpolation Kind, Form Which>() {
+    checkCuda(
+        cudaFuncSetAttribute(resampleSpline<D, Kind, Which>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "shared memory for a B-spline");
+    resampleSpline<D, Kind, Which><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by a B-spline");
 }

@@ -89,7 +89,7 @@ __device__ __forceinline__ void contractAlongX(const float4* from, const SplineV
 template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void march(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
                                       const Window<D>& window, const Staged& staged, const SplineVoxel& alongX,
-                                      const StraightPath<D>& straight)
+                                      const StraightPath<D>& straight, const LaneSpans<D>& spans)
 {
   const float4* line = staged.points + (alongX.first - staged.firstPoint);
   float ring[4][D];
@@ -120,12 +120,12 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
     const int begin = max(number, run.firstNumber);
     resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, begin - number,
                                                               min(v - run.first, run.endNumber) - number,
-                                                              moved(r.voxels, place + begin * stride), stride);
+                                                              moved(r.voxels, place + begin * stride), stride, spans.from(number));
   }
 }
 
 /// Shared: lines * width * 16 bytes a warp.
-template <int D, Interpolation Kind>
+template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
                                                      : orderOf(Kind) < 4 ? 3
                                                                          : 2)
@@ -150,21 +150,27 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
   __syncwarp();
 
   StraightPath<D> straight(map, run);
-  Box<D> box;
+  Box<D> box, shift; // of the run, and by the spline
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     const float low = hull.lowest[d], high = hull.highest[d];
     const float rounded = fmaf(0.5f, low + high, wholeNumbers), towards = rounded - wholeNumbers;
     straight.whole[d] += __float_as_int(rounded) - bitsOfWholeNumbers;
     straight.start[d] -= towards;
-    const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[d]);
-    box.lowest[d] = straight.middle[d] + (low - towards) - reach;
-    box.highest[d] = straight.middle[d] + (high - towards) + reach;
+    const float slack = slackOfHull * fmaxf(fabsf(low), fabsf(high));
+    shift.lowest[d] = (low - towards) - slack;
+    shift.highest[d] = (high - towards) + slack;
+    box.lowest[d] = straight.middle[d] + shift.lowest[d] - map.reach[d];
+    box.highest[d] = straight.middle[d] + shift.highest[d] + map.reach[d];
   }
   const Window<D> window(r, straight.whole);
-  const auto resample = [&]<Asked Asks>() { march<D, Kind, Asks>(r, s, run, window, staged, alongX, straight); };
-  resampleInBox<D, Kind>(r, window, box, resample,
-                         [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r)); });
+  const auto resample = [&]<Asked Asks>() {
+    const LaneSpans<D> spans(straight.start, straight.step, window, shift.lowest, shift.highest, beltOfSpans<D, Kind>(r));
+    march<D, Kind, Asks>(r, s, run, window, staged, alongX, straight, spans);
+  };
+  resampleInBox<D, Kind, Which>(r, window, box, resample, [&] {
+    fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r));
+  });
 }
 
 }
@@ -174,8 +180,8 @@ void resampleByTiles(Context& context, const LatticeToResample<D>& r, const Inde
                      const RunShape& shape)
 {
   const std::size_t bytes = warpsOfBlock * s.mostPoints[0] * s.mostPoints[1] * sizeof(float4);
-  withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resampleTiles<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
+  withForm(r, [&]<Interpolation Kind, Form Which>() {
+    resampleTiles<D, Kind, Which><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by tiles");
 }
