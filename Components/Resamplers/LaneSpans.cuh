@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Resamplers/OrderedFloats.cuh"
 #include "Components/Resamplers/RunsOfVoxels.cuh"
 
 // Which of a lane's voxels need not be asked about the border of the image, from where they lie along its path.
@@ -27,17 +28,21 @@ struct Crossings {
     last = fminf(last, oneByStep > 0 ? atHigh : atLow);
   }
   /// Numbers above `first` and below `last`.
-  __device__ __forceinline__ Span within() const { return {floorf(first) + 1, ceilf(last)}; }
+  __device__ __forceinline__ Span within() const { return {floorf(fminf(first, most)) + 1, ceilf(fmaxf(last, -1.0f))}; }
 };
 
 /// Of a path that lies within `lowest` and `highest` of a straight one on each axis: the numbers whose index is inside an image for
-/// sure, from `low` to `high`; and those that may lie less than `belt` outside.
+/// sure, from `low` to `high`; and those that may lie less than `belt` outside. For all lanes of a warp, of which those count that
+/// have voxels.
 template <int D>
 struct LaneSpans {
   Span inside, near;
+  Span allInside; // for all lanes of the warp
+
+  LaneSpans() = default;
 
   __device__ __forceinline__ LaneSpans(const float (&start)[D], const float (&step)[D], const Window<D>& image,
-                                       const float (&lowest)[D], const float (&highest)[D], float belt)
+                                       const float (&lowest)[D], const float (&highest)[D], float belt, bool counts)
   {
     Crossings ofInside, ofNear;
     belt += slackOfSpans;
@@ -50,12 +55,14 @@ struct LaneSpans {
     }
     inside = ofInside.within();
     near = ofNear.within();
+    allInside.first = -smallestOfWarp(counts ? -inside.first : 1.0f);
+    allInside.end = smallestOfWarp(counts ? inside.end : Crossings::most);
   }
   /// Of numbers that are counted from a later voxel.
   __device__ __forceinline__ LaneSpans from(float number) const
   {
     LaneSpans spans = *this;
-    for (Span* span : {&spans.inside, &spans.near}) {
+    for (Span* span : {&spans.inside, &spans.near, &spans.allInside}) {
       span->first -= number;
       span->end -= number;
     }

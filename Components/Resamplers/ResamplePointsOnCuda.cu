@@ -85,7 +85,7 @@ template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ LatticeToResample<D> r, RunShape shape)
 {
   const Run<D> run(r, shape);
-  if (run.isEmpty || run.firstNumber >= run.endNumber)
+  if (run.isEmpty || !run.isInLattice || run.firstNumber >= run.endNumber)
     return;
   Voxel<D> voxel;
 #pragma unroll

@@ -33,7 +33,7 @@ struct GridPoint {
   Place place;
 
   __device__ __forceinline__ GridPoint(const SplineToResample<D>& s, const int (&firstStaged)[D], const StraightPath<D>& path,
-                                       float number, bool isInside)
+                                       const int (&whole)[D], float number, bool isInside)
   {
     float index[D];
     int first[D];
@@ -42,7 +42,7 @@ struct GridPoint {
     for (int d = 0; d < D; ++d) {
       const float rounded = __fadd_rd(index[d], wholeNumbers);
       fraction[d] = index[d] - (rounded - wholeNumbers);
-      first[d] = path.whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
+      first[d] = whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
       cell[d] = first[d] - firstStaged[d];
     }
     place = isInside ? Place::inside : placeOf<D>(s, first, fraction);
@@ -148,9 +148,18 @@ struct StagedGrid {
 
 template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
-                                            const StagedGrid<D>& grid, const Window<D>& window, const StraightPath<D>& path)
+                                            const StagedGrid<D>& grid, const IndexMap<D>& map, const MiddleOfRun<D>& middle)
 {
-  const StraightPath<D> gridPath(s.gridIndex, run);
+  const Window<D> window(r, middle);
+  const StraightPath<D> path(map, run, middle);
+  const MiddleOfRun<D> middleInGrid(s.gridIndex, run);
+  const StraightPath<D> gridPath(s.gridIndex, run, middleInGrid);
+  int whole[D]; // from where gridPath counts
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    whole[d] = middleInGrid.wholeOf(d);
+  if (!run.isInLattice)
+    return;
   const std::ptrdiff_t stride = run.stride(r);
   float* to = run.target(r, run.firstNumber);
   const auto resample = [&](int number, Place place, const float(&u)[D]) {
@@ -163,7 +172,7 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
     to = moved(to, stride);
   };
   const auto pointAt = [&](int number) {
-    return GridPoint<D>(s, grid.first, gridPath, static_cast<float>(number), Asks == Asked::nothing);
+    return GridPoint<D>(s, grid.first, gridPath, whole, static_cast<float>(number), Asks == Asked::nothing);
   };
 #pragma unroll 1
   for (int number = run.firstNumber; number < run.endNumber;) {
@@ -197,15 +206,15 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   extern __shared__ float4 shared[];
   __shared__ int lowestOfHull[D], highestOfHull[D]; // in the order of the floats
   const Run<D> run(r, shape);
-  Voxel<D> middle;
-  middle.index[0] = run.middle[0];
+  Voxel<D> middleOfBlock;
+  middleOfBlock.index[0] = run.middle[0];
   if constexpr (D == 3) {
-    middle.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
-    middle.index[2] = run.middle[2];
+    middleOfBlock.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
+    middleOfBlock.index[2] = run.middle[2];
   } else {
-    middle.index[1] = run.first + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
+    middleOfBlock.index[1] = run.first + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
   }
-  const StagedGrid<D> grid(s, middle, shared);
+  const StagedGrid<D> grid(s, middleOfBlock, shared);
   if (threadIdx.y == 0 && threadIdx.x < D) {
     lowestOfHull[threadIdx.x] = ordered(HUGE_VALF);
     highestOfHull[threadIdx.x] = ordered(-HUGE_VALF);
@@ -222,20 +231,13 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   __syncthreads();
   if (run.isEmpty)
     return;
-  const StraightPath<D> path(map, run);
-  const Window<D> window(r, path.whole);
-  Box<D> box;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    const float low = fromOrdered(lowestOfHull[d]), high = fromOrdered(highestOfHull[d]);
-    const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[d]);
-    box.lowest[d] = grid.isInside ? path.middle[d] + low - reach : -HUGE_VALF; // else each voxel asks where it is
-    box.highest[d] = grid.isInside ? path.middle[d] + high + reach : HUGE_VALF;
-  }
-  const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, window, path); };
-  resampleInBox<D, Kind, Which>(r, window, box, resample, [&] {
-    fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r));
-  });
+  const MiddleOfRun<D> middle(map, run);
+  const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, map, middle); };
+  const float low = fromOrdered(lowestOfHull[middle.axis]), high = fromOrdered(highestOfHull[middle.axis]);
+  const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[middle.axis]);
+  const float lowest = grid.isInside ? middle.fraction + low - reach : -HUGE_VALF; // else each voxel asks where it is
+  const float highest = grid.isInside ? middle.fraction + high + reach : HUGE_VALF;
+  resampleWhere<D, Kind, Which>(r, run, middle, lowest, highest, resample);
 }
 
 }

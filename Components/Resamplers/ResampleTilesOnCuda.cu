@@ -86,7 +86,7 @@ __device__ __forceinline__ void contractAlongX(const float4* from, const SplineV
   }
 }
 
-template <int D, Interpolation Kind, Asked Asks>
+template <int D, Interpolation Kind, Form Which, Asked Asks>
 __device__ __forceinline__ void march(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
                                       const Window<D>& window, const Staged& staged, const SplineVoxel& alongX,
                                       const StraightPath<D>& straight, const LaneSpans<D>& spans)
@@ -97,7 +97,8 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
   for (int k = 1; k < 4; ++k, line += staged.width)
     contractAlongX<D>(line, alongX, ring[k]);
   int next = staged.firstLine; // the first line of the next cell
-  const std::ptrdiff_t place = run.place(r), stride = run.stride(r);
+  const std::ptrdiff_t stride = run.stride(r);
+  float* to = run.target(r, run.firstNumber);
   for (int v = run.first; v < run.end;) {
     const SplineVoxel cell = s.voxels[D - 1][v];
 #pragma unroll 1
@@ -117,10 +118,9 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
     CubicPath<D> path(straight, number);
     if (cell.inside)
       path.add(ring, cell.fraction, s.stepOfLayer);
-    const int begin = max(number, run.firstNumber);
-    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, begin - number,
-                                                              min(v - run.first, run.endNumber) - number,
-                                                              moved(r.voxels, place + begin * stride), stride, spans.from(number));
+    const int begin = max(number, run.firstNumber), end = min(v - run.first, run.endNumber);
+    resampleVoxels<D, Kind, Which, Asks>(r, window, path, begin - number, end - number, to, stride, spans.from(number),
+                                         run.endNumber - end);
   }
 }
 
@@ -149,28 +149,28 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
   hull.joinWarp();
   __syncwarp();
 
-  StraightPath<D> straight(map, run);
-  Box<D> box, shift; // of the run, and by the spline
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    const float low = hull.lowest[d], high = hull.highest[d];
-    const float rounded = fmaf(0.5f, low + high, wholeNumbers), towards = rounded - wholeNumbers;
-    straight.whole[d] += __float_as_int(rounded) - bitsOfWholeNumbers;
-    straight.start[d] -= towards;
-    const float slack = slackOfHull * fmaxf(fabsf(low), fabsf(high));
-    shift.lowest[d] = (low - towards) - slack;
-    shift.highest[d] = (high - towards) + slack;
-    box.lowest[d] = straight.middle[d] + shift.lowest[d] - map.reach[d];
-    box.highest[d] = straight.middle[d] + shift.highest[d] + map.reach[d];
-  }
-  const Window<D> window(r, straight.whole);
+  hull.widen();
+  MiddleOfRun<D> middle(map, run);
+  const float low = ofAxis<D>(hull.lowest, middle.axis), high = ofAxis<D>(hull.highest, middle.axis);
+  middle.countFrom(__float_as_int(fmaf(0.5f, low + high, wholeNumbers)) - bitsOfWholeNumbers);
   const auto resample = [&]<Asked Asks>() {
-    const LaneSpans<D> spans(straight.start, straight.step, window, shift.lowest, shift.highest, beltOfSpans<D, Kind>(r));
-    march<D, Kind, Asks>(r, s, run, window, staged, alongX, straight, spans);
+    const Window<D> window(r, middle);
+    const StraightPath<D> straight(map, run, middle);
+    LaneSpans<D> spans;
+    if constexpr (Asks == Asked::border) {
+      float lowest[D], highest[D]; // from the lanes that hold the axes, which takes fewer registers than to keep them
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+        lowest[d] = __shfl_sync(~0u, low, d);
+        highest[d] = __shfl_sync(~0u, high, d);
+      }
+      spans = {straight.start, straight.step, window, lowest, highest, beltOfSpans<D, Kind>(r), run.isInLattice};
+    }
+    if (run.isInLattice)
+      march<D, Kind, Which, Asks>(r, s, run, window, staged, alongX, straight, spans);
   };
-  resampleInBox<D, Kind, Which>(r, window, box, resample, [&] {
-    fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r));
-  });
+  const float reach = map.reach[middle.axis];
+  resampleWhere<D, Kind, Which>(r, run, middle, middle.fraction + low - reach, middle.fraction + high + reach, resample);
 }
 
 }

@@ -122,17 +122,25 @@ enum class Asked {
   everything // all values ask more than that
 };
 
-/// What kernels are made for: those whose voxels hardly ask anything need few registers, and go by more warps.
+/// What kernels are made for, so that they need few registers and go by many warps.
 enum class Form {
-  plain, // LatticeToResample::hasPlainValues
-  careful
+  plain,     // LatticeToResample::hasPlainValues
+  lookAhead, // and voxels that a run reads later are asked for, see LatticeToResample::voxelsAhead
+  careful    // all else
 };
+
+/// Where a voxel waits for few loads, waiting for memory is most of the time.
+template <int D, Interpolation Kind>
+constexpr bool mayLookAhead = D == 3 && Kind == Interpolation::order1;
 
 /// Calls function.template operator()<Kind, Form>() for what is asked for.
 template <int D, class Function>
 void withForm(const LatticeToResample<D>& r, Function&& function)
 {
   withInterpolation(r.image, [&]<Interpolation Kind>() {
+    if constexpr (mayLookAhead<D, Kind>)
+      if (r.hasPlainValues && r.voxelsAhead != 0)
+        return function.template operator()<Kind, Form::lookAhead>();
     if constexpr (Kind != Interpolation::labelMajority)
       if (r.hasPlainValues)
         return function.template operator()<Kind, Form::plain>();
@@ -141,16 +149,19 @@ void withForm(const LatticeToResample<D>& r, Function&& function)
 }
 
 /// One voxel at an index of the window.
-template <int D, Interpolation Kind, Asked Asks>
+template <int D, Interpolation Kind, Asked Asks, bool LooksAhead = false>
 __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D], float* to,
-                                           bool isSure = true)
+                                           bool isSure = true, int ahead = 0)
 {
   constexpr int Order = orderOf(Kind);
   CellBits<D> cell(index);
   if constexpr (Asks == Asked::everything) {
     resampleCarefully<D, Kind>(r, cell.inImage(window), to, isSure);
   } else if constexpr (Asks == Asked::nothing) {
-    *to = cell.template value<Order>(r, window);
+    const float* const corner = keptWhole(cell.corner(r, window));
+    if constexpr (LooksAhead)
+      prefetchVoxel(corner + ahead);
+    *to = cell.template value<Order>(r, corner);
     if (Order == 0 && !cell.isNearest(r.margin))
       markUnsure<D>(r, to);
   } else {
@@ -189,78 +200,111 @@ __device__ __forceinline__ float beltOfSpans(const LatticeToResample<D>& r)
   return r.extrapolation == Extrapolation::constant ? beltOf(Kind) + r.margin : HUGE_VALF;
 }
 
-/// A lane's voxels, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end). `spans`: of these numbers;
-/// used where the border is asked about.
-template <int D, Interpolation Kind, Asked Asks, int Together, class Path>
+/// A lane's voxels from `to` on, which moves, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end), of
+/// which none is asked about the border, or all about everything. `later`: voxels of the lane's run after those.
+template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
 __device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
-                                               int end, float* to, std::ptrdiff_t stride, const LaneSpans<D>& spans)
+                                               int end, float*& to, std::ptrdiff_t stride, int later)
 {
-  const auto resampleNumber = [&]<Asked AsksOne>(float number) {
+  constexpr bool looksAhead = Which == Form::lookAhead && Asks == Asked::nothing;
+  const int fewest = numbersAhead - later;
+  float number = static_cast<float>(first);
+#pragma unroll 1 // more voxels under way would cost warps
+  for (int left = end - first; left > 0; --left) {
     float index[D];
     path.at(number, index);
-    resampleAt<D, Kind, AsksOne>(r, window, index, to);
-  };
-  float number = static_cast<float>(first);
-  const float last = static_cast<float>(end);
-#pragma unroll Together
-  for (; number < last; number += 1) {
-    if constexpr (Asks != Asked::border) {
-      resampleNumber.template operator()<Asks>(number);
-    } else {
-      bool inside = spans.inside.has(number), near = spans.near.has(number);
-      if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside)) // all together: both ways would take both times
-        inside = false;
-      if (inside)
-        resampleNumber.template operator()<Asked::nothing>(number);
-      else if (near)
-        resampleNumber.template operator()<Asked::border>(number);
-      else
-        *to = r.outside;
-    }
+    resampleAt<D, Kind, Asks, looksAhead>(r, window, index, to, true, left > fewest ? r.voxelsAhead : 0);
+    number += 1;
     to = moved(to, stride);
   }
 }
 
-/// Voxels of a lane whose values are under way at the same time: more of them would cost warps.
-constexpr int voxelsTogether(Interpolation kind, Asked asks)
+/// The same where the border is asked about for voxels near it; `spans`: of these numbers.
+template <int D, Interpolation Kind, class Path>
+__device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D>& r, const Window<D>& window, const Path& path,
+                                                       int first, int end, float*& to, std::ptrdiff_t stride,
+                                                       const LaneSpans<D>& spans)
 {
-  return asks == Asked::nothing && orderOf(kind) < 2 ? 2 : 1;
+  float number = static_cast<float>(first);
+#pragma unroll 1
+  for (int left = end - first; left > 0; --left) {
+    bool inside = spans.inside.has(number), near = spans.near.has(number);
+    if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside)) // all together: both ways would take both times
+      inside = false;
+    float index[D];
+    path.at(number, index);
+    if (inside)
+      resampleAt<D, Kind, Asked::nothing>(r, window, index, to);
+    else if (near)
+      resampleAt<D, Kind, Asked::border>(r, window, index, to);
+    else
+      *to = r.outside;
+    number += 1;
+    to = moved(to, stride);
+  }
 }
 
-/// A lane's voxels that are mapped outside the image.
-template <int D>
-__device__ __forceinline__ void fillColumn(const LatticeToResample<D>& r, int first, int end, float* to, std::ptrdiff_t stride)
+/// A lane's voxels: as above, in parts where the run is at the border.
+template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
+__device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
+                                               int end, float*& to, std::ptrdiff_t stride, const LaneSpans<D>& spans, int later)
 {
+  if constexpr (Asks != Asked::border) {
+    resampleColumn<D, Kind, Which, Asks>(r, window, path, first, end, to, stride, later);
+  } else {
+    const int firstInside = static_cast<int>(spans.allInside.first), endInside = static_cast<int>(spans.allInside.end);
 #pragma unroll 1
-  for (; first < end; ++first, to = moved(to, stride))
+    while (first < end) {
+      const bool inside = first >= firstInside && first < endInside;
+      const int part = inside ? min(end, endInside) : first < firstInside && firstInside < endInside ? min(end, firstInside) : end;
+      if (inside)
+        resampleColumn<D, Kind, Which, Asked::nothing>(r, window, path, first, part, to, stride, later + end - part);
+      else
+        resampleColumnAtBorder<D, Kind>(r, window, path, first, part, to, stride, spans);
+      first = part;
+    }
+  }
+}
+
+/// A run whose voxels are all mapped outside the image.
+template <int D>
+__device__ __forceinline__ void fillRun(const LatticeToResample<D>& r, const Run<D>& run)
+{
+  const std::ptrdiff_t stride = run.stride(r);
+  float* to = run.target(r, run.firstNumber);
+#pragma unroll 1
+  for (int left = run.isInLattice ? run.endNumber - run.firstNumber : 0; left > 0; --left, to = moved(to, stride))
     *to = r.outside;
 }
 
-/// Calls resample.template operator()<Asked>() for a run in a box, or fill() if it lies outside.
-template <int D, Interpolation Kind, Form Which, class Resample, class Fill>
-__device__ __forceinline__ void resampleInBox(const LatticeToResample<D>& r, const Window<D>& window, const Box<D>& box,
-                                              Resample&& resample, Fill&& fill)
+/// Calls resample.template operator()<Asked>() for a run, or fills it if it lies outside. See whereRunIs.
+template <int D, Interpolation Kind, Form Which, class Resample>
+__device__ __forceinline__ void resampleWhere(const LatticeToResample<D>& r, const Run<D>& run, const MiddleOfRun<D>& middle,
+                                              float lowest, float highest, Resample&& resample)
 {
-  if constexpr (Which == Form::careful)
+  if constexpr (Which == Form::careful) {
     resample.template operator()<Asked::everything>();
-  else if (window.contains(box))
-    resample.template operator()<Asked::nothing>();
-  else if (r.extrapolation == Extrapolation::constant && window.misses(box, beltOf(Kind) + r.margin))
-    fill();
-  else
-    resample.template operator()<Asked::border>();
+  } else {
+    const RunIs where = whereRunIs<D>(r, middle, lowest, highest, beltOfSpans<D, Kind>(r));
+    if (where == RunIs::inside)
+      resample.template operator()<Asked::nothing>();
+    else if (where == RunIs::outside)
+      fillRun<D>(r, run);
+    else
+      resample.template operator()<Asked::border>();
+  }
 }
 
 template <int D>
 dim3 blocksFor(const LatticeToResample<D>& r, const RunShape& shape)
 {
-  const unsigned lanesX = 1u << shape.bitsOfLanesX, lanesY = 32 / lanesX, warpsY = warpsOfBlock >> shape.bitsOfWarpsX;
+  const unsigned lanesX = 1u << shape.bitsOfLanesX, lanesY = 32 / lanesX;
   const unsigned length = shape.voxelsALane() * (D == 3 ? 1 : lanesY),
                  runs = ceilDiv<unsigned>(r.endLayer, length) - r.firstLayer / length;
-  const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX << shape.bitsOfWarpsX);
+  const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX);
   if (D == 3)
-    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * warpsY), runs);
-  return dim3(inX, ceilDiv<unsigned>(runs, warpsY), 1);
+    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * warpsOfBlock), runs);
+  return dim3(inX, ceilDiv<unsigned>(runs, warpsOfBlock), 1);
 }
 
 inline dim3 threadsOfRuns()

@@ -28,6 +28,17 @@ AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
   return map;
 }
 
+/// Asks for what runs read some voxels later, where the lanes of a warp read few lines of the image.
+template <int D>
+void lookAhead(LatticeToResample<D>& r, const AffineMap<D>& index)
+{
+  constexpr double fewRows = 4;
+  if (rowsCrossed<D>(index, 32) > fewRows)
+    return;
+  for (int d = 0; d < D; ++d) // rounded towards zero, so that it lies between the two voxels
+    r.voxelsAhead += static_cast<int>(numbersAhead * index.matrix[d][D - 1]) * static_cast<int>(r.steps[d]);
+}
+
 /// The largest magnitude of any index that voxels of a lattice are mapped to; NaN if one is not a number.
 template <int D>
 double largestIndex(const AffineMap<D>& map, const Size<D>& size)
@@ -240,7 +251,7 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
     imageVoxels *= moving.image.size[d];
   }
   const bool inTiles = hasSpline && splineVoxels_.size() > 0;
-  work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size);
+  work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size, moving.image.order);
   const double reach = farthest<D>(reachOfRun<D>(index, work.shape));
   constexpr int mostKnots = 8; // of an axis, and roundings
   if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32)
@@ -265,9 +276,8 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
     step *= static_cast<unsigned>(moving.image.size[d]);
   }
   work.index = indexMapOf<D>(index, toFirstKnot, work.shape);
-  constexpr int lanesOfLines = 5;
-  if (order > 1 && work.shape.bitsOfLanesX == lanesOfLines && (!hasSpline || inTiles))
-    work.shape.bitsOfWarpsX = 2; // wide blocks read fewer lines of the cache twice, of which those orders read the most
+  if (!hasSpline || inTiles)
+    lookAhead<D>(r, index);
   work.way = !hasSpline ? Way::linear : inTiles ? Way::tiles : Way::spline;
   work.spline = spline_;
   for (int d = 0; d < D; ++d)

@@ -11,7 +11,10 @@ template <class Word>
 __device__ __forceinline__ Word keptWhole(Word value)
 {
 #ifdef __CUDA_ARCH__
-  asm("" : "+l"(value));
+  if constexpr (sizeof(Word) == 8)
+    asm("" : "+l"(value));
+  else
+    asm("" : "+r"(value));
 #endif
   return value;
 }
@@ -28,7 +31,8 @@ struct Run {
   int first, end;             // of the warp, along the lattice's last axis
   int voxel[D];               // of the lane at number 0; x and y may be behind the last one
   int apart;                  // the lane's next voxel
-  int firstNumber, endNumber; // that are asked for
+  int firstNumber, endNumber; // that are asked for; in 3D the same for all lanes
+  bool isInLattice;           // by x and y
   int middle[D];              // of the run, about
   bool isEmpty;               // for all lanes
 
@@ -36,12 +40,11 @@ struct Run {
   {
     constexpr int last = D - 1;
     const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
-    const int warpX = threadIdx.y & ((1 << shape.bitsOfWarpsX) - 1), warp = threadIdx.y >> shape.bitsOfWarpsX;
-    const int warpsY = warpsOfBlock >> shape.bitsOfWarpsX, firstX = ((blockIdx.x << shape.bitsOfWarpsX) + warpX) << bitsX;
-    const int bitsApart = D == 3 ? 0 : bitsY, bitsOfLength = shape.bitsOfVoxels + bitsApart, inY = blockIdx.y * warpsY + warp;
+    const int firstX = blockIdx.x << bitsX, inY = blockIdx.y * warpsOfBlock + threadIdx.y;
+    const int bitsApart = D == 3 ? 0 : bitsY, bitsOfLength = shape.bitsOfVoxels + bitsApart;
     voxel[0] = firstX + (lane & ((1 << bitsX) - 1));
     middle[0] = firstX + (1 << bitsX) / 2;
-    bool isInLattice = voxel[0] < r.size[0];
+    isInLattice = voxel[0] < r.size[0];
     if constexpr (D == 3) {
       voxel[1] = (inY << bitsY) + rowOfLane;
       middle[1] = (inY << bitsY) + (1 << bitsY) / 2;
@@ -54,7 +57,7 @@ struct Run {
     middle[last] = first + (1 << bitsOfLength) / 2;
     apart = 1 << bitsApart;
     firstNumber = max(0, (r.firstLayer - voxel[last] + apart - 1) >> bitsApart);
-    endNumber = isInLattice ? (min(end, r.endLayer) - voxel[last] + apart - 1) >> bitsApart : firstNumber;
+    endNumber = (min(end, r.endLayer) - voxel[last] + apart - 1) >> bitsApart;
   }
   /// Bytes from one of the lane's voxels to the next.
   __device__ std::ptrdiff_t stride(const LatticeToResample<D>& r) const
@@ -74,25 +77,51 @@ struct Run {
   }
 };
 
-/// An index along a lane's voxels, counted from `whole`: start + number * step.
+/// Where the middle of a run is mapped to. Lane d of the warp holds axis d of the index, all others the last: that takes a third of
+/// the instructions, and few registers.
 template <int D>
-struct StraightPath {
-  int whole[D];
-  float middle[D]; // of the run, in [0, 1)
-  float start[D], step[D];
+struct MiddleOfRun {
+  int axis, whole; // the index, rounded down
+  float fraction;
 
-  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run)
+  __device__ __forceinline__ MiddleOfRun(const IndexMap<D>& map, const Run<D>& run)
+      : axis(min(static_cast<int>(threadIdx.x), D - 1))
   {
     constexpr double wholeNumbersInDouble = 6755399441055744; // 3 * 2^51: adding it rounds down, if so asked, to its lowest bits
+    double index = map.offset[axis];
+#pragma unroll
+    for (int e = 0; e < D; ++e)
+      index = fma(map.matrix[axis][e], static_cast<double>(run.middle[e]), index);
+    const double rounded = __dadd_rd(index, wholeNumbersInDouble);
+    whole = __double2loint(rounded);
+    fraction = static_cast<float>(index - (rounded - wholeNumbersInDouble));
+  }
+  /// Counts from a voxel that is `voxels` of the image further.
+  __device__ __forceinline__ void countFrom(int voxels)
+  {
+    whole += voxels;
+    fraction -= static_cast<float>(voxels);
+  }
+  __device__ __forceinline__ int wholeOf(int ofAxis) const
+  {
+    return __shfl_sync(~0u, whole, ofAxis);
+  }
+  __device__ __forceinline__ float fractionOf(int ofAxis) const
+  {
+    return __shfl_sync(~0u, fraction, ofAxis);
+  }
+};
+
+/// An index along a lane's voxels, counted from MiddleOfRun::whole: start + number * step.
+template <int D>
+struct StraightPath {
+  float start[D], step[D];
+
+  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run, const MiddleOfRun<D>& middle)
+  {
 #pragma unroll
     for (int d = 0; d < D; ++d) {
-      double index = map.offset[d];
-#pragma unroll
-      for (int e = 0; e < D; ++e)
-        index = fma(map.matrix[d][e], static_cast<double>(run.middle[e]), index);
-      const double rounded = __dadd_rd(index, wholeNumbersInDouble);
-      whole[d] = __double2loint(rounded);
-      middle[d] = start[d] = static_cast<float>(index - (rounded - wholeNumbersInDouble));
+      start[d] = middle.fractionOf(d);
 #pragma unroll
       for (int e = D - 1; e >= 0; --e)
         start[d] = fmaf(map.step[d][e], static_cast<float>(run.voxel[e] - run.middle[e]), start[d]);
@@ -107,29 +136,23 @@ struct StraightPath {
   }
 };
 
-/// Where indices of a run lie.
-template <int D>
-struct Box {
-  float lowest[D], highest[D];
-};
-
-/// The part of the image around a run: indices count from a cell `whole`.
+/// The part of the image around a run: indices count from MiddleOfRun::whole.
 template <int D>
 struct Window {
   int whole[D];
   float low[D], high[D]; // of indices whose cells have all their knots in the image: low <= index < high
   const float* corner;   // of the cell `whole`
 
-  __device__ __forceinline__ Window(const LatticeToResample<D>& r, const int (&origin)[D])
+  __device__ __forceinline__ Window(const LatticeToResample<D>& r, const MiddleOfRun<D>& middle)
   {
     corner = r.image.coefficients;
 #pragma unroll
     for (int d = 0; d < D; ++d) {
-      whole[d] = origin[d];
-      const float from = static_cast<float>(origin[d]); // far away it may be rounded
+      whole[d] = middle.wholeOf(d);
+      const float from = static_cast<float>(whole[d]); // far away it may be rounded
       low[d] = -from;
       high[d] = static_cast<float>(r.innerCells[d]) - from;
-      corner += static_cast<long long>(origin[d]) * r.steps[d];
+      corner += static_cast<long long>(whole[d]) * r.steps[d];
     }
     corner = keptWhole(corner);
   }
@@ -142,23 +165,21 @@ struct Window {
       least = fminf(least, fminf(index[d] - low[d], high[d] - index[d]));
     return least;
   }
-  __device__ __forceinline__ bool contains(const Box<D>& box) const
-  {
-    bool inside = true;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      inside = inside && box.lowest[d] > low[d] && box.highest[d] < high[d];
-    return inside;
-  }
-  /// Whether all of a box lies more than `distance` beyond the same side.
-  __device__ __forceinline__ bool misses(const Box<D>& box, float distance) const
-  {
-    bool misses = false;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      misses = misses || box.highest[d] < low[d] - distance || box.lowest[d] > high[d] + distance;
-    return misses;
-  }
 };
+
+/// Where all indices of a run lie.
+enum class RunIs { inside, atBorder, outside };
+
+/// Of indices from lowest to highest, counted from the middle's whole, along the lane's axis; outside: more than `belt` from where
+/// cells have their knots.
+template <int D>
+__device__ __forceinline__ RunIs whereRunIs(const LatticeToResample<D>& r, const MiddleOfRun<D>& middle, float lowest,
+                                            float highest, float belt)
+{
+  const float from = static_cast<float>(middle.whole), low = -from, high = static_cast<float>(r.innerCells[middle.axis]) - from;
+  if (__all_sync(~0u, lowest > low && highest < high))
+    return RunIs::inside;
+  return __any_sync(~0u, highest < low - belt || lowest > high + belt) ? RunIs::outside : RunIs::atBorder;
+}
 
 }
