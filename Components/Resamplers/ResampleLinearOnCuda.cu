@@ -6,9 +6,9 @@ namespace {
 using namespace resampling;
 
 template <int D, Interpolation Kind, Form Which>
-__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 8
-                                                     : orderOf(Kind) < 4 ? 4
-                                                                         : 2)
+__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
+                                                     : orderOf(Kind) < 4 ? 8
+                                                                         : 4)
     resampleLinear(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                    const __grid_constant__ RunShape shape)
 {
@@ -37,7 +37,7 @@ template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
 {
   withForm(r, [&]<Interpolation Kind, Form Which>() {
-    resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, index, shape);
+    resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
   });
   checkLaunch("resampling by a linear map");
 }

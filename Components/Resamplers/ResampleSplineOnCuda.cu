@@ -6,7 +6,7 @@ namespace {
 
 using namespace resampling;
 
-constexpr int threadsOfBlock = 32 * warpsOfBlock, lanesOfLine = 16;
+constexpr int threadsOfBlock = 32 * warpsOfSplineBlock, lanesOfLine = 16;
 
 enum class Place { inside, outside, unsure }; // of the grid's valid region
 
@@ -209,10 +209,10 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   Voxel<D> middleOfBlock;
   middleOfBlock.index[0] = run.middle[0];
   if constexpr (D == 3) {
-    middleOfBlock.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
+    middleOfBlock.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfSplineBlock / 2;
     middleOfBlock.index[2] = run.middle[2];
   } else {
-    middleOfBlock.index[1] = run.first + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
+    middleOfBlock.index[1] = run.first + (warpsOfSplineBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
   }
   const StagedGrid<D> grid(s, middleOfBlock, shared);
   if (threadIdx.y == 0 && threadIdx.x < D) {
@@ -251,7 +251,7 @@ void resampleBySpline(Context& context, const LatticeToResample<D>& r, const Ind
     checkCuda(
         cudaFuncSetAttribute(resampleSpline<D, Kind, Which>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "shared memory for a B-spline");
-    resampleSpline<D, Kind, Which><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
+    resampleSpline<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by a B-spline");
 }

@@ -201,7 +201,8 @@ __device__ __forceinline__ float beltOfSpans(const LatticeToResample<D>& r)
 }
 
 /// A lane's voxels from `to` on, which moves, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end), of
-/// which none is asked about the border, or all about everything. `later`: voxels of the lane's run after those.
+/// which none is asked about the border, or all about everything. `later`: voxels of the lane's run after those, which are inside,
+/// too.
 template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
 __device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
                                                int end, float*& to, std::ptrdiff_t stride, int later)
@@ -258,7 +259,8 @@ __device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, co
       const bool inside = first >= firstInside && first < endInside;
       const int part = inside ? min(end, endInside) : first < firstInside && firstInside < endInside ? min(end, firstInside) : end;
       if (inside)
-        resampleColumn<D, Kind, Which, Asked::nothing>(r, window, path, first, part, to, stride, later + end - part);
+        resampleColumn<D, Kind, Which, Asked::nothing>(r, window, path, first, part, to, stride,
+                                                       min(later + end, endInside) - part);
       else
         resampleColumnAtBorder<D, Kind>(r, window, path, first, part, to, stride, spans);
       first = part;
@@ -303,13 +305,13 @@ dim3 blocksFor(const LatticeToResample<D>& r, const RunShape& shape)
                  runs = ceilDiv<unsigned>(r.endLayer, length) - r.firstLayer / length;
   const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX);
   if (D == 3)
-    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * warpsOfBlock), runs);
-  return dim3(inX, ceilDiv<unsigned>(runs, warpsOfBlock), 1);
+    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * shape.warps), runs);
+  return dim3(inX, ceilDiv<unsigned>(runs, shape.warps), 1);
 }
 
-inline dim3 threadsOfRuns()
+inline dim3 threadsOf(const RunShape& shape)
 {
-  return dim3(32, warpsOfBlock);
+  return dim3(32, shape.warps);
 }
 
 }

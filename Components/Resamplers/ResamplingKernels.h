@@ -59,12 +59,12 @@ struct IndexMap {
   float reach[D];                 // more than an index of a run's voxels is from that of its middle
 };
 
-constexpr int warpsOfBlock = 8;
+constexpr int warpsOfBlock = 4, warpsOfSplineBlock = 8; // the latter share what resampleBySpline brings to shared memory
 
 /// The voxels of a warp: 2^bitsOfLanesX along x, as many rows of lanes as that leaves, and 2^bitsOfVoxels along the lattice's
-/// last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The warps of a block are neighbours along y.
+/// last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The `warps` of a block are neighbours along y.
 struct RunShape {
-  int bitsOfLanesX = 5, bitsOfVoxels = 5;
+  int bitsOfLanesX = 5, bitsOfVoxels = 5, warps = warpsOfBlock;
 
   constexpr int voxelsALane() const { return 1 << bitsOfVoxels; }
 };

@@ -16,7 +16,7 @@ using namespace resampling;
 
 // Voxels; what integers and floats of kernels can hold.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
-constexpr double wantedBytesOfBlock = 40 << 10, mostBytesOfBlock = 96 << 10; // of shared memory, for control points
+constexpr double wantedBytesOfWarp = 5 << 10, mostBytesOfBlock = 96 << 10; // of shared memory, for control points
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
@@ -166,9 +166,9 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
   spline_.coefficients = std::as_const(coefficients_).span().data();
   if (const auto field = fieldInTiles<D>(*oneSpline_, lattice_))
     return holdTiles(context, *field);
-  shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
+  shapeOfSpline_ = withEnoughWarps<D>({5, 5, warpsOfSplineBlock}, lattice_.size);
   const auto bytes = [&] { return bytesOfBlock<D>(reachOfBlock<D>(gridIndex, shapeOfSpline_)); };
-  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
+  while (bytes() > wantedBytesOfWarp * warpsOfSplineBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
     --shapeOfSpline_.bitsOfVoxels;
   if (!(bytes() <= mostBytesOfBlock)) {
     oneSpline_.reset();
@@ -197,9 +197,9 @@ void ResamplingOnCuda<D>::holdTiles(Context& context, const AlignedField<D>& fie
   shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
   const auto bytes = [&] {
     spline_.mostPoints[1] = mostPointsOf(field.axes[D - 1], shapeOfSpline_.voxelsALane());
-    return warpsOfBlock * spline_.mostPoints[0] * spline_.mostPoints[1] * 16;
+    return spline_.mostPoints[0] * spline_.mostPoints[1] * 16;
   };
-  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
+  while (bytes() > wantedBytesOfWarp && shapeOfSpline_.bitsOfVoxels > fewestBits)
     --shapeOfSpline_.bitsOfVoxels;
 }
 

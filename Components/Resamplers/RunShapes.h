@@ -84,9 +84,9 @@ template <int D>
 Vec<D> reachOfBlock(const AffineMap<D>& map, const RunShape& shape)
 {
   Vec<D> extent;
-  extent.fill(warpsOfBlock);
+  extent.fill(shape.warps);
   extent[0] = 32;
-  extent[D - 1] = shape.voxelsALane() * (D == 3 ? 1 : warpsOfBlock);
+  extent[D - 1] = shape.voxelsALane() * (D == 3 ? 1 : shape.warps);
   Vec<D> reach = reachOfBox<D>(map, extent);
   for (double& voxels : reach)
     voxels += 1.0 / 256;

@@ -11,10 +11,7 @@ template <class Word>
 __device__ __forceinline__ Word keptWhole(Word value)
 {
 #ifdef __CUDA_ARCH__
-  if constexpr (sizeof(Word) == 8)
-    asm("" : "+l"(value));
-  else
-    asm("" : "+r"(value));
+  asm("" : "+l"(value));
 #endif
   return value;
 }
@@ -40,7 +37,7 @@ struct Run {
   {
     constexpr int last = D - 1;
     const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
-    const int firstX = blockIdx.x << bitsX, inY = blockIdx.y * warpsOfBlock + threadIdx.y;
+    const int firstX = blockIdx.x << bitsX, inY = blockIdx.y * shape.warps + threadIdx.y;
     const int bitsApart = D == 3 ? 0 : bitsY, bitsOfLength = shape.bitsOfVoxels + bitsApart;
     voxel[0] = firstX + (lane & ((1 << bitsX) - 1));
     middle[0] = firstX + (1 << bitsX) / 2;
