@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
 template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
 {
-  withForm(r, [&]<Interpolation Kind, Form Which>() {
+  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
     resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
   });
   checkLaunch("resampling by a linear map");

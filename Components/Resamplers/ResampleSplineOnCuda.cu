@@ -247,7 +247,7 @@ void resampleBySpline(Context& context, const LatticeToResample<D>& r, const Ind
                       const RunShape& shape)
 {
   const std::size_t bytes = s.bytesOfBlock;
-  withForm(r, [&]<Interpolation Kind, Form Which>() {
+  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
     checkCuda(
         cudaFuncSetAttribute(resampleSpline<D, Kind, Which>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
         "shared memory for a B-spline");

@@ -127,7 +127,7 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
 /// Shared: lines * width * 16 bytes a warp.
 template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 8
-                                                     : orderOf(Kind) < 4 ? 6
+                                                     : orderOf(Kind) < 4 ? 7
                                                                          : 4)
     resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                   const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
@@ -180,7 +180,7 @@ void resampleByTiles(Context& context, const LatticeToResample<D>& r, const Inde
                      const RunShape& shape)
 {
   const std::size_t bytes = shape.warps * s.mostPoints[0] * s.mostPoints[1] * sizeof(float4);
-  withForm(r, [&]<Interpolation Kind, Form Which>() {
+  withForm<D, true>(r, [&]<Interpolation Kind, Form Which>() {
     resampleTiles<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by tiles");

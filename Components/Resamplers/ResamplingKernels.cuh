@@ -129,16 +129,12 @@ enum class Form {
   careful    // all else
 };
 
-/// Where a voxel waits for few loads, waiting for memory is most of the time.
-template <int D, Interpolation Kind>
-constexpr bool mayLookAhead = D == 3 && Kind == Interpolation::order1;
-
 /// Calls function.template operator()<Kind, Form>() for what is asked for.
-template <int D, class Function>
+template <int D, bool MayLookAhead, class Function>
 void withForm(const LatticeToResample<D>& r, Function&& function)
 {
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    if constexpr (mayLookAhead<D, Kind>)
+    if constexpr (MayLookAhead && D == 3 && Kind == Interpolation::order1)
       if (r.hasPlainValues && r.voxelsAhead != 0)
         return function.template operator()<Kind, Form::lookAhead>();
     if constexpr (Kind != Interpolation::labelMajority)

@@ -28,7 +28,7 @@ struct LatticeToResample {
   bool hasPlainValues = false;          // no labels, no mask, more than the order's voxels an axis: indices are all that decides
   std::array<unsigned, D> steps{};      // voxels to the next one along an axis of the image
   unsigned stepsOfWholeNumbers = 0;     // what bitsOfWholeNumbers on each axis come to, modulo 2^32
-  int voxelsAhead = 0;                  // to where a run reads the image numbersAhead voxels later, about; 0: unknown
+  int voxelsAhead = 0; // to where a run of resampleByTiles reads the image numbersAhead voxels later, about; 0: it does not ask
   AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;

@@ -28,11 +28,11 @@ AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
   return map;
 }
 
-/// Asks for what runs read some voxels later, where the lanes of a warp read few lines of the image.
+/// Runs ask for what they read some voxels later.
 template <int D>
 void lookAhead(LatticeToResample<D>& r, const AffineMap<D>& index)
 {
-  constexpr double fewRows = 4;
+  constexpr double fewRows = 4; // of the image: where the lanes of a warp read many, asking costs more than it brings
   if (rowsCrossed<D>(index, 32) > fewRows)
     return;
   for (int d = 0; d < D; ++d) // rounded towards zero, so that it lies between the two voxels
@@ -276,7 +276,7 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
     step *= static_cast<unsigned>(moving.image.size[d]);
   }
   work.index = indexMapOf<D>(index, toFirstKnot, work.shape);
-  if (!hasSpline || inTiles)
+  if (inTiles)
     lookAhead<D>(r, index);
   work.way = !hasSpline ? Way::linear : inTiles ? Way::tiles : Way::spline;
   work.spline = spline_;
