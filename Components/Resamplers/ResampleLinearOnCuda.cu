@@ -5,30 +5,30 @@ namespace {
 
 using namespace resampling;
 
-template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
-                                                     : orderOf(Kind) < 4 ? 4
-                                                                         : 2)
+template <int D, Interpolation Kind, Form Which>
+__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
+                                                     : orderOf(Kind) < 4 ? 8
+                                                                         : 4)
     resampleLinear(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                    const __grid_constant__ RunShape shape)
 {
   const Run<D> run(r, shape);
   if (run.isEmpty)
     return;
-  const StraightPath<D> path(map, run);
-  const Window<D> window(r, path.whole);
-  Box<D> box;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    box.lowest[d] = path.middle[d] - map.reach[d];
-    box.highest[d] = path.middle[d] + map.reach[d];
-  }
-  const std::ptrdiff_t stride = run.stride(r);
-  float* const to = run.target(r, run.firstNumber);
+  const MiddleOfRun<D> middle(map, run);
   const auto resample = [&]<Asked Asks>() {
-    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, run.firstNumber, run.endNumber, to, stride);
+    const Window<D> window(r, middle);
+    const StraightPath<D> path(map, run, middle);
+    LaneSpans<D> spans;
+    if constexpr (Asks == Asked::border)
+      spans = {path.start, path.step, window, {}, {}, beltOfSpans<D, Kind>(r), run.isInLattice};
+    if (!run.isInLattice)
+      return;
+    float* to = run.target(r, run.firstNumber);
+    resampleVoxels<D, Kind, Which, Asks>(r, window, path, run.firstNumber, run.endNumber, to, run.stride(r), spans, 0);
   };
-  resampleInBox<D, Kind>(r, window, box, resample, [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, to, stride); });
+  const float reach = map.reach[middle.axis];
+  resampleWhere<D, Kind, Which>(r, run, middle, middle.fraction - reach, middle.fraction + reach, resample);
 }
 
 }
@@ -36,8 +36,8 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 6
 template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
 {
-  withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resampleLinear<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, index, shape);
+  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
+    resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
   });
   checkLaunch("resampling by a linear map");
 }

@@ -82,10 +82,10 @@ __device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& vox
 }
 
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(256) resamplePoints(const __grid_constant__ LatticeToResample<D> r, RunShape shape)
+__global__ void __launch_bounds__(32 * warpsOfBlock) resamplePoints(const __grid_constant__ LatticeToResample<D> r, RunShape shape)
 {
   const Run<D> run(r, shape);
-  if (run.isEmpty || run.firstNumber >= run.endNumber)
+  if (run.isEmpty || !run.isInLattice || run.firstNumber >= run.endNumber)
     return;
   Voxel<D> voxel;
 #pragma unroll
@@ -169,7 +169,7 @@ void resampleByPoints(Context& context, const LatticeToResample<D>& r)
 {
   constexpr RunShape patch{3, 0};
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resamplePoints<D, Kind><<<blocksFor(r, patch), threadsOfRuns(), 0, cudaStreamOf(context)>>>(r, patch);
+    resamplePoints<D, Kind><<<blocksFor(r, patch), threadsOf(patch), 0, cudaStreamOf(context)>>>(r, patch);
   });
   checkLaunch("resampling by points");
 }

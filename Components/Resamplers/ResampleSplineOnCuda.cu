@@ -6,7 +6,7 @@ namespace {
 
 using namespace resampling;
 
-constexpr int threadsOfBlock = 32 * warpsOfBlock, lanesOfLine = 16;
+constexpr int threadsOfBlock = 32 * warpsOfSplineBlock, lanesOfLine = 16;
 
 enum class Place { inside, outside, unsure }; // of the grid's valid region
 
@@ -24,6 +24,30 @@ __device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int
   }
   return inside ? Place::inside : outside ? Place::outside : Place::unsure;
 }
+
+/// Where a voxel lies in the grid.
+template <int D>
+struct GridPoint {
+  int cell[D]; // of what a block has staged
+  float fraction[D];
+  Place place;
+
+  __device__ __forceinline__ GridPoint(const SplineToResample<D>& s, const int (&firstStaged)[D], const StraightPath<D>& path,
+                                       const int (&whole)[D], float number, bool isInside)
+  {
+    float index[D];
+    int first[D];
+    path.at(number, index);
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const float rounded = __fadd_rd(index[d], wholeNumbers);
+      fraction[d] = index[d] - (rounded - wholeNumbers);
+      first[d] = whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
+      cell[d] = first[d] - firstStaged[d];
+    }
+    place = isInside ? Place::inside : placeOf<D>(s, first, fraction);
+  }
+};
 
 /// Control points that voxels of a block may need, those beyond the grid repeated, as displacements in voxels of the moving image:
 /// [z][y][x][component], each with its three next neighbours along x.
@@ -84,66 +108,97 @@ struct StagedGrid {
     return hull;
   }
 
-  /// sum of c w over the 4^D control points of a cell. 16 D 4^(D-1) bytes of shared memory.
-  __device__ __forceinline__ void displacement(const int (&cell)[D], const float (&fraction)[D], float (&u)[D]) const
+  /// sum of c w over the 4^D control points of a cell, for several points in it. 16 D 4^(D-1) bytes of shared memory, which are
+  /// what this waits for.
+  template <int Points>
+  __device__ __forceinline__ void displacements(const int (&cell)[D], const GridPoint<D>* const (&at)[Points],
+                                                float (&u)[Points][D]) const
   {
-    float x[4], y[4], z[4];
-    knotWeights<3>(fraction[0], x);
-    knotWeights<3>(fraction[1], y);
-    knotWeights<3>(fraction[D - 1], z);
+    float x[Points][4], y[Points][4], z[Points][4];
+#pragma unroll
+    for (int p = 0; p < Points; ++p) {
+      knotWeights<3>(at[p]->fraction[0], x[p]);
+      knotWeights<3>(at[p]->fraction[1], y[p]);
+      knotWeights<3>(at[p]->fraction[D - 1], z[p]);
+    }
     const int row = size[0] * D, plane = row * size[1];
     const float4* const corner = points + (cell[0] * D + cell[1] * row + (D == 3 ? cell[D - 1] * plane : 0));
 #pragma unroll
     for (int k = 0; k < (D == 3 ? 4 : 1); ++k) {
-      float ofPlane[D];
+      float ofPlane[Points][D];
 #pragma unroll
       for (int j = 0; j < 4; ++j)
 #pragma unroll
         for (int d = 0; d < D; ++d) {
           const float4 four = corner[j * row + k * plane + d];
-          const float ofRow = fmaf(x[3], four.w, fmaf(x[2], four.z, fmaf(x[1], four.y, x[0] * four.x)));
-          ofPlane[d] = j == 0 ? y[0] * ofRow : fmaf(y[j], ofRow, ofPlane[d]);
+#pragma unroll
+          for (int p = 0; p < Points; ++p) {
+            const float ofRow = fmaf(x[p][3], four.w, fmaf(x[p][2], four.z, fmaf(x[p][1], four.y, x[p][0] * four.x)));
+            ofPlane[p][d] = j == 0 ? y[p][0] * ofRow : fmaf(y[p][j], ofRow, ofPlane[p][d]);
+          }
         }
 #pragma unroll
-      for (int d = 0; d < D; ++d)
-        u[d] = D == 2 ? ofPlane[d] : k == 0 ? z[0] * ofPlane[d] : fmaf(z[k], ofPlane[d], u[d]);
+      for (int p = 0; p < Points; ++p)
+#pragma unroll
+        for (int d = 0; d < D; ++d)
+          u[p][d] = D == 2 ? ofPlane[p][d] : k == 0 ? z[p][0] * ofPlane[p][d] : fmaf(z[p][k], ofPlane[p][d], u[p][d]);
     }
   }
 };
 
 template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
-                                            const StagedGrid<D>& grid, const Window<D>& window, const StraightPath<D>& path)
+                                            const StagedGrid<D>& grid, const IndexMap<D>& map, const MiddleOfRun<D>& middle)
 {
-  const StraightPath<D> gridPath(s.gridIndex, run);
+  const Window<D> window(r, middle);
+  const StraightPath<D> path(map, run, middle);
+  const MiddleOfRun<D> middleInGrid(s.gridIndex, run);
+  const StraightPath<D> gridPath(s.gridIndex, run, middleInGrid);
+  int whole[D]; // from where gridPath counts
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    whole[d] = middleInGrid.wholeOf(d);
+  if (!run.isInLattice)
+    return;
   const std::ptrdiff_t stride = run.stride(r);
   float* to = run.target(r, run.firstNumber);
-#pragma unroll 1
-  for (int number = run.firstNumber; number < run.endNumber; ++number) {
-    float index[D], gridIndex[D], fraction[D], u[D] = {};
-    int cell[D], first[D];
+  const auto resample = [&](int number, Place place, const float(&u)[D]) {
+    float index[D];
     path.at(static_cast<float>(number), index);
-    gridPath.at(static_cast<float>(number), gridIndex);
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      const float rounded = __fadd_rd(gridIndex[d], wholeNumbers);
-      fraction[d] = gridIndex[d] - (rounded - wholeNumbers);
-      first[d] = gridPath.whole[d] + (__float_as_int(rounded) - bitsOfWholeNumbers);
-      cell[d] = first[d] - grid.first[d];
-    }
-    const Place place = Asks == Asked::nothing ? Place::inside : placeOf<D>(s, first, fraction);
-    if (place == Place::inside)
-      grid.displacement(cell, fraction, u);
 #pragma unroll
     for (int d = 0; d < D; ++d)
       index[d] += u[d];
     resampleAt<D, Kind, Asks>(r, window, index, to, place != Place::unsure);
     to = moved(to, stride);
+  };
+  const auto pointAt = [&](int number) {
+    return GridPoint<D>(s, grid.first, gridPath, whole, static_cast<float>(number), Asks == Asked::nothing);
+  };
+#pragma unroll 1
+  for (int number = run.firstNumber; number < run.endNumber;) {
+    const GridPoint<D> point = pointAt(number), next = pointAt(number + 1);
+    bool together = number + 1 < run.endNumber && point.place == Place::inside && next.place == Place::inside;
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      together = together && point.cell[d] == next.cell[d];
+    if (__any_sync(__activemask(), !together)) { // all together: both ways would take both times
+      float u[1][D] = {};
+      if (point.place == Place::inside)
+        grid.template displacements<1>(point.cell, {&point}, u);
+      resample(number, point.place, u[0]);
+      number += 1;
+    } else {
+      float u[2][D];
+      grid.template displacements<2>(point.cell, {&point, &next}, u);
+      resample(number, point.place, u[0]);
+      resample(number + 1, next.place, u[1]);
+      number += 2;
+    }
   }
 }
 
 /// Shared: the control points of a block.
-template <int D, Interpolation Kind>
+template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                    const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
@@ -151,15 +206,15 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   extern __shared__ float4 shared[];
   __shared__ int lowestOfHull[D], highestOfHull[D]; // in the order of the floats
   const Run<D> run(r, shape);
-  Voxel<D> middle;
-  middle.index[0] = run.middle[0];
+  Voxel<D> middleOfBlock;
+  middleOfBlock.index[0] = run.middle[0];
   if constexpr (D == 3) {
-    middle.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfBlock / 2;
-    middle.index[2] = run.middle[2];
+    middleOfBlock.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfSplineBlock / 2;
+    middleOfBlock.index[2] = run.middle[2];
   } else {
-    middle.index[1] = run.first + (warpsOfBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
+    middleOfBlock.index[1] = run.first + (warpsOfSplineBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
   }
-  const StagedGrid<D> grid(s, middle, shared);
+  const StagedGrid<D> grid(s, middleOfBlock, shared);
   if (threadIdx.y == 0 && threadIdx.x < D) {
     lowestOfHull[threadIdx.x] = ordered(HUGE_VALF);
     highestOfHull[threadIdx.x] = ordered(-HUGE_VALF);
@@ -176,19 +231,13 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   __syncthreads();
   if (run.isEmpty)
     return;
-  const StraightPath<D> path(map, run);
-  const Window<D> window(r, path.whole);
-  Box<D> box;
-#pragma unroll
-  for (int d = 0; d < D; ++d) {
-    const float low = fromOrdered(lowestOfHull[d]), high = fromOrdered(highestOfHull[d]);
-    const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[d]);
-    box.lowest[d] = grid.isInside ? path.middle[d] + low - reach : -HUGE_VALF; // else each voxel asks where it is
-    box.highest[d] = grid.isInside ? path.middle[d] + high + reach : HUGE_VALF;
-  }
-  const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, window, path); };
-  resampleInBox<D, Kind>(r, window, box, resample,
-                         [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r)); });
+  const MiddleOfRun<D> middle(map, run);
+  const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, map, middle); };
+  const float low = fromOrdered(lowestOfHull[middle.axis]), high = fromOrdered(highestOfHull[middle.axis]);
+  const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[middle.axis]);
+  const float lowest = grid.isInside ? middle.fraction + low - reach : -HUGE_VALF; // else each voxel asks where it is
+  const float highest = grid.isInside ? middle.fraction + high + reach : HUGE_VALF;
+  resampleWhere<D, Kind, Which>(r, run, middle, lowest, highest, resample);
 }
 
 }
@@ -198,10 +247,11 @@ void resampleBySpline(Context& context, const LatticeToResample<D>& r, const Ind
                       const RunShape& shape)
 {
   const std::size_t bytes = s.bytesOfBlock;
-  withInterpolation(r.image, [&]<Interpolation Kind>() {
-    checkCuda(cudaFuncSetAttribute(resampleSpline<D, Kind>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "shared memory for a B-spline");
-    resampleSpline<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
+  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
+    checkCuda(
+        cudaFuncSetAttribute(resampleSpline<D, Kind, Which>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "shared memory for a B-spline");
+    resampleSpline<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by a B-spline");
 }

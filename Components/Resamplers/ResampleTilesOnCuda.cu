@@ -86,10 +86,10 @@ __device__ __forceinline__ void contractAlongX(const float4* from, const SplineV
   }
 }
 
-template <int D, Interpolation Kind, Asked Asks>
+template <int D, Interpolation Kind, Form Which, Asked Asks>
 __device__ __forceinline__ void march(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
                                       const Window<D>& window, const Staged& staged, const SplineVoxel& alongX,
-                                      const StraightPath<D>& straight)
+                                      const StraightPath<D>& straight, const LaneSpans<D>& spans)
 {
   const float4* line = staged.points + (alongX.first - staged.firstPoint);
   float ring[4][D];
@@ -97,7 +97,8 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
   for (int k = 1; k < 4; ++k, line += staged.width)
     contractAlongX<D>(line, alongX, ring[k]);
   int next = staged.firstLine; // the first line of the next cell
-  const std::ptrdiff_t place = run.place(r), stride = run.stride(r);
+  const std::ptrdiff_t stride = run.stride(r);
+  float* to = run.target(r, run.firstNumber);
   for (int v = run.first; v < run.end;) {
     const SplineVoxel cell = s.voxels[D - 1][v];
 #pragma unroll 1
@@ -117,18 +118,17 @@ __device__ __forceinline__ void march(const LatticeToResample<D>& r, const Splin
     CubicPath<D> path(straight, number);
     if (cell.inside)
       path.add(ring, cell.fraction, s.stepOfLayer);
-    const int begin = max(number, run.firstNumber);
-    resampleColumn<D, Kind, Asks, voxelsTogether(Kind, Asks)>(r, window, path, begin - number,
-                                                              min(v - run.first, run.endNumber) - number,
-                                                              moved(r.voxels, place + begin * stride), stride);
+    const int begin = max(number, run.firstNumber), end = min(v - run.first, run.endNumber);
+    resampleVoxels<D, Kind, Which, Asks>(r, window, path, begin - number, end - number, to, stride, spans.from(number),
+                                         run.endNumber - end);
   }
 }
 
 /// Shared: lines * width * 16 bytes a warp.
-template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
-                                                     : orderOf(Kind) < 4 ? 3
-                                                                         : 2)
+template <int D, Interpolation Kind, Form Which>
+__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 8
+                                                     : orderOf(Kind) < 4 ? 7
+                                                                         : 4)
     resampleTiles(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                   const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
 {
@@ -149,22 +149,28 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 4
   hull.joinWarp();
   __syncwarp();
 
-  StraightPath<D> straight(map, run);
-  Box<D> box;
+  hull.widen();
+  MiddleOfRun<D> middle(map, run);
+  const float low = ofAxis<D>(hull.lowest, middle.axis), high = ofAxis<D>(hull.highest, middle.axis);
+  middle.countFrom(__float_as_int(fmaf(0.5f, low + high, wholeNumbers)) - bitsOfWholeNumbers);
+  const auto resample = [&]<Asked Asks>() {
+    const Window<D> window(r, middle);
+    const StraightPath<D> straight(map, run, middle);
+    LaneSpans<D> spans;
+    if constexpr (Asks == Asked::border) {
+      float lowest[D], highest[D]; // from the lanes that hold the axes, which takes fewer registers than to keep them
 #pragma unroll
-  for (int d = 0; d < D; ++d) {
-    const float low = hull.lowest[d], high = hull.highest[d];
-    const float rounded = fmaf(0.5f, low + high, wholeNumbers), towards = rounded - wholeNumbers;
-    straight.whole[d] += __float_as_int(rounded) - bitsOfWholeNumbers;
-    straight.start[d] -= towards;
-    const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[d]);
-    box.lowest[d] = straight.middle[d] + (low - towards) - reach;
-    box.highest[d] = straight.middle[d] + (high - towards) + reach;
-  }
-  const Window<D> window(r, straight.whole);
-  const auto resample = [&]<Asked Asks>() { march<D, Kind, Asks>(r, s, run, window, staged, alongX, straight); };
-  resampleInBox<D, Kind>(r, window, box, resample,
-                         [&] { fillColumn<D>(r, run.firstNumber, run.endNumber, run.target(r, run.firstNumber), run.stride(r)); });
+      for (int d = 0; d < D; ++d) {
+        lowest[d] = __shfl_sync(~0u, low, d);
+        highest[d] = __shfl_sync(~0u, high, d);
+      }
+      spans = {straight.start, straight.step, window, lowest, highest, beltOfSpans<D, Kind>(r), run.isInLattice};
+    }
+    if (run.isInLattice)
+      march<D, Kind, Which, Asks>(r, s, run, window, staged, alongX, straight, spans);
+  };
+  const float reach = map.reach[middle.axis];
+  resampleWhere<D, Kind, Which>(r, run, middle, middle.fraction + low - reach, middle.fraction + high + reach, resample);
 }
 
 }
@@ -173,9 +179,9 @@ template <int D>
 void resampleByTiles(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const SplineToResample<D>& s,
                      const RunShape& shape)
 {
-  const std::size_t bytes = warpsOfBlock * s.mostPoints[0] * s.mostPoints[1] * sizeof(float4);
-  withInterpolation(r.image, [&]<Interpolation Kind>() {
-    resampleTiles<D, Kind><<<blocksFor(r, shape), threadsOfRuns(), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
+  const std::size_t bytes = shape.warps * s.mostPoints[0] * s.mostPoints[1] * sizeof(float4);
+  withForm<D, true>(r, [&]<Interpolation Kind, Form Which>() {
+    resampleTiles<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by tiles");
 }

@@ -1,167 +1,12 @@
 #pragma once
 
+#include "Components/Resamplers/LaneSpans.cuh"
 #include "Components/Resamplers/ResamplingValues.cuh"
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Registration/FixedPointIndex.h"
 
-// What kernels that resample share: warps that work on runs of voxels, each counting indices from the middle of its run, so that
-// single precision holds them.
+// What kernels that resample runs of voxels share: what a voxel has to be asked, and its value.
 namespace tessera::resampling {
-
-/// The value, which loops would else make of its parts anew in each round.
-template <class Word>
-__device__ __forceinline__ Word keptWhole(Word value)
-{
-#ifdef __CUDA_ARCH__
-  asm("" : "+l"(value));
-#endif
-  return value;
-}
-
-__device__ __forceinline__ float* moved(float* voxel, std::ptrdiff_t bytes)
-{
-  return reinterpret_cast<float*>(reinterpret_cast<char*>(voxel) + bytes);
-}
-
-/// The voxels of a warp, and those of its lane among them: voxel[D - 1] + apart * number. Runs begin at multiples of their length,
-/// and their indices are the same, whatever layers are asked for.
-template <int D>
-struct Run {
-  int first, end;             // of the warp, along the lattice's last axis
-  int voxel[D];               // of the lane at number 0; x and y may be behind the last one
-  int apart;                  // the lane's next voxel
-  int firstNumber, endNumber; // that are asked for
-  int middle[D];              // of the run, about
-  bool isEmpty;               // for all lanes
-
-  __device__ Run(const LatticeToResample<D>& r, const RunShape& shape)
-  {
-    constexpr int last = D - 1;
-    const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
-    const int warpX = threadIdx.y & ((1 << shape.bitsOfWarpsX) - 1), warp = threadIdx.y >> shape.bitsOfWarpsX;
-    const int warpsY = warpsOfBlock >> shape.bitsOfWarpsX, firstX = ((blockIdx.x << shape.bitsOfWarpsX) + warpX) << bitsX;
-    const int bitsApart = D == 3 ? 0 : bitsY, bitsOfLength = shape.bitsOfVoxels + bitsApart, inY = blockIdx.y * warpsY + warp;
-    voxel[0] = firstX + (lane & ((1 << bitsX) - 1));
-    middle[0] = firstX + (1 << bitsX) / 2;
-    bool isInLattice = voxel[0] < r.size[0];
-    if constexpr (D == 3) {
-      voxel[1] = (inY << bitsY) + rowOfLane;
-      middle[1] = (inY << bitsY) + (1 << bitsY) / 2;
-      isInLattice = isInLattice && voxel[1] < r.size[1];
-    }
-    first = ((r.firstLayer >> bitsOfLength) + (D == 3 ? static_cast<int>(blockIdx.z) : inY)) << bitsOfLength;
-    end = min(first + (1 << bitsOfLength), r.size[last]);
-    isEmpty = D == 3 ? inY << bitsY >= r.size[1] : first >= r.endLayer;
-    voxel[last] = first + (D == 3 ? 0 : rowOfLane);
-    middle[last] = first + (1 << bitsOfLength) / 2;
-    apart = 1 << bitsApart;
-    firstNumber = max(0, (r.firstLayer - voxel[last] + apart - 1) >> bitsApart);
-    endNumber = isInLattice ? (min(end, r.endLayer) - voxel[last] + apart - 1) >> bitsApart : firstNumber;
-  }
-  /// Bytes from one of the lane's voxels to the next.
-  __device__ std::ptrdiff_t stride(const LatticeToResample<D>& r) const
-  {
-    return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float)) * r.size[0] * (D == 3 ? r.size[1] : apart));
-  }
-  /// Bytes from r.voxels to the lane's voxel at number 0, which may be before the layers that are asked for.
-  __device__ std::ptrdiff_t place(const LatticeToResample<D>& r) const
-  {
-    const std::ptrdiff_t layer = voxel[D - 1] - r.firstLayer;
-    return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float))
-                     * ((D == 3 ? layer * r.size[1] + voxel[1] : layer) * r.size[0] + voxel[0]));
-  }
-  __device__ float* target(const LatticeToResample<D>& r, int number) const
-  {
-    return moved(r.voxels, place(r) + number * stride(r));
-  }
-};
-
-/// An index along a lane's voxels, counted from `whole`: start + number * step.
-template <int D>
-struct StraightPath {
-  int whole[D];
-  float middle[D]; // of the run, in [0, 1)
-  float start[D], step[D];
-
-  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run)
-  {
-    constexpr double wholeNumbersInDouble = 6755399441055744; // 3 * 2^51: adding it rounds down, if so asked, to its lowest bits
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      double index = map.offset[d];
-#pragma unroll
-      for (int e = 0; e < D; ++e)
-        index = fma(map.matrix[d][e], static_cast<double>(run.middle[e]), index);
-      const double rounded = __dadd_rd(index, wholeNumbersInDouble);
-      whole[d] = __double2loint(rounded);
-      middle[d] = start[d] = static_cast<float>(index - (rounded - wholeNumbersInDouble));
-#pragma unroll
-      for (int e = D - 1; e >= 0; --e)
-        start[d] = fmaf(map.step[d][e], static_cast<float>(run.voxel[e] - run.middle[e]), start[d]);
-      step[d] = D == 3 ? map.step[d][D - 1] : map.step[d][D - 1] * static_cast<float>(run.apart);
-    }
-  }
-  __device__ __forceinline__ void at(float number, float (&index)[D]) const
-  {
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      index[d] = fmaf(number, step[d], start[d]);
-  }
-};
-
-/// Where indices of a run lie.
-template <int D>
-struct Box {
-  float lowest[D], highest[D];
-};
-
-/// The part of the image around a run: indices count from a cell `whole`.
-template <int D>
-struct Window {
-  int whole[D];
-  float low[D], high[D]; // of indices whose cells have all their knots in the image: low <= index < high
-  const float* corner;   // of the cell `whole`
-
-  __device__ __forceinline__ Window(const LatticeToResample<D>& r, const int (&origin)[D])
-  {
-    corner = r.image.coefficients;
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      whole[d] = origin[d];
-      const float from = static_cast<float>(origin[d]); // far away it may be rounded
-      low[d] = -from;
-      high[d] = static_cast<float>(r.innerCells[d]) - from;
-      corner += static_cast<long long>(origin[d]) * r.steps[d];
-    }
-    corner = keptWhole(corner);
-  }
-  /// How deep between low and high an index lies; outside it is negative.
-  __device__ __forceinline__ float depth(const float (&index)[D]) const
-  {
-    float least = HUGE_VALF;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      least = fminf(least, fminf(index[d] - low[d], high[d] - index[d]));
-    return least;
-  }
-  __device__ __forceinline__ bool contains(const Box<D>& box) const
-  {
-    bool inside = true;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      inside = inside && box.lowest[d] > low[d] && box.highest[d] < high[d];
-    return inside;
-  }
-  /// Whether all of a box lies more than `distance` beyond the same side.
-  __device__ __forceinline__ bool misses(const Box<D>& box, float distance) const
-  {
-    bool misses = false;
-#pragma unroll
-    for (int d = 0; d < D; ++d)
-      misses = misses || box.highest[d] < low[d] - distance || box.lowest[d] > high[d] + distance;
-    return misses;
-  }
-};
 
 /// Leaves a voxel to resampleUnsureVoxels. Marks of one word may come in any order.
 template <int D>
@@ -249,14 +94,24 @@ struct CellBits {
       nearest = nearest && fabsf(fraction[d] - 0.5f) < 0.5f - margin;
     return nearest;
   }
-  template <int Order>
-  __device__ __forceinline__ float value(const LatticeToResample<D>& r, const Window<D>& window) const
+  /// The voxel of the first knot.
+  __device__ __forceinline__ const float* corner(const LatticeToResample<D>& r, const Window<D>& window) const
   {
     unsigned offset = bits[0] - r.stepsOfWholeNumbers; // less than 2^31 voxels either way
 #pragma unroll
     for (int d = 1; d < D; ++d)
       offset += bits[d] * r.steps[d];
-    return valueFrom<D, Order>(window.corner + static_cast<int>(offset), r.steps[1], D == 3 ? r.steps[D - 1] : 0, fraction);
+    return window.corner + static_cast<int>(offset);
+  }
+  template <int Order>
+  __device__ __forceinline__ float value(const LatticeToResample<D>& r, const float* corner) const
+  {
+    return valueFrom<D, Order>(corner, r.steps[1], D == 3 ? r.steps[D - 1] : 0, fraction);
+  }
+  template <int Order>
+  __device__ __forceinline__ float value(const LatticeToResample<D>& r, const Window<D>& window) const
+  {
+    return value<Order>(r, corner(r, window));
   }
 };
 
@@ -267,17 +122,42 @@ enum class Asked {
   everything // all values ask more than that
 };
 
+/// What kernels are made for, so that they need few registers and go by many warps.
+enum class Form {
+  plain,     // LatticeToResample::hasPlainValues
+  lookAhead, // and voxels that a run reads later are asked for, see LatticeToResample::voxelsAhead
+  careful    // all else
+};
+
+/// Calls function.template operator()<Kind, Form>() for what is asked for.
+template <int D, bool MayLookAhead, class Function>
+void withForm(const LatticeToResample<D>& r, Function&& function)
+{
+  withInterpolation(r.image, [&]<Interpolation Kind>() {
+    if constexpr (MayLookAhead && D == 3 && Kind == Interpolation::order1)
+      if (r.hasPlainValues && r.voxelsAhead != 0)
+        return function.template operator()<Kind, Form::lookAhead>();
+    if constexpr (Kind != Interpolation::labelMajority)
+      if (r.hasPlainValues)
+        return function.template operator()<Kind, Form::plain>();
+    function.template operator()<Kind, Form::careful>();
+  });
+}
+
 /// One voxel at an index of the window.
-template <int D, Interpolation Kind, Asked Asks>
+template <int D, Interpolation Kind, Asked Asks, bool LooksAhead = false>
 __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D], float* to,
-                                           bool isSure = true)
+                                           bool isSure = true, int ahead = 0)
 {
   constexpr int Order = orderOf(Kind);
   CellBits<D> cell(index);
   if constexpr (Asks == Asked::everything) {
     resampleCarefully<D, Kind>(r, cell.inImage(window), to, isSure);
   } else if constexpr (Asks == Asked::nothing) {
-    *to = cell.template value<Order>(r, window);
+    const float* const corner = keptWhole(cell.corner(r, window));
+    if constexpr (LooksAhead)
+      prefetchVoxel(corner + ahead);
+    *to = cell.template value<Order>(r, corner);
     if (Order == 0 && !cell.isNearest(r.margin))
       markUnsure<D>(r, to);
   } else {
@@ -309,67 +189,125 @@ __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const 
   }
 }
 
-/// A lane's voxels, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end).
-template <int D, Interpolation Kind, Asked Asks, int Together, class Path>
-__device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
-                                               int end, float* to, std::ptrdiff_t stride)
+/// How far outside the image a voxel may lie and still be asked where.
+template <int D, Interpolation Kind>
+__device__ __forceinline__ float beltOfSpans(const LatticeToResample<D>& r)
 {
+  return r.extrapolation == Extrapolation::constant ? beltOf(Kind) + r.margin : HUGE_VALF;
+}
+
+/// A lane's voxels from `to` on, which moves, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end), of
+/// which none is asked about the border, or all about everything. `later`: voxels of the lane's run after those, which are inside,
+/// too.
+template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
+__device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
+                                               int end, float*& to, std::ptrdiff_t stride, int later)
+{
+  constexpr bool looksAhead = Which == Form::lookAhead && Asks == Asked::nothing;
+  const int fewest = numbersAhead - later;
   float number = static_cast<float>(first);
-#pragma unroll Together
+#pragma unroll 1 // more voxels under way would cost warps
   for (int left = end - first; left > 0; --left) {
     float index[D];
     path.at(number, index);
-    resampleAt<D, Kind, Asks>(r, window, index, to);
+    resampleAt<D, Kind, Asks, looksAhead>(r, window, index, to, true, left > fewest ? r.voxelsAhead : 0);
     number += 1;
     to = moved(to, stride);
   }
 }
 
-/// Voxels of a lane whose values are under way at the same time: more of them would cost warps.
-constexpr int voxelsTogether(Interpolation kind, Asked asks)
+/// The same where the border is asked about for voxels near it; `spans`: of these numbers.
+template <int D, Interpolation Kind, class Path>
+__device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D>& r, const Window<D>& window, const Path& path,
+                                                       int first, int end, float*& to, std::ptrdiff_t stride,
+                                                       const LaneSpans<D>& spans)
 {
-  return asks == Asked::nothing && orderOf(kind) < 2 ? 2 : 1;
+  float number = static_cast<float>(first);
+#pragma unroll 1
+  for (int left = end - first; left > 0; --left) {
+    bool inside = spans.inside.has(number), near = spans.near.has(number);
+    if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside)) // all together: both ways would take both times
+      inside = false;
+    float index[D];
+    path.at(number, index);
+    if (inside)
+      resampleAt<D, Kind, Asked::nothing>(r, window, index, to);
+    else if (near)
+      resampleAt<D, Kind, Asked::border>(r, window, index, to);
+    else
+      *to = r.outside;
+    number += 1;
+    to = moved(to, stride);
+  }
 }
 
-/// A lane's voxels that are mapped outside the image.
-template <int D>
-__device__ __forceinline__ void fillColumn(const LatticeToResample<D>& r, int first, int end, float* to, std::ptrdiff_t stride)
+/// A lane's voxels: as above, in parts where the run is at the border.
+template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
+__device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
+                                               int end, float*& to, std::ptrdiff_t stride, const LaneSpans<D>& spans, int later)
 {
+  if constexpr (Asks != Asked::border) {
+    resampleColumn<D, Kind, Which, Asks>(r, window, path, first, end, to, stride, later);
+  } else {
+    const int firstInside = static_cast<int>(spans.allInside.first), endInside = static_cast<int>(spans.allInside.end);
 #pragma unroll 1
-  for (; first < end; ++first, to = moved(to, stride))
+    while (first < end) {
+      const bool inside = first >= firstInside && first < endInside;
+      const int part = inside ? min(end, endInside) : first < firstInside && firstInside < endInside ? min(end, firstInside) : end;
+      if (inside)
+        resampleColumn<D, Kind, Which, Asked::nothing>(r, window, path, first, part, to, stride,
+                                                       min(later + end, endInside) - part);
+      else
+        resampleColumnAtBorder<D, Kind>(r, window, path, first, part, to, stride, spans);
+      first = part;
+    }
+  }
+}
+
+/// A run whose voxels are all mapped outside the image.
+template <int D>
+__device__ __forceinline__ void fillRun(const LatticeToResample<D>& r, const Run<D>& run)
+{
+  const std::ptrdiff_t stride = run.stride(r);
+  float* to = run.target(r, run.firstNumber);
+#pragma unroll 1
+  for (int left = run.isInLattice ? run.endNumber - run.firstNumber : 0; left > 0; --left, to = moved(to, stride))
     *to = r.outside;
 }
 
-/// Calls resample.template operator()<Asked>() for a run in a box, or fill() if it lies outside.
-template <int D, Interpolation Kind, class Resample, class Fill>
-__device__ __forceinline__ void resampleInBox(const LatticeToResample<D>& r, const Window<D>& window, const Box<D>& box,
-                                              Resample&& resample, Fill&& fill)
+/// Calls resample.template operator()<Asked>() for a run, or fills it if it lies outside. See whereRunIs.
+template <int D, Interpolation Kind, Form Which, class Resample>
+__device__ __forceinline__ void resampleWhere(const LatticeToResample<D>& r, const Run<D>& run, const MiddleOfRun<D>& middle,
+                                              float lowest, float highest, Resample&& resample)
 {
-  if (!r.hasPlainValues)
+  if constexpr (Which == Form::careful) {
     resample.template operator()<Asked::everything>();
-  else if (window.contains(box))
-    resample.template operator()<Asked::nothing>();
-  else if (r.extrapolation == Extrapolation::constant && window.misses(box, beltOf(Kind) + r.margin))
-    fill();
-  else
-    resample.template operator()<Asked::border>();
+  } else {
+    const RunIs where = whereRunIs<D>(r, middle, lowest, highest, beltOfSpans<D, Kind>(r));
+    if (where == RunIs::inside)
+      resample.template operator()<Asked::nothing>();
+    else if (where == RunIs::outside)
+      fillRun<D>(r, run);
+    else
+      resample.template operator()<Asked::border>();
+  }
 }
 
 template <int D>
 dim3 blocksFor(const LatticeToResample<D>& r, const RunShape& shape)
 {
-  const unsigned lanesX = 1u << shape.bitsOfLanesX, lanesY = 32 / lanesX, warpsY = warpsOfBlock >> shape.bitsOfWarpsX;
+  const unsigned lanesX = 1u << shape.bitsOfLanesX, lanesY = 32 / lanesX;
   const unsigned length = shape.voxelsALane() * (D == 3 ? 1 : lanesY),
                  runs = ceilDiv<unsigned>(r.endLayer, length) - r.firstLayer / length;
-  const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX << shape.bitsOfWarpsX);
+  const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX);
   if (D == 3)
-    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * warpsY), runs);
-  return dim3(inX, ceilDiv<unsigned>(runs, warpsY), 1);
+    return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * shape.warps), runs);
+  return dim3(inX, ceilDiv<unsigned>(runs, shape.warps), 1);
 }
 
-inline dim3 threadsOfRuns()
+inline dim3 threadsOf(const RunShape& shape)
 {
-  return dim3(32, warpsOfBlock);
+  return dim3(32, shape.warps);
 }
 
 }

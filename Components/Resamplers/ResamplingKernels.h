@@ -28,6 +28,7 @@ struct LatticeToResample {
   bool hasPlainValues = false;          // no labels, no mask, more than the order's voxels an axis: indices are all that decides
   std::array<unsigned, D> steps{};      // voxels to the next one along an axis of the image
   unsigned stepsOfWholeNumbers = 0;     // what bitsOfWholeNumbers on each axis come to, modulo 2^32
+  int voxelsAhead = 0; // to where a run of resampleByTiles reads the image numbersAhead voxels later, about; 0: it does not ask
   AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;
@@ -37,6 +38,9 @@ struct LatticeToResample {
   float plainDepth = 0;       // voxels behind the first and before the last inner cell from where on plain values are right
   unsigned* unsure = nullptr; // a bit a voxel, zero before: what resampleUnsureVoxels has to do; unused by resampleByPoints
 };
+
+/// Voxels of a run after which what is asked for has come to the device's second-level cache.
+constexpr int numbersAhead = 4;
 
 template <int D>
 std::size_t wordsOfMarks(const LatticeToResample<D>& r)
@@ -55,13 +59,12 @@ struct IndexMap {
   float reach[D];                 // more than an index of a run's voxels is from that of its middle
 };
 
-constexpr int warpsOfBlock = 8;
+constexpr int warpsOfBlock = 4, warpsOfSplineBlock = 8; // the latter share what resampleBySpline brings to shared memory
 
 /// The voxels of a warp: 2^bitsOfLanesX along x, as many rows of lanes as that leaves, and 2^bitsOfVoxels along the lattice's
-/// last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The warps of a block are 2^bitsOfWarpsX neighbours
-/// along x, and along y as many as that leaves.
+/// last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The `warps` of a block are neighbours along y.
 struct RunShape {
-  int bitsOfLanesX = 5, bitsOfVoxels = 4, bitsOfWarpsX = 0;
+  int bitsOfLanesX = 5, bitsOfVoxels = 5, warps = warpsOfBlock;
 
   constexpr int voxelsALane() const { return 1 << bitsOfVoxels; }
 };

@@ -16,7 +16,7 @@ using namespace resampling;
 
 // Voxels; what integers and floats of kernels can hold.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
-constexpr double wantedBytesOfBlock = 40 << 10, mostBytesOfBlock = 96 << 10; // of shared memory, for control points
+constexpr double wantedBytesOfWarp = 5 << 10, mostBytesOfBlock = 96 << 10; // of shared memory, for control points
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
@@ -26,6 +26,17 @@ AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
   for (int d = 0; d < D; ++d)
     map.offset[d] = -shifted[d];
   return map;
+}
+
+/// Runs ask for what they read some voxels later.
+template <int D>
+void lookAhead(LatticeToResample<D>& r, const AffineMap<D>& index)
+{
+  constexpr double fewRows = 4; // of the image: where the lanes of a warp read many, asking costs more than it brings
+  if (rowsCrossed<D>(index, 32) > fewRows)
+    return;
+  for (int d = 0; d < D; ++d) // rounded towards zero, so that it lies between the two voxels
+    r.voxelsAhead += static_cast<int>(numbersAhead * index.matrix[d][D - 1]) * static_cast<int>(r.steps[d]);
 }
 
 /// The largest magnitude of any index that voxels of a lattice are mapped to; NaN if one is not a number.
@@ -155,9 +166,9 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
   spline_.coefficients = std::as_const(coefficients_).span().data();
   if (const auto field = fieldInTiles<D>(*oneSpline_, lattice_))
     return holdTiles(context, *field);
-  shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
+  shapeOfSpline_ = withEnoughWarps<D>({5, 5, warpsOfSplineBlock}, lattice_.size);
   const auto bytes = [&] { return bytesOfBlock<D>(reachOfBlock<D>(gridIndex, shapeOfSpline_)); };
-  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
+  while (bytes() > wantedBytesOfWarp * warpsOfSplineBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
     --shapeOfSpline_.bitsOfVoxels;
   if (!(bytes() <= mostBytesOfBlock)) {
     oneSpline_.reset();
@@ -186,9 +197,9 @@ void ResamplingOnCuda<D>::holdTiles(Context& context, const AlignedField<D>& fie
   shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
   const auto bytes = [&] {
     spline_.mostPoints[1] = mostPointsOf(field.axes[D - 1], shapeOfSpline_.voxelsALane());
-    return warpsOfBlock * spline_.mostPoints[0] * spline_.mostPoints[1] * 16;
+    return spline_.mostPoints[0] * spline_.mostPoints[1] * 16;
   };
-  while (bytes() > wantedBytesOfBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
+  while (bytes() > wantedBytesOfWarp && shapeOfSpline_.bitsOfVoxels > fewestBits)
     --shapeOfSpline_.bitsOfVoxels;
 }
 
@@ -240,7 +251,7 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
     imageVoxels *= moving.image.size[d];
   }
   const bool inTiles = hasSpline && splineVoxels_.size() > 0;
-  work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size);
+  work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size, moving.image.order);
   const double reach = farthest<D>(reachOfRun<D>(index, work.shape));
   constexpr int mostKnots = 8; // of an axis, and roundings
   if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32)
@@ -265,9 +276,8 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
     step *= static_cast<unsigned>(moving.image.size[d]);
   }
   work.index = indexMapOf<D>(index, toFirstKnot, work.shape);
-  constexpr int lanesOfLines = 5;
-  if (order > 1 && work.shape.bitsOfLanesX == lanesOfLines && (!hasSpline || inTiles))
-    work.shape.bitsOfWarpsX = 2; // wide blocks read fewer lines of the cache twice, of which those orders read the most
+  if (inTiles)
+    lookAhead<D>(r, index);
   work.way = !hasSpline ? Way::linear : inTiles ? Way::tiles : Way::spline;
   work.spline = spline_;
   for (int d = 0; d < D; ++d)

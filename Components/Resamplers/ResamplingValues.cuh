@@ -64,6 +64,26 @@ __device__ __forceinline__ float between(float a, float b, float t)
   return fmaf(t, b - a, a);
 }
 
+/// Of the image: from where it is read, two lines of the cache are brought to the device's second-level one at a time.
+__device__ __forceinline__ float loadVoxel(const float* voxel)
+{
+#if __CUDA_ARCH__ >= 800
+  float value;
+  asm("ld.global.nc.L2::256B.f32 %0, [%1];" : "=f"(value) : "l"(voxel));
+  return value;
+#else
+  return __ldg(voxel);
+#endif
+}
+
+/// Asks for the line of a voxel that is to be loaded later.
+__device__ __forceinline__ void prefetchVoxel(const float* voxel)
+{
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];" : : "l"(voxel));
+#endif
+}
+
 /// Of a cell whose knots all lie in the image, from its first one; rows and planes are that many voxels apart.
 /// 4 B * (Order + 1)^D loaded.
 template <int D, int Order>
@@ -71,13 +91,13 @@ __device__ __forceinline__ float valueFrom(const float* corner, std::ptrdiff_t r
                                            const float (&fraction)[D])
 {
   if constexpr (Order == 0) {
-    return __ldg(corner);
+    return loadVoxel(corner);
   } else if constexpr (Order == 1) {
     float rows[1 << (D - 1)];
 #pragma unroll
     for (int r = 0; r < 1 << (D - 1); ++r) {
       const float* const start = corner + (r & 1) * row + (r >> 1) * plane;
-      rows[r] = between(__ldg(start), __ldg(start + 1), fraction[0]);
+      rows[r] = between(loadVoxel(start), loadVoxel(start + 1), fraction[0]);
     }
     const float front = between(rows[0], rows[1], fraction[1]);
     if constexpr (D == 2)
@@ -99,7 +119,7 @@ __device__ __forceinline__ float valueFrom(const float* corner, std::ptrdiff_t r
         float ofRow = 0;
 #pragma unroll
         for (int i = 0; i <= Order; ++i)
-          ofRow = fmaf(x[i], __ldg(start + i), ofRow);
+          ofRow = fmaf(x[i], loadVoxel(start + i), ofRow);
         ofPlane = fmaf(y[j], ofRow, ofPlane);
       }
       sum = D == 3 ? fmaf(z[k], ofPlane, sum) : ofPlane;

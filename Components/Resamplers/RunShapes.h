@@ -64,13 +64,16 @@ RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
   return shape;
 }
 
-/// Lanes along x, unless they would cross many rows of the moving image: then 8 of them, on 4 rows. Shorter runs where indices
-/// would need too many bits.
+/// Lanes along x, unless they would cross many rows of the moving image: then 16 of them on 2 rows, or 8 on 4, which a cache reads
+/// from the same banks if the image's rows are a multiple of 32 voxels. Shorter runs where indices would need too many bits.
 template <int D>
-RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size)
+RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size, int order)
 {
-  constexpr RunShape lines{5, 5}, patches{3, 3};
-  RunShape shape = withEnoughWarps<D>(rowsCrossed<D>(map, 32) > rowsCrossed<D>(map, 8) ? patches : lines, size);
+  constexpr double someRows = 8, manyRows = 26; // rotations by 10, and by 30 degrees about each axis
+  constexpr RunShape patches{3, 3};
+  const double rows = rowsCrossed<D>(map, 32);
+  const RunShape lines{rows > someRows ? 4 : 5, order < 2 ? 5 : 4};
+  RunShape shape = withEnoughWarps<D>(rows > manyRows && rows > rowsCrossed<D>(map, 8) ? patches : lines, size);
   while (shape.bitsOfVoxels > fewestBits && farthest<D>(reachOfRun<D>(map, shape)) > farthestOfRun)
     --shape.bitsOfVoxels;
   return shape;
@@ -81,9 +84,9 @@ template <int D>
 Vec<D> reachOfBlock(const AffineMap<D>& map, const RunShape& shape)
 {
   Vec<D> extent;
-  extent.fill(warpsOfBlock);
+  extent.fill(shape.warps);
   extent[0] = 32;
-  extent[D - 1] = shape.voxelsALane() * (D == 3 ? 1 : warpsOfBlock);
+  extent[D - 1] = shape.voxelsALane() * (D == 3 ? 1 : shape.warps);
   Vec<D> reach = reachOfBox<D>(map, extent);
   for (double& voxels : reach)
     voxels += 1.0 / 256;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Resamplers/OrderedFloats.cuh"
 #include "Components/Resamplers/ResamplingKernels.h"
 
 // Bounds of a B-spline's displacements: each lies in the convex hull of its control points.
@@ -7,30 +8,6 @@ namespace tessera::resampling {
 
 /// Of the roundings of a displacement, for each voxel of its length.
 constexpr float slackOfHull = 0x1p-18f;
-
-/// Integers in the order of the floats, none of which is NaN.
-__device__ __forceinline__ int ordered(float value)
-{
-  const int bits = __float_as_int(value);
-  return bits ^ (bits >> 31 & 0x7fffffff);
-}
-
-__device__ __forceinline__ float fromOrdered(int bits)
-{
-  return __int_as_float(bits ^ (bits >> 31 & 0x7fffffff));
-}
-
-/// Of all 32 lanes.
-__device__ __forceinline__ float smallestOfWarp(float value)
-{
-#if __CUDA_ARCH__ >= 800
-  return fromOrdered(__reduce_min_sync(~0u, ordered(value)));
-#else
-  for (int offset = 16; offset > 0; offset /= 2)
-    value = fminf(value, __shfl_xor_sync(~0u, value, offset));
-  return value;
-#endif
-}
 
 template <int D>
 struct Hull {
@@ -52,6 +29,16 @@ struct Hull {
       highest[d] = fmaxf(highest[d], u[d]);
     }
   }
+  /// For roundings of displacements.
+  __device__ __forceinline__ void widen()
+  {
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const float slack = slackOfHull * fmaxf(fabsf(lowest[d]), fabsf(highest[d]));
+      lowest[d] -= slack;
+      highest[d] += slack;
+    }
+  }
   /// With those of the warp's other lanes.
   __device__ __forceinline__ void joinWarp()
   {
@@ -62,6 +49,17 @@ struct Hull {
     }
   }
 };
+
+/// values[axis], of registers.
+template <int D>
+__device__ __forceinline__ float ofAxis(const float (&values)[D], int axis)
+{
+  float value = values[0];
+#pragma unroll
+  for (int d = 1; d < D; ++d)
+    value = axis == d ? values[d] : value;
+  return value;
+}
 
 /// A displacement of mm in voxels of the moving image.
 template <int D>

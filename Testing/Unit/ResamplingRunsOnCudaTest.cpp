@@ -86,6 +86,28 @@ TEST(ResamplingRunsOnCuda, TurnedAndZoomedLatticesGiveTheCpusImages)
     }
 }
 
+/// Runs along the last axis that cross the border at any angle, hardly move along an axis of the image, or go backwards.
+TEST(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
+{
+  TESSERA_NEEDS_GPU();
+  const ImageGeometry<3> image = centredGeometry<3>({40, 34, 31}, {0.8, 0.9, 1.1});
+  for (const double degrees : {1e-7, 1e-5, 1e-3, 1.0, 20.0, 90.0, 180.0})
+    for (const int axis : {0, 1}) {
+      ImageGeometry<3> tilted = turnedAndZoomed<3>(image, {43, 35, 67}, 0, 0.7);
+      const Vec<3> wanted = tilted.centerMm();
+      const double radians = degrees * 3.14159265358979323846 / 180, c = std::cos(radians), s = std::sin(radians);
+      tilted.direction[axis][axis] = tilted.direction[2][2] = c;
+      tilted.direction[axis][2] = -s;
+      tilted.direction[2][axis] = s;
+      const Vec<3> is = tilted.centerMm();
+      for (int d = 0; d < 3; ++d)
+        tilted.originMm[d] += wanted[d] - is[d];
+      const std::string what = "tilted by " + std::to_string(degrees) + " degrees";
+      expectTheCpus<3>(translation<3>({3.1, -9.3, 12.7}), image, tilted, what);
+      expectTheCpus<3>(randomBSplineChain<3>(gridAcross<3>(tilted, {10, 9.3, 11}, 3, {}), 3), image, tilted, what + ", bent");
+    }
+}
+
 /// Displacements that differ by more than a run from control point to control point.
 template <int D>
 void expectTheCpusBent(const Size<D>& size, double largestMm)
