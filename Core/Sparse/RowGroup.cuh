@@ -225,7 +225,7 @@ __device__ __forceinline__ std::uint64_t placeOfRow(const RowGroup& group, const
     return c.rowStart[row];
   if (group.rank == 0) {
     const auto count = static_cast<std::uint32_t>(entries);
-    const std::uint32_t start = onlyTellSize ? notMade : c.scratch.take(count);
+    const std::uint32_t start = onlyTellSize ? c.scratch.left() : c.scratch.take(count);
     c.scratch.start[row] = start;
     c.scratch.count[row] = count;
     *scratch = static_cast<int>(start);

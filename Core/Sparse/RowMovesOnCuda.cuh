@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// Entries of C that a block moves, and its threads.
-constexpr int entriesAShare = 2048, shareThreads = 256;
+/// Entries of C that a block moves, and its threads; threads of a block that moves some rows of as many.
+constexpr int entriesAShare = 2048, shareThreads = 256, moverThreads = 256;
 
 /// The last of `rows` rows that begins at `entry` or before, by a warp: each step leaves a 33rd of the rows.
 __device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::uint64_t rows, std::uint64_t entry)
@@ -22,18 +22,18 @@ __device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::u
 }
 
 /// Rows from scratch memory to their places in C; a block an equal share of the entries of C, whatever the lengths of its rows.
-/// Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an entry.
+/// What lies behind `room` entries is left out. Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an entry.
 template <class V>
 __global__ void __launch_bounds__(shareThreads)
-    moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, const std::uint32_t* fromColumn,
-             const V* fromValue, std::uint32_t* toColumn, V* toValue)
+    moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
+             const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
 {
   constexpr int together = 4; // loads under way
   constexpr long long none = -1ll << 62;
   __shared__ std::uint32_t endOf[shareThreads]; // of each row, from the begin of the share on
   __shared__ long long shift[shareThreads];     // from places in C to places in scratch memory
   __shared__ std::uint64_t rowOfFirst;
-  const std::uint64_t begin = blockIdx.x * std::uint64_t{entriesAShare}, total = rowStart[rows];
+  const std::uint64_t begin = blockIdx.x * std::uint64_t{entriesAShare}, total = min(rowStart[rows], room);
   const std::uint64_t end = begin + entriesAShare < total ? begin + entriesAShare : total;
   if (begin >= end)
     return;
@@ -86,6 +86,32 @@ __global__ void __launch_bounds__(shareThreads)
     }
     done = last;
     __syncthreads();
+  }
+}
+
+/// The same where most rows are not made: a warp looks at 32 rows and moves one after the other of those that are. Reads 4 bytes a
+/// row, and 16 of those that are made.
+template <class V>
+__global__ void __launch_bounds__(moverThreads)
+    moveFewRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
+                const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
+{
+  const int lane = threadIdx.x % 32;
+  const std::uint64_t row = blockIdx.x * std::uint64_t{moverThreads} + threadIdx.x;
+  const std::uint32_t from = row < rows ? madeAt[row] : notMade;
+  std::uint64_t start = 0, end = 0;
+  if (from != notMade) {
+    start = rowStart[row];
+    end = min(rowStart[row + 1], room);
+  }
+  for (unsigned todo = __ballot_sync(~0u, start < end); todo != 0; todo &= todo - 1) {
+    const int owner = __ffs(todo) - 1;
+    const std::uint64_t to = __shfl_sync(~0u, start, owner), length = __shfl_sync(~0u, end, owner) - to;
+    const std::uint64_t at = __shfl_sync(~0u, from, owner);
+    for (std::uint64_t i = lane; i < length; i += 32) {
+      toColumn[to + i] = fromColumn[at + i];
+      toValue[to + i] = fromValue[at + i];
+    }
   }
 }
 

@@ -104,8 +104,9 @@ TEST_F(RowsAtOnceOnCudaTest, ManyProductsOfFewEntriesHaveTheBitsOfAPlan)
   EXPECT_GT(report.products, 6 * c.entries());
 }
 
-/// Of 8 rows of A the first meets one column of B 40 times over, which is sampled, the others meet 40 different ones.
-std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsOfMoreEntriesThanEstimated()
+/// Of 8 rows of A the first, which is sampled, meets one column of B 40 times over and the others 40 different ones, or, unless
+/// `sampledHaveFew`, the other way round.
+std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsThatMislead(bool sampledHaveFew)
 {
   Dice dice(6);
   EntryMap<std::int64_t> ofA, ofB;
@@ -113,19 +114,29 @@ std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsOfMoreEntries
     ofB[{k, k < 64 ? 0 : k}] = smallWhole<std::int64_t>(dice);
   for (std::uint32_t row = 0; row < 20000; ++row)
     for (std::uint32_t i = 0; i < 40; ++i)
-      ofA[{row, row % 8 == 0 ? i : 64 + static_cast<std::uint32_t>(dice.below(4032))}] = smallWhole<std::int64_t>(dice);
+      ofA[{row, (row % 8 == 0) == sampledHaveFew ? i : 64 + static_cast<std::uint32_t>(dice.below(4032))}] =
+          smallWhole<std::int64_t>(dice);
   return {matrixOf(20000, 4096, ofA), matrixOf(4096, 4096, ofB)};
 }
 
 TEST_F(RowsAtOnceOnCudaTest, RowsWithoutRoomAreMadeLater)
 {
-  const auto [a, b] = factorsOfMoreEntriesThanEstimated();
+  const auto [a, b] = factorsThatMislead(true);
   expectSame(product(a, b), plainProduct(a, b));
+}
+
+TEST_F(RowsAtOnceOnCudaTest, FewerEntriesThanEstimatedLeaveLittleRoomInC)
+{
+  const auto [a, b] = factorsThatMislead(false);
+  expectSame(product(a, b), plainProduct(a, b));
+  const CsrOnCuda<std::int64_t> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
+  const CsrOnCuda<std::int64_t> c = SpGemmOnCuda(cuda).multiply(ofA, ofB, options);
+  EXPECT_LE(c.column.span().size(), c.entries + c.entries / 4 + 4096);
 }
 
 TEST_F(RowsAtOnceOnCudaTest, MoreEntriesThanEstimatedKeepALimitThatSufficesWithoutRoom)
 {
-  const auto [a, b] = factorsOfMoreEntriesThanEstimated();
+  const auto [a, b] = factorsThatMislead(true);
   const CsrOnCuda<std::int64_t> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
   SpGemmOnCuda spGemm(cuda);
   const CsrOnCuda<std::int64_t> c = spGemm.multiply(ofA, ofB, options, &report);
