@@ -40,10 +40,10 @@ __device__ __forceinline__ unsigned long long productsOf(const PatternView& a, c
   return sum;
 }
 
-/// Products of each of up to 32 neighbouring rows, of which a lane has the range of one (an empty one behind the last row if it has
-/// none): the warp goes through their entries side by side, and a row's products are the difference of two sums over all before.
+/// Products of the rows of lanes from `firstLane` on, which are neighbours and have entries [first, last) of A, each up to its
+/// `end`: the warp goes through them side by side, and a row's products are the difference of two sums over all before.
 __device__ inline unsigned long long productsOfRows(const PatternView& a, const std::uint64_t* rowStartOfB, std::uint64_t end,
-                                                    std::uint64_t first, std::uint64_t last)
+                                                    int firstLane, std::uint64_t first, std::uint64_t last)
 {
   constexpr int together = 4; // loads under way
   const int lane = threadIdx.x % 32;
@@ -73,7 +73,7 @@ __device__ inline unsigned long long productsOfRows(const PatternView& a, const 
     }
   }
   const unsigned long long ofRowsBefore = __shfl_up_sync(~0u, tillEnd, 1);
-  return lane == 0 ? tillEnd : tillEnd - ofRowsBefore;
+  return lane == firstLane ? tillEnd : tillEnd - ofRowsBefore;
 }
 
 /// Where products of rows are counted to.
@@ -110,30 +110,35 @@ __device__ inline void countProducts(const PatternView& a, const std::uint64_t* 
   for (std::size_t first = block * rowsABlock + warp * rowsAWarp; first < a.rows; first += blocks * rowsABlock) {
     const std::size_t behind = min(first + rowsAWarp, a.rows), row = min(first + lane, behind), next = min(row + 1, behind);
     const std::uint64_t start = a.rowStart[row], end = a.rowStart[next];
+    const int rows = static_cast<int>(behind - first);
     const unsigned longOnes = __ballot_sync(~0u, end - start >= veryLongRow);
-    if (longOnes == 0) {
-      const unsigned long long sum = productsOfRows(a, rowStartOfB, end, __shfl_sync(~0u, start, 0), __shfl_sync(~0u, end, 31));
-      if (row < behind)
-        found(row, sum);
-      continue;
-    }
-    for (int owner = 0; first + owner < behind; ++owner) {
-      int place = mostVeryLong;
-      if (longOnes >> owner & 1) {
-        if (lane == 0)
-          place = atomicAdd(&longRowCount, 1);
-        place = __shfl_sync(~0u, place, 0);
+    for (int firstLane = 0; firstLane < rows; ++firstLane) {
+      const unsigned longAhead = longOnes >> firstLane;
+      const int lastLane =
+          longAhead == 0 ? rows : firstLane + __ffs(static_cast<int>(longAhead)) - 1; // a very long row, or the end
+      const std::uint64_t from = __shfl_sync(~0u, start, firstLane), to = __shfl_sync(~0u, end, max(lastLane - 1, 0));
+      if (lastLane > firstLane) {
+        const unsigned long long sum = productsOfRows(a, rowStartOfB, end, firstLane, from, to);
+        if (lane >= firstLane && lane < lastLane)
+          found(row, sum);
       }
+      firstLane = lastLane;
+      if (lastLane == rows)
+        break;
+      int place = 0;
+      if (lane == 0)
+        place = atomicAdd(&longRowCount, 1);
+      place = __shfl_sync(~0u, place, 0);
       if (place < mostVeryLong) {
         if (lane == 0) {
-          longRows[place] = first + owner;
+          longRows[place] = first + lastLane;
           productsOfLong[place] = 0;
         }
         continue;
       }
-      const std::uint64_t startOfOwner = __shfl_sync(~0u, start, owner), endOfOwner = __shfl_sync(~0u, end, owner);
-      const unsigned long long sum = groupSum<32>(productsOf(a, rowStartOfB, startOfOwner, endOfOwner, lane, 32));
-      if (lane == owner)
+      const std::uint64_t startOfLong = __shfl_sync(~0u, start, lastLane), endOfLong = __shfl_sync(~0u, end, lastLane);
+      const unsigned long long sum = groupSum<32>(productsOf(a, rowStartOfB, startOfLong, endOfLong, lane, 32));
+      if (lane == lastLane)
         found(row, sum);
     }
   }

@@ -14,7 +14,7 @@ namespace tessera {
 namespace {
 
 constexpr int threads = counterThreads;
-constexpr unsigned mostBlocks = 1056;                          // they go on until all rows are done, so that few add to the totals
+constexpr unsigned mostBlocks = 4224;                          // they go on until all rows are done, so that few add to the totals
 constexpr int finderThreads = 64;                              // of a group of rows
 constexpr unsigned mostFinderBlocks = 2112, mostSamples = 256; // of groups of rows
 
@@ -143,9 +143,11 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
   window.clear(windowWords);
   if (products == 0 || products > windowColumns)
     return;
-  const unsigned lane = threadIdx.x % 32;
-  for (std::uint64_t e = first + threadIdx.x - lane; e < last; e += threads)
-    forPiecesInAnyOrder(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, entriesOfA = static_cast<unsigned>(last - first);
+  const unsigned turns = ceilDiv<unsigned>(entriesOfA, threads); // of each warp, with as many entries each
+  const unsigned atOnce = ceilDiv<unsigned>(entriesOfA, turns * counterWarps);
+  for (std::uint64_t e = first + warp * atOnce; e < last; e += counterWarps * atOnce)
+    forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) {
       window.insert(static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> (32 - windowBits))); // Knuth, volume 3, 6.4
     });
   const auto bits = static_cast<double>(window.countAndRank(windowWords));
@@ -269,7 +271,7 @@ void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTile
   context.stream->fill(analysis.zeroed.data(), 0, analysis.zeroed.size_bytes());
   const Samples ofA(a), ofB(choice.b);
   const unsigned tileSamples = sampleTiles ? ofA.count + (choice.same ? 0 : ofB.count) : 0, entrySamples = estimate ? ofA.count : 0;
-  constexpr std::size_t manyRows = 1 << 17; // of which warps have many, so that loads of more entries are under way
+  constexpr std::size_t manyRows = 1 << 14; // of which a warp has as many as it can, so that more loads are under way
   const int rowsAWarp = a.rows <= manyRows ? 8 : 32;
   lookAtRows<<<tileSamples + entrySamples + blocksFor(a.rows, counterWarps * rowsAWarp, mostBlocks), threads, 0,
                cudaStreamOf(context)>>>(choice, ofA, ofB, tileSamples, estimate, rowsAWarp, counts);

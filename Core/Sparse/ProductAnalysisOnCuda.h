@@ -21,7 +21,7 @@ constexpr std::uint32_t fewestTiledShare = 16;
 /// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.
 constexpr std::uint32_t mostTilesOfRowOnCuda = 65535;
 
-/// How a row of C is computed. Rows of few products are expanded and sorted in registers by neighbouring lanes; more products are
+/// How a row of C is computed. Rows of few products are expanded and sorted in registers by neighbouring lanes; more than 512 are
 /// brought to shared memory; if they become few entries a warp adds them up there; the longest rows have a block each.
 enum RowBin {
   sorted8, // of at most so many products
@@ -29,8 +29,8 @@ enum RowBin {
   sorted32,
   sorted64,
   sorted128,
-  staged256,
-  staged512,
+  sorted256,
+  sorted512,
   staged1024,
   staged2048,
   staged4096,

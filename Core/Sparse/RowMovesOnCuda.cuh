@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// Entries of C that a block moves, and its threads; threads of a block that moves some rows of as many.
+/// Entries of C that a block moves, and its threads; threads of a block that moves a row by some lanes.
 constexpr int entriesAShare = 2048, shareThreads = 256, moverThreads = 256;
 
 /// The last of `rows` rows that begins at `entry` or before, by a warp: each step leaves a 33rd of the rows.
@@ -89,29 +89,22 @@ __global__ void __launch_bounds__(shareThreads)
   }
 }
 
-/// The same where most rows are not made: a warp looks at 32 rows and moves one after the other of those that are. Reads 4 bytes a
-/// row, and 16 of those that are made.
-template <class V>
+/// The same, `Lanes` neighbouring lanes a row: where most rows are not made, or C is small and its rows are short, so that fewer
+/// numbers wait for each other. Reads 4 bytes a row, and 16 of those that are made.
+template <class V, int Lanes>
 __global__ void __launch_bounds__(moverThreads)
-    moveFewRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
+    moveEachRow(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
                 const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
 {
-  const int lane = threadIdx.x % 32;
-  const std::uint64_t row = blockIdx.x * std::uint64_t{moverThreads} + threadIdx.x;
-  const std::uint32_t from = row < rows ? madeAt[row] : notMade;
-  std::uint64_t start = 0, end = 0;
-  if (from != notMade) {
-    start = rowStart[row];
-    end = min(rowStart[row + 1], room);
-  }
-  for (unsigned todo = __ballot_sync(~0u, start < end); todo != 0; todo &= todo - 1) {
-    const int owner = __ffs(todo) - 1;
-    const std::uint64_t to = __shfl_sync(~0u, start, owner), length = __shfl_sync(~0u, end, owner) - to;
-    const std::uint64_t at = __shfl_sync(~0u, from, owner);
-    for (std::uint64_t i = lane; i < length; i += 32) {
-      toColumn[to + i] = fromColumn[at + i];
-      toValue[to + i] = fromValue[at + i];
-    }
+  const std::uint64_t row = (blockIdx.x * std::uint64_t{moverThreads} + threadIdx.x) / Lanes;
+  if (row >= rows)
+    return;
+  const std::uint64_t from = madeAt[row], start = rowStart[row], end = min(rowStart[row + 1], room);
+  if (from == notMade)
+    return;
+  for (std::uint64_t to = start + threadIdx.x % Lanes; to < end; to += Lanes) {
+    toColumn[to] = fromColumn[from + (to - start)];
+    toValue[to] = fromValue[from + (to - start)];
   }
 }
 

@@ -38,18 +38,22 @@ public:
 
   void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
   {
-    multiplySortedRows<V, Ring><<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_);
+    const auto launch = [&](auto kernel) { kernel<<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_); };
+    if (hasKeysOf<std::uint32_t>(b_.columns))
+      launch(multiplySortedRows<V, Ring, std::uint32_t>);
+    else
+      launch(multiplySortedRows<V, Ring, std::uint64_t>);
   }
   bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
   {
-    StagedRoom room{threads, 1, products, limits.topWords};
+    if (products <= mostSortedProducts && hasKeysOf<std::uint32_t>(limits.columns))
+      return sortedByWarps(rows, products, stream);
+    const StagedRoom room{products, limits.topWords};
     if (room.bytes<V>() > limits.sharedBytes)
       return false;
-    room.rowsABlock = rowsABlockFor(threads, room.bytes<V>());
-    const std::size_t bytes = room.rowsABlock * room.bytes<V>();
+    const std::size_t bytes = room.bytes<V>();
     allowShared(multiplyStagedRows<V, Ring>, bytes);
-    multiplyStagedRows<V, Ring><<<ceilDiv<unsigned>(rows.count, room.rowsABlock), threads * room.rowsABlock, bytes, stream>>>(
-        a_, b_, rows.list, rows.count, room, c_);
+    multiplyStagedRows<V, Ring><<<rows.count, threads, bytes, stream>>>(a_, b_, rows.list, room, c_);
     return true;
   }
   bool warpRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
@@ -87,6 +91,15 @@ public:
   }
 
 private:
+  bool sortedByWarps(const RowList& rows, int products, cudaStream_t stream) const
+  {
+    const auto launch = [&](auto kernel) {
+      kernel<<<ceilDiv<unsigned>(rows.count, sorterThreads / 32), sorterThreads, 0, stream>>>(a_, b_, rows, c_);
+    };
+    products <= mostSortedProducts / 2 ? launch(multiplyWideRows<V, Ring, 8>) : launch(multiplyWideRows<V, Ring, 16>);
+    return true;
+  }
+
   CsrView<V> a_, b_;
   RowTarget<V> c_;
 };
@@ -153,20 +166,23 @@ RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams,
   return scratch;
 }
 
-/// By equal shares of C unless most rows were not made.
+/// Rows that were made, of which there is at least one.
 template <class V>
 void moveRowsOn(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, std::uint64_t roomOfC,
                 bool areFew, CsrOnCuda<V>& c)
 {
+  constexpr std::uint64_t shortRow = 16, smallC = 4 << 20; // entries
   const auto launch = [&](auto kernel, std::uint64_t blocks, int threads) {
-    if (blocks > 0)
-      kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(c.rows, c.rowStart.span().data(), madeAt, roomOfC,
-                                                                    scratch.column.span().data(), scratch.value.span().data(),
-                                                                    c.column.span().data(), c.value.span().data());
+    kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(c.rows, c.rowStart.span().data(), madeAt, roomOfC,
+                                                                  scratch.column.span().data(), scratch.value.span().data(),
+                                                                  c.column.span().data(), c.value.span().data());
     checkLaunch("rows to their places");
   };
+  const auto blocksOfRows = [&](std::uint64_t lanes) { return ceilDiv(c.rows * lanes, std::uint64_t{moverThreads}); };
   if (areFew)
-    launch(moveFewRows<V>, ceilDiv(std::uint64_t{c.rows}, std::uint64_t{moverThreads}), moverThreads);
+    launch(moveEachRow<V, 32>, blocksOfRows(32), moverThreads);
+  else if (roomOfC <= smallC && roomOfC <= c.rows * shortRow)
+    launch(moveEachRow<V, 8>, blocksOfRows(8), moverThreads);
   else
     launch(moveRows<V>, ceilDiv(roomOfC, std::uint64_t{entriesAShare}), shareThreads);
 }

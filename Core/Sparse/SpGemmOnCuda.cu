@@ -164,7 +164,7 @@ void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, con
                                    const AnalysisTotals& totals, KnownProductOnCuda<V>& known, std::uint64_t& bytes)
 {
   const bool isNarrow = b.columns <= mostNarrowColumns;  // counting wide rows costs least there: a bit a column
-  const double manyProductsAnEntry = isNarrow ? 1.5 : 4; // from so many on counting costs less than bringing products twice
+  const double manyProductsAnEntry = isNarrow ? 2.5 : 4; // from so many on counting costs less than bringing products twice
   const bool alsoWide = productsAnEntry(totals) < manyProductsAnEntry;
   const std::uint32_t room = isMadeOnce ? roomForRows(totals, alsoWide) : 0;
   const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
@@ -198,7 +198,6 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
     return found;
   };
   std::uint64_t bytes = bytesARow * a.rows;
-  std::uint32_t* const rowCounts = analysis.rowCounts.data();
   const std::uint32_t* const tileGroups = analysis.tileGroups.data();
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (totals.tileGroups > 0) {
@@ -211,8 +210,8 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
         room = 1;
       bytes += KeptTilesOnCuda::bytes(a.rows, room);
       known.tilesOfC.emplace(context_, a.rows, room);
-      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts,
-                         known.viewOfC());
+      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups,
+                         analysis.rowCounts.data(), known.viewOfC());
     }
   countOrMakeRows(a, b, options, isMadeOnce, totals, known, bytes);
 
@@ -231,24 +230,25 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   if (isMadeOnce && told.totals.notFinite)
     return instead(notFiniteText);
   c.entries = told.entries;
-  known.isDone = mayHaveAll && !told.totals.anyLeft && roomOfC <= c.entries + c.entries / mostSpareShare + fewEntries;
-  const std::uint64_t spare = known.isDone ? (roomOfC - c.entries) * (sizeof(std::uint32_t) + sizeof(V)) : 0;
+  const bool hasRoom = mayHaveAll && c.entries <= roomOfC && roomOfC <= c.entries + c.entries / mostSpareShare + fewEntries;
+  const std::uint64_t spare = hasRoom ? (roomOfC - c.entries) * (sizeof(std::uint32_t) + sizeof(V)) : 0;
   if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
     return instead("the tiles do not fit into the memory limit");
   report.bytesTaken = bytes + c.bytes() + spare;
   checkMemory(report.bytesTaken, options.maxMemoryBytes);
-  if (known.isDone)
-    return known;
-  if (mayHaveAll) {
-    c.column = {};
-    c.value = {};
+  known.isDone = hasRoom && !told.totals.anyLeft;
+  if (mayHaveAll && !known.isDone) {
     binBySizeOnCuda(context_, c.rows, rowStart, analysis, toldTotals_.next());
     toldTotals_.wait();
   }
-  c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
+  if (!hasRoom) { // otherwise rows that were made are at their places
+    c.column = {};
+    c.value = {};
+    c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
+    known.madeEntries = told.totals.madeEntries;
+  }
   known.tileGroups = totals.tileGroups;
   known.rows = told.totals.rowsBySize;
-  known.madeEntries = told.totals.madeEntries;
   return known;
 }
 
@@ -277,7 +277,7 @@ template <class V>
 void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring semiring, KnownProductOnCuda<V>& known)
 {
   AnalysisTotals* const totals = known.analysis.totals;
-  if (!known.isDone)
+  if (known.c.value.span().empty())
     known.c.value = Buffer<V>(context_, std::max<std::uint64_t>(known.c.entries, 1));
   if (std::is_same_v<V, std::int64_t> && !known.made)
     context_.stream->fill(&totals->overflowed, 0, sizeof totals->overflowed);

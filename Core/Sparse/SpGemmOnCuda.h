@@ -50,7 +50,7 @@ struct KnownProductOnCuda {
   std::optional<KeptTilesOnCuda> tilesOfC;          // if there are such groups
   std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
   CsrOnCuda<V> c;
-  std::uint64_t madeEntries = 0; // of `made`
+  std::uint64_t madeEntries = 0; // of `made`, that are not at their places yet
   bool isDone = false;           // c has its numbers
 
   TileView<V> viewOfA() const

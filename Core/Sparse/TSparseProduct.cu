@@ -105,11 +105,11 @@ TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const C
   report.products = totals.products;
   report.entriesBound = totals.entriesBound;
   std::uint32_t* const notFinite = &analysis.totals->notFinite;
-  tiles.a = makeBitmapTilesOnCuda(context_, a, entriesOfA, {tiles.rowExponent.span().data(), false},
-                                  analysis.tilesOfA.data(), static_cast<std::uint32_t>(totals.a.tiles), notFinite);
+  tiles.a = makeBitmapTilesOnCuda(context_, a, entriesOfA, {tiles.rowExponent.span().data(), false}, analysis.tilesOfA.data(),
+                                  static_cast<std::uint32_t>(totals.a.tiles), notFinite);
   tiles.b = makeBitmapTilesOnCuda(context_, b, entriesOfB, {tiles.columnExponent.span().data(), true},
-                                  (same ? analysis.tilesOfA : analysis.tilesOfB).data(),
-                                  static_cast<std::uint32_t>(ofB.tiles), notFinite);
+                                  (same ? analysis.tilesOfA : analysis.tilesOfB).data(), static_cast<std::uint32_t>(ofB.tiles),
+                                  notFinite);
   totals_.copyLater(analysis.totals); // of numbers that are not finite, for the next wait
   return tiles;
 }

@@ -10,12 +10,13 @@ namespace tessera {
 inline __device__ bool isLastBlock(std::uint32_t* blocksDone)
 {
   __shared__ bool isLast;
-  __threadfence();
   __syncthreads();
-  if (threadIdx.x == 0)
+  if (threadIdx.x == 0) {
+    __threadfence(); // what the block did comes before, since the barrier does
     isLast = atomicAdd(blocksDone, 1u) + 1 == gridDim.x;
+    __threadfence();
+  }
   __syncthreads();
-  __threadfence();
   return isLast;
 }
 

@@ -60,7 +60,8 @@ CsrMatrix<float> growingRows(std::size_t rows, std::size_t columns, std::size_t 
 TEST_F(RowsAtOnceOnCudaTest, RowsOfEverySizeHaveTheBitsOfAPlan)
 {
   const CsrMatrix<float> a = growingRows(200, 3000, 2048, 1);
-  for (const std::size_t columns : {5000u, 400000u}) { // long rows have a sum for each column, or a table
+  // long rows have a sum for each column, or a table; places of columns and products fit into 32 bits together, or do not
+  for (const std::size_t columns : {5000u, 400000u, 20000000u}) {
     const CsrMatrix<float> b = randomMatrix<float>(3000, columns, 8, 2, rough);
     const CsrMatrix<float> c = product(a, b), expected = plainProduct(a, b);
     ASSERT_EQ(c.rowStart.toVector(), expected.rowStart.toVector());
@@ -132,6 +133,21 @@ TEST_F(RowsAtOnceOnCudaTest, FewerEntriesThanEstimatedLeaveLittleRoomInC)
   const CsrOnCuda<std::int64_t> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
   const CsrOnCuda<std::int64_t> c = SpGemmOnCuda(cuda).multiply(ofA, ofB, options);
   EXPECT_LE(c.column.span().size(), c.entries + c.entries / 4 + 4096);
+}
+
+TEST_F(RowsAtOnceOnCudaTest, FewRowsThatOnlyTellTheirSizeAreMadeBesideTheOthers)
+{
+  Dice dice(10);
+  EntryMap<float> ofA,
+      ofB; // two rows of A meet 8 of 300 columns 450 times, the others few of 5000, among them all that are sampled
+  for (std::uint32_t k = 0; k < 3000; ++k)
+    for (int i = 0; i < 8; ++i)
+      ofB[{k, static_cast<std::uint32_t>(dice.below(k < 512 ? 300 : 5000))}] = rough(dice);
+  for (std::uint32_t row = 0; row < 2000; ++row)
+    for (std::uint32_t i = 0; i < (row == 7 || row == 107 ? 450u : 3u); ++i)
+      ofA[{row, i == 0 || row == 7 || row == 107 ? i : 512 + static_cast<std::uint32_t>(dice.below(2488))}] = rough(dice);
+  const CsrMatrix<float> a = matrixOf(2000, 3000, ofA), b = matrixOf(3000, 5000, ofB), c = product(a, b);
+  EXPECT_EQ(c.rowStart.toVector(), plainProduct(a, b).rowStart.toVector());
 }
 
 TEST_F(RowsAtOnceOnCudaTest, MoreEntriesThanEstimatedKeepALimitThatSufficesWithoutRoom)
