@@ -35,6 +35,7 @@ public:
   std::size_t size() const { return size_; }
   /// All of them, from `device`; may be read after the stream's next wait.
   void copyLater(const T* device) { stream_->copyLater(values_, device, size_ * sizeof(T)); }
+  T& operator[](std::size_t i) { return values_[i]; }
   const T& operator[](std::size_t i) const { return values_[i]; }
 
 private:

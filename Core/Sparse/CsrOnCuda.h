@@ -30,7 +30,7 @@ struct CsrOnCuda {
   std::size_t rows = 0, columns = 0;
   std::uint64_t entries = 0;
   Buffer<std::uint64_t> rowStart; // rows + 1
-  Buffer<std::uint32_t> column;   // entries; one element if there are none
+  Buffer<std::uint32_t> column;   // entries, or room for more; one element if there are none
   Buffer<V> value;                // as `column`
 
   CsrOnCuda() = default;

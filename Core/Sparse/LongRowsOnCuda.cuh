@@ -7,20 +7,20 @@ namespace tessera {
 /// Threads of kernels for rows of more products than shared memory has room for.
 constexpr int longRowThreads = 512;
 
-/// What a row takes of shared memory: some of its products, and sums in as many slots as there are columns or, if that is less, in
-/// a table of its entries.
+/// What a row takes of shared memory: sums in as many slots as there are columns or, if that is less, in a table of its entries.
 struct LongRoom {
   bool direct; // a slot a column
   int slots, entries, topWords, words;
 
-  static constexpr int productsAtOnce = 2048;
+  /// Products of a thread that are under way, bits of pieces that are added at once, and words of such bits that slots share.
+  static constexpr int together = 4, piecesAtOnce = 32, metWords = 4096;
 
   template <class V>
   __host__ __device__ std::size_t bytes() const
   {
     const std::size_t table = direct ? 0 : entries * sizeof(V) + slots * sizeof(int);
-    return (RowPieces<V>::bytes() + productsAtOnce * (sizeof(V) + sizeof(std::uint16_t)) + (slots * sizeof(V) + 7) / 8 * 8 + table
-            + rowScratch * sizeof(int) + ColumnRanks::bytes(topWords + words) + 15)
+    return (RowPieces<V>::bytes() + metWords * sizeof(unsigned) + (slots * sizeof(V) + 7) / 8 * 8 + table + rowScratch * sizeof(int)
+            + ColumnRanks::bytes(topWords + words) + 15)
            / 16 * 16;
   }
 };
@@ -29,16 +29,16 @@ struct LongRoom {
 template <class V>
 struct LongRow {
   RowPieces<V> pieces;
-  V *value, *sums, *sorted; // of products; of slots; of entries
+  unsigned* met;    // which of 32 pieces met slots, of the same number modulo metWords; 0 between
+  V *sums, *sorted; // of slots; of entries
   ColumnTable table;
   int* scratch;
   ColumnRanks ranks;
-  std::uint16_t* slot; // of products
 
   __device__ LongRow(unsigned char* memory, const LongRoom& room) : pieces(memory)
   {
-    value = reinterpret_cast<V*>(memory + RowPieces<V>::bytes());
-    sums = value + LongRoom::productsAtOnce;
+    met = reinterpret_cast<unsigned*>(memory + RowPieces<V>::bytes());
+    sums = reinterpret_cast<V*>(met + LongRoom::metWords);
     sorted = reinterpret_cast<V*>(reinterpret_cast<unsigned char*>(sums) + (room.slots * sizeof(V) + 7) / 8 * 8);
     table.column = reinterpret_cast<int*>(sorted + (room.direct ? 0 : room.entries));
     table.slots = room.slots;
@@ -47,7 +47,6 @@ struct LongRow {
     ranks.words = ranks.top + room.topWords;
     ranks.topBefore = reinterpret_cast<std::uint16_t*>(ranks.words + room.words);
     ranks.before = ranks.topBefore + room.topWords;
-    slot = ranks.before + room.words;
   }
 
   /// Columns and sums in order, if slots are those of a table.
@@ -95,17 +94,78 @@ struct LongRow {
   }
 };
 
-/// A block a row: its products are brought to shared memory some at a time and added in the order of the entries of A. Reads
-/// 12 + sizeof(V) bytes an entry of A and 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
+/// A product that a thread has under way.
+template <class V>
+struct SlottedProduct {
+  int piece, slot; // piece -1: none
+  V product;
+};
+
+/// Adds products of pieces to the sums of their slots, 32 pieces at a time. A slot is met at most once by a piece, so the bits
+/// below a piece's own tell its turn; slots that share a word only wait for each other. The block calls it after a barrier, and
+/// there is one behind it.
+template <class V, class Add>
+__device__ __forceinline__ void addInTurns(const LongRow<V>& shared, const SlottedProduct<V> (&own)[LongRoom::together],
+                                           int firstPiece, int lastPiece, Add&& add)
+{
+  constexpr int together = LongRoom::together;
+  for (int first = firstPiece; first <= lastPiece; first += LongRoom::piecesAtOnce) {
+    int turn[together];
+    const auto forOwn = [&](auto&& body) {
+#pragma unroll
+      for (int u = 0; u < together; ++u)
+        if (own[u].piece >= first && own[u].piece < first + LongRoom::piecesAtOnce)
+          body(u, shared.met[own[u].slot % LongRoom::metWords], own[u].piece - first);
+    };
+#pragma unroll
+    for (int u = 0; u < together; ++u)
+      turn[u] = -1;
+    forOwn([&](int, unsigned& met, int bit) { atomicOr(&met, 1u << bit); });
+    __syncthreads();
+    forOwn([&](int u, unsigned& met, int bit) { turn[u] = __popc(met & bitsBefore(bit)); });
+    __syncthreads();
+    forOwn([&](int, unsigned& met, int) { met = 0; });
+    int later = 0;
+    for (int now = 0; now == 0 || __syncthreads_or(later); ++now) {
+      later = 0;
+#pragma unroll
+      for (int u = 0; u < together; ++u) {
+        if (turn[u] == now)
+          shared.sums[own[u].slot] = add(shared.sums[own[u].slot], own[u].product);
+        later |= turn[u] > now;
+      }
+    }
+  }
+}
+
+/// The same, one piece after the other.
+template <class V, class Add>
+__device__ __forceinline__ void addByPieces(const LongRow<V>& shared, const SlottedProduct<V> (&own)[LongRoom::together],
+                                            int firstPiece, int lastPiece, Add&& add)
+{
+  for (int piece = firstPiece; piece <= lastPiece; ++piece) {
+#pragma unroll
+    for (int u = 0; u < LongRoom::together; ++u)
+      if (own[u].piece == piece)
+        shared.sums[own[u].slot] = add(shared.sums[own[u].slot], own[u].product);
+    __syncthreads();
+  }
+}
+
+/// A block a row: products are fetched some at a time and added in the order of the entries of A. Reads 12 + sizeof(V) bytes an
+/// entry of A and 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(longRowThreads)
     multiplyLongRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, LongRoom room, RowTarget<V> c)
 {
+  constexpr int productsAtOnce = LongRoom::together * longRowThreads, shortPiece = 48;
   extern __shared__ __align__(16) unsigned char memory[];
   const RowGroup group(longRowThreads);
   const std::uint32_t row = list[blockIdx.x];
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
   LongRow<V> shared(memory, room);
+  for (int i = group.rank; i < LongRoom::metWords; i += group.threads)
+    shared.met[i] = 0;
   for (int i = group.rank; i < room.slots; i += group.threads) {
     shared.sums[i] = Ring::zero;
     if (!room.direct)
@@ -117,32 +177,33 @@ __global__ void __launch_bounds__(longRowThreads)
   Ring ring;
   std::uint64_t all = 0;
   for (std::uint64_t e = first; e < last; e += RowPieces<V>::atOnce) {
-    const int count = static_cast<int>(min(last - e, std::uint64_t{RowPieces<V>::atOnce}));
-    shared.pieces.bring(group, a, b, e, count);
-    const int total = shared.pieces.end[count - 1];
+    const int total = shared.pieces.bring(group, a, b, e, min(e + RowPieces<V>::atOnce, last)).products;
     all += total;
-    for (int start = 0; start < total; start += LongRoom::productsAtOnce) {
-      const int products = min(LongRoom::productsAtOnce, total - start);
-      shared.pieces.forProducts(ring, group, b, start, start + products, [&](int i, int column, V product) {
-        int slot = column;
+    for (int start = 0; start < total; start += productsAtOnce) {
+      const int end = min(start + productsAtOnce, total);
+      typename RowPieces<V>::Entry fetched[LongRoom::together];
+      SlottedProduct<V> own[LongRoom::together];
+      shared.pieces.fetch(group, b, start, end, fetched);
+#pragma unroll
+      for (int u = 0; u < LongRoom::together; ++u) {
+        own[u].piece = fetched[u].piece;
+        if (own[u].piece < 0)
+          continue;
+        own[u].product = multiplyAdd(ring, fetched[u].ofA, fetched[u].ofB, Ring::zero);
+        own[u].slot = fetched[u].column;
         if (room.direct) {
-          setBit(shared.ranks.words, column);
+          setBit(shared.ranks.words, fetched[u].column);
         } else {
           bool isNew;
-          slot = shared.table.find(column, isNew);
+          own[u].slot = shared.table.find(fetched[u].column, isNew);
         }
-        shared.slot[i] = static_cast<std::uint16_t>(slot);
-        shared.value[i] = product;
-      });
-      group.sync();
-      const int firstPiece = shared.pieces.pieceOf(start);
-      addPiecesInOrder(
-          group, shared.pieces.pieceOf(start + products - 1) - firstPiece + 1, products,
-          [&](int piece) { return min(shared.pieces.end[firstPiece + piece] - start, products); },
-          [&](int i) {
-            return PlacedProduct<V>{shared.slot[i], shared.value[i]};
-          },
-          [&](const PlacedProduct<V>& of) { shared.sums[of.place] = ring.add(shared.sums[of.place], of.product); });
+      }
+      const int firstPiece = shared.pieces.pieceOf(start), lastPiece = shared.pieces.pieceOf(end - 1);
+      const auto add = [&](V sum, V product) { return ring.add(sum, product); };
+      if (end - start < shortPiece * (lastPiece - firstPiece + 1))
+        addInTurns(shared, own, firstPiece, lastPiece, add);
+      else
+        addByPieces(shared, own, firstPiece, lastPiece, add);
     }
   }
   if (room.direct) {

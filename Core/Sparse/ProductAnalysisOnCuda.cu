@@ -2,106 +2,21 @@
 
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ColumnWindow.cuh"
+#include "Core/Sparse/CountedProductsOnCuda.cuh"
 #include "Core/Sparse/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/RowBinsOnCuda.cuh"
 #include "Core/Sparse/RowPiecesOnCuda.cuh"
+#include "Core/Sparse/TotalsOnHost.cuh"
 
 #include <algorithm>
 
 namespace tessera {
 namespace {
 
-constexpr int threads = 256;
-constexpr unsigned mostBlocks = 1056;                          // they go on until all rows are done, so that few add to the totals
-constexpr std::uint64_t longRow = 64, veryLongRow = 1024;      // from so many entries on a warp, or a block, counts a row
+constexpr int threads = counterThreads;
+constexpr unsigned mostBlocks = 4224;                          // they go on until all rows are done, so that few add to the totals
 constexpr int finderThreads = 64;                              // of a group of rows
 constexpr unsigned mostFinderBlocks = 2112, mostSamples = 256; // of groups of rows
-
-/// Sum over the block, added to *total.
-__device__ void addToTotal(unsigned long long value, unsigned long long& ofBlock, unsigned long long* total)
-{
-  value = groupSum<32>(value);
-  if (threadIdx.x % 32 == 0 && value > 0)
-    atomicAdd(&ofBlock, value);
-  __syncthreads();
-  if (threadIdx.x == 0 && ofBlock > 0)
-    atomicAdd(total, ofBlock);
-}
-
-/// Entries of B that entries [first, last) of A meet, of which this is thread `rank` of `count`.
-__device__ __forceinline__ unsigned long long productsOf(const PatternView& a, const std::uint64_t* rowStartOfB,
-                                                         std::uint64_t first, std::uint64_t last, int rank, int count)
-{
-  unsigned long long sum = 0;
-#pragma unroll 4
-  for (std::uint64_t e = first + rank; e < last; e += count) {
-    const std::uint32_t k = a.column[e];
-    sum += rowStartOfB[k + 1] - rowStartOfB[k];
-  }
-  return sum;
-}
-
-/// Products of each row of A B, their sum and that of the entries that C may have; Lanes neighbouring lanes a row, more for long
-/// ones. The block is one of `blocks`. Reads 4 bytes an entry of A and 16 of the row starts of B for it, and 8 a row; writes 8 a
-/// row.
-template <int Lanes>
-__device__ void countProducts(const PatternView& a, const std::uint64_t* rowStartOfB, std::size_t columnsOfB, unsigned block,
-                              unsigned blocks, std::uint32_t* products, std::uint32_t* rowCounts, AnalysisTotals* totals)
-{
-  constexpr int lanesARow = Lanes, rowsABlock = threads / lanesARow;
-  __shared__ unsigned long long productsOfBlock, boundOfBlock, productsOfLongest[rowsABlock];
-  __shared__ int longest[rowsABlock], longestCount;
-  if (threadIdx.x == 0)
-    productsOfBlock = boundOfBlock = 0;
-  const int lane = threadIdx.x % lanesARow;
-  unsigned long long all = 0, bound = 0;
-  const auto found = [&](std::size_t row, unsigned long long sum) {
-    products[row] = static_cast<std::uint32_t>(min(sum, 0xffffffffull));
-    rowCounts[row] = 0;
-    all += sum;
-    bound += min(sum, static_cast<unsigned long long>(columnsOfB));
-  };
-  for (std::size_t first = block * std::size_t{rowsABlock}; first < a.rows; first += blocks * std::size_t{rowsABlock}) {
-    __syncthreads();
-    if (threadIdx.x == 0)
-      longestCount = 0;
-    __syncthreads();
-    const std::size_t row = first + threadIdx.x / lanesARow;
-    const std::uint64_t start = row < a.rows ? a.rowStart[row] : 0, end = row < a.rows ? a.rowStart[row + 1] : 0;
-    const bool isLong = end - start >= longRow, isLongest = end - start >= veryLongRow;
-    unsigned long long sum = isLong ? 0 : productsOf(a, rowStartOfB, start, end, lane, lanesARow);
-    sum = groupSum<lanesARow>(sum);
-    for (unsigned todo = __ballot_sync(~0u, isLong && !isLongest && lane == 0); todo != 0; todo &= todo - 1) {
-      const int owner = __ffs(todo) - 1;
-      const std::uint64_t startOfOwner = __shfl_sync(~0u, start, owner), endOfOwner = __shfl_sync(~0u, end, owner);
-      const unsigned long long ofOwner = groupSum<32>(productsOf(a, rowStartOfB, startOfOwner, endOfOwner, threadIdx.x % 32, 32));
-      if (static_cast<int>(threadIdx.x % 32) == owner)
-        sum = ofOwner;
-    }
-    if (row < a.rows && lane == 0 && !isLongest)
-      found(row, sum);
-    if (isLongest && lane == 0) {
-      const int at = atomicAdd(&longestCount, 1);
-      longest[at] = static_cast<int>(row - first);
-      productsOfLongest[at] = 0;
-    }
-    __syncthreads();
-    for (int i = 0; i < longestCount; ++i) {
-      const std::size_t rowNow = first + longest[i];
-      const unsigned long long ofWarp =
-          groupSum<32>(productsOf(a, rowStartOfB, a.rowStart[rowNow], a.rowStart[rowNow + 1], threadIdx.x, threads));
-      if (threadIdx.x % 32 == 0)
-        atomicAdd(&productsOfLongest[i], ofWarp);
-    }
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < longestCount)
-      found(first + longest[threadIdx.x], productsOfLongest[threadIdx.x]);
-  }
-  if (block == 0 && threadIdx.x == 0)
-    rowCounts[a.rows] = 0;
-  addToTotal(all, productsOfBlock, &totals->products);
-  addToTotal(bound, boundOfBlock, &totals->entriesBound);
-}
 
 /// From what the choice between tiles and rows is made on the device.
 struct Choice {
@@ -156,12 +71,6 @@ __device__ std::uint32_t tilesOfGroup(ColumnWindow<Threads>& window, const Patte
   });
   return tiles;
 }
-
-/// Where products of rows are counted to.
-struct ProductCounts {
-  std::uint32_t *products, *rowCounts, *tilesOfA;
-  AnalysisTotals* totals;
-};
 
 /// Groups of 8 rows at equal distances, all of them if they are few.
 struct Samples {
@@ -234,9 +143,11 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
   window.clear(windowWords);
   if (products == 0 || products > windowColumns)
     return;
-  const unsigned lane = threadIdx.x % 32;
-  for (std::uint64_t e = first + threadIdx.x - lane; e < last; e += threads)
-    forPiecesInAnyOrder(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) {
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, entriesOfA = static_cast<unsigned>(last - first);
+  const unsigned turns = ceilDiv<unsigned>(entriesOfA, threads); // of each warp, with as many entries each
+  const unsigned atOnce = ceilDiv<unsigned>(entriesOfA, turns * counterWarps);
+  for (std::uint64_t e = first + warp * atOnce; e < last; e += counterWarps * atOnce)
+    forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) {
       window.insert(static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u >> (32 - windowBits))); // Knuth, volume 3, 6.4
     });
   const auto bits = static_cast<double>(window.countAndRank(windowWords));
@@ -248,9 +159,8 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
 }
 
 /// What is known before anything is decided: samples, each by one of the first blocks, and products of all rows, by the others.
-template <int Lanes>
 __global__ void __launch_bounds__(threads)
-    lookAtRows(Choice choice, Samples ofA, Samples ofB, unsigned tileSamples, bool estimate, ProductCounts counts)
+    lookAtRows(Choice choice, Samples ofA, Samples ofB, unsigned tileSamples, bool estimate, int rowsAWarp, ProductCounts counts)
 {
   __shared__ ColumnWindow<threads> window;
   const unsigned entrySamples = estimate ? ofA.count : 0, samples = tileSamples + entrySamples;
@@ -259,8 +169,7 @@ __global__ void __launch_bounds__(threads)
   else if (blockIdx.x < samples)
     sampleEntries(window, choice.a, choice.b, ofA.groupOf(blockIdx.x - tileSamples) * tileSide, counts.totals);
   else
-    countProducts<Lanes>(choice.a, choice.b.rowStart, choice.b.columns, blockIdx.x - samples, gridDim.x - samples, counts.products,
-                         counts.rowCounts, counts.totals);
+    countProducts(choice.a, choice.b.rowStart, choice.b.columns, rowsAWarp, blockIdx.x - samples, gridDim.x - samples, counts);
 }
 
 /// Tiles of each group of 8 rows that is wanted, 0 of others; a block a group. Reads 4 bytes an entry, writes 4 a group.
@@ -290,7 +199,7 @@ __global__ void __launch_bounds__(finderThreads)
 /// Tiles or rows for each group, and bins of rows by their products. Reads 20 bytes a row, writes 8.
 __global__ void __launch_bounds__(threads)
     chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals, std::uint32_t* products,
-                 std::uint32_t* binnedRows, std::uint32_t* madeAt, std::uint32_t* tileGroups)
+                 std::uint32_t* binnedRows, std::uint32_t* madeAt, std::uint32_t* tileGroups, TotalsTarget target)
 {
   static_assert(threads % tileSide == 0);
   __shared__ unsigned long long productsOfBlock;
@@ -310,6 +219,8 @@ __global__ void __launch_bounds__(threads)
   }
   addToBins(bin, row, rows, totals->rows, binnedRows);
   addToTotal(bin >= 0 ? products[row] : 0, productsOfBlock, &totals->productsOfRows);
+  if (target.host && isLastBlock(&totals->blocksThatChose))
+    tell(target, totals, 0);
 }
 
 unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
@@ -319,11 +230,35 @@ unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
 
 }
 
-ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const PatternView& a, const PatternView& b)
-    : totals(context, 1), products(context, a.rows + 1), rowCounts(context, a.rows + 1), binnedRows(context, rowBins * a.rows),
-      madeAt(context, a.rows), tileGroups(context, ceilDiv(a.rows, tileSide)), tilesOfA(context, ceilDiv(a.rows, tileSide) + 1),
-      tilesOfB(context, ceilDiv(b.rows, tileSide) + 1)
+ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const PatternView& a, const PatternView& b,
+                                             Buffer<std::uint64_t> given)
+    : memory(std::move(given))
 {
+  constexpr std::size_t alignment = 32; // elements of the memory: 256 bytes, as the device gives them
+  std::size_t used = 0;
+  const auto place = [&](std::size_t bytes) {
+    const std::size_t first = used;
+    used += ceilDiv(ceilDiv(bytes, sizeof(std::uint64_t)), alignment) * alignment;
+    return first;
+  };
+  const std::size_t groupsOfA = ceilDiv(a.rows, tileSide), groupsOfB = ceilDiv(b.rows, tileSide);
+  const std::size_t atTotals = place(sizeof(AnalysisTotals)), atScan = place(scanStateSize(a.rows) * sizeof(unsigned long long));
+  const std::size_t behindZeroed = used;
+  struct Array {
+    std::span<std::uint32_t>& span;
+    std::size_t size, at;
+  };
+  Array arrays[] = {{products, a.rows + 1, 0},   {rowCounts, a.rows + 1, 0}, {binnedRows, rowBins * a.rows, 0},
+                    {madeAt, a.rows, 0},         {tileGroups, groupsOfA, 0}, {tilesOfA, groupsOfA + 1, 0},
+                    {tilesOfB, groupsOfB + 1, 0}};
+  for (Array& array : arrays)
+    array.at = place(array.size * sizeof(std::uint32_t));
+  std::uint64_t* const begin = grown(context, memory, used);
+  zeroed = {begin, behindZeroed};
+  totals = reinterpret_cast<AnalysisTotals*>(begin + atTotals);
+  scanState = {reinterpret_cast<unsigned long long*>(begin + atScan), scanStateSize(a.rows)};
+  for (const Array& array : arrays)
+    array.span = {reinterpret_cast<std::uint32_t*>(begin + array.at), array.size};
 }
 
 namespace {
@@ -332,67 +267,67 @@ namespace {
 void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTiles, bool estimate, ProductAnalysisOnCuda& analysis)
 {
   const PatternView& a = choice.a;
-  const ProductCounts counts{analysis.products.span().data(), analysis.rowCounts.span().data(), analysis.tilesOfA.span().data(),
-                             analysis.totals.span().data()};
-  context.stream->fill(counts.totals, 0, sizeof(AnalysisTotals));
+  const ProductCounts counts{analysis.products.data(), analysis.rowCounts.data(), analysis.tilesOfA.data(), analysis.totals};
+  context.stream->fill(analysis.zeroed.data(), 0, analysis.zeroed.size_bytes());
   const Samples ofA(a), ofB(choice.b);
   const unsigned tileSamples = sampleTiles ? ofA.count + (choice.same ? 0 : ofB.count) : 0, entrySamples = estimate ? ofA.count : 0;
-  const auto launch = [&](auto kernel, int lanes) {
-    kernel<<<tileSamples + entrySamples + blocksFor(a.rows, threads / lanes, mostBlocks), threads, 0, cudaStreamOf(context)>>>(
-        choice, ofA, ofB, tileSamples, estimate, counts);
-  };
-  a.rows <= fewRowsOnCuda ? launch(lookAtRows<32>, 32) : launch(lookAtRows<4>, 4);
+  constexpr std::size_t manyRows = 1 << 14; // of which a warp has as many as it can, so that more loads are under way
+  const int rowsAWarp = a.rows <= manyRows ? 8 : 32;
+  lookAtRows<<<tileSamples + entrySamples + blocksFor(a.rows, counterWarps * rowsAWarp, mostBlocks), threads, 0,
+               cudaStreamOf(context)>>>(choice, ofA, ofB, tileSamples, estimate, rowsAWarp, counts);
   checkLaunch("products of each row");
 }
 
 void countTilesOf(const Context& context, const Choice& choice, const PatternView& matrix, const Buffer<std::uint8_t>& wanted,
-                  AnalysisTotals* totals, TileTotals* ofMatrix, Buffer<std::uint32_t>& ofGroups)
+                  AnalysisTotals* totals, TileTotals* ofMatrix, std::span<std::uint32_t> ofGroups)
 {
   countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, cudaStreamOf(context)>>>(
-      choice, matrix, wanted.span().data(), totals, ofMatrix, ofGroups.span().data());
+      choice, matrix, wanted.span().data(), totals, ofMatrix, ofGroups.data());
   checkLaunch("tiles of groups of rows");
 }
 
-void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA, ProductAnalysisOnCuda& analysis)
+void chooseForRows(const Context& context, const Choice& choice, const std::uint32_t* tilesOfA, ProductAnalysisOnCuda& analysis,
+                   const TotalsTarget& target)
 {
   chooseAndBin<<<blocksFor(choice.a.rows, threads, ~0u), threads, 0, cudaStreamOf(context)>>>(
-      choice, tilesOfA, analysis.totals.span().data(), analysis.products.span().data(), analysis.binnedRows.span().data(),
-      analysis.madeAt.span().data(), analysis.tileGroups.span().data());
+      choice, tilesOfA, analysis.totals, analysis.products.data(), analysis.binnedRows.data(), analysis.madeAt.data(),
+      analysis.tileGroups.data(), target);
   checkLaunch("bins of rows");
 }
 
 }
 
 void analyseOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold, bool estimate,
-                   ProductAnalysisOnCuda& analysis, double entriesPerTileOfB)
+                   ProductAnalysisOnCuda& analysis, double entriesPerTileOfB, const TotalsTarget& target)
 {
   const bool mayWin = threshold != neverTiles;
   const Choice choice{threshold, same, a, b, mayWin ? entriesPerTileOfB : 0};
-  AnalysisTotals* const totals = analysis.totals.span().data();
+  AnalysisTotals* const totals = analysis.totals;
   lookAtAllRows(context, choice, mayWin && entriesPerTileOfB == 0, estimate, analysis);
   if (mayWin)
     countTilesOf(context, choice, a, analysis.wantedOfB, totals, &totals->a, analysis.tilesOfA);
   if (mayWin && !same)
     countTilesOf(context, choice, b, analysis.wantedOfB, totals, &totals->b, analysis.tilesOfB);
-  chooseForRows(context, choice, analysis.tilesOfA.span().data(), analysis);
+  chooseForRows(context, choice, analysis.tilesOfA.data(), analysis, target);
 }
 
 void sampleOnCuda(const Context& context, const PatternView& a, const PatternView& b, bool same, double threshold,
                   ProductAnalysisOnCuda& analysis, std::uint64_t* productsBefore)
 {
   lookAtAllRows(context, {threshold, same, a, b, 0}, true, false, analysis);
-  scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore);
+  scanOnCuda(context, a.rows, analysis.products.data(), productsBefore);
 }
 
 void analyseRangeOnCuda(const Context& context, const PatternView& a, const PatternView& b, std::size_t firstGroup,
-                        double threshold, double entriesPerTileOfB, bool estimate, ProductAnalysisOnCuda& analysis)
+                        double threshold, double entriesPerTileOfB, bool estimate, ProductAnalysisOnCuda& analysis,
+                        const TotalsTarget& target)
 {
   const Choice choice{threshold, false, a, b, entriesPerTileOfB};
-  AnalysisTotals* const totals = analysis.totals.span().data();
+  AnalysisTotals* const totals = analysis.totals;
   lookAtAllRows(context, choice, false, estimate, analysis);
   analysis.wantedOfB = wantedGroupsOnCuda(context, a, firstGroup, ceilDiv(b.rows, tileSide));
   countTilesOf(context, choice, b, analysis.wantedOfB, totals, &totals->b, analysis.tilesOfB);
-  chooseForRows(context, choice, analysis.tilesOfB.span().data() + firstGroup, analysis);
+  chooseForRows(context, choice, analysis.tilesOfB.data() + firstGroup, analysis, target);
 }
 
 }

@@ -15,7 +15,7 @@ void sampleOnCuda(const Context&, const PatternView& a, const PatternView& b, bo
 /// As analyseOnCuda for A that is rows of B, from row 8 firstGroup on: tiles are counted of those groups of B alone that the
 /// product needs, among which are A's own, and tiles of A are not counted again.
 void analyseRangeOnCuda(const Context&, const PatternView& a, const PatternView& b, std::size_t firstGroup, double threshold,
-                        double entriesPerTileOfB, bool estimate, ProductAnalysisOnCuda&);
+                        double entriesPerTileOfB, bool estimate, ProductAnalysisOnCuda&, const TotalsTarget&);
 
 /// Which of `groups` groups of 8 rows of B a product needs whose A is rows of B from row 8 firstGroup on: its own and those that it
 /// meets.

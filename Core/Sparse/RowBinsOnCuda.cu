@@ -1,6 +1,7 @@
 #include "Core/Sparse/RowBinsOnCuda.cuh"
 
 #include "Core/Compute/Cuda.cuh"
+#include "Core/Sparse/TotalsOnHost.cuh"
 
 namespace tessera {
 namespace {
@@ -10,20 +11,23 @@ constexpr int threads = 256;
 /// Reads 12 bytes a row, writes 4.
 __global__ void __launch_bounds__(threads)
     binBySize(std::size_t rows, const std::uint32_t* products, const std::uint32_t* rowCounts, const std::uint32_t* madeAt,
-              AnalysisTotals* totals, std::uint32_t* binnedRows)
+              const std::uint64_t* rowStart, AnalysisTotals* totals, std::uint32_t* binnedRows, TotalsTarget target)
 {
   const std::size_t row = blockIdx.x * std::size_t{threads} + threadIdx.x;
   const bool any = row < rows && products[row] > 0 && madeAt[row] == notMade;
   addToBins(any ? binOf(rows, products[row], rowCounts[row]) : -1, row, rows, totals->rowsBySize, binnedRows);
+  if (isLastBlock(&totals->blocksThatBinned))
+    tell(target, totals, rowStart[rows]);
 }
 
 }
 
-void binBySizeOnCuda(const Context& context, std::size_t rows, ProductAnalysisOnCuda& analysis)
+void binBySizeOnCuda(const Context& context, std::size_t rows, const std::uint64_t* rowStart, ProductAnalysisOnCuda& analysis,
+                     const TotalsTarget& target)
 {
   binBySize<<<static_cast<unsigned>(ceilDiv(rows, std::size_t{threads})), threads, 0, cudaStreamOf(context)>>>(
-      rows, analysis.products.span().data(), analysis.rowCounts.span().data(), analysis.madeAt.span().data(),
-      analysis.totals.span().data(), analysis.binnedRows.span().data());
+      rows, analysis.products.data(), analysis.rowCounts.data(), analysis.madeAt.data(), rowStart, analysis.totals,
+      analysis.binnedRows.data(), target);
   checkLaunch("bins of rows");
 }
 

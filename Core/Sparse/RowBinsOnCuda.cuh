@@ -19,7 +19,7 @@ inline __device__ int binOf(std::size_t rows, std::uint32_t products)
     return bin;
   return bin <= sorted16     ? sorted16
          : bin <= sorted64   ? sorted64
-         : bin == staged256  ? staged512
+         : bin == sorted256  ? sorted512
          : bin == staged1024 ? staged2048
                              : bin;
 }

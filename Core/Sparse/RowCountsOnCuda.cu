@@ -15,8 +15,9 @@ struct CountRoom {
 
   __host__ __device__ std::size_t bytes() const
   {
-    const std::size_t columns =
-        direct ? words * sizeof(int) : ColumnRanks::bytes(words + topWords) + products * sizeof(int) + RowPieces<float>::bytes();
+    const std::size_t columns = direct ? words * sizeof(int)
+                                       : ColumnRanks::bytes(words + topWords) + products * sizeof(int) + PieceMarks::bytes(products)
+                                             + RowPieces<float>::bytes();
     return (rowScratch * sizeof(int) + columns + 15) / 16 * 16;
   }
 };
@@ -53,7 +54,8 @@ __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigne
                            const CsrView<float>& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
 {
   const RowPieces<float> pieces(memory);
-  int* const columns = reinterpret_cast<int*>(memory + RowPieces<float>::bytes());
+  const PieceMarks marks(memory + RowPieces<float>::bytes(), room.products);
+  int* const columns = reinterpret_cast<int*>(memory + RowPieces<float>::bytes() + PieceMarks::bytes(room.products));
   ColumnRanks ranks;
   ranks.top = reinterpret_cast<unsigned*>(columns + room.products);
   ranks.words = ranks.top + room.topWords;
@@ -61,15 +63,14 @@ __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigne
   ranks.before = ranks.topBefore + room.topWords;
   int products = 0, low = 0x7fffffff, high = 0;
   for (std::uint64_t e = first; e < last; e += RowPieces<float>::atOnce) {
-    const int count = static_cast<int>(min(last - e, std::uint64_t{RowPieces<float>::atOnce}));
-    pieces.bring(group, a, b, e, count);
-    const int total = pieces.end[count - 1];
-    pieces.forColumns(group, b, 0, total, [&](int i, int column) {
+    const BroughtPieces brought = pieces.bring(group, a, b, e, min(e + RowPieces<float>::atOnce, last));
+    marks.fill(group, brought, pieces.end);
+    pieces.forColumns(group, b, 0, brought.products, marks, [&](int i, int column) {
       columns[products + i] = column;
       low = min(low, column);
       high = max(high, column);
     });
-    products += total;
+    products += brought.products;
   }
   group.sync();
   return ranks.fill(group, low, high, scratch, [&](auto&& body) {
@@ -89,11 +90,11 @@ __global__ void __launch_bounds__(sorterThreads)
     const bool active = task < rows.count;
     const std::uint32_t row = active ? rows.list[task] : 0;
     PlusTimes<float> ring;
-    RowItems<Items, float> items;
-    expandRow<Group, Items, false>(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, items);
-    sortItems<Group, Items, false>(items);
-    const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
-    const int columns = groupInclusive<Group>(columnsThatStart(items, lane, columnBefore));
+    RowKeys<Group, Items, false, std::uint32_t> keys;
+    expandRow(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, keys, static_cast<float*>(nullptr));
+    sortItems(keys);
+    const std::uint32_t columnBefore = __shfl_up_sync(~0u, keys.key[Items - 1], 1, Group);
+    const int columns = groupInclusive<Group>(columnsThatStart(keys.key, lane, columnBefore));
     if (active && lane == Group - 1)
       rowCounts[row] = columns;
   });

@@ -55,7 +55,13 @@ inline __device__ int rankBits(const RowGroup& group, const unsigned* words, std
   return total;
 }
 
-/// Rows of B that entries of A meet, their entries numbered one row after the other; in shared memory of a group.
+/// How many rows of B were brought, and how many entries they have.
+struct BroughtPieces {
+  int pieces, products;
+};
+
+/// Rows of B that entries of A meet and that are not empty, their entries numbered one row after the other; in shared memory of a
+/// group.
 template <class V>
 struct RowPieces {
   static constexpr int atOnce = 128;
@@ -63,35 +69,48 @@ struct RowPieces {
   std::uint64_t* from; // of entry 0, if the piece had one
   V* factor;           // of A
   int* end;            // behind the last entry
+  BroughtPieces* brought;
 
-  static __host__ __device__ constexpr std::size_t bytes() { return atOnce * (sizeof(std::uint64_t) + sizeof(V) + sizeof(int)); }
+  static __host__ __device__ constexpr std::size_t bytes()
+  {
+    return atOnce * (sizeof(std::uint64_t) + sizeof(V) + sizeof(int)) + sizeof(BroughtPieces);
+  }
 
   explicit __device__ RowPieces(unsigned char* memory)
       : from(reinterpret_cast<std::uint64_t*>(memory)), factor(reinterpret_cast<V*>(from + atOnce)),
-        end(reinterpret_cast<int*>(factor + atOnce))
+        end(reinterpret_cast<int*>(factor + atOnce)), brought(reinterpret_cast<BroughtPieces*>(end + atOnce))
   {
   }
 
-  /// Those of `count` entries of A from `first` on. The whole group calls it.
-  __device__ void bring(const RowGroup& group, const CsrView<V>& a, const PatternView& b, std::uint64_t first, int count) const
+  /// Those of at most `atOnce` entries [first, last) of A. The whole group calls it.
+  __device__ BroughtPieces bring(const RowGroup& group, const CsrView<V>& a, const PatternView& b, std::uint64_t first,
+                                 std::uint64_t last) const
   {
     group.sync();
     if (group.rank < 32) {
-      int all = 0;
-      for (int i = group.rank; i < atOnce; i += 32) {
-        const RowPiece row = i < count ? rowOfB(a, b, first + i) : RowPiece();
-        int total = 0;
-        const int start = all + warpExclusive(row.length, total);
-        if (i < count) {
-          from[i] = row.from - start;
+      BroughtPieces all{0, 0};
+      for (std::uint64_t e = first + group.rank; e - group.rank < last; e += 32) {
+        const RowPiece row = e < last ? rowOfB(a, b, e) : RowPiece();
+        const unsigned some = __ballot_sync(~0u, row.length > 0);
+        int products = 0;
+        const int start = all.products + warpExclusive(row.length, products),
+                  piece = all.pieces + __popc(some & bitsBefore(group.rank));
+        if (row.length > 0) {
+          from[piece] = row.from - start;
           if (a.value)
-            factor[i] = a.value[first + i];
+            factor[piece] = a.value[e];
+          end[piece] = start + row.length;
         }
-        end[i] = i < count ? start + row.length : 0x7fffffff;
-        all += total;
+        all.pieces += __popc(some);
+        all.products += products;
       }
+      for (int i = all.pieces + group.rank; i < atOnce; i += 32)
+        end[i] = 0x7fffffff;
+      if (group.rank == 0)
+        *brought = all;
     }
     group.sync();
+    return *brought;
   }
   /// The piece of an entry.
   __device__ int pieceOf(int position) const
@@ -104,33 +123,52 @@ struct RowPieces {
     return piece;
   }
   /// Calls body(position - first, column, product) for entries [first, last); loads are under way together.
-  template <class Ring, class Body>
+  template <class Ring, class Finder, class Body>
   __device__ __forceinline__ void forProducts(Ring& ring, const RowGroup& group, const CsrView<V>& b, int first, int last,
-                                              Body&& body) const
+                                              const Finder& finder, Body&& body) const
   {
     forEntries<Entry>(
-        group, first, last,
+        group, first, last, finder,
         [&](int piece, std::uint64_t at) {
-          return Entry{static_cast<int>(b.column[at]), factor[piece], b.value[at]};
+          return Entry{piece, static_cast<int>(b.column[at]), factor[piece], b.value[at]};
         },
         [&](int i, const Entry& entry) { body(i, entry.column, multiplyAdd(ring, entry.ofA, entry.ofB, Ring::zero)); });
   }
   /// Calls body(position - first, column).
-  template <class Body>
-  __device__ __forceinline__ void forColumns(const RowGroup& group, const PatternView& b, int first, int last, Body&& body) const
+  template <class Finder, class Body>
+  __device__ __forceinline__ void forColumns(const RowGroup& group, const PatternView& b, int first, int last, const Finder& finder,
+                                             Body&& body) const
   {
     forEntries<int>(
-        group, first, last, [&](int, std::uint64_t at) { return static_cast<int>(b.column[at]); }, body);
+        group, first, last, finder, [&](int, std::uint64_t at) { return static_cast<int>(b.column[at]); }, body);
+  }
+
+  /// What the numbers of a product are; piece -1: there is none.
+  struct Entry {
+    int piece, column;
+    V ofA, ofB;
+  };
+  /// Those of positions first + rank, and so on by the number of threads; all loads are under way together.
+  template <int Together>
+  __device__ __forceinline__ void fetch(const RowGroup& group, const CsrView<V>& b, int first, int last,
+                                        Entry (&entries)[Together]) const
+  {
+#pragma unroll
+    for (int u = 0; u < Together; ++u) {
+      const int position = first + group.rank + u * group.threads;
+      entries[u].piece = -1;
+      if (position < last) {
+        const int piece = pieceOf(position);
+        const std::uint64_t at = from[piece] + position;
+        entries[u] = {piece, static_cast<int>(b.column[at]), factor[piece], b.value[at]};
+      }
+    }
   }
 
 private:
-  struct Entry {
-    int column;
-    V ofA, ofB;
-  };
-
-  template <class Fetched, class Fetch, class Body>
-  __device__ __forceinline__ void forEntries(const RowGroup& group, int first, int last, Fetch&& fetch, Body&& body) const
+  template <class Fetched, class Finder, class Fetch, class Body>
+  __device__ __forceinline__ void forEntries(const RowGroup& group, int first, int last, const Finder& finder, Fetch&& fetch,
+                                             Body&& body) const
   {
     constexpr int together = 4;
     for (int position = first + group.rank; position < last; position += together * group.threads) {
@@ -139,7 +177,7 @@ private:
       for (int u = 0; u < together; ++u) {
         const int at = position + u * group.threads;
         if (at < last) {
-          const int piece = pieceOf(at);
+          const int piece = finder.pieceOf(at);
           fetched[u] = fetch(piece, from[piece] + at);
         }
       }
@@ -150,6 +188,43 @@ private:
           body(at - first, fetched[u]);
       }
     }
+  }
+};
+
+/// Where pieces begin among the entries of some of them, a bit an entry, and how many begin before each word: which piece an entry
+/// is of takes two numbers. In shared memory of a group.
+struct PieceMarks {
+  unsigned* starts;
+  std::uint16_t* before;
+
+  static __host__ __device__ constexpr int words(int products) { return products / 32 + 1; }
+  /// A multiple of 4.
+  static __host__ __device__ constexpr std::size_t bytes(int products) { return (words(products) * std::size_t{6} + 3) / 4 * 4; }
+
+  __device__ PieceMarks(unsigned char* memory, int products)
+      : starts(reinterpret_cast<unsigned*>(memory)), before(reinterpret_cast<std::uint16_t*>(starts + words(products)))
+  {
+  }
+
+  /// The whole group calls it after a barrier, and there is one behind it.
+  __device__ void fill(const RowGroup& group, const BroughtPieces& brought, const int* end) const
+  {
+    for (int word = group.rank; word < words(brought.products); word += group.threads)
+      starts[word] = 0;
+    group.sync();
+    for (int piece = group.rank; piece < brought.pieces; piece += group.threads) {
+      const int start = piece > 0 ? end[piece - 1] : 0;
+      atomicOr(starts + start / 32, 1u << (start % 32));
+      if (piece == 0)
+        before[0] = 0;
+      for (int word = start / 32 + 1; word <= end[piece] / 32; ++word) // which the piece reaches from before
+        before[word] = static_cast<std::uint16_t>(piece + 1);
+    }
+    group.sync();
+  }
+  __device__ int pieceOf(int position) const
+  {
+    return before[position / 32] + __popc(starts[position / 32] & ((2u << (position % 32)) - 1)) - 1;
   }
 };
 
@@ -225,7 +300,7 @@ __device__ __forceinline__ std::uint64_t placeOfRow(const RowGroup& group, const
     return c.rowStart[row];
   if (group.rank == 0) {
     const auto count = static_cast<std::uint32_t>(entries);
-    const std::uint32_t start = onlyTellSize ? notMade : c.scratch.take(count);
+    const std::uint32_t start = onlyTellSize ? c.scratch.left() : c.scratch.take(count);
     c.scratch.start[row] = start;
     c.scratch.count[row] = count;
     *scratch = static_cast<int>(start);

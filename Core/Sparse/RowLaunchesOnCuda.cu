@@ -18,7 +18,7 @@ struct BinSize {
 };
 constexpr unsigned lanesOfSorted[sortedBins] = {4, 4, 8, 16, 32};
 constexpr BinSize stagedBins[] = {{staged8192, 8192, 512}, {staged4096, 4096, 256}, {staged2048, 2048, 256},
-                                  {staged1024, 1024, 128}, {staged512, 512, 64},    {staged256, 256, 32}};
+                                  {staged1024, 1024, 128}, {sorted512, 512, 64},    {sorted256, 256, 32}};
 constexpr BinSize longBins[] = {{anyLong, 0, 0}, {long8192, 8192, 0}};
 
 SortedBins sortedBinsOf(const RowBinCounts& bins, const std::uint32_t* binnedRows, std::size_t rows)

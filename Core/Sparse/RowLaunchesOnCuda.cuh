@@ -18,8 +18,8 @@ struct RowList {
   std::uint32_t count;
 };
 
-/// Threads of a block of sorted rows, and bins of such rows.
-constexpr int sorterThreads = 256, sortedBins = 5;
+/// Threads of a block of sorted rows, bins of such rows that one kernel does, and products that a warp sorts at most.
+constexpr int sorterThreads = 256, sortedBins = 5, mostSortedProducts = 512;
 
 /// Rows of at most 8, 16, 32, 64 and 128 products, and where the blocks of each bin begin; those of the largest rows come first.
 struct SortedBins {
@@ -41,7 +41,7 @@ public:
   virtual ~RowLaunches() = default;
 
   virtual void sortedRows(const SortedBins&, cudaStream_t) const = 0;
-  /// Rows of at most that many products, with so many threads a row.
+  /// Rows of at most that many products, with so many threads a row unless a warp sorts them.
   virtual bool stagedRows(const RowList&, int products, int threads, const RowLimits&, cudaStream_t) const = 0;
   /// Rows of more products and at most that many entries.
   virtual bool warpRows(const RowList&, int entries, const RowLimits&, cudaStream_t) const = 0;

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// Entries of C that a block moves, and its threads.
-constexpr int entriesAShare = 2048, shareThreads = 256;
+/// Entries of C that a block moves, and its threads; threads of a block that moves a row by some lanes.
+constexpr int entriesAShare = 2048, shareThreads = 256, moverThreads = 256;
 
 /// The last of `rows` rows that begins at `entry` or before, by a warp: each step leaves a 33rd of the rows.
 __device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::uint64_t rows, std::uint64_t entry)
@@ -22,18 +22,18 @@ __device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::u
 }
 
 /// Rows from scratch memory to their places in C; a block an equal share of the entries of C, whatever the lengths of its rows.
-/// Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an entry.
+/// What lies behind `room` entries is left out. Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an entry.
 template <class V>
 __global__ void __launch_bounds__(shareThreads)
-    moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, const std::uint32_t* fromColumn,
-             const V* fromValue, std::uint32_t* toColumn, V* toValue)
+    moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
+             const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
 {
   constexpr int together = 4; // loads under way
   constexpr long long none = -1ll << 62;
   __shared__ std::uint32_t endOf[shareThreads]; // of each row, from the begin of the share on
   __shared__ long long shift[shareThreads];     // from places in C to places in scratch memory
   __shared__ std::uint64_t rowOfFirst;
-  const std::uint64_t begin = blockIdx.x * std::uint64_t{entriesAShare}, total = rowStart[rows];
+  const std::uint64_t begin = blockIdx.x * std::uint64_t{entriesAShare}, total = min(rowStart[rows], room);
   const std::uint64_t end = begin + entriesAShare < total ? begin + entriesAShare : total;
   if (begin >= end)
     return;
@@ -86,6 +86,25 @@ __global__ void __launch_bounds__(shareThreads)
     }
     done = last;
     __syncthreads();
+  }
+}
+
+/// The same, `Lanes` neighbouring lanes a row: where most rows are not made, or C is small and its rows are short, so that fewer
+/// numbers wait for each other. Reads 4 bytes a row, and 16 of those that are made.
+template <class V, int Lanes>
+__global__ void __launch_bounds__(moverThreads)
+    moveEachRow(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
+                const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
+{
+  const std::uint64_t row = (blockIdx.x * std::uint64_t{moverThreads} + threadIdx.x) / Lanes;
+  if (row >= rows)
+    return;
+  const std::uint64_t from = madeAt[row], start = rowStart[row], end = min(rowStart[row + 1], room);
+  if (from == notMade)
+    return;
+  for (std::uint64_t to = start + threadIdx.x % Lanes; to < end; to += Lanes) {
+    toColumn[to] = fromColumn[from + (to - start)];
+    toValue[to] = fromValue[from + (to - start)];
   }
 }
 

@@ -38,18 +38,22 @@ public:
 
   void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
   {
-    multiplySortedRows<V, Ring><<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_);
+    const auto launch = [&](auto kernel) { kernel<<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_); };
+    if (hasKeysOf<std::uint32_t>(b_.columns))
+      launch(multiplySortedRows<V, Ring, std::uint32_t>);
+    else
+      launch(multiplySortedRows<V, Ring, std::uint64_t>);
   }
   bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
   {
-    StagedRoom room{threads, 1, products, limits.topWords};
+    if (products <= mostSortedProducts && hasKeysOf<std::uint32_t>(limits.columns))
+      return sortedByWarps(rows, products, stream);
+    const StagedRoom room{products, limits.topWords};
     if (room.bytes<V>() > limits.sharedBytes)
       return false;
-    room.rowsABlock = rowsABlockFor(threads, room.bytes<V>());
-    const std::size_t bytes = room.rowsABlock * room.bytes<V>();
+    const std::size_t bytes = room.bytes<V>();
     allowShared(multiplyStagedRows<V, Ring>, bytes);
-    multiplyStagedRows<V, Ring><<<ceilDiv<unsigned>(rows.count, room.rowsABlock), threads * room.rowsABlock, bytes, stream>>>(
-        a_, b_, rows.list, rows.count, room, c_);
+    multiplyStagedRows<V, Ring><<<rows.count, threads, bytes, stream>>>(a_, b_, rows.list, room, c_);
     return true;
   }
   bool warpRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
@@ -87,16 +91,26 @@ public:
   }
 
 private:
+  bool sortedByWarps(const RowList& rows, int products, cudaStream_t stream) const
+  {
+    const auto launch = [&](auto kernel) {
+      kernel<<<ceilDiv<unsigned>(rows.count, sorterThreads / 32), sorterThreads, 0, stream>>>(a_, b_, rows, c_);
+    };
+    products <= mostSortedProducts / 2 ? launch(multiplyWideRows<V, Ring, 8>) : launch(multiplyWideRows<V, Ring, 16>);
+    return true;
+  }
+
   CsrView<V> a_, b_;
   RowTarget<V> c_;
 };
 
-/// The pass that makes rows whose sizes are not known, as far as it can, and counts entries of the others.
+/// The pass that makes rows whose sizes are not known, as far as it can, and counts entries of the others, of which `anyCounted`
+/// tells.
 template <class V, class Ring>
 class RowsAtOnce final : public RowLaunches {
 public:
-  RowsAtOnce(const CsrView<V>& a, const CsrView<V>& b, const RowTarget<V>& scratch, bool alsoWide)
-      : values_(a, b, scratch), counts_(countingPass(a, b, scratch.scratch.count)), alsoWide_(alsoWide)
+  RowsAtOnce(const CsrView<V>& a, const CsrView<V>& b, const RowTarget<V>& scratch, bool alsoWide, bool& anyCounted)
+      : values_(a, b, scratch), counts_(countingPass(a, b, scratch.scratch.count)), alsoWide_(alsoWide), anyCounted_(anyCounted)
   {
   }
 
@@ -104,26 +118,34 @@ public:
   bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
   {
     return (alsoWide_ && values_.stagedRows(rows, products, threads, limits, stream))
-           || counts_->stagedRows(rows, products, threads, limits, stream);
+           || counted(counts_->stagedRows(rows, products, threads, limits, stream));
   }
   bool warpRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
   {
-    return counts_->warpRows(rows, entries, limits, stream);
+    return counted(counts_->warpRows(rows, entries, limits, stream));
   }
   bool longRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
   {
     return (alsoWide_ && hasSlotForEachColumn<V>(limits) && values_.longRows(rows, entries, limits, stream))
-           || counts_->longRows(rows, entries, limits, stream);
+           || counted(counts_->longRows(rows, entries, limits, stream));
   }
   void blockRows(const RowList& rows, const RowLimits& limits, cudaStream_t stream) const override
   {
     counts_->blockRows(rows, limits, stream);
+    anyCounted_ = true;
   }
 
 private:
+  bool counted(bool isLaunched) const
+  {
+    anyCounted_ |= isLaunched;
+    return isLaunched;
+  }
+
   RowValues<V, Ring> values_;
   std::unique_ptr<RowLaunches> counts_;
   bool alsoWide_;
+  bool& anyCounted_;
 };
 
 template <class V>
@@ -132,36 +154,58 @@ RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams,
                                    ProductAnalysisOnCuda& analysis)
 {
   RowScratchOnCuda<V> scratch{Buffer<std::uint32_t>(context, room), Buffer<V>(context, room)};
-  AnalysisTotals* const totals = analysis.totals.span().data();
-  const ScratchRows rows{analysis.madeAt.span().data(), analysis.rowCounts.span().data(), &totals->madeEntries, room};
+  AnalysisTotals* const totals = analysis.totals;
+  const ScratchRows rows{analysis.madeAt.data(), analysis.rowCounts.data(), &totals->madeEntries, &totals->anyLeft, room};
   const RowTarget<V> target{nullptr, scratch.column.span().data(), scratch.value.span().data(), &totals->overflowed, rows};
+  bool anyCounted = false;
   withSemiring<V>(semiring, [&](auto ring) {
-    launchRows(context, streams, RowsAtOnce<V, decltype(ring)>(a, b, target, alsoWide), bins, analysis.binnedRows.span().data(),
-               a.rows, b.columns);
+    launchRows(context, streams, RowsAtOnce<V, decltype(ring)>(a, b, target, alsoWide, anyCounted), bins,
+               analysis.binnedRows.data(), a.rows, b.columns);
   });
+  scratch.mayHaveAll = !anyCounted;
   return scratch;
 }
 
+/// Rows that were made, of which there is at least one.
 template <class V>
-void moveMadeRows(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, const CsrOnCuda<V>& c,
-                  const RowTarget<V>& target)
+void moveRowsOn(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, std::uint64_t roomOfC,
+                bool areFew, CsrOnCuda<V>& c)
 {
-  if (c.entries == 0)
-    return;
-  moveRows<<<static_cast<unsigned>(ceilDiv(c.entries, std::uint64_t{entriesAShare})), shareThreads, 0, stream>>>(
-      c.rows, target.rowStart, madeAt, scratch.column.span().data(), scratch.value.span().data(), target.column, target.value);
-  checkLaunch("rows to their places");
+  constexpr std::uint64_t shortRow = 16, smallC = 4 << 20; // entries
+  const auto launch = [&](auto kernel, std::uint64_t blocks, int threads) {
+    kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(c.rows, c.rowStart.span().data(), madeAt, roomOfC,
+                                                                  scratch.column.span().data(), scratch.value.span().data(),
+                                                                  c.column.span().data(), c.value.span().data());
+    checkLaunch("rows to their places");
+  };
+  const auto blocksOfRows = [&](std::uint64_t lanes) { return ceilDiv(c.rows * lanes, std::uint64_t{moverThreads}); };
+  if (areFew)
+    launch(moveEachRow<V, 32>, blocksOfRows(32), moverThreads);
+  else if (roomOfC <= smallC && roomOfC <= c.rows * shortRow)
+    launch(moveEachRow<V, 8>, blocksOfRows(8), moverThreads);
+  else
+    launch(moveRows<V>, ceilDiv(roomOfC, std::uint64_t{entriesAShare}), shareThreads);
+}
+
+template <class V>
+void moveMadeRowsOnCuda(const Context& context, const RowScratchOnCuda<V>& made, const std::uint32_t* madeAt, std::uint64_t roomOfC,
+                        CsrOnCuda<V>& c)
+{
+  moveRowsOn(cudaStreamOf(context), made, madeAt, roomOfC, false, c);
 }
 
 template <class V>
 void multiplyByRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
                           const RowBinCounts& bins, const std::uint32_t* binnedRows, const RowScratchOnCuda<V>* made,
-                          const std::uint32_t* madeAt, CsrOnCuda<V>& c, std::uint32_t* overflowed)
+                          const std::uint32_t* madeAt, std::uint64_t madeEntries, CsrOnCuda<V>& c, std::uint32_t* overflowed)
 {
+  constexpr std::uint64_t fewRows = 4; // less than this part of the entries
   const RowTarget<V> target{c.rowStart.span().data(), c.column.span().data(), c.value.span().data(), overflowed, {}};
   std::function<void(void*)> move;
-  if (made)
-    move = [&](void* stream) { moveMadeRows(static_cast<cudaStream_t>(stream), *made, madeAt, c, target); };
+  if (made && madeEntries > 0)
+    move = [&](void* stream) {
+      moveRowsOn(static_cast<cudaStream_t>(stream), *made, madeAt, c.entries, madeEntries * fewRows < c.entries, c);
+    };
   withSemiring<V>(semiring, [&](auto ring) {
     launchRows(context, streams, RowValues<V, decltype(ring)>(a, b, target), bins, binnedRows, a.rows, b.columns, move);
   });
@@ -172,6 +216,8 @@ void multiplyByRowsOnCuda(const Context& context, SideStreams& streams, Semiring
 #define TESSERA_ROW_PRODUCTS(V)                                                                                                    \
   template void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&, const CsrView<V>&,                 \
                                      const RowBinCounts&, const std::uint32_t*, const RowScratchOnCuda<V>*, const std::uint32_t*,  \
-                                     CsrOnCuda<V>&, std::uint32_t*);                                                               \
+                                     std::uint64_t, CsrOnCuda<V>&, std::uint32_t*);                                                \
+  template void moveMadeRowsOnCuda(const Context&, const RowScratchOnCuda<V>&, const std::uint32_t*, std::uint64_t,                \
+                                   CsrOnCuda<V>&);                                                                                 \
   template RowScratchOnCuda<V> makeRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&, const CsrView<V>&,        \
                                               const RowBinCounts&, std::uint32_t, bool, ProductAnalysisOnCuda&);

@@ -18,6 +18,7 @@ template <class V>
 struct RowScratchOnCuda {
   Buffer<std::uint32_t> column;
   Buffer<V> value;
+  bool mayHaveAll = false; // no row is known not to be made
 };
 
 /// Columns and values of rows before their number of entries is known, and the number of entries of each row, also of those that
@@ -27,12 +28,17 @@ template <class V>
 RowScratchOnCuda<V> makeRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>& a, const CsrView<V>& b,
                                    const RowBinCounts& bins, std::uint32_t room, bool alsoWide, ProductAnalysisOnCuda&);
 
+/// Brings rows that were made to their places in C; what lies behind `roomOfC` entries is left out.
+template <class V>
+void moveMadeRowsOnCuda(const Context&, const RowScratchOnCuda<V>& made, const std::uint32_t* madeAt, std::uint64_t roomOfC,
+                        CsrOnCuda<V>& c);
+
 /// Columns and values of these rows, whose bins are those by entries; rows that were made, if any were, are brought to their
-/// places. Within a row, products are added in an order that A and B alone determine. Sets *overflowed to 1 if a sum of int64 is
-/// beyond 64 bits. V is float, double or int64.
+/// places; they have `madeEntries`. Within a row, products are added in an order that A and B alone determine. Sets *overflowed to
+/// 1 if a sum of int64 is beyond 64 bits. V is float, double or int64.
 template <class V>
 void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>& a, const CsrView<V>& b, const RowBinCounts&,
                           const std::uint32_t* binnedRows, const RowScratchOnCuda<V>* made, const std::uint32_t* madeAt,
-                          CsrOnCuda<V>& c, std::uint32_t* overflowed);
+                          std::uint64_t madeEntries, CsrOnCuda<V>& c, std::uint32_t* overflowed);
 
 }

@@ -26,13 +26,20 @@ struct ScratchRows {
   std::uint32_t* start;     // of each row; notMade
   std::uint32_t* count;     // entries of each row
   unsigned long long* used; // entries that were asked for
+  std::uint32_t* anyLeft;   // becomes 1 if a row is not made
   std::uint32_t room;       // entries
 
   /// Where so many entries go; notMade if there is no room.
   __device__ std::uint32_t take(std::uint32_t entries) const
   {
     const unsigned long long at = atomicAdd(used, static_cast<unsigned long long>(entries));
-    return at + entries <= room ? static_cast<std::uint32_t>(at) : notMade;
+    return at + entries <= room ? static_cast<std::uint32_t>(at) : left();
+  }
+  /// The same for a row that is not to be made now.
+  __device__ std::uint32_t left() const
+  {
+    *anyLeft = 1;
+    return notMade;
   }
 };
 

@@ -33,7 +33,7 @@ std::vector<std::size_t> balancedRowStarts(const Context& context, const Pattern
   ProductAnalysisOnCuda analysis(context, a, b);
   analyseOnCuda(context, a, b, false, neverTiles, false, analysis);
   Buffer<std::uint64_t> productsBefore(context, a.rows + 1);
-  scanOnCuda(context, a.rows, analysis.products.span().data(), productsBefore.span().data());
+  scanOnCuda(context, a.rows, analysis.products.data(), productsBefore.span().data());
   return balancedRowStarts(context, productsBefore, parts);
 }
 

@@ -1,5 +1,6 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Sparse/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/TotalsOnHost.cuh"
 
 namespace tessera {
 namespace {
@@ -45,18 +46,18 @@ __device__ Sum64 sumBefore(const volatile Sum64* published, unsigned block)
   return sum;
 }
 
-/// Reads 4 bytes and writes sizeof(Sum) a count. `tickets` and `published` are 0 before; blocks take their part in the order in
-/// which they begin, so that none waits for one that has not.
+/// Reads 4 bytes and writes sizeof(Sum) a count. `state`, a number of tickets and what each block publishes, is 0 before; blocks
+/// take their part in the order in which they begin, so that none waits for one that has not. The last one tells the sum of all.
 template <class Sum>
-__global__ void __launch_bounds__(scanThreads)
-    scan(std::size_t count, const std::uint32_t* counts, Sum* starts, unsigned* tickets, Sum64* published)
+__global__ void __launch_bounds__(scanThreads) scan(std::size_t count, const std::uint32_t* counts, Sum* starts, Sum64* state,
+                                                    const AnalysisTotals* totals, TotalsTarget target)
 {
   __shared__ Sum64 sums[countsABlock + countsABlock / countsAThread]; // padded, so that threads do not meet in a bank
   __shared__ Sum64 ofWarps[scanThreads / 32], before;
   __shared__ unsigned ticket;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
   if (thread == 0)
-    ticket = atomicAdd(tickets, 1u);
+    ticket = atomicAdd(reinterpret_cast<unsigned*>(state), 1u);
   __syncthreads();
   const unsigned block = ticket;
   const std::size_t first = block * std::size_t{countsABlock};
@@ -83,13 +84,13 @@ __global__ void __launch_bounds__(scanThreads)
     all += ofWarps[w];
   }
   if (warp == 0) {
-    volatile Sum64* const target = published + block;
+    volatile Sum64* const published = state + 1;
     if (lane == 0)
-      *target = (block == 0 ? wholeSum : ownSum) | all;
+      published[block] = (block == 0 ? wholeSum : ownSum) | all;
     const Sum64 found = sumBefore(published, block);
     if (lane == 0) {
       if (block > 0)
-        *target = wholeSum | (found + all);
+        published[block] = wholeSum | (found + all);
       before = found;
     }
   }
@@ -101,17 +102,25 @@ __global__ void __launch_bounds__(scanThreads)
   for (int i = thread; i < countsABlock; i += scanThreads)
     if (first + i <= count)
       starts[first + i] = static_cast<Sum>(sums[padded(i)]);
+  if (target.host && block == gridDim.x - 1)
+    tell(target, totals, before + all);
+}
+
+template <class Sum>
+void scanCounts(const Context& context, std::size_t count, const std::uint32_t* counts, Sum* starts, Sum64* zeroedState,
+                const AnalysisTotals* totals, const TotalsTarget& target)
+{
+  scan<<<static_cast<unsigned>(ceilDiv<std::size_t>(count + 1, countsABlock)), scanThreads, 0, cudaStreamOf(context)>>>(
+      count, counts, starts, zeroedState, totals, target);
+  checkLaunch("sums of counts");
 }
 
 template <class Sum>
 void scanCounts(const Context& context, std::size_t count, const std::uint32_t* counts, Sum* starts)
 {
-  const std::size_t blocks = ceilDiv<std::size_t>(count + 1, countsABlock);
-  Buffer<Sum64> published(context, blocks + 1); // the first one counts tickets
-  context.stream->fill(published.span().data(), 0, published.size() * sizeof(Sum64));
-  scan<<<static_cast<unsigned>(blocks), scanThreads, 0, cudaStreamOf(context)>>>(
-      count, counts, starts, reinterpret_cast<unsigned*>(published.span().data()), published.span().data() + 1);
-  checkLaunch("sums of counts");
+  Buffer<Sum64> state(context, scanStateSize(count));
+  context.stream->fill(state.span().data(), 0, state.size() * sizeof(Sum64));
+  scanCounts(context, count, counts, starts, state.span().data(), nullptr, {});
 }
 
 }
@@ -123,6 +132,17 @@ void scanOnCuda(const Context& context, std::size_t count, const std::uint32_t* 
 void scanOnCuda(const Context& context, std::size_t count, const std::uint32_t* counts, std::uint32_t* starts)
 {
   scanCounts(context, count, counts, starts);
+}
+
+void scanAndTellOnCuda(const Context& context, std::size_t rows, const ProductAnalysisOnCuda& analysis, std::uint64_t* starts,
+                       const TotalsTarget& target)
+{
+  scanCounts(context, rows, analysis.rowCounts.data(), starts, analysis.scanState.data(), analysis.totals, target);
+}
+
+std::size_t scanStateSize(std::size_t count)
+{
+  return ceilDiv<std::size_t>(count + 1, countsABlock) + 1;
 }
 
 }

@@ -5,6 +5,7 @@
 #include "Core/Sparse/RowRingOnCuda.cuh"
 #include "Core/Sparse/WarpScan.cuh"
 
+#include <bit>
 #include <type_traits>
 
 namespace tessera {
@@ -12,26 +13,41 @@ namespace tessera {
 template <int Value>
 using Constant = std::integral_constant<int, Value>;
 
-/// The products of a row, Items a lane of a group of neighbouring lanes; in which order says who uses them. Without values they are
-/// columns alone.
-template <int Items, class V>
-struct RowItems {
-  static constexpr int none = 0x7fffffff; // behind every column
-  int column[Items];
-  V value[Items];
+/// The products of a row, Items a lane of a group of neighbouring lanes, as numbers by which they are sorted: the column, and
+/// behind it which of the row's products it is, so that no two are equal and those of a column stay in the order of the entries of
+/// A. Without values the column alone.
+template <int Group, int Items, bool Values, class Key>
+struct RowKeys {
+  static constexpr int places = Group * Items, placeBits = Values ? std::bit_width(unsigned{places} - 1) : 0;
+  static constexpr Key none = ~Key{0}; // behind every column
+  Key key[Items];
+
+  __device__ static Key keyOf(std::uint32_t column, int place)
+  {
+    return Values ? Key{column} << placeBits | static_cast<Key>(place) : Key{column};
+  }
+  __device__ std::uint32_t column(int item) const { return static_cast<std::uint32_t>(key[item] >> placeBits); }
+  __device__ int place(int item) const { return static_cast<int>(key[item]) & (places - 1); }
 };
 
-/// All products of entries [first, last) of A, at most Items * Group; neighbouring lanes take neighbouring entries of B.
-template <int Group, int Items, bool Values, class V, class Ring>
+/// Whether such keys of so many columns fit, whatever the number of products that are sorted.
+template <class Key>
+constexpr bool hasKeysOf(std::size_t columns)
+{
+  using Largest = RowKeys<32, mostSortedProducts / 32, true, Key>;
+  return columns <= (Largest::none >> Largest::placeBits);
+}
+
+/// All products of entries [first, last) of A, at most Items * Group; neighbouring lanes take neighbouring entries of B. Values go
+/// to their places in shared memory of the group.
+template <int Group, int Items, bool Values, class Key, class V, class Ring>
 __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, std::uint64_t first, std::uint64_t last,
-                          RowItems<Items, V>& items)
+                          RowKeys<Group, Items, Values, Key>& items, V* values)
 {
   const int lane = threadIdx.x % Group;
 #pragma unroll
-  for (int i = 0; i < Items; ++i) {
-    items.column[i] = RowItems<Items, V>::none;
-    items.value[i] = Ring::zero;
-  }
+  for (int i = 0; i < Items; ++i)
+    items.key[i] = items.none;
   int done = 0;
   for (std::uint64_t e = first; __any_sync(~0u, e < last); e += Group) {
     std::uint64_t from = 0;
@@ -46,77 +62,91 @@ __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, 
     }
     const int inclusive = groupInclusive<Group>(length), start = inclusive - length;
     const int total = __shfl_sync(~0u, inclusive, Group - 1, Group);
+    from -= start;
 #pragma unroll
     for (int i = 0; i < Items; ++i) {
+      if (Group == 32 && (i * Group + Group <= done || i * Group >= done + total))
+        continue; // all lanes
       const int position = i * Group + lane - done;
       const int owner = ownerOf<Group>(position, start);
-      const std::uint64_t fromOwner = __shfl_sync(~0u, from, owner, Group);
-      const int startOfOwner = __shfl_sync(~0u, start, owner, Group);
+      const std::uint64_t at = __shfl_sync(~0u, from, owner, Group) + position;
       V factor = 0;
       if constexpr (Values)
         factor = __shfl_sync(~0u, ofA, owner, Group);
       if (position >= 0 && position < total) {
-        const std::uint64_t at = fromOwner + (position - startOfOwner);
-        items.column[i] = static_cast<int>(b.column[at]);
+        items.key[i] = items.keyOf(b.column[at], i * Group + lane);
         if constexpr (Values)
-          items.value[i] = multiplyAdd(ring, factor, b.value[at], Ring::zero);
+          values[i * Group + lane] = multiplyAdd(ring, factor, b.value[at], Ring::zero);
       }
     }
     done += total;
   }
 }
 
-/// Columns rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network: what goes where depends on the
-/// columns alone).
-template <int Group, int Items, bool Values, class V>
-__device__ void sortItems(RowItems<Items, V>& items)
+/// Keys rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network; the first step of each merge meets a
+/// run with the next one turned round, so that all steps put the smaller key first).
+template <int Group, int Items, bool Values, class Key>
+__device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
 {
   const int lane = threadIdx.x % Group;
+  const auto inLane = [&](int low, int high) {
+    const Key first = min(items.key[low], items.key[high]);
+    items.key[high] = max(items.key[low], items.key[high]);
+    items.key[low] = first;
+  };
+  const auto withLane = [&](Key& own, Key other, int lanes) { own = (lane & lanes) == 0 ? min(own, other) : max(own, other); };
 #pragma unroll
-  for (int size = 2; size <= Group * Items; size *= 2)
+  for (int size = 2; size <= Group * Items; size *= 2) {
+    if (size <= Items) {
 #pragma unroll
-    for (int distance = size / 2; distance > 0; distance /= 2)
+      for (int i = 0; i < Items; ++i)
+        if ((i & (size / 2)) == 0)
+          inLane(i, i ^ (size - 1));
+    } else {
+      Key others[Items];
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+        others[i] = __shfl_xor_sync(~0u, items.key[Items - 1 - i], size / Items - 1);
+#pragma unroll
+      for (int i = 0; i < Items; ++i)
+        withLane(items.key[i], others[i], size / 2 / Items);
+    }
+#pragma unroll
+    for (int distance = size / 4; distance > 0; distance /= 2)
 #pragma unroll
       for (int i = 0; i < Items; ++i) {
-        const bool ascending = size == Group * Items || ((lane * Items + i) & size) == 0;
-        if (distance >= Items) {
-          const int other = __shfl_xor_sync(~0u, items.column[i], distance / Items);
-          V otherValue = 0;
-          if constexpr (Values)
-            otherValue = __shfl_xor_sync(~0u, items.value[i], distance / Items);
-          const bool lower = (lane & (distance / Items)) == 0;
-          if (lower == ascending ? other < items.column[i] : other > items.column[i]) {
-            items.column[i] = other;
-            items.value[i] = otherValue;
-          }
-        } else if ((i & distance) == 0) {
-          const int low = items.column[i], high = items.column[i + distance];
-          if (ascending ? high < low : low < high) {
-            items.column[i] = high;
-            items.column[i + distance] = low;
-            const V value = items.value[i];
-            items.value[i] = items.value[i + distance];
-            items.value[i + distance] = value;
-          }
-        }
+        if (distance >= Items)
+          withLane(items.key[i], __shfl_xor_sync(~0u, items.key[i], distance / Items), distance / Items);
+        else if ((i & distance) == 0)
+          inLane(i, i + distance);
       }
+  }
 }
 
-/// How many different columns start in this lane.
+/// Behind every column.
+constexpr std::uint32_t noColumn = 0xffffffff;
+
+/// A lane's products in order.
 template <int Items, class V>
-__device__ int columnsThatStart(const RowItems<Items, V>& items, int lane, int columnBefore)
+struct SortedItems {
+  std::uint32_t column[Items];
+  V value[Items];
+};
+
+/// How many different columns start in this lane.
+template <int Items>
+__device__ int columnsThatStart(const std::uint32_t (&column)[Items], int lane, std::uint32_t columnBefore)
 {
   int heads = 0;
 #pragma unroll
   for (int i = 0; i < Items; ++i)
-    heads += items.column[i] != RowItems<Items, V>::none
-             && (i > 0 ? items.column[i] != items.column[i > 0 ? i - 1 : 0] : lane == 0 || items.column[0] != columnBefore);
+    heads += column[i] != noColumn && (i > 0 ? column[i] != column[i > 0 ? i - 1 : 0] : lane == 0 || column[0] != columnBefore);
   return heads;
 }
 
 /// Values of equal columns become running sums within the lane; returns the sum of the run that ends in the lane before.
 template <int Group, int Items, class V, class Ring>
-__device__ V sumRuns(Ring& ring, RowItems<Items, V>& items)
+__device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
 {
   const int lane = threadIdx.x % Group;
 #pragma unroll
@@ -128,7 +158,7 @@ __device__ V sumRuns(Ring& ring, RowItems<Items, V>& items)
 #pragma unroll
   for (int distance = 1; distance < Group; distance *= 2) {
     const V before = __shfl_up_sync(~0u, sum, distance, Group);
-    const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], distance, Group);
+    const std::uint32_t columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], distance, Group);
     const bool beforeGoesOn = __shfl_up_sync(~0u, static_cast<int>(goesOn), distance, Group);
     if (lane >= distance) {
       const bool same = goesOn && columnBefore == items.column[Items - 1];
@@ -193,44 +223,75 @@ __device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::
   return start;
 }
 
-/// A group of lanes a row. Reads 4 bytes of the list a row, 8 + sizeof(V) an entry of A and 4 + sizeof(V) a product; writes
-/// 4 + sizeof(V) an entry of C.
-template <class V, class Ring>
+/// A row by a group of lanes; none unless `isMade`. Every thread of the block calls it. `values`: shared memory of the group.
+template <int Group, int Items, class Key, class V, class Ring>
+__device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, bool isMade,
+                                                  std::uint32_t row, V* values, const RowTarget<V>& c)
+{
+  const int lane = threadIdx.x % Group;
+  RowKeys<Group, Items, true, Key> keys;
+  expandRow(ring, a, b, isMade ? a.rowStart[row] : 0, isMade ? a.rowStart[row + 1] : 0, keys, values);
+  sortItems(keys);
+  __syncwarp(); // values are there
+  SortedItems<Items, V> items;
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const bool has = keys.key[i] != keys.none;
+    items.column[i] = has ? keys.column(i) : noColumn;
+    items.value[i] = has ? values[keys.place(i)] : Ring::zero;
+  }
+  const std::uint32_t columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
+  const std::uint32_t columnBehind = __shfl_down_sync(~0u, items.column[0], 1, Group);
+  const int heads = columnsThatStart(items.column, lane, columnBefore), headsTillHere = groupInclusive<Group>(heads);
+  const V carry = sumRuns<Group>(ring, items);
+  const int entries = __shfl_sync(~0u, headsTillHere, Group - 1, Group);
+  std::uint64_t to = placeOfRow<Group>(c, row, entries, isMade) + (headsTillHere - heads); // one more than where the run is written
+#pragma unroll
+  for (int i = 0; i < Items; ++i) {
+    const std::uint32_t column = items.column[i];
+    if (!isMade || column == noColumn)
+      continue;
+    const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
+    to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
+    const bool ends =
+        i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
+    if (ends) {
+      c.column[to - 1] = column;
+      c.value[to - 1] = goesOn ? ring.add(carry, items.value[i]) : items.value[i];
+    }
+  }
+}
+
+/// Rows of at most 128 products, a group of lanes each. Reads 4 bytes of the list a row, 8 + sizeof(V) an entry of A and
+/// 4 + sizeof(V) a product; writes 4 + sizeof(V) an entry of C.
+template <class V, class Ring, class Key>
 __global__ void __launch_bounds__(sorterThreads) multiplySortedRows(CsrView<V> a, CsrView<V> b, SortedBins bins, RowTarget<V> c)
 {
+  constexpr int mostItems = 4;
+  __shared__ V values[sorterThreads * mostItems];
+  Ring ring;
   forSortedBin(bins, [&](auto lanes, auto itemsALane, const RowList& rows, unsigned block) {
     constexpr int Group = lanes(), Items = itemsALane();
+    static_assert(Items <= mostItems);
     const std::uint32_t task = (block * sorterThreads + threadIdx.x) / Group;
-    const int lane = threadIdx.x % Group;
-    bool isMade = task < rows.count;
-    const std::uint32_t row = isMade ? rows.list[task] : 0;
-    Ring ring;
-    RowItems<Items, V> items;
-    expandRow<Group, Items, true>(ring, a, b, isMade ? a.rowStart[row] : 0, isMade ? a.rowStart[row + 1] : 0, items);
-    sortItems<Group, Items, true>(items);
-    const int columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
-    const int columnBehind = __shfl_down_sync(~0u, items.column[0], 1, Group);
-    const int heads = columnsThatStart(items, lane, columnBefore), headsTillHere = groupInclusive<Group>(heads);
-    const V carry = sumRuns<Group>(ring, items);
-    const int entries = __shfl_sync(~0u, headsTillHere, Group - 1, Group);
-    std::uint64_t to =
-        placeOfRow<Group>(c, row, entries, isMade) + (headsTillHere - heads); // one more than where the run is written
-#pragma unroll
-    for (int i = 0; i < Items; ++i) {
-      const int column = items.column[i];
-      if (!isMade || column == RowItems<Items, V>::none)
-        continue;
-      const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
-      to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
-      const bool ends =
-          i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
-      if (ends) {
-        c.column[to - 1] = static_cast<std::uint32_t>(column);
-        c.value[to - 1] = goesOn ? ring.add(carry, items.value[i]) : items.value[i];
-      }
-    }
-    c.report(ring);
+    const bool isRow = task < rows.count;
+    multiplySortedRow<Group, Items, Key>(ring, a, b, isRow, isRow ? rows.list[task] : 0,
+                                         values + threadIdx.x / Group * Group * Items, c);
   });
+  c.report(ring);
+}
+
+/// Rows of at most 32 Items products, a warp each, if their keys have 32 bits. Reads and writes the same.
+template <class V, class Ring, int Items>
+__global__ void __launch_bounds__(sorterThreads) multiplyWideRows(CsrView<V> a, CsrView<V> b, RowList rows, RowTarget<V> c)
+{
+  __shared__ V values[sorterThreads * Items];
+  Ring ring;
+  const std::uint32_t task = (blockIdx.x * sorterThreads + threadIdx.x) / 32;
+  const bool isRow = task < rows.count;
+  multiplySortedRow<32, Items, std::uint32_t>(ring, a, b, isRow, isRow ? rows.list[task] : 0,
+                                              values + threadIdx.x / 32 * 32 * Items, c);
+  c.report(ring);
 }
 
 }

@@ -15,6 +15,8 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t mostNarrowColumns = 1 << 16;
+constexpr std::size_t mostKeptBytes = 16 << 20;                // of the memory of an analysis
+constexpr std::uint64_t mostSpareShare = 4, fewEntries = 4096; // of C: room for so many more than it has is kept
 constexpr const char* notFiniteText = "some numbers are not finite";
 
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
@@ -55,14 +57,14 @@ void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<
                      bool half, KnownProductOnCuda<V>& known)
 {
   ProductAnalysisOnCuda& analysis = known.analysis;
-  std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
-  known.tilesOfB.emplace(makeTilesOnCuda(context, b, (same ? analysis.tilesOfA : analysis.tilesOfB).span().data(),
+  std::uint32_t* const notFinite = &analysis.totals->notFinite;
+  known.tilesOfB.emplace(makeTilesOnCuda(context, b, (same ? analysis.tilesOfA : analysis.tilesOfB).data(),
                                          static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half, notFinite,
                                          analysis.wantedOfB.span().data()));
   known.firstGroupOfA = firstGroupIn(a, b);
   if (!known.firstGroupOfA)
     known.tilesOfA.emplace(
-        makeTilesOnCuda(context, a, analysis.tilesOfA.span().data(), static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
+        makeTilesOnCuda(context, a, analysis.tilesOfA.data(), static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
 }
 
 template <class V>
@@ -95,7 +97,7 @@ std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, co
 
 }
 
-SpGemmOnCuda::SpGemmOnCuda(const Context& context) : context_(context), streams_(context), totals_(context, 1), entries_(context, 1)
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : context_(context), streams_(context), toldTotals_(context), totals_(context, 1)
 {
 }
 
@@ -117,6 +119,8 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V
   rows.rows = lastRow - firstRow;
   KnownProductOnCuda<V> known = patternOf(rows, b.view(), a.entries == 0 || b.entries == 0, options, true, found);
   computeNumbers(rows, b.view(), options.semiring, known);
+  if (known.analysis.memory.size() * sizeof(std::uint64_t) <= mostKeptBytes)
+    memory_ = std::move(known.analysis.memory);
   if (report)
     *report = found;
   return std::move(known.c);
@@ -130,7 +134,7 @@ KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>& a, const CsrView
   if (a.rows > 0 && !isEmpty)
     return findPattern(a, b, a.column == b.column && a.rows == b.rows, options, isMadeOnce, report);
   KnownProductOnCuda<V> known(context_, {1, 1}, {1, 1}); // no memory of a device has no bytes
-  context_.stream->fill(known.analysis.totals.span().data(), 0, sizeof(AnalysisTotals));
+  context_.stream->fill(known.analysis.totals, 0, sizeof(AnalysisTotals));
   known.c = CsrOnCuda<V>::empty(context_, a.rows, b.columns);
   return known;
 }
@@ -144,12 +148,10 @@ AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, b
   const double entriesPerTileOfB = options.choice ? options.choice->entriesPerTileOfB : 0;
   const auto firstGroup = entriesPerTileOfB > 0 && threshold != neverTiles && !same ? firstGroupIn(a, b) : std::nullopt;
   if (firstGroup)
-    analyseRangeOnCuda(context_, a, b, *firstGroup, threshold, entriesPerTileOfB, estimate, analysis);
+    analyseRangeOnCuda(context_, a, b, *firstGroup, threshold, entriesPerTileOfB, estimate, analysis, toldTotals_.next());
   else
-    analyseOnCuda(context_, a, b, same, threshold, estimate, analysis, entriesPerTileOfB);
-  totals_.copyLater(analysis.totals.span().data());
-  context_.stream->wait();
-  const AnalysisTotals totals = totals_[0];
+    analyseOnCuda(context_, a, b, same, threshold, estimate, analysis, entriesPerTileOfB, toldTotals_.next());
+  const AnalysisTotals totals = toldTotals_.wait().totals;
   report.products = totals.products;
   report.entriesBound = totals.entriesBound;
   report.tileGroups = totals.tileGroups;
@@ -162,14 +164,14 @@ void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, con
                                    const AnalysisTotals& totals, KnownProductOnCuda<V>& known, std::uint64_t& bytes)
 {
   const bool isNarrow = b.columns <= mostNarrowColumns;  // counting wide rows costs least there: a bit a column
-  const double manyProductsAnEntry = isNarrow ? 1.5 : 4; // from so many on counting costs less than bringing products twice
+  const double manyProductsAnEntry = isNarrow ? 2.5 : 4; // from so many on counting costs less than bringing products twice
   const bool alsoWide = productsAnEntry(totals) < manyProductsAnEntry;
   const std::uint32_t room = isMadeOnce ? roomForRows(totals, alsoWide) : 0;
   const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
   const std::uint64_t mostOfC = totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
   if (room == 0 || !isThere(context_, bytes + bytesOfRoom + mostOfC, options))
-    return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.span().data(),
-                             known.analysis.rowCounts.span().data());
+    return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.data(),
+                             known.analysis.rowCounts.data());
   bytes += bytesOfRoom;
   known.made.emplace(makeRowsOnCuda(context_, streams_, options.semiring, a, b, totals.rows, room, alsoWide, known.analysis));
 }
@@ -179,7 +181,7 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
                                                 const SpGemmOnCudaOptions& options, bool isMadeOnce, SpGemmReport& report)
 {
   const std::string whyNot = whyNoTiles<V>(options.semiring);
-  KnownProductOnCuda<V> known(context_, a, b);
+  KnownProductOnCuda<V> known(context_, a, b, std::exchange(memory_, {}));
   ProductAnalysisOnCuda& analysis = known.analysis;
   const AnalysisTotals totals = analyse(a, b, same, options, whyNot, isMadeOnce, analysis, report);
   if (options.algorithm == SpGemmAlgorithm::tiles && totals.tileGroups == 0)
@@ -196,8 +198,7 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
     return found;
   };
   std::uint64_t bytes = bytesARow * a.rows;
-  std::uint32_t* const rowCounts = analysis.rowCounts.span().data();
-  const std::uint32_t* const tileGroups = analysis.tileGroups.span().data();
+  const std::uint32_t* const tileGroups = analysis.tileGroups.data();
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (totals.tileGroups > 0) {
       bytes += tileBytes(a, b, same, totals, options.half);
@@ -209,8 +210,8 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
         room = 1;
       bytes += KeptTilesOnCuda::bytes(a.rows, room);
       known.tilesOfC.emplace(context_, a.rows, room);
-      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups, rowCounts,
-                         known.viewOfC());
+      countByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), a.rows, tileGroups, totals.tileGroups,
+                         analysis.rowCounts.data(), known.viewOfC());
     }
   countOrMakeRows(a, b, options, isMadeOnce, totals, known, bytes);
 
@@ -218,29 +219,53 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   c.rows = a.rows;
   c.columns = b.columns;
   c.rowStart = Buffer<std::uint64_t>(context_, c.rows + 1);
-  scanOnCuda(context_, c.rows, rowCounts, c.rowStart.span().data());
-  entries_.copyLater(c.rowStart.span().data() + c.rows);
-  if (rowsIn(totals.rows) > 0)
-    binBySizeOnCuda(context_, c.rows, analysis);
-  totals_.copyLater(analysis.totals.span().data());
-  context_.stream->wait();
-  if (isMadeOnce && totals_[0].notFinite)
+  std::uint64_t* const rowStart = c.rowStart.span().data();
+  const bool mayHaveAll = known.made && known.made->mayHaveAll && totals.tileGroups == 0;
+  const bool bins = rowsIn(totals.rows) > 0 && !mayHaveAll;
+  scanAndTellOnCuda(context_, c.rows, analysis, rowStart, bins ? TotalsTarget() : toldTotals_.next());
+  if (bins)
+    binBySizeOnCuda(context_, c.rows, rowStart, analysis, toldTotals_.next());
+  const std::uint64_t roomOfC = mayHaveAll ? moveAhead(totals, known) : 0;
+  const ToldTotals& told = toldTotals_.wait();
+  if (isMadeOnce && told.totals.notFinite)
     return instead(notFiniteText);
-  c.entries = entries_[0];
+  c.entries = told.entries;
+  const bool hasRoom = mayHaveAll && c.entries <= roomOfC && roomOfC <= c.entries + c.entries / mostSpareShare + fewEntries;
+  const std::uint64_t spare = hasRoom ? (roomOfC - c.entries) * (sizeof(std::uint32_t) + sizeof(V)) : 0;
   if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
     return instead("the tiles do not fit into the memory limit");
-  report.bytesTaken = bytes + c.bytes();
+  report.bytesTaken = bytes + c.bytes() + spare;
   checkMemory(report.bytesTaken, options.maxMemoryBytes);
-  c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
+  known.isDone = hasRoom && !told.totals.anyLeft;
+  if (mayHaveAll && !known.isDone) {
+    binBySizeOnCuda(context_, c.rows, rowStart, analysis, toldTotals_.next());
+    toldTotals_.wait();
+  }
+  if (!hasRoom) { // otherwise rows that were made are at their places
+    c.column = {};
+    c.value = {};
+    c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
+    known.madeEntries = told.totals.madeEntries;
+  }
   known.tileGroups = totals.tileGroups;
-  known.rows = totals_[0].rowsBySize;
+  known.rows = told.totals.rowsBySize;
   return known;
+}
+
+template <class V>
+std::uint64_t SpGemmOnCuda::moveAhead(const AnalysisTotals& totals, KnownProductOnCuda<V>& known)
+{
+  const std::uint64_t room = std::min<std::uint64_t>(known.made->column.size(), totals.entriesBound);
+  known.c.column = Buffer<std::uint32_t>(context_, room);
+  known.c.value = Buffer<V>(context_, room);
+  moveMadeRowsOnCuda(context_, *known.made, known.analysis.madeAt.data(), room, known.c);
+  return room;
 }
 
 template <class V>
 bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>& known, const SpGemmOnCudaOptions& options)
 {
-  totals_.copyLater(known.analysis.totals.span().data());
+  totals_.copyLater(known.analysis.totals);
   context_.stream->wait();
   const bool finite = !totals_[0].notFinite;
   if (!finite && options.algorithm == SpGemmAlgorithm::tiles)
@@ -251,16 +276,19 @@ bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>& known, const S
 template <class V>
 void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring semiring, KnownProductOnCuda<V>& known)
 {
-  AnalysisTotals* const totals = known.analysis.totals.span().data();
-  known.c.value = Buffer<V>(context_, std::max<std::uint64_t>(known.c.entries, 1));
+  AnalysisTotals* const totals = known.analysis.totals;
+  if (known.c.value.span().empty())
+    known.c.value = Buffer<V>(context_, std::max<std::uint64_t>(known.c.entries, 1));
   if (std::is_same_v<V, std::int64_t> && !known.made)
     context_.stream->fill(&totals->overflowed, 0, sizeof totals->overflowed);
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (known.tileGroups > 0)
-      multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.span().data(), known.tileGroups,
+      multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.data(), known.tileGroups,
                             known.viewOfC(), known.c);
-  multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.span().data(),
-                       known.made ? &*known.made : nullptr, known.analysis.madeAt.span().data(), known.c, &totals->overflowed);
+  if (!known.isDone)
+    multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.data(),
+                         known.made ? &*known.made : nullptr, known.analysis.madeAt.data(), known.madeEntries, known.c,
+                         &totals->overflowed);
   if constexpr (std::is_same_v<V, std::int64_t>) {
     totals_.copyLater(totals);
     context_.stream->wait();
@@ -305,12 +333,12 @@ SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCu
     choice->productsBefore = Buffer<std::uint64_t>(context_, a.rows + 1);
     sampleOnCuda(context_, a.view(), b.view(), same, options.productsPerTilePair, analysis, choice->productsBefore.span().data());
     if constexpr (!std::is_same_v<V, std::int64_t>) {
-      std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
+      std::uint32_t* const notFinite = &analysis.totals->notFinite;
       findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
       if (!same)
         findNotFiniteOnCuda(context_, b.value.span().data(), b.entries, notFinite);
     }
-    totals_.copyLater(analysis.totals.span().data());
+    totals_.copyLater(analysis.totals);
     context_.stream->wait();
     const AnalysisTotals& totals = totals_[0];
     choice->tilesMayWin = totals.tilesMayWin && !totals.notFinite;
@@ -331,7 +359,7 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   if (a.rows > 0 && b.entries > 0) {
     ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
     analyseOnCuda(context_, a.view(), b.view(), false, neverTiles, false, analysis);
-    products = analysis.products.toHost(context_);
+    context_.stream->copyToHost(products.data(), analysis.products.data(), a.rows * sizeof(std::uint32_t));
   }
   std::vector<std::size_t> starts{0};
   std::uint64_t bytes = 0;

@@ -7,6 +7,7 @@
 #include "Core/Sparse/SideStreams.h"
 #include "Core/Sparse/SpGemmOptions.h"
 #include "Core/Sparse/TilesOnCuda.h"
+#include "Core/Sparse/TotalsOnHost.h"
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,10 @@ struct SpGemmOnCudaOptions {
 /// C = A B whose pattern is known, and what its numbers are computed from.
 template <class V>
 struct KnownProductOnCuda {
-  KnownProductOnCuda(const Context& context, const PatternView& a, const PatternView& b) : analysis(context, a, b) {}
+  KnownProductOnCuda(const Context& context, const PatternView& a, const PatternView& b, Buffer<std::uint64_t> memory = {})
+      : analysis(context, a, b, std::move(memory))
+  {
+  }
 
   ProductAnalysisOnCuda analysis;
   std::uint32_t tileGroups = 0;                     // of 8 rows, that go by tiles
@@ -46,6 +50,8 @@ struct KnownProductOnCuda {
   std::optional<KeptTilesOnCuda> tilesOfC;          // if there are such groups
   std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
   CsrOnCuda<V> c;
+  std::uint64_t madeEntries = 0; // of `made`, that are not at their places yet
+  bool isDone = false;           // c has its numbers
 
   TileView<V> viewOfA() const
   {
@@ -54,7 +60,7 @@ struct KnownProductOnCuda {
     return view;
   }
   TileView<V> viewOfB() const { return tilesOfB->view(); }
-  KeptTileView viewOfC() { return tilesOfC->view(&analysis.totals.span().data()->keptTiles); }
+  KeptTileView viewOfC() { return tilesOfC->view(&analysis.totals->keptTiles); }
 };
 
 template <class V>
@@ -62,7 +68,8 @@ class SpGemmPlanOnCuda;
 
 /// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by tensor cores, in
 /// double precision whatever V is, but in single if the numbers are of half precision; the others row by row. The host waits twice,
-/// for the size of the work and for that of C (once more for int64). The same A and B give the same bits on the same device. Tiles
+/// for the size of the work and for that of C (once more for int64). C's arrays may have room for up to a quarter more entries than
+/// C has. The same A and B give the same bits on the same device. Tiles
 /// serve plus-times over float and double with finite numbers, up to 65535 tiles in 8 rows of B. V is float, double or int64.
 class SpGemmOnCuda {
 public:
@@ -120,10 +127,16 @@ private:
   template <class V>
   bool numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);
 
+  /// Brings rows to their places before it is known whether all could be made, if none is known not to be; returns for how many
+  /// entries C has room then.
+  template <class V>
+  std::uint64_t moveAhead(const AnalysisTotals&, KnownProductOnCuda<V>&);
+
   Context context_;
   SideStreams streams_;
+  TotalsOnHost toldTotals_;
   PinnedValues<AnalysisTotals> totals_;
-  PinnedValues<std::uint64_t> entries_;
+  Buffer<std::uint64_t> memory_; // of the analysis before, if it is small
 };
 
 }

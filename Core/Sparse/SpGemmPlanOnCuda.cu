@@ -24,7 +24,7 @@ template <class V>
 void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b)
 {
   if constexpr (!std::is_same_v<V, std::int64_t>) { // of which there are no tiles
-    AnalysisTotals* const totals = known_.analysis.totals.span().data();
+    AnalysisTotals* const totals = known_.analysis.totals;
     context_.stream->fill(&totals->notFinite, 0, sizeof(std::uint32_t));
     refillTilesOnCuda(context_, b, *known_.tilesOfB, &totals->notFinite);
     if (known_.firstGroupOfA && a.value != b.value) { // they were the same numbers before

@@ -96,7 +96,7 @@ TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const C
   Tiles tiles;
   tiles.rowExponent = halfExponentsOfRowsOnCuda(context_, a);
   tiles.columnExponent = halfExponentsOfColumnsOnCuda(context_, b);
-  totals_.copyLater(analysis.totals.span().data());
+  totals_.copyLater(analysis.totals);
   context_.stream->wait();
   const AnalysisTotals totals = totals_[0];
   const TileTotals& ofB = same ? totals.a : totals.b;
@@ -104,13 +104,13 @@ TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const C
     fail(ExitCode::usage, "more than 2^32 - 1 tiles", "fewer, or the algorithm rows");
   report.products = totals.products;
   report.entriesBound = totals.entriesBound;
-  std::uint32_t* const notFinite = &analysis.totals.span().data()->notFinite;
-  tiles.a = makeBitmapTilesOnCuda(context_, a, entriesOfA, {tiles.rowExponent.span().data(), false},
-                                  analysis.tilesOfA.span().data(), static_cast<std::uint32_t>(totals.a.tiles), notFinite);
+  std::uint32_t* const notFinite = &analysis.totals->notFinite;
+  tiles.a = makeBitmapTilesOnCuda(context_, a, entriesOfA, {tiles.rowExponent.span().data(), false}, analysis.tilesOfA.data(),
+                                  static_cast<std::uint32_t>(totals.a.tiles), notFinite);
   tiles.b = makeBitmapTilesOnCuda(context_, b, entriesOfB, {tiles.columnExponent.span().data(), true},
-                                  (same ? analysis.tilesOfA : analysis.tilesOfB).span().data(),
-                                  static_cast<std::uint32_t>(ofB.tiles), notFinite);
-  totals_.copyLater(analysis.totals.span().data()); // of numbers that are not finite, for the next wait
+                                  (same ? analysis.tilesOfA : analysis.tilesOfB).data(), static_cast<std::uint32_t>(ofB.tiles),
+                                  notFinite);
+  totals_.copyLater(analysis.totals); // of numbers that are not finite, for the next wait
   return tiles;
 }
 

@@ -25,7 +25,9 @@ SideStreams::SideStreams(const Context&)
 }
 SideStreams::~SideStreams() = default;
 
-SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context) {}
+TotalsOnHost::TotalsOnHost(const Context&) {}
+
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context), toldTotals_(context) {}
 
 #define TESSERA_WITHOUT_CUDA(V)                                                                                                    \
   template <>                                                                                                                      \

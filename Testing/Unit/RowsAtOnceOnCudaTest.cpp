@@ -60,7 +60,8 @@ CsrMatrix<float> growingRows(std::size_t rows, std::size_t columns, std::size_t 
 TEST_F(RowsAtOnceOnCudaTest, RowsOfEverySizeHaveTheBitsOfAPlan)
 {
   const CsrMatrix<float> a = growingRows(200, 3000, 2048, 1);
-  for (const std::size_t columns : {5000u, 400000u}) { // long rows have a sum for each column, or a table
+  // long rows have a sum for each column, or a table; places of columns and products fit into 32 bits together, or do not
+  for (const std::size_t columns : {5000u, 400000u, 20000000u}) {
     const CsrMatrix<float> b = randomMatrix<float>(3000, columns, 8, 2, rough);
     const CsrMatrix<float> c = product(a, b), expected = plainProduct(a, b);
     ASSERT_EQ(c.rowStart.toVector(), expected.rowStart.toVector());
@@ -104,8 +105,9 @@ TEST_F(RowsAtOnceOnCudaTest, ManyProductsOfFewEntriesHaveTheBitsOfAPlan)
   EXPECT_GT(report.products, 6 * c.entries());
 }
 
-/// Of 8 rows of A the first meets one column of B 40 times over, which is sampled, the others meet 40 different ones.
-std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsOfMoreEntriesThanEstimated()
+/// Of 8 rows of A the first, which is sampled, meets one column of B 40 times over and the others 40 different ones, or, unless
+/// `sampledHaveFew`, the other way round.
+std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsThatMislead(bool sampledHaveFew)
 {
   Dice dice(6);
   EntryMap<std::int64_t> ofA, ofB;
@@ -113,19 +115,44 @@ std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsOfMoreEntries
     ofB[{k, k < 64 ? 0 : k}] = smallWhole<std::int64_t>(dice);
   for (std::uint32_t row = 0; row < 20000; ++row)
     for (std::uint32_t i = 0; i < 40; ++i)
-      ofA[{row, row % 8 == 0 ? i : 64 + static_cast<std::uint32_t>(dice.below(4032))}] = smallWhole<std::int64_t>(dice);
+      ofA[{row, (row % 8 == 0) == sampledHaveFew ? i : 64 + static_cast<std::uint32_t>(dice.below(4032))}] =
+          smallWhole<std::int64_t>(dice);
   return {matrixOf(20000, 4096, ofA), matrixOf(4096, 4096, ofB)};
 }
 
 TEST_F(RowsAtOnceOnCudaTest, RowsWithoutRoomAreMadeLater)
 {
-  const auto [a, b] = factorsOfMoreEntriesThanEstimated();
+  const auto [a, b] = factorsThatMislead(true);
   expectSame(product(a, b), plainProduct(a, b));
+}
+
+TEST_F(RowsAtOnceOnCudaTest, FewerEntriesThanEstimatedLeaveLittleRoomInC)
+{
+  const auto [a, b] = factorsThatMislead(false);
+  expectSame(product(a, b), plainProduct(a, b));
+  const CsrOnCuda<std::int64_t> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
+  const CsrOnCuda<std::int64_t> c = SpGemmOnCuda(cuda).multiply(ofA, ofB, options);
+  EXPECT_LE(c.column.span().size(), c.entries + c.entries / 4 + 4096);
+}
+
+TEST_F(RowsAtOnceOnCudaTest, FewRowsThatOnlyTellTheirSizeAreMadeBesideTheOthers)
+{
+  Dice dice(10);
+  EntryMap<float> ofA,
+      ofB; // two rows of A meet 8 of 300 columns 450 times, the others few of 5000, among them all that are sampled
+  for (std::uint32_t k = 0; k < 3000; ++k)
+    for (int i = 0; i < 8; ++i)
+      ofB[{k, static_cast<std::uint32_t>(dice.below(k < 512 ? 300 : 5000))}] = rough(dice);
+  for (std::uint32_t row = 0; row < 2000; ++row)
+    for (std::uint32_t i = 0; i < (row == 7 || row == 107 ? 450u : 3u); ++i)
+      ofA[{row, i == 0 || row == 7 || row == 107 ? i : 512 + static_cast<std::uint32_t>(dice.below(2488))}] = rough(dice);
+  const CsrMatrix<float> a = matrixOf(2000, 3000, ofA), b = matrixOf(3000, 5000, ofB), c = product(a, b);
+  EXPECT_EQ(c.rowStart.toVector(), plainProduct(a, b).rowStart.toVector());
 }
 
 TEST_F(RowsAtOnceOnCudaTest, MoreEntriesThanEstimatedKeepALimitThatSufficesWithoutRoom)
 {
-  const auto [a, b] = factorsOfMoreEntriesThanEstimated();
+  const auto [a, b] = factorsThatMislead(true);
   const CsrOnCuda<std::int64_t> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
   SpGemmOnCuda spGemm(cuda);
   const CsrOnCuda<std::int64_t> c = spGemm.multiply(ofA, ofB, options, &report);
