@@ -155,8 +155,7 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
   std::size_t bytesOfPixel = 1;
   for (const PixelsOut& out : ofSources)
     bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
-  const bool inLayers =
-      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
+  const bool inLayers = std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
   std::size_t most = inLayers ? std::min(layersOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
                               : layersOfChunks<D>(context, output, bytesOfPixel, end - first);
   std::vector<LayersOnCuda<D>> inputs;
