@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <ios>
 #include <string>
+#include <vector>
 
 namespace tessera {
 
@@ -31,6 +32,11 @@ void checkMetaImageFile(const std::string& path);
 /// Looks at a JPEG, PNG, BMP, TIFF or DICOM file itself: their libraries fill up, drop slices or end the program where a file was
 /// cut off or damaged. Throws Error(unreadableInput).
 void checkPictureFile(const std::string& path);
+
+/// The files with voxels that such a header names, whether they are there or not; none if the voxels follow the header, and of
+/// files of another kind.
+std::vector<std::string> metaImageDataFiles(const std::string& path);
+std::vector<std::string> nrrdDataFiles(const std::string& path);
 
 /// Whether its library can read a file that begins as a JPEG.
 bool jpegIsWhole(const std::string& path);

@@ -17,9 +17,9 @@ inline constexpr std::size_t convertedAtOnce = std::size_t(1) << 16;
 
 template <int D>
 struct LoadedImage {
-  Image<D> image;              // voxels that are NaN or infinite in the file are 0
-  std::size_t nanVoxels = 0;   // how many those are
-  MaskPointer<D> finiteVoxels; // null if there are none of them
+  Image<D> image;                        // voxels that are NaN or infinite in the file are 0
+  std::size_t nanVoxels = 0;             // how many those are
+  std::shared_ptr<Mask<D>> finiteVoxels; // null if there are none of them
 };
 
 /// Finds what is not finite in voxels that were just read. Throws Error(unreadableInput) if none is.

@@ -207,20 +207,31 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::vecto
   return files;
 }
 
-/// That all files of an image of several are there and long enough.
-void checkSlices(const std::string& path, const MetaHeader& header)
+/// Of an image of several files: how many it has, and those that its header names.
+struct Slices {
+  std::uint64_t count = 1;
+  std::vector<std::string> files;
+};
+
+Slices slicesOf(const std::string& path, const MetaHeader& header)
 {
   const std::vector<std::string> words = wordsOf(header.value("ElementDataFile")), sizes = wordsOf(header.value("DimSize"));
   const bool isListed = words.front() == "LIST";
   const std::size_t given = isListed && words.size() > 1 ? std::strtoul(words[1].c_str(), nullptr, 10) : 0;
   const std::size_t axesOfFile = given == 0 || given > sizes.size() ? sizes.size() - 1 : given;
-  std::uint64_t count = 1;
+  Slices slices;
   for (std::size_t axis = axesOfFile; axis < sizes.size(); ++axis)
-    count = bytesTimes(count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
+    slices.count = bytesTimes(slices.count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
   constexpr std::uint64_t mostFiles = 1 << 24;
-  const std::vector<std::string> files =
-      isListed ? listedFiles(path, header)
-               : numberedFiles(path, words, static_cast<long>(std::clamp<std::uint64_t>(count, 1, mostFiles)));
+  slices.files = isListed ? listedFiles(path, header)
+                          : numberedFiles(path, words, static_cast<long>(std::clamp<std::uint64_t>(slices.count, 1, mostFiles)));
+  return slices;
+}
+
+/// That they are there and long enough.
+void checkSlices(const std::string& path, const MetaHeader& header)
+{
+  const auto [count, files] = slicesOf(path, header);
   if (files.size() < count)
     failToRead(path, "ElementDataFile names " + std::to_string(files.size()) + " files of " + std::to_string(count),
                "a file for each slice");
@@ -267,6 +278,19 @@ void checkMetaImageFile(const std::string& path)
                dataPath.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
                    + " that its header promises",
                wholeFile);
+}
+
+std::vector<std::string> metaImageDataFiles(const std::string& path)
+{
+  const std::optional<MetaHeader> header =
+      path.ends_with(".mhd") || path.ends_with(".mha") ? readHeader(path) : std::optional<MetaHeader>();
+  if (!header || header->value("ElementDataFile").empty() || isLocal(header->value("ElementDataFile")))
+    return {};
+  const std::string name = header->value("ElementDataFile");
+  std::vector<std::string> files;
+  for (const std::string& file : isList(name) ? slicesOf(path, *header).files : std::vector{name})
+    files.push_back(dataFileOf(path, file).string());
+  return files;
 }
 
 std::optional<VoxelPlace> metaImageVoxels(const std::string& path)

@@ -3,7 +3,9 @@
 
 #include <bit>
 #include <cctype>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <sstream>
 
@@ -98,6 +100,56 @@ bool hasComponentsTogether(const std::string& kinds)
   return true;
 }
 
+/// "data file: LIST" has them on the lines behind it.
+std::vector<std::string> listedFiles(const std::string& path)
+{
+  std::ifstream stream(path, std::ios::binary);
+  std::vector<std::string> files;
+  bool isBehind = false;
+  for (std::string line; std::getline(stream, line);) {
+    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
+      line.pop_back();
+    if (isBehind && !line.empty())
+      files.push_back(line);
+    isBehind = isBehind || lowerCase(line).starts_with("data file: list") || lowerCase(line).starts_with("datafile: list");
+  }
+  return files;
+}
+
+/// "slice%03d.raw FIRST LAST STEP"
+std::vector<std::string> numberedFiles(const std::string& description)
+{
+  std::istringstream words(description);
+  std::string pattern;
+  long first = 0, last = 0, step = 1;
+  words >> pattern >> first >> last >> step;
+  constexpr long mostFiles = 1 << 24;
+  const std::size_t percent = pattern.find('%'), letter = pattern.find_first_not_of("0123456789", percent + 1);
+  if (letter == std::string::npos || pattern[letter] != 'd' || step == 0 || (last - first) / step >= mostFiles)
+    return {};
+  const std::size_t width = std::strtoul(pattern.c_str() + percent + 1, nullptr, 10);
+  std::vector<std::string> files;
+  for (long i = first; step > 0 ? i <= last : i >= last; i += step) {
+    std::string digits = std::to_string(i);
+    digits.insert(0, digits.size() < width ? width - digits.size() : 0, pattern[percent + 1] == '0' ? '0' : ' ');
+    files.push_back(pattern.substr(0, percent) + digits + pattern.substr(letter + 1));
+  }
+  return files;
+}
+
+}
+
+std::vector<std::string> nrrdDataFiles(const std::string& path)
+{
+  const std::optional<NrrdHeader> header = readHeader(path);
+  const std::string apart = header ? header->field("data file") + header->field("datafile") : "";
+  if (apart.empty())
+    return {};
+  const bool isListed = lowerCase(apart).starts_with("list"), isNumbered = apart.find('%') != std::string::npos;
+  std::vector<std::string> files;
+  for (const std::string& file : isListed ? listedFiles(path) : isNumbered ? numberedFiles(apart) : std::vector{apart})
+    files.push_back((fs::path(path).parent_path() / file).string());
+  return files;
 }
 
 std::optional<VoxelPlace> nrrdVoxels(const std::string& path)

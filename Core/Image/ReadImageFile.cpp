@@ -120,7 +120,7 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
     finite[i] = std::isfinite(voxels[i]);
     voxels[i] = finite[i] ? voxels[i] : 0.0f;
   }
-  loaded.finiteVoxels = std::make_shared<const Mask<D>>(loaded.image.geometry, std::move(finite));
+  loaded.finiteVoxels = std::make_shared<Mask<D>>(loaded.image.geometry, std::move(finite));
 }
 
 template <int D>

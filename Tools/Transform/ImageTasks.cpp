@@ -1,8 +1,8 @@
 #include "Tools/Transform/ImageTasks.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Image/FilesOfImage.h"
 #include "Core/Image/ImageFormat.h"
-#include "Core/Image/ImageSource.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <filesystem>
@@ -79,34 +79,14 @@ void checkNamesDiffer(const TransformOptions& options, const std::vector<ImageTa
   }
 }
 
-/// The files that an image is read from, links followed.
-std::vector<fs::path> inputFiles(const std::string& path)
-{
-  std::vector<std::string> names{path};
-  if (path.ends_with(".mhd") || path.ends_with(".nhdr"))
-    try {
-      const std::unique_ptr<ImageSource> source = openImage(path);
-      if (source->place())
-        names.push_back(source->place()->path);
-    } catch (const Error&) { // told where it is read
-    }
-  for (const auto& [header, voxels] : {std::pair{".hdr", ".img"}, {".img", ".hdr"}})
-    if (path.ends_with(header))
-      names.push_back(path.substr(0, path.size() - std::string(header).size()) + voxels);
-  std::vector<fs::path> files;
-  std::error_code ignored; // a path that cannot be followed is no file
-  for (const std::string& name : names)
-    if (fs::path file = fs::weakly_canonical(name, ignored); !file.empty())
-      files.push_back(std::move(file));
-  return files;
-}
-
 /// The files that a result of this format may be written to: some have their voxels beside them.
 std::vector<fs::path> resultFiles(const std::string& stem, const std::string& format)
 {
   std::vector<std::string> endings{format};
   if (format == "mhd")
     endings.insert(endings.end(), {"raw", "zraw"});
+  if (format == "nhdr")
+    endings.insert(endings.end(), {"raw", "raw.gz"});
   if (format == "hdr" || format == "img")
     endings = {"hdr", "img"};
   std::vector<fs::path> files;
@@ -116,22 +96,41 @@ std::vector<fs::path> resultFiles(const std::string& stem, const std::string& fo
   return files;
 }
 
-/// No result is written over an image.
+/// What a run reads, by its files, links followed.
+std::map<fs::path, std::string> inputFiles(const TransformOptions& options, const std::vector<ImageTask>& tasks)
+{
+  std::map<fs::path, std::string> inputs;
+  const auto add = [&inputs](const std::string& path, const std::string& what) {
+    std::error_code ignored; // a path that cannot be followed is no file
+    if (fs::path file = fs::weakly_canonical(path, ignored); !file.empty())
+      inputs.emplace(std::move(file), what);
+  };
+  for (const ImageTask& task : tasks)
+    try {
+      for (const std::string& file : filesOfImage(task.input))
+        add(file, "the image " + task.input);
+    } catch (const Error&) { // told where it is read
+    }
+  if (!options.points.empty())
+    add(options.points, "the points " + options.points);
+  return inputs;
+}
+
+/// No result is written over an image, or over points.
 void checkInputsStay(const TransformOptions& options, const std::vector<ImageTask>& tasks, const ResultPlace& place)
 {
-  std::map<fs::path, const ImageTask*> inputs;
-  for (const ImageTask& task : tasks)
-    for (const fs::path& file : inputFiles(task.input))
-      inputs.emplace(file, &task);
-  const auto check = [&](const std::string& asked, const std::string& stem) {
-    for (const fs::path& file : resultFiles(place.folder + stem, place.format))
+  const std::map<fs::path, std::string> inputs = inputFiles(options, tasks);
+  const auto check = [&](const std::string& asked, const std::string& stem, const std::string& format) {
+    for (const fs::path& file : resultFiles(place.folder + stem, format))
       if (const auto input = inputs.find(file); input != inputs.end())
-        fail(asked, "its result would be written over the image " + input->second->input, "another folder for -out");
+        fail(asked, "its result would be written over " + input->second, "another folder for -out");
   };
   for (const auto& [option, stem] : fieldsAsked(options))
-    check(option, stem);
+    check(option, stem, place.format);
   for (const ImageTask& task : tasks)
-    check(given(task), task.outputStem);
+    check(given(task), task.outputStem, place.format);
+  if (!options.points.empty())
+    check("-def " + options.points, "outputpoints", options.points.ends_with(".vtk") ? "vtk" : "txt");
 }
 
 }

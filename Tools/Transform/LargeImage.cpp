@@ -29,6 +29,12 @@ std::size_t mostAskedFor(const LayersAskedFor& asked, std::size_t all, std::size
 }
 
 template <int D>
+bool writesSlabs(const ImageBatch<D>& batch, const LargeImage& large, int components)
+{
+  return ImageFileSlabs<D>::writes(large.path, batch.output, components);
+}
+
+template <int D>
 class LargeImageRun {
 public:
   LargeImageRun(const ImageBatch<D>& batch, const LargeImage& large)
@@ -85,10 +91,12 @@ void LargeImageRun<D>::read(Action&& action)
 template <int D>
 void LargeImageRun<D>::failAsAWhole(const std::string& why) const
 {
-  throw Error(ExitCode::outOfMemory, large_.given() + "the image takes " + memoryText(large_.movingBytes)
-                                         + " and a layer of its result " + memoryText(resultLayerBytes()) + ", "
+  const bool inSlabs = writesSlabs<D>(batch_, large_, static_cast<int>(reader_.imageCount()));
+  const double ofResult = inSlabs ? resultLayerBytes() : large_.resultBytes;
+  throw Error(ExitCode::outOfMemory, large_.given() + "the image takes " + memoryText(large_.movingBytes) + " and "
+                                         + (inSlabs ? "a layer of its result " : "its result ") + memoryText(ofResult) + ", "
                                          + large_.budget.text + ", and it cannot be read in layers: " + why + ". Allowed: at least "
-                                         + memoryText(large_.movingBytes + resultLayerBytes()) + ".");
+                                         + memoryText(large_.movingBytes + ofResult) + ".");
 }
 
 template <int D>
@@ -171,7 +179,7 @@ LargeImageReport LargeImageRun<D>::run()
 template <int D>
 void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int components)
 {
-  if (!ImageFileSlabs<D>::writes(large.path, batch.output, components))
+  if (!writesSlabs(batch, large, components))
     throw Error(ExitCode::outOfMemory,
                 large.given()
                     + (large.movingBytes > 0 ? "the image takes " + memoryText(large.movingBytes) + " and its result "

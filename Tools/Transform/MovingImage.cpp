@@ -44,12 +44,19 @@ void takeScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D
 }
 
 template <int D>
-void straighten(MovingImage<D>& moving)
+LoadedImage<D> straight(LoadedImage<D>&& loaded)
 {
-  for (ImagePointer<D>& image : moving.components)
-    image = std::make_shared<Image<D>>(Image<D>{withIdentityDirection<D>(image->geometry), image->voxels});
-  if (moving.valid)
-    moving.valid = std::make_shared<Mask<D>>(withIdentityDirection<D>(moving.valid->geometry), moving.valid->voxels);
+  loaded.image.geometry = withIdentityDirection<D>(loaded.image.geometry);
+  if (loaded.finiteVoxels)
+    *loaded.finiteVoxels = Mask<D>(loaded.image.geometry, std::move(loaded.finiteVoxels->voxels));
+  return std::move(loaded);
+}
+
+template <int D>
+VectorImage<D> straight(VectorImage<D>&& vectors)
+{
+  vectors.geometry = withIdentityDirection<D>(vectors.geometry);
+  return std::move(vectors);
 }
 
 std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels, PixelType type, int threads)
@@ -81,22 +88,21 @@ template <int D>
 MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads)
 {
   MovingImage<D> moving;
+  const auto placed = [&](auto&& image) { return useDirectionCosines ? std::move(image) : straight<D>(std::move(image)); };
   try {
     if (task.isLabels) {
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
-      takeScalars<D>(std::move(labels.loaded), task.input, moving);
+      takeScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
     } else if (meaning == PixelMeaning::vector) {
-      splitComponents<D>(readVectorImage<D>(task.input, threads), task.input, threads, moving);
+      splitComponents<D>(placed(readVectorImage<D>(task.input, threads)), task.input, threads, moving);
     } else {
-      takeScalars<D>(readImage<D>(task.input, moving.notes, threads), task.input, moving);
+      takeScalars<D>(placed(readImage<D>(task.input, moving.notes, threads)), task.input, moving);
     }
   } catch (Error& error) {
     error.addContext(task.option);
     throw;
   }
-  if (!useDirectionCosines)
-    straighten(moving);
   return moving;
 }
 

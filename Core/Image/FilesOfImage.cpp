@@ -1,0 +1,39 @@
+#include "Core/Image/FilesOfImage.h"
+
+#include "Core/Image/FileCheck.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> slicesIn(const std::string& folder)
+{
+  std::vector<std::string> files;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    if (hasEnding(entry.path().string(), ".dcm"))
+      files.push_back(entry.path().string());
+  return files;
+}
+
+}
+
+std::vector<std::string> filesOfImage(const std::string& path)
+{
+  if (std::error_code ignored; fs::is_directory(path, ignored))
+    return slicesIn(path);
+  std::vector<std::string> files{path};
+  for (const auto& dataFiles : {metaImageDataFiles(path), nrrdDataFiles(path)})
+    files.insert(files.end(), dataFiles.begin(), dataFiles.end());
+  for (const auto& [header, voxels] : {std::pair{".hdr", ".img"}, {".img", ".hdr"}})
+    if (path.ends_with(header))
+      files.push_back(path.substr(0, path.size() - std::string(header).size()) + voxels);
+  return files;
+}
+
+}
