@@ -113,12 +113,6 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
   });
 }
 
-float asIntensity(double value)
-{
-  constexpr double greatest = std::numeric_limits<float>::max();
-  return static_cast<float>(std::clamp(value, -greatest, greatest));
-}
-
 /// One resampling on the CPU.
 template <int D>
 struct OnCpu {

@@ -63,7 +63,7 @@ void LabelTable::number(const std::string& path, std::span<const T> values, std:
   count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
   if (count_ >= mostNumbers)
     failToRead(path, std::to_string(count_) + " different labels", "fewer than 2^24, which single precision tells apart");
-  const auto asFloat = static_cast<float>(outside_);
+  const float asFloat = asIntensity(outside_);
   const bool isNumber = asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);
   skipped_ = isNumber ? static_cast<std::size_t>(asFloat) : count_;
   forEachRange(context, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
@@ -92,7 +92,7 @@ void LabelTable::decode(std::span<const float> values, std::byte* stored, int th
   withPixelType(type_, [&]<class T>(std::type_identity<T>) {
     T* const out = reinterpret_cast<T*>(stored);
     const T* const labels = reinterpret_cast<const T*>(room_.get());
-    const auto outside = static_cast<float>(outside_);
+    const float outside = asIntensity(outside_);
     const T storedOutside = toPixel<T>(outside_);
     forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i) {

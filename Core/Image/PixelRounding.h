@@ -48,6 +48,13 @@ void toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
 /// On the context's CUDA device, with the same bits; only gives work to its stream. Both arrays begin where a Buffer does.
 void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type, std::byte* pixels);
 
+/// What stands among intensities for a value that is asked for: no infinity.
+inline float asIntensity(double value)
+{
+  constexpr double greatest = std::numeric_limits<float>::max();
+  return static_cast<float>(value < -greatest ? -greatest : value > greatest ? greatest : value);
+}
+
 /// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as exact.
 template <class T>
 TESSERA_HOST_DEVICE bool isExactInFloat(T value)

@@ -1,5 +1,6 @@
 #include "Core/Image/LabelImage.h"
 
+#include "Core/Image/PixelRounding.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/Phantom.h"
 #include "Testing/Support/TemporaryFolder.h"
@@ -107,6 +108,17 @@ TEST_F(LabelImageTest, UnsignedLabelsAndWhatLiesOutsideOfTheirRange)
 
   EXPECT_EQ(decoded<std::uint32_t>(image.table, image.loaded.image.voxels), labels);
   EXPECT_EQ(decoded<std::uint32_t>(image.table, {-1000.0f}), std::vector<std::uint32_t>{0});
+}
+
+TEST_F(LabelImageTest, WhatIsOutsideMayBeBeyondFloats)
+{
+  const std::vector<double> labels{2, (1 << 25) + 1};
+  for (const double outside : {1e300, -1e300}) {
+    const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), outside, 1);
+
+    EXPECT_EQ(decoded<double>(image.table, image.loaded.image.voxels), labels);
+    EXPECT_EQ(decoded<double>(image.table, {asIntensity(outside)}), std::vector<double>{outside}); // as resamplers write it
+  }
 }
 
 TEST_F(LabelImageTest, DoublesToo)
