@@ -1,5 +1,6 @@
 #include "Components/Resamplers/InputLayers.h"
 
+#include "Components/Resamplers/LargestCoordinate.h"
 #include "Components/Resamplers/OneSplineChain.h"
 
 #include <algorithm>
@@ -15,27 +16,10 @@ constexpr std::size_t fewest = 3; // at the border, cells of the last voxels are
 constexpr double roundings = 0x1p-49;
 constexpr double mostShift = 0.5; // voxels
 
-/// No coordinate of what the map makes of |x_e| <= reach[e] is larger.
-template <int D>
-double largestOf(const AffineMap<D>& map, const Vec<D>& reach)
-{
-  double largest = 0;
-  for (int d = 0; d < D; ++d) {
-    double sum = std::abs(map.offset[d]);
-    for (int e = 0; e < D; ++e)
-      sum += std::abs(map.matrix[d][e]) * reach[e];
-    largest = std::max(largest, sum);
-  }
-  return largest;
-}
-
 template <int D>
 double farthestMm(const ImageGeometry<D>& lattice)
 {
-  Vec<D> extent;
-  for (int d = 0; d < D; ++d)
-    extent[d] = static_cast<double>(lattice.size[d]);
-  return largestOf<D>(lattice.pointFromIndex(), extent);
+  return largestCoordinate<D>(lattice.pointFromIndex(), lattice.size);
 }
 
 /// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through the chain.
@@ -47,7 +31,7 @@ double farthestMm(const TransformChain<D>& chain, double reachMm, double longest
     return initial + longestShiftMm;
   Vec<D> reach;
   reach.fill(initial);
-  return initial + largestOf<D>(chain.transform->onCuda(chain.parameters).map, reach);
+  return initial + largestCoordinate<D>(chain.transform->onCuda(chain.parameters).map, reach);
 }
 
 }

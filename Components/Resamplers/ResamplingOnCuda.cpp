@@ -1,5 +1,6 @@
 #include "Components/Resamplers/ResamplingOnCuda.h"
 
+#include "Components/Resamplers/LargestCoordinate.h"
 #include "Components/Resamplers/RunShapes.h"
 #include "Core/Registration/FixedPointIndex.h"
 #include "Core/Registration/LabelMajority.h"
@@ -37,20 +38,6 @@ void lookAhead(LatticeToResample<D>& r, const AffineMap<D>& index)
     return;
   for (int d = 0; d < D; ++d) // rounded towards zero, so that it lies between the two voxels
     r.voxelsAhead += static_cast<int>(numbersAhead * index.matrix[d][D - 1]) * static_cast<int>(r.steps[d]);
-}
-
-/// The largest magnitude of any index that voxels of a lattice are mapped to; NaN if one is not a number.
-template <int D>
-double largestIndex(const AffineMap<D>& map, const Size<D>& size)
-{
-  double largest = 0;
-  for (int d = 0; d < D; ++d) {
-    double sum = std::abs(map.offset[d]);
-    for (int e = 0; e < D; ++e)
-      sum += std::abs(map.matrix[d][e]) * static_cast<double>(size[e]);
-    largest = sum > largest || !(sum == sum) ? sum : largest;
-  }
-  return largest;
 }
 
 template <int D>
@@ -157,7 +144,7 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
       compose(indexFromPoint<D>(model.pointToIndex), compose(oneSpline_->asked, lattice_.pointFromIndex()));
   for (const double value : link.parameters)
     largestMm_ = std::max(largestMm_, value == value ? std::abs(value) : HUGE_VAL);
-  if (model.order != 3 || model.cyclic || !(largestIndex<D>(gridIndex, lattice_.size) < largestWhole)) {
+  if (model.order != 3 || model.cyclic || !(largestCoordinate<D>(gridIndex, lattice_.size) < largestWhole)) {
     oneSpline_.reset();
     return;
   }
@@ -254,7 +241,7 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size, moving.image.order);
   const double reach = farthest<D>(reachOfRun<D>(index, work.shape));
   constexpr int mostKnots = 8; // of an axis, and roundings
-  if (!(largestIndex<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32)
+  if (!(largestCoordinate<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32)
       || !(reach <= farthestOfRun) || !((reach + shift + mostKnots) * steps < farthestVoxel))
     return work;
   double margin = marginOfIndices<D>(index, work.shape) + 0x1p-19 * shift; // 32 roundings

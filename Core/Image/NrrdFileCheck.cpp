@@ -100,6 +100,12 @@ bool hasComponentsTogether(const std::string& kinds)
   return true;
 }
 
+/// What names the files with voxels, if they do not follow the header.
+std::string dataFileField(const NrrdHeader& header)
+{
+  return header.field("data file") + header.field("datafile");
+}
+
 /// "data file: LIST" has them on the lines behind it.
 std::vector<std::string> listedFiles(const std::string& path)
 {
@@ -142,7 +148,7 @@ std::vector<std::string> numberedFiles(const std::string& description)
 std::vector<std::string> nrrdDataFiles(const std::string& path)
 {
   const std::optional<NrrdHeader> header = readHeader(path);
-  const std::string apart = header ? header->field("data file") + header->field("datafile") : "";
+  const std::string apart = header ? dataFileField(*header) : "";
   if (apart.empty())
     return {};
   const bool isListed = lowerCase(apart).starts_with("list"), isNumbered = apart.find('%') != std::string::npos;
@@ -159,7 +165,7 @@ std::optional<VoxelPlace> nrrdVoxels(const std::string& path)
     return std::nullopt;
   const std::optional<PixelType> type = pixelTypeOf(header->field("type"));
   const std::string encoding = lowerCase(header->field("encoding")), endian = lowerCase(header->field("endian"));
-  const std::string apart = header->field("data file") + header->field("datafile");
+  const std::string apart = dataFileField(*header);
   const bool skips =
       !(header->field("line skip") + header->field("lineskip") + header->field("byte skip") + header->field("byteskip")).empty();
   const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";

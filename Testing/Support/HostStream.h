@@ -11,7 +11,7 @@ namespace tessera::testing {
 
 /// A stream whose device is the host, for what only takes memory and copies: those are done at once. Copies on the device that run
 /// into themselves fail the test, since no device allows them.
-class HostStream final : public Stream {
+class HostStream : public Stream {
 public:
   void* allocate(std::size_t bytes) override { return std::malloc(bytes); }
   void release(void* memory) noexcept override { std::free(memory); }

@@ -1,22 +1,21 @@
 #include "Core/Registration/FieldSlabs.h"
 
 #include "Components/FieldInterpolators/Separable.h"
-#include "Core/Compute/Stream.h"
 #include "Testing/Support/AlignedFields.h"
 #include "Testing/Support/ErrorText.h"
+#include "Testing/Support/HostStream.h"
 
 #include <cstdlib>
-#include <cstring>
 
 namespace tessera {
 namespace {
 
 using namespace testing;
 
-/// A device that is the host, with little memory.
-class HostStream final : public Stream {
+/// With little memory.
+class LittleHostStream final : public HostStream {
 public:
-  explicit HostStream(std::size_t bytes) : free_(bytes) {}
+  explicit LittleHostStream(std::size_t bytes) : free_(bytes) {}
 
   void* allocate(std::size_t bytes) override
   {
@@ -35,18 +34,6 @@ public:
     std::free(block);
   }
   std::size_t freeBytes() override { return free_; }
-  void copyToDevice(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
-  void copyToHost(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
-  void copyOnDevice(void* to, const void* from, std::size_t bytes) override { std::memcpy(to, from, bytes); }
-  void fill(void* device, int byte, std::size_t bytes) override { std::memset(device, byte, bytes); }
-  void* allocatePinned(std::size_t bytes) override { return std::malloc(bytes); }
-  void releasePinned(void* memory) noexcept override { std::free(memory); }
-  void copyLater(void* pinned, const void* device, std::size_t bytes) override { std::memcpy(pinned, device, bytes); }
-  void beginRecording() override {}
-  std::unique_ptr<Recording> endRecording() override { return nullptr; }
-  void wait() override {}
-  void startTimer() override {}
-  double stopTimerMilliseconds() override { return 0; }
 
 private:
   std::size_t free_;
@@ -86,7 +73,7 @@ struct Case {
   }
   std::vector<float> inSlabs(std::size_t deviceBytes, std::size_t slabBytes)
   {
-    Context context{{DeviceKind::cuda, 0}, 1, std::make_shared<HostStream>(deviceBytes)};
+    Context context{{DeviceKind::cuda, 0}, 1, std::make_shared<LittleHostStream>(deviceBytes)};
     std::vector<float> values(D * field.voxelCount(), -777);
     evaluateInSlabs<D>(context, method, &FieldInterpolator<D>::displacements, field, coefficients, values, slabBytes);
     EXPECT_EQ(context.stream->freeBytes(), deviceBytes);

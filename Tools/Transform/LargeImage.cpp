@@ -48,12 +48,8 @@ public:
 private:
   static LayerReader<D> opened(const ImageTask& task, double outside)
   {
-    try {
-      return LayerReader<D>(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside);
-    } catch (Error& error) {
-      error.addContext(task.option);
-      throw;
-    }
+    return withOption(
+        task, [&] { return LayerReader<D>(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside); });
   }
 
   LayersAskedFor layersAskedFor() const;
@@ -79,12 +75,7 @@ template <class Action>
 void LargeImageRun<D>::read(Action&& action)
 {
   const auto start = Clock::now();
-  try {
-    action();
-  } catch (Error& error) {
-    error.addContext(large_.task.option);
-    throw;
-  }
+  withOption(large_.task, action);
   report_.readSeconds += secondsSince(start);
 }
 

@@ -89,7 +89,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 {
   MovingImage<D> moving;
   const auto placed = [&](auto&& image) { return useDirectionCosines ? std::move(image) : straight<D>(std::move(image)); };
-  try {
+  withOption(task, [&] {
     if (task.isLabels) {
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
@@ -99,10 +99,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
     } else {
       takeScalars<D>(placed(readImage<D>(task.input, moving.notes, threads)), task.input, moving);
     }
-  } catch (Error& error) {
-    error.addContext(task.option);
-    throw;
-  }
+  });
   return moving;
 }
 

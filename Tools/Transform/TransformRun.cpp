@@ -185,13 +185,10 @@ std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run)
   const std::vector<ImageTask>& tasks = run.tasks;
   if (tasks.size() != 1)
     return std::nullopt;
-  try {
+  return withOption(tasks.front(), [&] {
     const ImageGeometry<D> grid = geometryOf<D>(readImageHeader(tasks.front().input));
     return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
-  } catch (Error& error) {
-    error.addContext(tasks.front().option);
-    throw;
-  }
+  });
 }
 
 template <int D>

@@ -1,0 +1,33 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+
+#include <cmath>
+
+namespace tessera {
+
+/// No coordinate of what the map makes of |x_e| <= reach[e] is larger in magnitude; NaN if one is not a number.
+template <int D>
+double largestCoordinate(const AffineMap<D>& map, const Vec<D>& reach)
+{
+  double largest = 0;
+  for (int d = 0; d < D; ++d) {
+    double sum = std::abs(map.offset[d]);
+    for (int e = 0; e < D; ++e)
+      sum += std::abs(map.matrix[d][e]) * reach[e];
+    largest = sum > largest || !(sum == sum) ? sum : largest;
+  }
+  return largest;
+}
+
+/// Of an index that voxels of a lattice of this size are mapped to.
+template <int D>
+double largestCoordinate(const AffineMap<D>& map, const Size<D>& size)
+{
+  Vec<D> extent;
+  for (int d = 0; d < D; ++d)
+    extent[d] = static_cast<double>(size[d]);
+  return largestCoordinate<D>(map, extent);
+}
+
+}
