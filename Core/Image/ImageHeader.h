@@ -26,8 +26,10 @@ struct ImageHeader {
   std::vector<std::vector<double>> direction; // [row][column]
   int components = 1;
   PixelType componentType = PixelType::float32;
+  PixelType typeInFile = PixelType::float32; // before values are scaled
   PixelMeaning meaning = PixelMeaning::scalar;
-  bool isReadWhole = true; // its values become floats only when all of them are in memory
+  bool isReadWhole = true; // its values become floats only when all of them are in the host's memory
+  bool hasRanges = false;  // any of its voxels can be read alone
 
   std::size_t voxelCount() const;
 };

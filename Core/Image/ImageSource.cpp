@@ -4,6 +4,7 @@
 #include "Core/Compute/Parallel.h"
 #include "Core/Compute/ScratchFolder.h"
 #include "Core/Image/FileCheck.h"
+#include "Core/Image/ImageFile.h"
 #include "Core/Image/ImageFormat.h"
 #include "Core/Image/InputError.h"
 #include "Core/Image/ItkSupport.h"
@@ -19,7 +20,9 @@
 #include <itkTIFFImageIO.h>
 #include <itkVTKImageIO.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -164,8 +167,11 @@ public:
       : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)), voxels_(voxels)
   {
     checkVtkLength(*io_, header());
-    if (voxels_ && (voxels_->type != header().componentType || voxels_->byteCount != byteCount()))
+    if (voxels_ && (valueType(*voxels_) != header().componentType || valueCount(*voxels_) != valueCount()))
       voxels_.reset(); // ITK makes other numbers of what the file holds
+    if (voxels_)
+      header_.typeInFile = voxels_->type;
+    header_.hasRanges = voxels_.has_value();
     header_.isReadWhole = !voxels_ || voxels_->apart;
   }
 
@@ -175,6 +181,8 @@ public:
   {
     if (header().isReadWhole)
       ImageSource::read(consumer, threads, notes);
+    else if (voxels_->scaling.isScaled())
+      readScaled(consumer, threads);
     else
       readVoxels(*voxels_, header().path, threads, consumer);
   }
@@ -183,10 +191,12 @@ public:
 
   void read(std::byte* buffer, int threads, std::vector<std::string>&) override
   {
-    if (voxels_) {
-      readVoxels(*voxels_, header().path, threads, buffer);
-      return;
-    }
+    if (voxels_ && voxels_->scaling.isScaled())
+      return readScaled([&](std::uint64_t firstByte,
+                            std::span<const std::byte> bytes) { std::memcpy(buffer + firstByte, bytes.data(), bytes.size()); },
+                        threads);
+    if (voxels_)
+      return readVoxels(*voxels_, header().path, threads, buffer);
     const auto lock = lockItkFiles();
     try {
       askForAllVoxels(*io_);
@@ -198,6 +208,30 @@ public:
   }
 
 private:
+  static PixelType valueType(const VoxelPlace& voxels)
+  {
+    return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
+  }
+  static std::uint64_t valueCount(const VoxelPlace& voxels) { return voxels.byteCount / pixelTypeSize(voxels.type); }
+  std::uint64_t valueCount() const { return byteCount() / pixelTypeSize(header().componentType); }
+
+  /// Gives what scaling makes of the file's numbers, in pieces that stay in the caches.
+  void readScaled(const VoxelConsumer& consumer, int threads) const
+  {
+    withPixelType(voxels_->type, [&]<class T>(std::type_identity<T>) {
+      using Value = ValueScaling::Value<T>;
+      readVoxels(*voxels_, header().path, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+        const std::span numbers(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+        std::vector<Value> values(std::min(numbers.size(), convertedAtOnce));
+        for (std::size_t first = 0; first < numbers.size(); first += values.size()) {
+          const std::span piece = numbers.subspan(first, std::min(values.size(), numbers.size() - first));
+          std::transform(piece.begin(), piece.end(), values.begin(), voxels_->scaling);
+          consumer((firstByte / sizeof(T) + first) * sizeof(Value), std::as_bytes(std::span(values).first(piece.size())));
+        }
+      });
+    });
+  }
+
   std::unique_ptr<OwnFolder> place_;
   itk::ImageIOBase::Pointer io_;
   std::optional<VoxelPlace> voxels_; // where they can be read without ITK

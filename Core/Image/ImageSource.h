@@ -26,7 +26,7 @@ public:
   /// Gives them piece by piece, so that they need not lie in memory as the file holds them.
   virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
 
-  /// Where the voxels lie if they can be read without a library; null if they can not.
+  /// Where the voxels lie, as numbers that may have to be scaled, if they can be read without a library; null if they can not.
   virtual const VoxelPlace* place() const { return nullptr; }
 
 protected:

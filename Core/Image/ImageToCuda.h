@@ -24,10 +24,16 @@ public:
   /// grows by what there is. The context's stream has them; the call does not wait for it. Throws Error(unreadableInput).
   void bring(std::size_t first, std::size_t end, std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts);
 
+  /// The same of all voxels of a file that is read component by component, one after the other: goes through it once.
+  void bringComponents(std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts);
+
 private:
+  template <class Read, class Convert>
+  void inPieces(std::size_t bytesAVoxel, std::size_t first, std::size_t end, Read&&, Convert&&);
+
   const Context& context_;
   LayerReader<D>& reader_;
-  std::size_t atOnce_; // voxels
+  std::size_t bytesAtOnce_;
   PiecesToDevice pieces_;
   std::array<Buffer<std::byte>, PiecesToDevice::pieces> stored_;
   int turn_ = 0;

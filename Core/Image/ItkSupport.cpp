@@ -72,7 +72,7 @@ ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path)
   while (header.dimension > 3 && io.GetDimensions(header.dimension - 1) == 1)
     --header.dimension;
   header.components = static_cast<int>(io.GetNumberOfComponents());
-  header.componentType = componentTypeOf(io, path);
+  header.componentType = header.typeInFile = componentTypeOf(io, path);
   header.meaning = meaningOf(io);
   header.direction.assign(header.dimension, std::vector<double>(header.dimension));
   for (int axis = 0; axis < header.dimension; ++axis) {

@@ -1,5 +1,6 @@
 #include "Core/Image/LayerReader.h"
 
+#include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/LabelImage.h"
@@ -22,15 +23,16 @@ void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t f
   const StoredLayout& layout = stored.layout;
   if (!layout.isLuminance && layout.ofVoxel == 1) {
     const T* const from = stored.values + image * layout.ofComponent;
-    std::transform(from + first, from + last, out, [](T value) { return static_cast<float>(value); });
+    if (layout.scaling.isScaled())
+      std::transform(from + first, from + last, out,
+                     [scaling = layout.scaling](T number) { return static_cast<float>(scaling(number)); });
+    else
+      std::transform(from + first, from + last, out, [](T number) { return static_cast<float>(number); });
     return;
   }
   for (std::size_t i = first; i < last; ++i)
     *out++ = stored.intensity(image, i);
 }
-
-template <class T>
-constexpr bool mayBeNoNumber = std::is_floating_point_v<T>;
 
 }
 
@@ -49,9 +51,11 @@ LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside
 template <int D>
 std::string LayerReader<D>::whyNot() const
 {
-  return source_->place() ? ""
-                          : "files of this kind are read as a whole (not so NIfTI without scaling, and MetaImage and NRRD with "
-                            "binary voxels of axes in space, components first, in one file and with nothing to skip before them)";
+  return source_->place()
+             ? ""
+             : "files of this kind are read as a whole (not so NIfTI of one file and volume, scalars or vectors that are "
+               "not scaled, and MetaImage and NRRD with binary voxels of axes in space, components first, in one file "
+               "and with nothing to skip before them)";
 }
 
 template <int D>
@@ -73,8 +77,8 @@ template <int D>
 StoredLayout LayerReader<D>::layout(std::size_t voxelCount) const
 {
   const bool isApart = source_->place()->apart;
-  return {header().componentType,     components(),  isApart ? voxelCount : 1,
-          isApart ? 1 : components(), isLuminance(), labels_.has_value()};
+  return {header().typeInFile, components(), isApart ? voxelCount : 1, isApart ? 1 : components(), isLuminance(),
+          labels_.has_value(), scaling()};
 }
 
 /// Components one after the other if they lie apart, else together.
@@ -82,28 +86,40 @@ template <int D>
 template <class T>
 void LayerReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
 {
-  const VoxelPlace& place = *source_->place();
-  const auto read = [&](VoxelRanges& ranges, std::size_t firstValue, std::span<T> values) {
-    ranges.read(firstValue * sizeof(T), std::as_writable_bytes(values), threads);
-  };
-  const std::size_t count = components();
-  if (!place.apart)
-    return read(*ranges_.front(), firstVoxel * count, out);
-  const std::size_t length = out.size() / count;
-  for (std::size_t c = 0; c < count; ++c) {
-    const std::span<T> values = out.subspan(c * length, length);
-    read(*ranges_[c], c * voxelCount() + firstVoxel, values);
-    if (place.towardsRas && c < 2)
-      std::transform(values.begin(), values.end(), values.begin(), [](T value) { return static_cast<T>(-value); });
-  }
+  const std::size_t count = components(), length = out.size() / count;
+  if (!source_->place()->apart)
+    return ranges_.front()->read(firstVoxel * count * sizeof(T), std::as_writable_bytes(out), threads);
+  for (std::size_t c = 0; c < count; ++c)
+    readValues<T>(*ranges_[c], c, firstVoxel, out.subspan(c * length, length), threads);
+}
+
+/// Of one component that lies apart.
+template <int D>
+template <class T>
+void LayerReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel, std::span<T> out, int threads)
+{
+  ranges.read((component * voxelCount() + firstVoxel) * sizeof(T), std::as_writable_bytes(out), threads);
+  if (source_->place()->towardsRas && component < 2)
+    std::transform(out.begin(), out.end(), out.begin(), [](T value) { return static_cast<T>(-value); });
 }
 
 template <int D>
 void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
 {
   open();
-  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     readValues<T>(firstVoxel, {reinterpret_cast<T*>(to), voxelCount * components()}, threads);
+  });
+}
+
+template <int D>
+void LayerReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount, std::byte* to,
+                                   int threads)
+{
+  if (ranges_.empty())
+    ranges_.push_back(openVoxels(*source_->place(), header().path));
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    readValues<T>(*ranges_.front(), component, firstVoxel, {reinterpret_cast<T*>(to), voxelCount}, threads);
   });
 }
 
@@ -126,10 +142,28 @@ void LayerReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, 
 template <int D>
 bool LayerReader<D>::needsCounts() const
 {
-  return withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
-    const bool roundingIsTold = !isLuminance() && imageCount_ == 1; // as by readImage
-    return mayBeNoNumber<T> || (sizeof(T) >= sizeof(float) && roundingIsTold);
+  return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    const bool roundingIsTold = !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // as by readImage
+    return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsTold);
   });
+}
+
+/// Scaling is monotonic: it is enough to ask for the ends of a type.
+template <int D>
+bool LayerReader<D>::mayBeNonFinite() const
+{
+  return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_floating_point_v<T>)
+      return true;
+    return !std::isfinite(scaling()(std::numeric_limits<T>::min())) || !std::isfinite(scaling()(std::numeric_limits<T>::max()));
+  });
+}
+
+/// Values that are scaled lie beside the numbers of the file meanwhile.
+template <int D>
+std::size_t LayerReader<D>::numberingBytes() const
+{
+  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // the table's
 }
 
 template <int D>
@@ -150,7 +184,7 @@ template <int D>
 void LayerReader<D>::survey(int threads)
 {
   open();
-  withPixelType(header().componentType,
+  withPixelType(header().typeInFile,
                 [&]<class T>(std::type_identity<T>) { found(needsCounts() ? counted<T>(threads) : VoxelCounts{}); });
 }
 
@@ -163,7 +197,7 @@ VoxelCounts LayerReader<D>::counted(int threads)
     forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
       VoxelCounts counts;
       for (std::size_t i = first; i < last; ++i) {
-        if constexpr (mayBeNoNumber<T>)
+        if (std::is_floating_point_v<T> || stored.layout.scaling.isScaled())
           counts.nonFinite += stored.isFinite(i) ? 0 : 1;
         counts.inexact += stored.isInexact(i) ? 1 : 0;
       }
@@ -194,7 +228,7 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
                           int threads)
 {
   const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
-  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
                     [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
                       forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
@@ -209,8 +243,17 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
 template <int D>
 void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads)
 {
-  withPixelType(header().componentType, [&]<class T>(std::type_identity<T>) {
-    labels_->template number<T>(header().path, {reinterpret_cast<const T*>(stored), voxelCount}, {image, voxelCount}, threads);
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    const std::span numbers(reinterpret_cast<const T*>(stored), voxelCount);
+    const std::span<float> to(image, voxelCount);
+    if (!scaling().isScaled())
+      return labels_->template number<T>(header().path, numbers, to, threads);
+    using Value = ValueScaling::Value<T>;
+    const auto values = largeArray<Value>(voxelCount);
+    forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+      std::transform(numbers.begin() + first, numbers.begin() + last, values.get() + first, scaling());
+    });
+    labels_->template number<Value>(header().path, {values.get(), voxelCount}, to, threads);
   });
   forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
     setAsideNonFinite({&image, 1}, first, last, finite);

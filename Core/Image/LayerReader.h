@@ -42,10 +42,13 @@ public:
   /// Whether survey() reads the file, and what takes its place where others have seen all voxels: found() is then to be given what
   /// there is of them, else VoxelCounts{}. Throws Error(unreadableInput).
   bool needsCounts() const;
+  /// Whether there may be a voxel that is no finite number, by the types and the scaling of its numbers.
+  bool mayBeNonFinite() const;
   void found(const VoxelCounts&);
 
   /// Bytes that reading takes beside what it fills and its pieces on their way: by streams that are inflated side by side.
   double besideBytes() const;
+  std::size_t numberingBytes() const;                                 // that number() takes for each voxel
   std::size_t nonFiniteVoxels() const { return nonFinite_; }          // a voxel is as finite as each of its components
   const std::optional<LabelTable>& labels() const { return labels_; } // of labels; filled by number()
   bool isNumbered() const { return labels_ && labels_->isNumbered(); }
@@ -58,6 +61,11 @@ public:
   /// The same as the file holds them, of any voxels: layout(voxelCount) tells how. `to` is aligned for them.
   void readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
   StoredLayout layout(std::size_t voxelCount) const;
+  /// Whether the file holds all of a component before the next one, and each is an image: then a reader that takes one after the
+  /// other goes through the file once.
+  bool isComponentwise() const { return source_->place()->apart && !isLuminance(); }
+  /// As readStored, of one component of such a file, whose values then lie one after the other. Not beside readStored.
+  void readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
   /// Fills image and `finite` with the numbers of such values of labels that are numbered. Until the next call labels() has the
   /// labels among them.
   void number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads);
@@ -72,12 +80,15 @@ private:
   VoxelCounts counted(int threads);
   template <class T>
   void readValues(std::size_t firstVoxel, std::span<T> out, int threads);
+  template <class T>
+  void readValues(VoxelRanges&, std::size_t component, std::size_t firstVoxel, std::span<T> out, int threads);
   void setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last, std::uint8_t* finite) const;
   void open();
 
   std::size_t components() const { return static_cast<std::size_t>(header().components); }
   std::size_t voxelCount() const { return geometry_.voxelCount(); }
   bool isLuminance() const { return components() > imageCount_; }
+  const ValueScaling& scaling() const { return source_->place()->scaling; }
 
   std::unique_ptr<ImageSource> source_;
   ImageGeometry<D> geometry_;
@@ -85,7 +96,7 @@ private:
   bool isWhole_ = false; // as far as is known: all of the file was read
   std::optional<LabelTable> labels_;
   std::vector<std::string> notes_;
-  std::vector<std::unique_ptr<VoxelRanges>> ranges_; // one; of components that lie apart, one each
+  std::vector<std::unique_ptr<VoxelRanges>> ranges_; // one; of components that lie apart and are read side by side, one each
   std::unique_ptr<std::byte[]> stage_;               // values as the file holds them, on their way
 };
 

@@ -13,7 +13,7 @@ namespace {
 template <int D>
 std::size_t labelBytes(const LayerReader<D>& reader)
 {
-  return pixelTypeSize(reader.labels()->type());
+  return pixelTypeSize(reader.header().typeInFile);
 }
 
 }
@@ -37,7 +37,7 @@ double LayerWindow<D>::layerBytes(const LayerReader<D>& reader)
 {
   const ImageGeometry<D>& geometry = reader.geometry();
   const std::size_t ofVoxel = reader.imageCount() * sizeof(float) + (reader.nonFiniteVoxels() > 0 ? sizeof(std::uint8_t) : 0)
-                              + (reader.isNumbered() ? 2 * labelBytes(reader) : 0); // stored, and in the table
+                              + (reader.isNumbered() ? labelBytes(reader) + reader.numberingBytes() : 0);
   return static_cast<double>(geometry.voxelCount()) / static_cast<double>(geometry.size[D - 1]) * static_cast<double>(ofVoxel);
 }
 

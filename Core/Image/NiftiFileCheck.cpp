@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -77,12 +78,7 @@ public:
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     const std::optional<PixelType> type = pixelType();
-    const auto finiteAt = [this](std::size_t offset) { // what is no number is none
-      const float value = floatAt(offset);
-      return std::isfinite(value) ? value : 0;
-    };
-    const float slope = finiteAt(112), intercept = finiteAt(116);
-    const bool isScaled = !((slope == 0 || slope == 1) && intercept == 0);
+    const ValueScaling scaling = valueScaling();
     const bool isField = intent() == displacementIntent;
     const bool hasVectors = (isField || intent() == vectorIntent) && axes() == componentAxis + 1;
     const int components = hasVectors ? static_cast<int>(size(componentAxis)) : 1;
@@ -90,13 +86,14 @@ public:
     for (int axis = 3; axis < axes(); ++axis)
       isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
     const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
-    if (!isOneFile() || !type || isScaled || !isOneVolume || (isField && !isNumberInMm))
+    if (!isOneFile() || !type || !isOneVolume || (scaling.isScaled() && (isField || components > 1)) || (isField && !isNumberInMm))
       return std::nullopt;
     VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(), *type};
     place.swapped = swapped_ != (std::endian::native == std::endian::big);
     place.components = components;
     place.apart = components > 1;
     place.towardsRas = isField && components == 3; // newer ITK too leaves those of two components as they are
+    place.scaling = scaling;
     return place;
   }
 
@@ -105,6 +102,22 @@ private:
   static constexpr float farOffset = 0x1p62f;                          // no file is so long
   static constexpr int displacementIntent = 1006, vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
   static constexpr int componentAxis = 4;                              // counted from 0
+
+  /// By ITK's rules: what is no number is 0, a slope as small as that is 1, and beside 1 so small an intercept is none.
+  ValueScaling valueScaling() const
+  {
+    constexpr double small = std::numeric_limits<double>::epsilon();
+    const auto finiteAt = [this](std::size_t offset) {
+      const double value = floatAt(offset);
+      return std::isfinite(value) ? value : 0;
+    };
+    ValueScaling scaling{finiteAt(112), finiteAt(116)};
+    if (std::abs(scaling.slope) < small)
+      scaling.slope = 1;
+    if (scaling.slope == 1 && std::abs(scaling.intercept) <= small)
+      scaling.intercept = 0;
+    return scaling;
+  }
 
   int intent() const { return integerAt<std::uint16_t>(68); }
 

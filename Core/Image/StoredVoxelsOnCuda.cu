@@ -10,7 +10,7 @@ constexpr unsigned threadsPerBlock = 256;
 /// float and 1 of `finite`.
 template <class T>
 __global__ void toFloats(StoredVoxels<T> stored, std::size_t image, std::size_t count, float* voxels, std::uint8_t* finite,
-                         VoxelCounts* counts)
+                         VoxelCounts* counts, bool others)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(threadsPerBlock) + threadIdx.x;
   const bool isVoxel = i < count;
@@ -18,16 +18,17 @@ __global__ void toFloats(StoredVoxels<T> stored, std::size_t image, std::size_t 
     const float value = stored.intensity(image, i);
     voxels[i] = std::isfinite(value) ? value : 0.0f;
   }
-  const bool isNumber = !std::is_floating_point_v<T> || !(finite || counts) || !isVoxel || stored.isFinite(i);
+  const bool isSure = std::is_integral_v<T> && !stored.layout.scaling.isScaled();
+  const bool isNumber = isSure || !(finite || counts) || !isVoxel || (stored.isFinite(i) && !(others && finite && finite[i] == 0));
   if (finite && isVoxel)
     finite[i] = isNumber;
   if (!counts)
     return;
-  const int others = __syncthreads_count(!isNumber), inexact = __syncthreads_count(isVoxel && stored.isInexact(i));
+  const int nonFinite = __syncthreads_count(!isNumber), inexact = __syncthreads_count(isVoxel && stored.isInexact(i));
   if (threadIdx.x != 0)
     return;
-  if (others > 0)
-    atomicAdd(&counts->nonFinite, static_cast<unsigned long long>(others));
+  if (nonFinite > 0)
+    atomicAdd(&counts->nonFinite, static_cast<unsigned long long>(nonFinite));
   if (inexact > 0)
     atomicAdd(&counts->inexact, static_cast<unsigned long long>(inexact));
 }
@@ -35,14 +36,14 @@ __global__ void toFloats(StoredVoxels<T> stored, std::size_t image, std::size_t 
 }
 
 void storedToFloatsOnCuda(const Context& context, const std::byte* stored, const StoredLayout& layout, std::size_t image,
-                          std::size_t count, float* voxels, std::uint8_t* finite, VoxelCounts* counts)
+                          std::size_t count, float* voxels, std::uint8_t* finite, VoxelCounts* counts, bool others)
 {
   if (count == 0)
     return;
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, threadsPerBlock));
   withPixelType(layout.type, [&]<class T>(std::type_identity<T>) {
     toFloats<T><<<blocks, threadsPerBlock, 0, cudaStreamOf(context)>>>(StoredVoxels<T>{reinterpret_cast<const T*>(stored), layout},
-                                                                       image, count, voxels, finite, counts);
+                                                                       image, count, voxels, finite, counts, others);
   });
   checkLaunch("converting voxels to floats");
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Image/EncodedFile.h"
 #include "Core/Image/PixelType.h"
+#include "Core/Image/ValueScaling.h"
 
 #include <cstdint>
 #include <functional>
@@ -24,10 +25,11 @@ struct VoxelPlace {
   int components = 1;          // if `apart`, all of one before all of the next, as in NIfTI; otherwise those of a voxel together
   bool apart = false;
   bool towardsRas = false; // displacements to the right, to the front and up, where ours go to the left, to the back and up
+  ValueScaling scaling;    // of one component; readers here give the numbers of the file
 };
 
-/// Nothing if the file is of another kind, or of a kind that only its library reads: scaled intensities, several volumes, pairs of
-/// files, texts.
+/// Nothing if the file is of another kind, or of a kind that only its library reads: several volumes, pairs of files, texts, scaled
+/// vectors.
 std::optional<VoxelPlace> niftiVoxels(const std::string& path);
 std::optional<VoxelPlace> metaImageVoxels(const std::string& path);
 std::optional<VoxelPlace> nrrdVoxels(const std::string& path);

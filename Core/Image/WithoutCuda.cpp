@@ -31,7 +31,7 @@ void toPixelsOnCuda(const Context&, const float*, std::size_t, PixelType, std::b
   fail("rounding to pixels");
 }
 void storedToFloatsOnCuda(const Context&, const std::byte*, const StoredLayout&, std::size_t, std::size_t, float*, std::uint8_t*,
-                          VoxelCounts*)
+                          VoxelCounts*, bool)
 {
   fail("converting voxels to floats");
 }

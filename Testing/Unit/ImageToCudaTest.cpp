@@ -7,6 +7,7 @@
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/NoiseImage.h"
 #include "Testing/Support/ResampleScenes.h"
+#include "Testing/Support/ScaledNifti.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <cmath>
@@ -83,6 +84,20 @@ TEST_F(ImageToCudaTest, EveryPixelTypeHasTheBitsThatTheHostReads)
     }
 }
 
+TEST_F(ImageToCudaTest, ScaledNumbersOfEveryTypeToo)
+{
+  TESSERA_NEEDS_GPU();
+  Image<3> image = noiseImage<3>(grid, 3);
+  for (float& voxel : image.voxels)
+    voxel = std::floor(voxel - 100) * 3e7f;
+  image.voxels[0] = 0; // scaled to a number by any slope
+  for (const PixelType type : allPixelTypes) {
+    writeImage(path("a.nii"), image, type, false);
+    for (const SlopeAndIntercept& scaling : scalings)
+      expectTheHosts(writeScaled(folder, "a.nii", "s.nii", scaling));
+  }
+}
+
 TEST_F(ImageToCudaTest, ImagesOfManyPiecesToo)
 {
   TESSERA_NEEDS_GPU();
@@ -145,15 +160,11 @@ TEST_F(ImageToCudaTest, ComponentsAreImagesAndColourIsOne)
   }
 }
 
-template <class T>
-bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid, PixelType type, const std::vector<T>& few)
+/// As labels, like those of the host; false if the host must number them.
+bool arriveOnDevice(const std::string& path)
 {
-  std::vector<T> values(grid.voxelCount());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = few[i / 3 % few.size()];
-  writeStoredImage<3>(folder / "l.mha", grid, type, 1, std::as_bytes(std::span(values)), true, 1);
-  const LabelImage<3> host = readLabelImage<3>(folder / "l.mha", 0, 1);
-  const Brought brought(folder / "l.mha", VoxelsAs::labels);
+  const LabelImage<3> host = readLabelImage<3>(path, 0, 1);
+  const Brought brought(path, VoxelsAs::labels);
   EXPECT_EQ(brought.images.has_value(), !host.table.isNumbered());
   if (!brought.images)
     return false;
@@ -161,6 +172,49 @@ bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid,
   EXPECT_EQ(brought.reader.notes(), std::vector<std::string>{});
   expectMask(brought, host.loaded.finiteVoxels);
   return true;
+}
+
+/// NIFTI_INTENT_DISPVECT, and vectors of whole numbers.
+TEST_F(ImageToCudaTest, ComponentsThatLieApartOneAfterTheOther)
+{
+  TESSERA_NEEDS_GPU();
+  const ImageGeometry<3> several = obliqueGeometry<3>({101, 83, 67}); // pieces end within components
+  std::vector<float> values(3 * several.voxelCount());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 30011) - 7;
+  for (const PixelType type : {PixelType::float32, PixelType::int16}) {
+    const std::vector<std::int16_t> shorts(values.begin(), values.end());
+    const auto stored = type == PixelType::float32 ? std::as_bytes(std::span(values)) : std::as_bytes(std::span(shorts));
+    writeStoredImage<3>(path("v.nii"), several, type, 3, stored, false, 1);
+    std::string bytes = folder.read("v.nii");
+    if (type == PixelType::float32) {
+      const std::int16_t displacements = 1006;
+      std::memcpy(bytes.data() + 68, &displacements, sizeof displacements);
+    }
+    const VectorImage<3> host = readVectorImage<3>(folder.write("v.nii", bytes));
+    const Brought brought(path("v.nii"));
+    ASSERT_TRUE(brought.images);
+    ASSERT_EQ(brought.images->images.size(), 3u);
+    for (std::size_t c = 0; c < 3; ++c) {
+      std::vector<float> expected(several.voxelCount());
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        expected[i] = host.voxels[3 * i + c];
+      EXPECT_TRUE(sameBits(brought.voxels(c), expected)) << pixelTypeName(type) << ", component " << c;
+    }
+    EXPECT_FALSE(brought.images->valid);
+  }
+}
+
+template <class T>
+bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid, PixelType type, const std::vector<T>& few)
+{
+  std::vector<T> values(grid.voxelCount());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = few[i / 3 % few.size()];
+  writeStoredImage<3>(folder / "l.mha", grid, type, 1, std::as_bytes(std::span(values)), true, 1);
+  writeStoredImage<3>(folder / "l.nii", grid, type, 1, std::as_bytes(std::span(values)), false, 1);
+  arriveOnDevice(writeScaled(folder, "l.nii", "s.nii", {0.1f, -10.3f}));
+  return arriveOnDevice(folder / "l.mha");
 }
 
 TEST_F(ImageToCudaTest, LabelsArriveUnlessTheHostMustNumberThem)

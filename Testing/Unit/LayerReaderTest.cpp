@@ -7,6 +7,7 @@
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/ItkFiles.h"
 #include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/ScaledNifti.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -110,6 +111,31 @@ TEST_F(LayerReaderTest, EveryPixelTypeOfEveryFormat)
         writeImage(path(name), image, type, compress);
         expectTheWhole(path(name));
       }
+}
+
+TEST_F(LayerReaderTest, EveryPixelTypeScaled)
+{
+  for (float& voxel : image.voxels)
+    voxel = std::floor(voxel - 100) * 3e7f;
+  image.voxels[0] = 0;
+  for (const PixelType type : allPixelTypes) {
+    writeImage(path("a.nii"), image, type, false);
+    for (const testing::SlopeAndIntercept& scaling : testing::scalings)
+      expectTheWhole(testing::writeScaled(folder, "a.nii", "s.nii", scaling));
+  }
+}
+
+TEST_F(LayerReaderTest, ScaledNumbersAreLookedThroughFirstOnlyWhereThatMayTellAnything)
+{
+  const auto needsCounts = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
+    writeImage(path("a.nii"), image, type, false);
+    return LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), VoxelsAs::intensities).needsCounts();
+  };
+  EXPECT_FALSE(needsCounts(PixelType::int16, {0.1f, -10}));
+  EXPECT_TRUE(needsCounts(PixelType::int16, {3e38f, 0})); // beyond floats
+  EXPECT_FALSE(needsCounts(PixelType::int32, {0.1f, -10}));
+  EXPECT_TRUE(needsCounts(PixelType::int32, {1, 0}));
+  EXPECT_TRUE(needsCounts(PixelType::float32, {0.1f, -10}));
 }
 
 TEST_F(LayerReaderTest, ValuesThatAreNoNumbersAndThoseThatFloatsRound)
@@ -226,16 +252,13 @@ TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
     }
 }
 
+/// Of a map of these labels, in each layer.
 template <class T>
-void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& few, double outside,
+void expectLabels(const std::string& path, const ImageGeometry<3>& grid, const std::vector<T>& values, double outside,
                   bool numbered)
 {
-  std::vector<T> values(grid.voxelCount());
-  for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = few[i / 3 % few.size()];
-  testing::writeByItk<T>(folder / "l.mha", grid, 1, values, true);
-  const LabelImage<3> whole = readLabelImage<3>(folder / "l.mha", outside, 1);
-  LayerReader<3> reader = surveyed<3>(folder / "l.mha", VoxelsAs::labels, outside);
+  const LabelImage<3> whole = readLabelImage<3>(path, outside, 1);
+  LayerReader<3> reader = surveyed<3>(path, VoxelsAs::labels, outside);
   ASSERT_TRUE(reader.labels());
   EXPECT_EQ(reader.labels()->isNumbered(), numbered);
   EXPECT_EQ(whole.table.isNumbered(), numbered);
@@ -258,6 +281,44 @@ void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, c
     }
   }
   reader.finish(2);
+}
+
+template <class T>
+std::vector<T> repeated(const ImageGeometry<3>& grid, const std::vector<T>& few)
+{
+  std::vector<T> values(grid.voxelCount());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = few[i / 3 % few.size()];
+  return values;
+}
+
+template <class T>
+void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& few, double outside,
+                  bool numbered)
+{
+  const std::vector<T> values = repeated(grid, few);
+  testing::writeByItk<T>(folder / "l.mha", grid, 1, values, true);
+  expectLabels<T>(folder / "l.mha", grid, values, outside, numbered);
+}
+
+/// `stored` by 0.5 and 1.
+template <class T>
+void expectScaledLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& stored, bool numbered)
+{
+  using Label = ValueScaling::Value<T>;
+  std::vector<Label> labels;
+  for (const T number : stored)
+    labels.push_back(static_cast<Label>(number) / 2 + 1);
+  testing::writeByItk<T>(folder / "l.nii", grid, 1, repeated(grid, stored), false);
+  expectLabels<Label>(testing::writeScaled(folder, "l.nii", "s.nii", {0.5f, 1}), grid, repeated(grid, labels), 0, numbered);
+}
+
+TEST_F(LayerReaderTest, ScaledLabelsAreThoseOfTheWholeMap)
+{
+  expectScaledLabels<unsigned char>(folder, grid, {3, 0, 7}, false);
+  expectScaledLabels<int>(folder, grid, {16777217, -5}, false); // floats, as all whole numbers that are scaled
+  expectScaledLabels<float>(folder, grid, {1.5f, NAN, 2.5f}, false);
+  expectScaledLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, true);
 }
 
 TEST_F(LayerReaderTest, LabelsAreThoseOfTheWholeMap)
@@ -286,10 +347,9 @@ TEST_F(LayerReaderTest, FilesThatOnlyLibrariesReadAreReadAsAWhole)
   EXPECT_TRUE(contains(LayerReader<3>(path("a.vtk"), VoxelsAs::intensities).whyNot(), "files of this kind are read as a whole"));
   writeImage(path("a.nii"), image, PixelType::int16, false);
   EXPECT_EQ(LayerReader<3>(path("a.nii"), VoxelsAs::intensities).whyNot(), "");
-  std::string scaled = folder.read("a.nii");
-  const float slopeAndIntercept[] = {2, -10};
-  std::memcpy(scaled.data() + 112, slopeAndIntercept, sizeof slopeAndIntercept);
-  EXPECT_NE(LayerReader<3>(folder.write("s.nii", scaled), VoxelsAs::intensities).whyNot(), "");
+  EXPECT_EQ(LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), VoxelsAs::intensities).whyNot(), "");
+  writeVectorImage<3>(path("v.nii"), {grid, 2, std::vector<float>(2 * grid.voxelCount())}, false);
+  EXPECT_NE(LayerReader<3>(testing::writeScaled(folder, "v.nii", "s.nii", {2, -10}), VoxelsAs::intensities).whyNot(), "");
 }
 
 }

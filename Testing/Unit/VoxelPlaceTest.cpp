@@ -4,6 +4,7 @@
 #include "Core/Image/ImageFile.h"
 #include "Testing/Support/ItkFiles.h"
 #include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/ScaledNifti.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -181,6 +182,69 @@ TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
   }
 }
 
+/// As readImage gives them.
+template <class T>
+std::vector<float> numbersOfItk(const std::string& path)
+{
+  const std::vector<T> values = testing::readByItk<T>(path);
+  std::vector<float> numbers(values.size());
+  std::transform(values.begin(), values.end(), numbers.begin(), [](T value) {
+    const auto number = static_cast<float>(value);
+    return std::isfinite(number) ? number : 0;
+  });
+  return numbers;
+}
+
+TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
+{
+  const auto expectItks = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
+    SCOPED_TRACE(pixelTypeName(type) + " by " + std::to_string(scaling.slope) + " and " + std::to_string(scaling.intercept));
+    const std::string path = testing::writeScaled(folder, "a.nii", "s.nii", scaling);
+    ASSERT_TRUE(niftiVoxels(path)); // not left to ITK
+    EXPECT_TRUE(niftiVoxels(path)->scaling.isScaled());
+    const std::vector<float> expected = type == PixelType::float64 ? numbersOfItk<double>(path) : numbersOfItk<float>(path);
+    for (const int threads : {1, 3})
+      EXPECT_EQ(load(path, threads) == expected, true);
+    folder.write("z.nii.gz", gzipped(folder.read("s.nii")));
+    EXPECT_EQ(load(folder / "z.nii.gz", 3) == expected, true);
+  };
+  writeImage(folder / "a.nii", image, PixelType::int16, false); // several pieces
+  expectItks(PixelType::int16, {0.1f, -10.3f});
+  Image<3> few = testing::noiseImage<3>(testing::obliqueGeometry<3>({7, 6, 5}), 3);
+  for (float& value : few.voxels)
+    value = (value - 100) * 3e7f; // of both signs, and beyond what floats hold of whole numbers
+  few.voxels[0] = 0;              // by any scale a number
+  for (const PixelType type : allPixelTypes) {
+    writeImage(folder / "a.nii", few, type, false);
+    for (const testing::SlopeAndIntercept& scaling : testing::scalings)
+      expectItks(type, scaling);
+  }
+}
+
+TEST_F(VoxelPlaceTest, AScaleThatIsNoneLeavesTheirTypeToNumbers)
+{
+  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 16777217), false);
+  for (const testing::SlopeAndIntercept& none : {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1e-17f, 0}, {1, 1e-17f}}) {
+    const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
+    EXPECT_FALSE(niftiVoxels(path)->scaling.isScaled());
+    EXPECT_EQ(readImageHeader(path).componentType, PixelType::int32);
+    EXPECT_EQ(testing::readByItk<int>(path)[0], 16777217);
+  }
+}
+
+TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
+{
+  std::string bytes = bigEndianNifti();
+  const float scaling[] = {0.1f, -10.3f};
+  std::memcpy(bytes.data() + 112, scaling, sizeof scaling);
+  swapNumbers(bytes, 112, 120, 4);
+  folder.write("s.nii", bytes);
+
+  ASSERT_TRUE(niftiVoxels(folder / "s.nii"));
+  EXPECT_EQ(load(folder / "s.nii", 2) == numbersOfItk<float>(folder / "s.nii"), true);
+  EXPECT_EQ(load(folder / "s.nii")[0], static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
+}
+
 TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
@@ -278,10 +342,8 @@ TEST_F(VoxelPlaceTest, EndingsMayBeInCapitals)
 TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  std::string scaled = folder.read("a.nii");
-  const float slopeAndIntercept[] = {0, -10};
-  std::memcpy(scaled.data() + 112, slopeAndIntercept, sizeof slopeAndIntercept);
-  EXPECT_FALSE(niftiVoxels(folder.write("scaled.nii", scaled)));
+  writeVectorImage<3>(folder / "v.nii", {image.geometry, 2, std::vector<float>(2 * shorts.size(), 3)}, false);
+  EXPECT_FALSE(niftiVoxels(testing::writeScaled(folder, "v.nii", "scaled.nii", {2, -10})));
   writeImage(folder / "pair.hdr", image, PixelType::int16, false);
   EXPECT_FALSE(niftiVoxels(folder / "pair.hdr"));
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 1\nElementType = MET_SHORT\n";

@@ -13,7 +13,7 @@ template <int D>
 class MovingToCuda {
 public:
   /// Whether its file can be read so.
-  static bool takes(const ImageHeader& header) { return !header.isReadWhole; }
+  static bool takes(const ImageHeader& header) { return header.hasRanges; }
   /// The most that it takes of the device, until it is resampled.
   static double deviceBytes(const ImageBatch<D>&, const ImageHeader&, bool isLabels);
 
