@@ -72,7 +72,7 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
     return resampleOnCuda(context);
   if (order_ > 1 && use_ == InterpolatorUse::resampling) {
     fineCoefficients_ = bsplineCoefficientsInDouble<D>(context, *image, order_);
-    fineSpline_ = SplineImage<D, double>(fineCoefficients_.data(), image->geometry);
+    fineSpline_ = SplineImage<D, double>(fineCoefficients_.get(), image->geometry);
     return;
   }
   if (order_ > 1)

@@ -8,6 +8,8 @@
 #include "Core/Registration/LayerInterpolator.h"
 #include "Core/Registration/RowInterpolator.h"
 
+#include <memory>
+
 namespace tessera {
 
 /// B-spline interpolation of orders 0 to 5 through the voxels, with mirror boundaries (Unser, "Splines: a perfect fit", 1999).
@@ -54,7 +56,7 @@ private:
   PointToIndex<D> pointToIndex_{};
   std::vector<float> coefficients_;
   SplineImage<D> spline_;
-  std::vector<double> fineCoefficients_; // for result images
+  std::unique_ptr<double[]> fineCoefficients_; // for result images
   SplineImage<D, double> fineSpline_;
   std::shared_ptr<const Buffer<float>> voxelsOnCuda_; // orders 0 and 1
   Buffer<float> coefficientsOnCuda_;                  // orders above

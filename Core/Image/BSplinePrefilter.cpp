@@ -5,8 +5,10 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Image/LineBlocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <type_traits>
 
 namespace tessera {
 namespace {
@@ -57,8 +59,8 @@ struct PoleFilter {
   }
 };
 
-/// Reads and writes volumes of T, computes in double.
-template <class T>
+/// Reads a volume of In and writes one of Out, computes in double.
+template <class In, class Out>
 class PrefilterLines {
 public:
   PrefilterLines(int order, std::size_t length)
@@ -69,22 +71,24 @@ public:
     }
   }
 
-  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const T* in, T* out) const
+  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const In* in, Out* out) const
   {
-    thread_local std::vector<T> lanes;
+    thread_local std::vector<In> read;
     thread_local std::vector<double> scratch;
-    lanes.resize(plan.length() * lineLanes);
+    thread_local std::vector<Out> written;
+    read.resize(plan.length() * lineLanes);
     scratch.resize(plan.length() * lineLanes);
+    written.resize(plan.length() * lineLanes);
     for (std::size_t index = firstBlock; index < lastBlock; ++index) {
       const LineBlock block = plan.block(index);
-      gatherLines(in, block, lanes.data());
-      for (std::size_t i = 0; i < lanes.size(); ++i)
-        scratch[i] = gain_ * static_cast<double>(lanes[i]);
+      gatherLines(in, block, read.data());
+      for (std::size_t i = 0; i < read.size(); ++i)
+        scratch[i] = gain_ * static_cast<double>(read[i]);
       for (const PoleFilter& pole : poles_)
         applyPole(pole, block.length, scratch.data());
-      for (std::size_t i = 0; i < lanes.size(); ++i)
-        lanes[i] = static_cast<T>(scratch[i]);
-      scatterLines(lanes.data(), block, out);
+      for (std::size_t i = 0; i < written.size(); ++i)
+        written[i] = static_cast<Out>(scratch[i]);
+      scatterLines(written.data(), block, out);
     }
   }
 
@@ -123,23 +127,30 @@ private:
   double gain_ = 1;
 };
 
-template class PrefilterLines<float>;
-template class PrefilterLines<double>;
+template class PrefilterLines<float, float>;
+template class PrefilterLines<float, double>;
+template class PrefilterLines<double, double>;
 
-template <class T, int D>
-void prefilter(const Context& context, const T* in, T* out, const Size<D>& size, int order)
+template <class In, class Out, int D>
+void prefilter(const Context& context, const In* in, Out* out, const Size<D>& size, int order)
 {
-  const T* from = in;
+  const auto alongAxis = [&](int axis, const auto* from) {
+    const PrefilterLines<std::remove_cvref_t<decltype(*from)>, Out> lines(order, size[axis]);
+    forEachLineBlock(context, size, axis,
+                     [&](const LinePlan& plan, std::size_t first, std::size_t last) { lines.run(plan, first, last, from, out); });
+  };
+  bool isFirst = true;
   for (int axis = 0; axis < D; ++axis) {
     if (size[axis] < 2)
       continue;
-    const PrefilterLines<T> lines(order, size[axis]);
-    forEachLineBlock(context, size, axis,
-                     [&](const LinePlan& plan, std::size_t first, std::size_t last) { lines.run(plan, first, last, from, out); });
-    from = out;
+    if (isFirst)
+      alongAxis(axis, in);
+    else
+      alongAxis(axis, static_cast<const Out*>(out));
+    isFirst = false;
   }
-  if (from == in && in != out)
-    std::copy(in, in + 1, out); // every axis has one voxel
+  if (isFirst)
+    *out = static_cast<Out>(*in); // every axis has one voxel
 }
 
 }
@@ -164,18 +175,21 @@ std::vector<float> bsplineCoefficients(Context& context, const Image<D>& image, 
   if (polesOf(order).empty())
     std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
   else
-    prefilter<float, D>(context, image.voxels.data(), coefficients.data(), image.geometry.size, order);
+    prefilter<float, float, D>(context, image.voxels.data(), coefficients.data(), image.geometry.size, order);
   return coefficients;
 }
 
 template <int D>
-std::vector<double> bsplineCoefficientsInDouble(Context& context, const Image<D>& image, int order)
+std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context& context, const Image<D>& image, int order)
 {
   requireCoefficientMemory(image, sizeof(double));
-  std::vector<double> coefficients(image.voxels.size() + coefficientPadding);
-  std::copy(image.voxels.begin(), image.voxels.end(), coefficients.begin());
-  if (!polesOf(order).empty())
-    prefilter<double, D>(context, coefficients.data(), coefficients.data(), image.geometry.size, order);
+  const std::size_t count = image.voxels.size();
+  auto coefficients = largeArray<double>(count + coefficientPadding); // the threads of the first axis have its pages given
+  std::fill_n(coefficients.get() + count, coefficientPadding, 0.0);
+  if (polesOf(order).empty())
+    std::copy(image.voxels.begin(), image.voxels.end(), coefficients.get());
+  else
+    prefilter<float, double, D>(context, image.voxels.data(), coefficients.get(), image.geometry.size, order);
   return coefficients;
 }
 
@@ -183,7 +197,7 @@ template <int D>
 void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order)
 {
   if (!polesOf(order).empty())
-    prefilter<double, D>(Context{}, values.data(), values.data(), size, order);
+    prefilter<double, double, D>(Context{}, values.data(), values.data(), size, order);
 }
 
 ExponentialFilter splineFilter(int order)
@@ -205,8 +219,8 @@ ExponentialFilter splineFilter(int order)
 
 template std::vector<float> bsplineCoefficients<2>(Context&, const Image<2>&, int);
 template std::vector<float> bsplineCoefficients<3>(Context&, const Image<3>&, int);
-template std::vector<double> bsplineCoefficientsInDouble<2>(Context&, const Image<2>&, int);
-template std::vector<double> bsplineCoefficientsInDouble<3>(Context&, const Image<3>&, int);
+template std::unique_ptr<double[]> bsplineCoefficientsInDouble<2>(Context&, const Image<2>&, int);
+template std::unique_ptr<double[]> bsplineCoefficientsInDouble<3>(Context&, const Image<3>&, int);
 template void bsplineDecompose<2>(std::vector<double>&, const Size<2>&, int);
 template void bsplineDecompose<3>(std::vector<double>&, const Size<3>&, int);
 

@@ -4,6 +4,7 @@
 #include "Core/Image/ExponentialFilter.h"
 #include "Core/Image/Image.h"
 
+#include <memory>
 #include <vector>
 
 namespace tessera {
@@ -19,7 +20,7 @@ constexpr std::size_t coefficientPadding = 8;
 template <int D>
 std::vector<float> bsplineCoefficients(Context&, const Image<D>&, int order);
 template <int D>
-std::vector<double> bsplineCoefficientsInDouble(Context&, const Image<D>&, int order);
+std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context&, const Image<D>&, int order);
 
 /// In place, in double, for small arrays such as control point grids; x fastest. Order 0 and 1 change nothing.
 template <int D>
