@@ -1,7 +1,6 @@
 #include "Tools/Transform/ImageBatch.h"
 
 #include "Core/Compute/Memory.h"
-#include "Core/Compute/Parallel.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Transform/BatchReader.h"
 #include "Tools/Transform/BatchSources.h"
@@ -9,6 +8,7 @@
 #include "Tools/Transform/MemoryBudget.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <future>
@@ -18,12 +18,31 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more are read if they fit
+constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more if they fit
+constexpr double mostFilesWritten = 4, bytesOfWriter = 34e6, shareOfWriters = 1.0 / 16; // of blocks that wait for their place
 
 template <int D>
 using Item = BatchItem<D>;
 template <int D>
 using Group = std::vector<Item<D>>;
+
+/// Calls action(item), which throws nothing, for so many items at a time, each on a thread of its own: their loops take turns at
+/// all worker threads, and what one thread does alone runs beside.
+template <int D, class Action>
+void forEachItem(Group<D>& group, std::size_t atOnce, Action&& action)
+{
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < group.size();)
+      action(group[i]);
+  };
+  std::vector<std::future<void>> others;
+  while (others.size() + 1 < std::min(atOnce, group.size()))
+    others.push_back(std::async(std::launch::async, work));
+  work();
+  for (std::future<void>& other : others)
+    other.get();
+}
 
 std::string textOf(const std::exception_ptr& failure)
 {
@@ -36,6 +55,11 @@ std::string textOf(const std::exception_ptr& failure)
   }
 }
 
+/// Beside the one that is resampled.
+struct GroupsAtOnce {
+  std::size_t read, written;
+};
+
 template <int D>
 class BatchRun {
 public:
@@ -45,7 +69,8 @@ public:
 
 private:
   std::vector<Group<D>> grouped();
-  std::size_t groupsReadAtOnce(std::size_t groupCount) const;
+  GroupsAtOnce groupsAtOnce(std::size_t groupCount) const;
+  std::size_t filesWrittenAtOnce() const;
   Group<D> read(Group<D>) const;
   Group<D> written(Group<D>) const;
   void resample(Group<D>&) const;
@@ -113,30 +138,36 @@ std::vector<Group<D>> BatchRun<D>::grouped()
   return groups;
 }
 
-/// One thread inflates a file of others, for longer than a GPU resamples its image.
+/// A GPU resamples an image in less time than one thread inflates a file of others, or copies a result to the system's memory.
 template <int D>
-std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
+GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
 {
-  const double fit = budget_ / std::max(1.0, largestGroupBytes_) - (groupsInMemory - 1);
+  const double fit = budget_ / std::max(1.0, largestGroupBytes_) - 1;
   const std::size_t useful = std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
-  return static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(std::min(useful, mostImagesAtOnce))));
+  const double most = static_cast<double>(std::min(useful, mostImagesAtOnce)), read = std::clamp(fit - 1, 1.0, most),
+               written = std::clamp(fit - read, 1.0, std::min(most, static_cast<double>(filesWrittenAtOnce())));
+  return {static_cast<std::size_t>(read), static_cast<std::size_t>(written)};
+}
+
+template <int D>
+std::size_t BatchRun<D>::filesWrittenAtOnce() const
+{
+  const double fit = shareOfWriters * budget_ / bytesOfWriter, useful = std::min<double>(mostFilesWritten, batch_.context.threads);
+  return overlaps_ ? static_cast<std::size_t>(std::clamp(fit, 1.0, std::max(1.0, useful))) : 1;
 }
 
 template <int D>
 Group<D> BatchRun<D>::read(Group<D> group) const
 {
-  const auto readItem = [&](Item<D>& item) { overlaps_ ? reader_.readAhead(item) : reader_.read(item); };
-  if (group.size() == 1)
-    readItem(group.front()); // on all threads where its file allows that
-  else
-    forEachChunk(Context{{}, batch_.context.threads}, group.size(), [&](std::size_t i) { readItem(group[i]); });
+  forEachItem<D>(group, static_cast<std::size_t>(batch_.context.threads),
+                 [&](Item<D>& item) { overlaps_ ? reader_.readAhead(item) : reader_.read(item); });
   return group;
 }
 
 template <int D>
 Group<D> BatchRun<D>::written(Group<D> group) const
 {
-  for (Item<D>& item : group)
+  forEachItem<D>(group, filesWrittenAtOnce(), [&](Item<D>& item) {
     attempt(item, item.writeSeconds, [&] {
       if (item.result.empty())
         return; // already, in slabs
@@ -144,6 +175,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
       file.write(item.result, batch_.lattice.voxelCount());
       file.commit();
     });
+  });
   return group;
 }
 
@@ -279,29 +311,28 @@ BatchResult BatchRun<D>::run()
   const auto startReading = [&](std::size_t g) {
     return std::async(policy, [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
   };
-  std::future<Group<D>> writing;
-  std::deque<std::future<Group<D>>> reading;
-  const std::size_t readAtOnce = groupsReadAtOnce(groups.size());
-  const auto finishWriting = [&] {
-    if (writing.valid())
-      report(writing.get());
+  std::deque<std::future<Group<D>>> reading, writing;
+  const GroupsAtOnce atOnce = groupsAtOnce(groups.size());
+  const auto finishWriting = [&](std::size_t most) {
+    for (; writing.size() > most; writing.pop_front())
+      report(writing.front().get());
   };
-  for (std::size_t g = 0; g < readAtOnce; ++g)
+  for (std::size_t g = 0; g < atOnce.read; ++g)
     reading.push_back(startReading(g));
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Group<D> group = reading.front().get();
     reading.pop_front();
-    if (g + readAtOnce < groups.size())
-      reading.push_back(startReading(g + readAtOnce));
+    if (g + atOnce.read < groups.size())
+      reading.push_back(startReading(g + atOnce.read));
     const auto start = Clock::now();
     resample(group);
     resampleSeconds_ += secondsSince(start);
-    finishWriting();
-    writing = std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); });
+    finishWriting(atOnce.written - 1);
+    writing.push_back(std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); }));
     if (policy == std::launch::deferred)
-      finishWriting();
+      finishWriting(0);
   }
-  finishWriting();
+  finishWriting(0);
   if (failed_ > 0)
     batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count) + " images failed; the others are written.");
   return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
