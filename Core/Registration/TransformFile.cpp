@@ -1,6 +1,7 @@
 #include "Core/Registration/TransformFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileCheck.h"
 #include "Core/Registration/ItkTransformConversion.h"
 #include "Core/Registration/StageComponents.h"
