@@ -63,18 +63,13 @@ private:
   }
   ResultFile<D> open(const Item<D>& item) const
   {
-    return {pathOf(*item.task),
-            batch_.output,
-            item.moving,
-            batch_.pixelType,
-            batch_.resampler.resultImage().compress,
+    return {batch_, pathOf(*item.task), item.moving.labels, item.moving.components.size(),
             large(item).threadsForFiles(batch_.context.threads)};
   }
 
   const ImageBatch<D>& batch_;
   bool single_;
   MemoryBudget memory_;
-  double budget_ = memory_.bytes;
   BatchReader<D> reader_;
   bool overlaps_;
   double largestGroupBytes_ = 0;
@@ -101,13 +96,13 @@ std::vector<Group<D>> BatchRun<D>::grouped()
   double bytes = 0;
   for (Item<D>& item : items_) {
     const double more = item.movingBytes + item.resultBytes;
-    if (groups.empty() || groups.back().size() == most || bytes + more > budget_ / groupsInMemory) {
+    if (groups.empty() || groups.back().size() == most || bytes + more > memory_.bytes / groupsInMemory) {
       groups.emplace_back();
       bytes = 0;
     }
     bytes += more;
     largestGroupBytes_ = std::max(largestGroupBytes_, bytes);
-    overlaps_ = overlaps_ && bytes <= budget_ / groupsInMemory;
+    overlaps_ = overlaps_ && bytes <= memory_.bytes / groupsInMemory;
     groups.back().push_back(std::move(item));
   }
   return groups;
@@ -117,7 +112,7 @@ std::vector<Group<D>> BatchRun<D>::grouped()
 template <int D>
 std::size_t BatchRun<D>::groupsReadAtOnce(std::size_t groupCount) const
 {
-  const double fit = budget_ / std::max(1.0, largestGroupBytes_) - (groupsInMemory - 1);
+  const double fit = memory_.bytes / std::max(1.0, largestGroupBytes_) - (groupsInMemory - 1);
   const std::size_t useful = std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
   return static_cast<std::size_t>(std::clamp(fit, 1.0, static_cast<double>(std::min(useful, mostImagesAtOnce))));
 }
@@ -157,10 +152,10 @@ LargeImage BatchRun<D>::large(const Item<D>& item) const
 template <int D>
 std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
 {
-  if (item.movingBytes + item.resultBytes <= budget_)
+  if (item.movingBytes + item.resultBytes <= memory_.bytes)
     return allLayers();
-  requireSlabs<D>(batch_, large(item), static_cast<int>(item.components));
-  const double layers = (budget_ - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
+  requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
+  const double layers = (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
   return static_cast<std::size_t>(std::max(1.0, layers));
 }
 
@@ -171,16 +166,9 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
   BatchSources<D> sources;
   sources.add(batch_, item.moving);
   item.moving.voxelsOnCuda.clear();
-  batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
-                    + std::to_string(layers) + " layers");
+  batch_.log.detail("  " + item.task->input + ": " + slabsText(allLayers(), layers));
   ResultFile<D> file = open(item);
-  for (std::size_t first = 0; first < allLayers(); first += layers) {
-    const LayerRange range{first, layers};
-    const GridLayers<D> slab(batch_.lattice, range);
-    ComponentPixels pixels =
-        batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types, range);
-    file.write(pixels, slab.end - slab.begin);
-  }
+  file.writeSlabs(sources.sources, layers, [](const LayerRange&) {});
   file.commit();
 }
 
