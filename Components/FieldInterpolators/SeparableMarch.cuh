@@ -89,7 +89,6 @@ struct March {
   ControlGrid grid;
   BlockShape shape;
   FieldStore store;
-  int firstLayer, endLayer; // of the last axis: what is computed; the rest is somebody else's
 };
 
 template <int D>
@@ -101,17 +100,14 @@ March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const 
   march.grid = controlGridOf(field, {nullptr, coefficients});
   march.shape = shape;
   march.store = fieldStoreOf(field, target);
-  march.firstLayer = 0;
-  march.endLayer = field.axes[D - 1].voxels;
   return march;
 }
 
 template <int D>
 dim3 blocksOf(const March<D>& m)
 {
-  const int layers = m.endLayer - m.firstLayer, rows = D == 3 ? m.axes[1].voxels : layers;
-  return dim3(ceilDiv(m.axes[0].voxels, 32 * m.shape.warps), ceilDiv(rows + m.shape.missingRows, m.shape.rows),
-              D == 3 ? ceilDiv(layers, m.shape.depth) : 1);
+  return dim3(ceilDiv(m.axes[0].voxels, 32 * m.shape.warps), ceilDiv(m.axes[1].voxels + m.shape.missingRows, m.shape.rows),
+              D == 3 ? ceilDiv(m.axes[D - 1].voxels, m.shape.depth) : 1);
 }
 
 inline dim3 threadsOf(const BlockShape& shape)
@@ -135,14 +131,12 @@ struct Place {
   {
     enum Lane { firstOfX, lastOfX, firstOfY, lastOfY, firstOfZ };
     constexpr unsigned all = ~0u;
-    const int beginRow = D == 3 ? 0 : m.firstLayer, endRow = D == 3 ? m.axes[1].voxels : m.endLayer;
-    const int firstX = blockIdx.x * blockDim.x;
-    const int firstRow = beginRow + static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
-    const int firstZ = (D == 3 ? m.firstLayer : 0) + blockIdx.z * blockDim.y, lane = threadIdx.x % 32;
+    const int firstX = blockIdx.x * blockDim.x, firstZ = blockIdx.z * blockDim.y, lane = threadIdx.x % 32;
+    const int firstRow = static_cast<int>(blockIdx.y) * m.shape.rows - m.shape.missingRows;
     x = firstX + threadIdx.x;
-    y = max(firstRow, beginRow);
+    y = max(firstRow, 0);
     z = firstZ + threadIdx.y;
-    rows = min(firstRow + m.shape.rows, endRow) - y;
+    rows = min(firstRow + m.shape.rows, m.axes[1].voxels) - y;
 
     const FieldAxis& axis = m.axes[lane < firstOfY ? 0 : lane < firstOfZ ? 1 : D - 1];
     const int voxel = lane == firstOfX   ? firstX
@@ -185,7 +179,7 @@ struct Place {
   /// Whether the thread has voxels.
   __device__ bool isInside(const March<D>& m) const
   {
-    return x < m.axes[0].voxels && (D == 2 || z < m.endLayer);
+    return x < m.axes[0].voxels && (D == 2 || z < m.axes[D - 1].voxels);
   }
   __device__ std::size_t voxel(const March<D>& m) const
   {

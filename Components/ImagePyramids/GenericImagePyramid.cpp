@@ -94,7 +94,7 @@ std::vector<FilterStep<D>> GenericImagePyramid<D>::stepsOfLevel(const ImageGeome
 template <int D>
 const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
 {
-  const auto describe = [](ImageSide s) {
+  return descriptionOf(side, [](ImageSide s) {
     std::vector<ParameterInfo> rows;
     for (const auto& schedule : {rescaleRows(s), sigmaRows(s)})
       rows.insert(rows.end(), schedule.begin(), schedule.end());
@@ -102,9 +102,7 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
     rows.push_back(computePerResolution());
     return pyramidDescription(s, "GenericImagePyramid",
                               "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.", std::move(rows));
-  };
-  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
-  return side == ImageSide::fixed ? fixed : moving;
+  });
 }
 
 template class GenericImagePyramid<2>;

@@ -35,6 +35,12 @@ std::vector<Parameter<double>> factorRows(ImageSide side)
       scheduleRow("Schedule", "voxels", "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
 }
 
+ComponentDescription factorPyramidDescription(ImageSide side, const std::string& name, const std::string& summary)
+{
+  const std::vector<Parameter<double>> rows = factorRows(side);
+  return pyramidDescription(side, name, summary, {rows.begin(), rows.end()});
+}
+
 std::vector<Parameter<double>> rescaleRows(ImageSide side)
 {
   const std::string meaning = "shrink factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";

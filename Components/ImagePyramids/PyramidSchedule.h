@@ -19,9 +19,19 @@ std::string sideName(ImageSide);
 /// Role, name and alias of a pyramid for one side: the side's own name ("FixedSmoothingImagePyramid") is the alias.
 ComponentDescription pyramidDescription(ImageSide, const std::string& name, const std::string& summary, std::vector<ParameterInfo>);
 
+/// What describe(side) gives, made once.
+template <class Describe>
+const ComponentDescription& descriptionOf(ImageSide side, Describe describe)
+{
+  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
+  return side == ImageSide::fixed ? fixed : moving;
+}
+
 /// Rows for a schedule of whole factors, in the order in which they are read: a later one wins, entry by entry.
 /// `shared`, the same after the side's name, and, under the component's label, "Schedule".
 std::vector<Parameter<double>> factorRows(ImageSide);
+/// The description of a pyramid that has no other parameters.
+ComponentDescription factorPyramidDescription(ImageSide, const std::string& name, const std::string& summary);
 /// The generic pyramid's own names, and no label.
 std::vector<Parameter<double>> rescaleRows(ImageSide);
 std::vector<Parameter<double>> sigmaRows(ImageSide);

@@ -70,13 +70,10 @@ std::vector<FilterStep<D>> RecursiveImagePyramid<D>::stepsOfLevel(const ImageGeo
 template <int D>
 const ComponentDescription& RecursiveImagePyramid<D>::description(ImageSide side)
 {
-  const auto describe = [](ImageSide s) {
-    const auto rows = factorRows(s);
-    return pyramidDescription(s, "RecursiveImagePyramid", "Each level smooths and shrinks the next finer one (discrete Gaussian).",
-                              {rows.begin(), rows.end()});
-  };
-  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
-  return side == ImageSide::fixed ? fixed : moving;
+  return descriptionOf(side, [](ImageSide s) {
+    return factorPyramidDescription(s, "RecursiveImagePyramid",
+                                    "Each level smooths and shrinks the next finer one (discrete Gaussian).");
+  });
 }
 
 template class RecursiveImagePyramid<2>;

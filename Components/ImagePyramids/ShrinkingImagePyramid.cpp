@@ -35,13 +35,9 @@ std::vector<FilterStep<D>> ShrinkingImagePyramid<D>::stepsOfLevel(const ImageGeo
 template <int D>
 const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side)
 {
-  const auto describe = [](ImageSide s) {
-    const auto rows = factorRows(s);
-    return pyramidDescription(s, "ShrinkingImagePyramid", "Every f-th voxel of the full image, no smoothing.",
-                              {rows.begin(), rows.end()});
-  };
-  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
-  return side == ImageSide::fixed ? fixed : moving;
+  return descriptionOf(side, [](ImageSide s) {
+    return factorPyramidDescription(s, "ShrinkingImagePyramid", "Every f-th voxel of the full image, no smoothing.");
+  });
 }
 
 template FilterStep<2> takingVoxels<2>(const ImageGeometry<2>&, const Size<2>&);

@@ -25,14 +25,10 @@ std::vector<FilterStep<D>> SmoothingImagePyramid<D>::stepsOfLevel(const ImageGeo
 template <int D>
 const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side)
 {
-  const auto describe = [](ImageSide s) {
-    const auto rows = factorRows(s);
-    return pyramidDescription(s, "SmoothingImagePyramid",
-                              "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).",
-                              {rows.begin(), rows.end()});
-  };
-  static const ComponentDescription fixed = describe(ImageSide::fixed), moving = describe(ImageSide::moving);
-  return side == ImageSide::fixed ? fixed : moving;
+  return descriptionOf(side, [](ImageSide s) {
+    return factorPyramidDescription(s, "SmoothingImagePyramid",
+                                    "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).");
+  });
 }
 
 template class SmoothingImagePyramid<2>;

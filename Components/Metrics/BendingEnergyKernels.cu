@@ -1,6 +1,7 @@
 #include "Components/Metrics/BendingEnergyKernels.h"
 
 #include "Core/Compute/Reduction.cuh"
+#include "Core/Compute/RegisterArray.cuh"
 #include "Core/Registration/ChainJet.h"
 #include "Core/Registration/FixedPointSums.cuh"
 #include "Core/Registration/SampleKernels.cuh"
@@ -110,17 +111,6 @@ struct BendingBound {
   }
 };
 
-/// The element `at` of an array in registers: an index that is not constant would put it into memory.
-template <int Count>
-__device__ __forceinline__ double select(const double (&values)[Count], int at)
-{
-  double selected = values[0];
-#pragma unroll
-  for (int k = 1; k < Count; ++k)
-    selected = k == at ? values[k] : selected;
-  return selected;
-}
-
 /// A control point of a support for each lane (two for 64), and the sums there of the samples so far.
 template <int D, int Order>
 struct LaneSums {
@@ -137,11 +127,7 @@ struct LaneSums {
   {
 #pragma unroll
     for (int slot = 0; slot < slots; ++slot) {
-      const int point = lane + 32 * slot, last = tap(point, D - 1);
-      int layer = support.layers[0];
-#pragma unroll
-      for (int k = 1; k < taps; ++k)
-        layer = k == last ? support.layers[k] : layer;
+      const int point = lane + 32 * slot, layer = fromRegisters(support.layers, tap(point, D - 1));
       at[slot] = support.first + layer + tap(point, 0) + (D == 3 ? tap(point, 1) * support.rowStride : 0);
     }
   }
@@ -154,9 +140,9 @@ struct LaneSums {
       double value[D], first[D], second[D], weights[D + upperCount(D)];
 #pragma unroll
       for (int d = 0; d < D; ++d) {
-        value[d] = select(w.value[d], tap(point, d));
-        first[d] = select(w.first[d], tap(point, d));
-        second[d] = select(w.second[d], tap(point, d));
+        value[d] = fromRegisters(w.value[d], tap(point, d));
+        first[d] = fromRegisters(w.first[d], tap(point, d));
+        second[d] = fromRegisters(w.second[d], tap(point, d));
       }
       derivativeWeights<D>(value, first, second, weights);
 #pragma unroll

@@ -1,6 +1,7 @@
 #include "Components/Optimizers/StepSizeEstimation.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/VectorOps.h"
 
 #include <algorithm>
@@ -196,19 +197,13 @@ EstimatedSteps estimateStepSizes(CostFunction& cost, const StepSizeSettings& set
 {
   const Stopwatch watch;
   cost.log("Starting automatic parameter estimation for AdaptiveStochasticGradientDescent ...");
-  EstimatedSteps estimate;
-  try {
-    if (settings.method == StepSizeMethod::displacementDistribution) {
-      estimate = estimateFromDisplacements(cost, settings, position);
-    } else {
-      const JacobianTerms terms = jacobianTermsOf(cost, settings, position);
-      const GradientPower power = measureAndLog(cost, settings, terms, gradientMeasurementsFor(terms), position);
-      estimate = {originalStepSizes(settings, terms, power), power.usesRandomRegion};
-    }
-  } catch (Error& error) {
-    error.addContext("estimating step sizes (AutomaticParameterEstimation)");
-    throw;
-  }
+  EstimatedSteps estimate = withContext("estimating step sizes (AutomaticParameterEstimation)", [&]() -> EstimatedSteps {
+    if (settings.method == StepSizeMethod::displacementDistribution)
+      return estimateFromDisplacements(cost, settings, position);
+    const JacobianTerms terms = jacobianTermsOf(cost, settings, position);
+    const GradientPower power = measureAndLog(cost, settings, terms, gradientMeasurementsFor(terms), position);
+    return {originalStepSizes(settings, terms, power), power.usesRandomRegion};
+  });
   cost.log("Automatic parameter estimation took " + watch.text());
   return estimate;
 }

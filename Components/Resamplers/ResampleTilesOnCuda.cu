@@ -1,5 +1,6 @@
 #include "Components/Resamplers/ResamplingKernels.cuh"
 #include "Components/Resamplers/SplineHull.cuh"
+#include "Core/Compute/RegisterArray.cuh"
 
 namespace tessera {
 namespace {
@@ -151,7 +152,7 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 8
 
   hull.widen();
   MiddleOfRun<D> middle(map, run);
-  const float low = ofAxis<D>(hull.lowest, middle.axis), high = ofAxis<D>(hull.highest, middle.axis);
+  const float low = fromRegisters(hull.lowest, middle.axis), high = fromRegisters(hull.highest, middle.axis);
   middle.countFrom(__float_as_int(fmaf(0.5f, low + high, wholeNumbers)) - bitsOfWholeNumbers);
   const auto resample = [&]<Asked Asks>() {
     const Window<D> window(r, middle);

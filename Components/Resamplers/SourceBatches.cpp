@@ -16,7 +16,7 @@ SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation e
 {
   for (int d = 0; d < D; ++d)
     last_[d] = static_cast<double>(source.interpolator->imageGeometry().size[d]) - 1;
-  if (!mappedFromVoxel || extrapolation != Extrapolation::constant || source.valid || source.validLayers)
+  if (!mappedFromVoxel || extrapolation != Extrapolation::constant || source.valid)
     return;
   rows_ = dynamic_cast<const RowInterpolator<D>*>(source.interpolator);
   indexFromVoxel_ = compose(source.interpolator->imageGeometry().indexFromPoint(), *mappedFromVoxel);
@@ -73,8 +73,6 @@ void SourceBatches<D>::evaluate(Context& context, const ListSamples<D>& mapped, 
   source_.interpolator->evaluate(context, points, values, nullptr, inside.data());
   if (source_.valid)
     keepInMask<D>(*source_.valid, points, inside.data());
-  if (source_.validLayers)
-    keepInMask<D>(*source_.validLayers, points, inside.data());
   for (std::size_t i = 0; i < points.count; ++i)
     values[i] = inside[i] ? values[i] : outsideValue_;
 }

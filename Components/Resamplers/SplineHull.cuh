@@ -50,17 +50,6 @@ struct Hull {
   }
 };
 
-/// values[axis], of registers.
-template <int D>
-__device__ __forceinline__ float ofAxis(const float (&values)[D], int axis)
-{
-  float value = values[0];
-#pragma unroll
-  for (int d = 1; d < D; ++d)
-    value = axis == d ? values[d] : value;
-  return value;
-}
-
 /// A displacement of mm in voxels of the moving image.
 template <int D>
 __device__ __forceinline__ void toVoxels(const SplineToResample<D>& s, const float (&mm)[D], float (&u)[D])

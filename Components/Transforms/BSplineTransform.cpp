@@ -4,6 +4,7 @@
 #include "Components/Transforms/BSplineJacobianTerms.h"
 #include "Components/Transforms/TransformFileReading.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Registration/StageComponents.h"
 
@@ -108,16 +109,13 @@ template <int D>
 void BSplineTransform<D>::checkGrids() const
 {
   const bool inVoxels = parameters_.has(finalGridSpacingInVoxels.name);
+  const std::string spacing = parameters_.where(inVoxels ? finalGridSpacingInVoxels.name : finalGridSpacingInPhysicalUnits.name);
   for (std::size_t level = 0; level < parameters_.levelCount(); ++level)
-    try {
+    withContext(spacing + ": level " + std::to_string(level), [&] {
       const BSplineGrid<D> grid = gridOfLevel(level);
       requireMemory(bytesAParameter * static_cast<double>(grid.parameterCount()),
                     "a grid of " + extentText(grid.points.size) + " control points", "a wider spacing");
-    } catch (Error& error) {
-      error.addContext(parameters_.where(inVoxels ? finalGridSpacingInVoxels.name : finalGridSpacingInPhysicalUnits.name)
-                       + ": level " + std::to_string(level));
-      throw;
-    }
+    });
 }
 
 template <int D>

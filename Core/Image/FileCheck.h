@@ -10,8 +10,6 @@ namespace tessera {
 
 // What ITK 5.2 and its libraries do not tell. Files of other formats pass.
 
-std::string lowerCase(std::string text);
-
 /// `count` bytes from `position`, counted from the end if it is negative; fewer if the file is shorter.
 std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count);
 

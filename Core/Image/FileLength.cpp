@@ -1,7 +1,7 @@
+#include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileCheck.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -42,12 +42,6 @@ std::uint64_t countedGzipBytes(const std::string& path)
 
 }
 
-std::string lowerCase(std::string text)
-{
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count)
 {
   std::ifstream stream(path, std::ios::binary);
@@ -60,7 +54,7 @@ std::string bytesOfFile(const std::string& path, std::streamoff position, std::s
 
 bool hasEnding(const std::string& path, const std::string& lowerCaseEnding)
 {
-  const auto equal = [](char letter, char small) { return std::tolower(static_cast<unsigned char>(letter)) == small; };
+  const auto equal = [](char letter, char small) { return lowerLetter(letter) == small; };
   return path.size() >= lowerCaseEnding.size()
          && std::equal(path.end() - lowerCaseEnding.size(), path.end(), lowerCaseEnding.begin(), equal);
 }

@@ -1,7 +1,7 @@
 #include "Core/Image/ImageFormat.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/FileCheck.h"
+#include "Core/Compute/LowerCase.h"
 
 #include <algorithm>
 #include <initializer_list>

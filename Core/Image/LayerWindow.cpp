@@ -26,10 +26,8 @@ LayerWindow<D>::LayerWindow(LayerReader<D>& reader, const ImageGeometry<D>& geom
     images_.push_back(largeArray<float>(most_ * ofLayer_));
   if (reader.isNumbered())
     stored_ = largeArray<std::byte>(most_ * ofLayer_ * labelBytes(reader));
-  if (reader.nonFiniteVoxels() == 0)
-    return;
-  finite_ = std::make_unique_for_overwrite<std::uint8_t[]>(most_ * ofLayer_);
-  mask_ = std::make_shared<MaskLayers<D>>(geometry_);
+  if (reader.nonFiniteVoxels() > 0)
+    finite_ = std::make_shared<Mask<D>>(geometry_, std::vector<std::uint8_t>(most_ * ofLayer_));
 }
 
 template <int D>
@@ -55,7 +53,7 @@ void LayerWindow<D>::readTo(std::size_t place, std::size_t firstLayer, std::size
   std::vector<float*> to;
   for (const std::unique_ptr<float[]>& image : images_)
     to.push_back(image.get() + place * ofLayer_);
-  reader_.read(firstLayer, layerCount, to, finite_ ? finite_.get() + place * ofLayer_ : nullptr, threads);
+  reader_.read(firstLayer, layerCount, to, finiteFrom(place), threads);
 }
 
 template <int D>
@@ -75,17 +73,17 @@ void LayerWindow<D>::moveTo(std::size_t firstLayer, std::size_t layerCount, int 
     for (const std::unique_ptr<float[]>& image : images_)
       move(image.get(), 1);
     if (finite_)
-      move(finite_.get(), 1);
+      move(finiteFrom(0), 1);
   }
   count_ = 0; // until all is there
   readTo(0, firstLayer, keptFirst - firstLayer, threads);
   readTo(keptEnd - firstLayer, keptEnd, end - keptEnd, threads);
   if (stored_)
-    reader_.number(stored_.get(), layerCount * ofLayer_, images_[0].get(), finite_.get(), threads);
+    reader_.number(stored_.get(), layerCount * ofLayer_, images_[0].get(), finiteFrom(0), threads);
   first_ = firstLayer;
   count_ = layerCount;
-  if (mask_)
-    mask_->set(first_, finite_.get());
+  if (finite_)
+    finite_->firstVoxel = first_ * ofLayer_;
 }
 
 template class LayerWindow<2>;

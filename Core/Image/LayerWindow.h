@@ -23,18 +23,18 @@ public:
   /// Until the next moveTo().
   ImageLayers<D> image(std::size_t i) const { return {geometry_, first_, count_, images_[i].get()}; }
   /// Which voxels are a number; null if all of the file's are. Of the layers of the last moveTo().
-  std::shared_ptr<const MaskLayers<D>> finite() const { return mask_; }
+  MaskPointer<D> finite() const { return finite_; }
 
 private:
   void readTo(std::size_t place, std::size_t firstLayer, std::size_t layerCount, int threads);
+  std::uint8_t* finiteFrom(std::size_t place) { return finite_ ? finite_->voxels.data() + place * ofLayer_ : nullptr; }
 
   LayerReader<D>& reader_;
   ImageGeometry<D> geometry_;
   std::size_t ofLayer_, most_, first_ = 0, count_ = 0;
   std::vector<std::unique_ptr<float[]>> images_;
-  std::unique_ptr<std::uint8_t[]> finite_;
   std::unique_ptr<std::byte[]> stored_; // labels that are numbered, of which other layers have other numbers
-  std::shared_ptr<MaskLayers<D>> mask_;
+  std::shared_ptr<Mask<D>> finite_;
 };
 
 }

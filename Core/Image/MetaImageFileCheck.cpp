@@ -1,6 +1,8 @@
 #include "Core/Image/FileCheck.h"
 #include "Core/Image/InputError.h"
+#include "Core/Image/NumberedName.h"
 #include "Core/Image/VoxelPlace.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -32,12 +35,6 @@ struct MetaHeader {
   }
 };
 
-std::string trimmed(const std::string& text)
-{
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
 /// Lines `Key = value` up to ElementDataFile; nothing if the text is not of that kind.
 std::optional<MetaHeader> readHeader(const std::string& path)
 {
@@ -45,11 +42,11 @@ std::optional<MetaHeader> readHeader(const std::string& path)
   const std::string text = bytesOfFile(path, 0, limit);
   MetaHeader header;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
-    const std::string line = text.substr(start, end - start);
+    const std::string_view line = std::string_view(text).substr(start, end - start);
     const std::size_t separator = line.find_first_of("=:");
-    if (separator == std::string::npos)
+    if (separator == std::string_view::npos)
       return std::nullopt;
-    const std::string key = trimmed(line.substr(0, separator));
+    const std::string key(trimmed(line.substr(0, separator)));
     header.values[key] = trimmed(line.substr(separator + 1));
     header.bytes = end + 1;
     if (key == "ElementDataFile")
@@ -180,8 +177,8 @@ std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& 
   stream.seekg(static_cast<std::streamoff>(header.bytes));
   std::vector<std::string> files;
   for (std::string line; std::getline(stream, line);)
-    if (const std::string name = trimmed(line); !name.empty())
-      files.push_back(name);
+    if (const std::string_view name = trimmed(line); !name.empty())
+      files.emplace_back(name);
   return files;
 }
 
@@ -192,18 +189,12 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::vecto
   const long first = words.size() > 1 ? number(1) : 1;
   const long last = words.size() > 2 ? number(2) : first + sliceCount - 1;
   const long step = words.size() > 3 ? number(3) : words.size() > 2 ? (last - first) / sliceCount : 1;
-  const std::string& pattern = words.front();
-  const std::size_t percent = pattern.find('%'), letter = pattern.find_first_not_of("0123456789", percent + 1);
-  if (step < 1 || percent == std::string::npos || letter == std::string::npos || pattern[letter] != 'd'
-      || pattern.find('%', letter) != std::string::npos)
+  const NumberedName nameOf(words.front());
+  if (step < 1 || !nameOf.isNumbered() || std::ranges::count(words.front(), '%') > 1)
     failToRead(path, "ElementDataFile: no numbers of slices can be made of it", "a name such as slice%03d.raw FIRST LAST STEP");
   std::vector<std::string> files;
-  for (long i = first; i <= last && static_cast<long>(files.size()) < sliceCount; i += step) {
-    std::string digits = std::to_string(i);
-    const std::size_t width = std::strtoul(pattern.c_str() + percent + 1, nullptr, 10);
-    digits.insert(0, digits.size() < width ? width - digits.size() : 0, pattern[percent + 1] == '0' ? '0' : ' ');
-    files.push_back(pattern.substr(0, percent) + digits + pattern.substr(letter + 1));
-  }
+  for (long i = first; i <= last && static_cast<long>(files.size()) < sliceCount; i += step)
+    files.push_back(nameOf(i));
   return files;
 }
 

@@ -1,4 +1,6 @@
+#include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileCheck.h"
+#include "Core/Image/NumberedName.h"
 #include "Core/Image/VoxelPlace.h"
 
 #include <bit>
@@ -8,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <utility>
 
 namespace tessera {
 namespace {
@@ -25,6 +28,13 @@ struct NrrdHeader {
   }
 };
 
+std::string withoutBlanksBehind(std::string line)
+{
+  while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
+    line.pop_back();
+  return line;
+}
+
 /// Lines `field: description` up to an empty one, or to the end of a header of its own.
 std::optional<NrrdHeader> readHeader(const std::string& path)
 {
@@ -34,9 +44,7 @@ std::optional<NrrdHeader> readHeader(const std::string& path)
     return std::nullopt;
   NrrdHeader header;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
-    std::string line = text.substr(start, end - start);
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
-      line.pop_back();
+    const std::string line = withoutBlanksBehind(text.substr(start, end - start));
     header.bytes = end + 1;
     if (line.empty())
       return header;
@@ -113,8 +121,7 @@ std::vector<std::string> listedFiles(const std::string& path)
   std::vector<std::string> files;
   bool isBehind = false;
   for (std::string line; std::getline(stream, line);) {
-    while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
-      line.pop_back();
+    line = withoutBlanksBehind(std::move(line));
     if (isBehind && !line.empty())
       files.push_back(line);
     isBehind = isBehind || lowerCase(line).starts_with("data file: list") || lowerCase(line).starts_with("datafile: list");
@@ -130,16 +137,12 @@ std::vector<std::string> numberedFiles(const std::string& description)
   long first = 0, last = 0, step = 1;
   words >> pattern >> first >> last >> step;
   constexpr long mostFiles = 1 << 24;
-  const std::size_t percent = pattern.find('%'), letter = pattern.find_first_not_of("0123456789", percent + 1);
-  if (letter == std::string::npos || pattern[letter] != 'd' || step == 0 || (last - first) / step >= mostFiles)
+  const NumberedName nameOf(pattern);
+  if (!nameOf.isNumbered() || step == 0 || (last - first) / step >= mostFiles)
     return {};
-  const std::size_t width = std::strtoul(pattern.c_str() + percent + 1, nullptr, 10);
   std::vector<std::string> files;
-  for (long i = first; step > 0 ? i <= last : i >= last; i += step) {
-    std::string digits = std::to_string(i);
-    digits.insert(0, digits.size() < width ? width - digits.size() : 0, pattern[percent + 1] == '0' ? '0' : ' ');
-    files.push_back(pattern.substr(0, percent) + digits + pattern.substr(letter + 1));
-  }
+  for (long i = first; step > 0 ? i <= last : i >= last; i += step)
+    files.push_back(nameOf(i));
   return files;
 }
 

@@ -43,18 +43,8 @@ struct MaskOnCuda {
   /// As Mask::contains.
   TESSERA_HOST_DEVICE bool contains(const Vec<D>& pointMm) const
   {
-    if (voxels == nullptr)
-      return true;
-    const Vec<D> index = pointToIndex(pointMm);
-    std::size_t offset = 0, stride = 1;
-    for (int d = 0; d < D; ++d) {
-      const double nearest = std::floor(index[d] + 0.5);
-      if (!(nearest >= 0 && nearest < size[d]))
-        return false;
-      offset += stride * static_cast<std::size_t>(nearest);
-      stride *= static_cast<std::size_t>(size[d]);
-    }
-    return voxels[offset] != 0;
+    std::size_t voxel;
+    return voxels == nullptr || (findNearestVoxel<D>(size, pointToIndex(pointMm), voxel) && voxels[voxel] != 0);
   }
 };
 

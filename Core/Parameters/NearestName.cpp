@@ -1,5 +1,7 @@
 #include "Core/Parameters/ParameterText.h"
 
+#include "Core/Compute/LowerCase.h"
+
 #include <algorithm>
 #include <limits>
 
@@ -12,11 +14,6 @@ constexpr std::size_t letter = 2, otherCase = 1, wholeWord = 4;
 bool isUpper(char c)
 {
   return c >= 'A' && c <= 'Z';
-}
-
-char lower(char c)
-{
-  return isUpper(c) ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 /// Edit distance of two sequences (Wagner and Fischer, 1974) with exchange of neighbours (Damerau, 1964).
@@ -41,7 +38,7 @@ std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost remov
 
 std::size_t letterDistance(const std::string& a, const std::string& b)
 {
-  const auto change = [](char x, char y) { return x == y ? 0 : lower(x) == lower(y) ? otherCase : letter; };
+  const auto change = [](char x, char y) { return x == y ? 0 : lowerLetter(x) == lowerLetter(y) ? otherCase : letter; };
   return editDistance(
       a, b, [](char) { return letter; }, change, letter);
 }
@@ -60,7 +57,7 @@ std::vector<std::string> wordsOf(const std::string& name)
 
 std::size_t distance(const std::string& a, const std::string& b)
 {
-  if (std::ranges::equal(a, b, {}, lower, lower))
+  if (std::ranges::equal(a, b, {}, lowerLetter, lowerLetter))
     return a == b ? 0 : otherCase;
   const auto removal = [](const std::string& word) { return std::min(letter * word.size(), wholeWord); };
   return std::min(letterDistance(a, b), editDistance(wordsOf(a), wordsOf(b), removal, letterDistance, wholeWord));

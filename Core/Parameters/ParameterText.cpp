@@ -1,6 +1,7 @@
 #include "Core/Parameters/ParameterText.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LowerCase.h"
 
 #include <algorithm>
 #include <array>
@@ -19,15 +20,6 @@ constexpr double largestExactInteger = 9007199254740992.0; // 2^53
 std::string quoted(std::string_view text)
 {
   return "\"" + std::string(text) + "\"";
-}
-
-std::string lowerCase(std::string_view text)
-{
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z')
-      c = static_cast<char>(c - 'A' + 'a');
-  return lower;
 }
 
 std::string boundsText(const ParameterInfo& row)

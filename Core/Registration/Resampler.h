@@ -31,8 +31,7 @@ template <int D>
 struct ResampleSource {
   const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in layers
   MaskPointer<D> valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
-  std::shared_ptr<LayerWindowOnCuda<D>> inLayers = {};   // of which a CUDA device has some at a time; null: it has all
-  std::shared_ptr<const MaskLayers<D>> validLayers = {}; // as `valid`, of an image of which some layers are in memory
+  std::shared_ptr<LayerWindowOnCuda<D>> inLayers = {}; // of which a CUDA device has some at a time; null: it has all
 };
 
 /// How much of an image a CUDA device can have at a time.

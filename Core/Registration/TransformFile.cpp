@@ -1,6 +1,8 @@
 #include "Core/Registration/TransformFile.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/LowerCase.h"
 #include "Core/Image/FileCheck.h"
 #include "Core/Registration/ItkTransformConversion.h"
 #include "Core/Registration/StageComponents.h"
@@ -157,11 +159,7 @@ private:
 
   Chain readBefore(const Parameters& file, const std::string& path)
   {
-    try {
-      return read(path);
-    } catch (Error& error) {
-      throw error.addContext(file.map().fileName() + ": its initial transform");
-    }
+    return withContext(file.map().fileName() + ": its initial transform", [&] { return read(path); });
   }
 
   Chain fromItk(const Parameters& file, const Chain& initial, bool adds)

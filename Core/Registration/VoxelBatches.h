@@ -36,9 +36,9 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
   points.count = count;
 }
 
-/// counts[i] = 0 for points outside of the mask (Mask, MaskLayers); what is 0 stays so.
-template <int D, class AnyMask>
-void keepInMask(const AnyMask& mask, const ListSamples<D>& points, std::uint8_t* counts)
+/// counts[i] = 0 for points outside of the mask; what is 0 stays so.
+template <int D>
+void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
 {
   for (std::size_t i = 0; i < points.count; ++i) {
     Vec<D> pointMm;

@@ -43,6 +43,15 @@ struct ColumnRanks {
 
   static __host__ __device__ std::size_t bytes(int words) { return words * (sizeof(unsigned) + sizeof(std::uint16_t)); }
 
+  /// In bytes(mostWords + mostTopWords) of shared memory.
+  __device__ void layOut(unsigned* memory, int mostWords, int mostTopWords)
+  {
+    top = memory;
+    words = top + mostTopWords;
+    topBefore = reinterpret_cast<std::uint16_t*>(words + mostWords);
+    before = topBefore + mostTopWords;
+  }
+
   __device__ int wordOf(int column) const
   {
     const int word = (column - lowest) / columnsAWord;

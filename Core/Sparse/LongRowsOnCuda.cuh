@@ -43,10 +43,7 @@ struct LongRow {
     table.column = reinterpret_cast<int*>(sorted + (room.direct ? 0 : room.entries));
     table.slots = room.slots;
     scratch = table.column + (room.direct ? 0 : room.slots);
-    ranks.top = reinterpret_cast<unsigned*>(scratch + rowScratch);
-    ranks.words = ranks.top + room.topWords;
-    ranks.topBefore = reinterpret_cast<std::uint16_t*>(ranks.words + room.words);
-    ranks.before = ranks.topBefore + room.topWords;
+    ranks.layOut(reinterpret_cast<unsigned*>(scratch + rowScratch), room.words, room.topWords);
   }
 
   /// Columns and sums in order, if slots are those of a table.

@@ -2,9 +2,8 @@
 #include "Core/Sparse/Triplets.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/LowerCase.h"
 
-#include <algorithm>
-#include <cctype>
 #include <limits>
 
 namespace tessera {
@@ -19,13 +18,6 @@ struct Head {
   std::size_t end = 0;                             // byte behind the size line
 };
 
-std::string lower(std::string_view word)
-{
-  std::string text(word);
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// The banner: what, how stored, numbers, symmetry.
 void parseBanner(const TextInput& input, std::string_view line, Head& head)
 {
@@ -33,7 +25,7 @@ void parseBanner(const TextInput& input, std::string_view line, Head& head)
   LineWords words(line.data(), line.data() + line.size());
   std::string word[5];
   for (std::string& each : word)
-    each = lower(words.word());
+    each = lowerCase(words.word());
   const auto fail = [&](const std::string& wrong, const std::string& allowed) { input.failAt(line.data(), wrong, allowed); };
   if (word[0] != "%%matrixmarket")
     fail("no Matrix Market file", example);

@@ -57,22 +57,17 @@ __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigne
   const PieceMarks marks(memory + RowPieces<float>::bytes(), room.products);
   int* const columns = reinterpret_cast<int*>(memory + RowPieces<float>::bytes() + PieceMarks::bytes(room.products));
   ColumnRanks ranks;
-  ranks.top = reinterpret_cast<unsigned*>(columns + room.products);
-  ranks.words = ranks.top + room.topWords;
-  ranks.topBefore = reinterpret_cast<std::uint16_t*>(ranks.words + room.words);
-  ranks.before = ranks.topBefore + room.topWords;
-  int products = 0, low = 0x7fffffff, high = 0;
-  for (std::uint64_t e = first; e < last; e += RowPieces<float>::atOnce) {
-    const BroughtPieces brought = pieces.bring(group, a, b, e, min(e + RowPieces<float>::atOnce, last));
-    marks.fill(group, brought, pieces.end);
-    pieces.forColumns(group, b, 0, brought.products, marks, [&](int i, int column) {
-      columns[products + i] = column;
+  ranks.layOut(reinterpret_cast<unsigned*>(columns + room.products), room.words, room.topWords);
+  int low = 0x7fffffff, high = 0;
+  const auto note = [&](const BroughtPieces& before, const BroughtPieces& now) {
+    marks.fill(group, now, pieces.end);
+    pieces.forColumns(group, b, 0, now.products, marks, [&](int i, int column) {
+      columns[before.products + i] = column;
       low = min(low, column);
       high = max(high, column);
     });
-    products += brought.products;
-  }
-  group.sync();
+  };
+  const int products = pieces.bringAll(group, a, b, first, last, note).products;
   return ranks.fill(group, low, high, scratch, [&](auto&& body) {
     for (int i = group.rank; i < products; i += group.threads)
       body(columns[i]);

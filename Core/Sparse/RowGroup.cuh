@@ -112,6 +112,21 @@ struct RowPieces {
     group.sync();
     return *brought;
   }
+  /// All of entries [first, last) of A, some at a time: body(before, now) is told how many were there before, and how many are now.
+  template <class Body>
+  __device__ __forceinline__ BroughtPieces bringAll(const RowGroup& group, const CsrView<V>& a, const PatternView& b,
+                                                    std::uint64_t first, std::uint64_t last, Body&& body) const
+  {
+    BroughtPieces all{0, 0};
+    for (std::uint64_t e = first; e < last; e += atOnce) {
+      const BroughtPieces now = bring(group, a, b, e, min(e + atOnce, last));
+      body(all, now);
+      all.pieces += now.pieces;
+      all.products += now.products;
+    }
+    group.sync();
+    return all;
+  }
   /// The piece of an entry.
   __device__ int pieceOf(int position) const
   {

@@ -59,23 +59,17 @@ struct StagedRow {
   __device__ __forceinline__ BroughtPieces bring(Ring& ring, const RowGroup& group, const CsrView<V>& a, const CsrView<V>& b,
                                                  std::uint64_t first, std::uint64_t last, int& low, int& high) const
   {
-    BroughtPieces all{0, 0};
-    for (std::uint64_t e = first; e < last; e += RowPieces<V>::atOnce) {
-      const BroughtPieces now = pieces.bring(group, a, b, e, min(e + RowPieces<V>::atOnce, last));
+    return pieces.bringAll(group, a, b, first, last, [&](const BroughtPieces& before, const BroughtPieces& now) {
       marks.fill(group, now, pieces.end);
       pieces.forProducts(ring, group, b, 0, now.products, marks, [&](int i, int ofColumn, V product) {
-        column[all.products + i] = ofColumn;
-        value[all.products + i] = product;
+        column[before.products + i] = ofColumn;
+        value[before.products + i] = product;
         low = min(low, ofColumn);
         high = max(high, ofColumn);
       });
       for (int i = group.rank; i < now.pieces; i += group.threads)
-        end[all.pieces + i] = static_cast<std::uint16_t>(all.products + pieces.end[i]);
-      all.pieces += now.pieces;
-      all.products += now.products;
-    }
-    group.sync();
-    return all;
+        end[before.pieces + i] = static_cast<std::uint16_t>(before.products + pieces.end[i]);
+    });
   }
 };
 

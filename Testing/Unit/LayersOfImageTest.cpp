@@ -18,17 +18,17 @@ constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels", "0"
 template <int D>
 struct PartOfImage {
   std::vector<float> voxels;
-  std::vector<std::uint8_t> finite;
+  std::vector<std::uint8_t> finite; // of those layers
   LayerRange range;
   std::size_t ofLayer;
 
   PartOfImage(const Image<D>& whole, const MaskPointer<D>& valid, const LayerRange& layers)
-      : voxels(whole.voxels.size(), std::numeric_limits<float>::quiet_NaN()), finite(whole.voxels.size(), 0), range(layers),
+      : voxels(whole.voxels.size(), std::numeric_limits<float>::quiet_NaN()), range(layers),
         ofLayer(whole.voxels.size() / whole.geometry.size[D - 1])
   {
     for (std::size_t i = range.first * ofLayer; i < (range.first + range.count) * ofLayer; ++i) {
       voxels[i] = whole.voxels[i];
-      finite[i] = valid ? valid->voxels[i] : 1;
+      finite.push_back(valid ? valid->voxels[i] : 1);
     }
   }
 
@@ -36,10 +36,10 @@ struct PartOfImage {
   {
     return {geometry, range.first, range.count, voxels.data() + range.first * ofLayer};
   }
-  std::shared_ptr<const MaskLayers<D>> mask(const ImageGeometry<D>& geometry) const
+  MaskPointer<D> mask(const ImageGeometry<D>& geometry) const
   {
-    const auto mask = std::make_shared<MaskLayers<D>>(geometry);
-    mask->set(range.first, finite.data() + range.first * ofLayer);
+    const auto mask = std::make_shared<Mask<D>>(geometry, finite);
+    mask->firstVoxel = range.first * ofLayer;
     return mask;
   }
 };
@@ -64,7 +64,7 @@ void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, co
       const LayerRange slab{first, std::min(count, all - first)};
       const PartOfImage<D> part(*whole.moving, whole.valid, asked.by(slab));
       dynamic_cast<LayerInterpolator<D>&>(*interpolator).prepareForLayers(part.layers(moving));
-      const ResampleSource<D> source{interpolator.get(), nullptr, {}, whole.valid ? part.mask(moving) : nullptr};
+      const ResampleSource<D> source{interpolator.get(), whole.valid ? part.mask(moving) : nullptr};
       const std::vector<float> pixels =
           resampler.resample(context, *whole.chain, std::span(&source, 1), whole.output, slab)[0].voxels;
       EXPECT_EQ(pixels.size(), slab.count * ofLayer);

@@ -36,8 +36,7 @@ AlignedField<3> fieldOf(const std::array<int, 3>& volume, double tile)
 class Run {
 public:
   Run(Context& context, const AdjointSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats),
-        device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads")
+      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context))
   {
   }
 

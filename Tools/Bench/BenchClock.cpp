@@ -13,6 +13,16 @@ constexpr std::size_t flushBytes = std::size_t{256} << 20;
 
 }
 
+std::string cpuText(int threads)
+{
+  return "cpu, " + std::to_string(threads) + " threads";
+}
+
+std::string measuredDevice(const Context& context)
+{
+  return context.onCuda() ? "cuda" : cpuText(context.threads);
+}
+
 void copyBytes(Context& context, void* to, const void* from, std::size_t bytes)
 {
   if (context.onCuda())

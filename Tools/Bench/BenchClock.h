@@ -3,12 +3,18 @@
 #include "Core/Compute/Buffer.h"
 
 #include <functional>
+#include <string>
 
 namespace tessera {
 
 struct BenchTimes {
   double ms = 0, msWarm = 0; // medians, with caches flushed before each repeat and not
 };
+
+/// "cpu, 2 threads"
+std::string cpuText(int threads);
+/// "cuda", or the same of the context's threads.
+std::string measuredDevice(const Context&);
 
 /// Copies on the context's device, on the CPU with all of its threads.
 void copyBytes(Context&, void* to, const void* from, std::size_t bytes);

@@ -31,7 +31,7 @@ void measure(Context& context, BenchClock& clock, const std::array<int, 3>& poin
   const Case problem(points);
   const std::size_t count = problem.coefficients.size(), bytes = count * sizeof(double);
   const std::string name = std::to_string(points[0]) + "x" + std::to_string(points[1]) + "x" + std::to_string(points[2]),
-                    device = context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads";
+                    device = measuredDevice(context);
   Buffer<double> coefficients(context, count), gradient(context, count), value(context, 1);
   coefficients.fromHost(context, problem.coefficients);
   double limitMs = 0;

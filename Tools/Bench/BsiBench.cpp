@@ -122,8 +122,7 @@ void streamBytes(Context& context, void* to, std::size_t bytes)
 class Run {
 public:
   Run(const Registry& registry, Context& context, const BsiSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats),
-        device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads")
+      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context))
   {
     const Parameters none(std::make_shared<ParameterMap>(), "", 3, 1);
     for (const ComponentDescription* description : registry.all())

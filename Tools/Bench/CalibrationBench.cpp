@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Transfers.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/ChildProcesses.h"
 #include "Tools/Bench/RateScene.h"
 #include "Tools/Common/Process.h"
@@ -263,7 +264,7 @@ void check(const Registry& registry, const Calibration& calibration, std::vector
                                            : cpuSeconds(calibration, D, work, context.threads) - calibration.cpuStartSeconds);
       BenchResult row;
       row.caseName = name + " " + word + " " + interpolator;
-      row.device = onCuda ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads";
+      row.device = measuredDevice(context);
       row.items = scene.voxels();
       row.bytes = 2 * sizeof(float) * row.items;
       row.method = "predicted";

@@ -96,7 +96,7 @@ private:
 std::vector<BenchResult> costBench(const Registry& registry, Context& context, const CostSettings& settings)
 {
   BenchClock clock(context, settings.repeats);
-  const std::string device = context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads";
+  const std::string device = measuredDevice(context);
   std::vector<BenchResult> results;
   const auto add = [&](const std::string& caseName, const std::string& method, double voxels, double bytes, double limitMs,
                        const std::function<void()>& work) {

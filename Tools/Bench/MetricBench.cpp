@@ -126,8 +126,7 @@ void fillPairs(Context& context, Arrays& arrays, bool background)
 class Run {
 public:
   Run(Context& context, const MetricSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats),
-        device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads")
+      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context))
   {
   }
 

@@ -140,7 +140,7 @@ private:
     BenchResult result;
     result.caseName = name_;
     result.method = method;
-    result.device = context_.onCuda() ? "cuda" : cpuText();
+    result.device = measuredDevice(context_);
     result.ms = times.ms;
     result.msWarm = times.msWarm;
     result.items = items_;
@@ -155,8 +155,10 @@ private:
     result.shareOf = "copy";
     return result;
   }
-  void addItk(const std::string& method, double ms, double bytes) { add("ITK " + method, {ms, ms}, bytes).device = cpuText(); }
-  std::string cpuText() const { return "cpu, " + std::to_string(context_.threads) + " threads"; }
+  void addItk(const std::string& method, double ms, double bytes)
+  {
+    add("ITK " + method, {ms, ms}, bytes).device = cpuText(context_.threads);
+  }
 
   void measureCopy()
   {

@@ -57,8 +57,8 @@ template <class V>
 class Run {
 public:
   Run(Context& context, const SpGemmBenchSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats),
-        device_(context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads"), copyBytesAMs_(copyRate())
+      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context)),
+        copyBytesAMs_(copyRate())
   {
   }
 

@@ -1,6 +1,7 @@
 #include "Tools/Common/Calibration.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Parameters/ParameterText.h"
 #include "ShippedCalibration.h" // made of ShippedCalibration.txt
 
@@ -209,12 +210,7 @@ Calibration storedCalibration()
   if (path.empty() || (environment(pathVariable).empty() && !std::filesystem::exists(path, ignored)))
     return shippedCalibration();
   std::vector<std::string> notes;
-  try {
-    return calibrationOf(readParameterFile(path, notes));
-  } catch (Error& error) {
-    error.addContext("calibration for --device auto");
-    throw;
-  }
+  return withContext("calibration for --device auto", [&] { return calibrationOf(readParameterFile(path, notes)); });
 }
 
 }

@@ -1,6 +1,7 @@
 #include "Tools/Register/RegisterRun.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Registration/StageComponents.h"
 #include "Core/Registration/TransformFile.h"
 #include "Tools/Common/Process.h"
@@ -191,12 +192,8 @@ std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, c
     return nullptr;
   if (!options.initialTransform.ends_with(".txt"))
     log.warning("-t0: " + options.initialTransform + ": transformix 5.0.1 cannot read the results that start from it.");
-  try {
-    return readTransformChain<D>(options.initialTransform, registry, [&](const std::string& line) { log.warning(line); });
-  } catch (Error& error) {
-    error.addContext("-t0");
-    throw;
-  }
+  const auto warn = [&log](const std::string& line) { log.warning(line); };
+  return withContext("-t0", [&] { return readTransformChain<D>(options.initialTransform, registry, warn); });
 }
 
 void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& needed, RunLog& log)

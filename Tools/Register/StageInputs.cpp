@@ -1,6 +1,7 @@
 #include "Tools/Register/StageInputs.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/PointsFile.h"
 #include "Core/Parameters/ParameterText.h"
@@ -10,22 +11,11 @@
 namespace tessera {
 namespace {
 
-template <class Read>
-auto readNamed(const std::string& option, Read&& read)
-{
-  try {
-    return read();
-  } catch (Error& error) {
-    error.addContext(option);
-    throw;
-  }
-}
-
 std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<std::string>& paths)
 {
   std::vector<ImageHeader> headers;
   for (const std::string& path : paths)
-    headers.push_back(readNamed(option, [&] { return readImageHeader(path); }));
+    headers.push_back(withContext(option, [&] { return readImageHeader(path); }));
   return headers;
 }
 
@@ -79,7 +69,7 @@ void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, RunLog&
 template <int D>
 void checkOverlap(const std::string& where, const ImagePointer<D>& image, const MaskPointer<D>& mask)
 {
-  readNamed(where, [&] { return boxInMask<D>(image->geometry, mask.get()); });
+  withContext(where, [&] { return boxInMask<D>(image->geometry, mask.get()); });
 }
 
 /// Returns where the voxels of the first image are numbers; null: everywhere.
@@ -88,12 +78,12 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
                         int threads, std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
 {
   for (const std::string& path : maskPaths)
-    masks.push_back(readNamed(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
+    masks.push_back(withContext(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
   std::vector<MaskPointer<D>> finite;
   bool anyNotFinite = false;
   for (const std::string& path : paths) {
     std::vector<std::string> notes;
-    LoadedImage<D> loaded = readNamed(option, [&] { return readImage<D>(path, notes, threads); });
+    LoadedImage<D> loaded = withContext(option, [&] { return readImage<D>(path, notes, threads); });
     for (const std::string& note : notes)
       log.note(option + ": " + path + ": " + note);
     checkVoxels<D>(option + ": " + path, loaded, log);
@@ -138,7 +128,7 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
   if (options.fixedPoints.empty())
     return {};
   const auto read = [](const std::string& option, const std::string& path, const ImageHeader& image) {
-    return readNamed(option, [&] { return pointsInMm<D>(readPoints<D>(path), geometryOf<D>(image)); });
+    return withContext(option, [&] { return pointsInMm<D>(readPoints<D>(path), geometryOf<D>(image)); });
   };
   PointPairs<D> pairs{read("-fp", options.fixedPoints, headers.fixed.front()), {}};
   if (options.movingPoints.empty())

@@ -1,6 +1,7 @@
 #include "Tools/Transform/BatchReader.h"
 
 #include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory.h"
 #include "Tools/Transform/LargeImage.h"
 #include "Tools/Transform/MovingToCuda.h"
@@ -41,7 +42,7 @@ BatchItem<D> BatchReader<D>::sized(const ImageTask& task)
     const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
     item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
   };
-  attempt(item, item.readSeconds, [&] { withOption(task, size); });
+  attempt(item, item.readSeconds, [&] { withContext(task.option, size); });
   mostDeviceBytes_ = std::max(mostDeviceBytes_, item.deviceBytes);
   return item;
 }

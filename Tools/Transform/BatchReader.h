@@ -3,6 +3,7 @@
 #include "Tools/Transform/ImageBatch.h"
 #include "Tools/Transform/MemoryBudget.h"
 #include "Tools/Transform/MovingImage.h"
+#include "Tools/Transform/ResultFile.h"
 
 #include <chrono>
 #include <exception>
@@ -37,7 +38,7 @@ void attempt(BatchItem<D>& item, double& seconds, Action&& action)
   } catch (...) {
     item.failure = std::current_exception();
   }
-  seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  seconds += secondsSince(start);
 }
 
 /// Reads the images of a batch, into the host's memory or to its CUDA device, as far as there is room.

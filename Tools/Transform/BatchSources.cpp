@@ -2,6 +2,7 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/ResultFile.h"
 
 namespace tessera {
 namespace {
@@ -64,7 +65,7 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     added.back().inLayers = std::make_shared<LayerWindowOnCuda<D>>(component, layersAtOnce(batch, moving, room, interpolator));
   }
   sources.insert(sources.end(), added.begin(), added.end());
-  types.resize(sources.size(), ResultFile<D>::resampledType(moving, batch.pixelType));
+  types.resize(sources.size(), ResultFile<D>::resampledType(moving.labels, batch.pixelType));
 }
 
 template struct BatchSources<2>;

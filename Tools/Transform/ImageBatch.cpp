@@ -88,18 +88,13 @@ private:
   }
   ResultFile<D> open(const Item<D>& item) const
   {
-    return {pathOf(*item.task),
-            batch_.output,
-            item.moving,
-            batch_.pixelType,
-            batch_.resampler.resultImage().compress,
+    return {batch_, pathOf(*item.task), item.moving.labels, item.moving.components.size(),
             large(item).threadsForFiles(batch_.context.threads)};
   }
 
   const ImageBatch<D>& batch_;
   bool single_;
   MemoryBudget memory_;
-  double budget_ = memory_.bytes;
   BatchReader<D> reader_;
   bool overlaps_;
   double largestGroupBytes_ = 0;
@@ -126,13 +121,13 @@ std::vector<Group<D>> BatchRun<D>::grouped()
   double bytes = 0;
   for (Item<D>& item : items_) {
     const double more = item.movingBytes + item.resultBytes;
-    if (groups.empty() || groups.back().size() == most || bytes + more > budget_ / groupsInMemory) {
+    if (groups.empty() || groups.back().size() == most || bytes + more > memory_.bytes / groupsInMemory) {
       groups.emplace_back();
       bytes = 0;
     }
     bytes += more;
     largestGroupBytes_ = std::max(largestGroupBytes_, bytes);
-    overlaps_ = overlaps_ && bytes <= budget_ / groupsInMemory;
+    overlaps_ = overlaps_ && bytes <= memory_.bytes / groupsInMemory;
     groups.back().push_back(std::move(item));
   }
   return groups;
@@ -142,7 +137,7 @@ std::vector<Group<D>> BatchRun<D>::grouped()
 template <int D>
 GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
 {
-  const double fit = budget_ / std::max(1.0, largestGroupBytes_) - 1;
+  const double fit = memory_.bytes / std::max(1.0, largestGroupBytes_) - 1;
   const std::size_t useful = std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
   const double most = static_cast<double>(std::min(useful, mostImagesAtOnce)), read = std::clamp(fit - 1, 1.0, most),
                written = std::clamp(fit - read, 1.0, std::min(most, static_cast<double>(filesWrittenAtOnce())));
@@ -152,7 +147,7 @@ GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
 template <int D>
 std::size_t BatchRun<D>::filesWrittenAtOnce() const
 {
-  const double fit = shareOfWriters * budget_ / bytesOfWriter, useful = std::min<double>(mostFilesWritten, batch_.context.threads);
+  const double fit = shareOfWriters * memory_.bytes / bytesOfWriter, useful = std::min<double>(mostFilesWritten, batch_.context.threads);
   return overlaps_ ? static_cast<std::size_t>(std::clamp(fit, 1.0, std::max(1.0, useful))) : 1;
 }
 
@@ -189,10 +184,10 @@ LargeImage BatchRun<D>::large(const Item<D>& item) const
 template <int D>
 std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
 {
-  if (item.movingBytes + item.resultBytes <= budget_)
+  if (item.movingBytes + item.resultBytes <= memory_.bytes)
     return allLayers();
-  requireSlabs<D>(batch_, large(item), static_cast<int>(item.components));
-  const double layers = (budget_ - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
+  requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
+  const double layers = (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
   return static_cast<std::size_t>(std::max(1.0, layers));
 }
 
@@ -203,16 +198,9 @@ void BatchRun<D>::resampleInSlabs(Item<D>& item) const
   BatchSources<D> sources;
   sources.add(batch_, item.moving);
   item.moving.voxelsOnCuda.clear();
-  batch_.log.detail("  " + item.task->input + ": " + std::to_string((allLayers() + layers - 1) / layers) + " slabs of "
-                    + std::to_string(layers) + " layers");
+  batch_.log.detail("  " + item.task->input + ": " + slabsText(allLayers(), layers));
   ResultFile<D> file = open(item);
-  for (std::size_t first = 0; first < allLayers(); first += layers) {
-    const LayerRange range{first, layers};
-    const GridLayers<D> slab(batch_.lattice, range);
-    ComponentPixels pixels =
-        batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types, range);
-    file.write(pixels, slab.end - slab.begin);
-  }
+  file.writeSlabs(sources.sources, layers, [](const LayerRange&) {});
   file.commit();
 }
 

@@ -29,6 +29,12 @@ struct ImageBatch {
   std::string folder;
   double maxMemory = 0; // bytes that images may take; 0: what is free
   RunLog& log;
+
+  /// A grid as images on it are resampled.
+  ImageGeometry<D> placed(const ImageGeometry<D>& inFile) const
+  {
+    return useDirectionCosines ? inFile : withIdentityDirection<D>(inFile);
+  }
 };
 
 struct BatchResult {

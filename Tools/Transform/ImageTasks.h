@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Error.h"
 #include "Tools/Transform/TransformOptions.h"
 
 #include <string>
@@ -19,18 +18,6 @@ struct ImageTask {
 struct ResultPlace {
   std::string folder, nameOfOne, format;
 };
-
-/// What `action` gives; errors name the image's option.
-template <class Action>
-auto withOption(const ImageTask& task, Action&& action)
-{
-  try {
-    return action();
-  } catch (Error& error) {
-    error.addContext(task.option);
-    throw;
-  }
-}
 
 /// What the options name, those of lists (@FILE) too, in the order of the options; label maps last. A single image that is no
 /// list's is written under `nameOfOne`, others under the stems of their names. Throws Error(usage) for a list that cannot be read

@@ -1,18 +1,14 @@
 #include "Tools/Transform/LargeImage.h"
 
 #include "Core/Compute/Memory.h"
+#include "Core/Image/ImageFile.h"
 #include "Core/Image/LayerWindow.h"
 #include "Core/Registration/LayerInterpolator.h"
-#include "Core/Registration/Reporter.h"
 #include "Tools/Transform/LargeImageOnCuda.h"
-
-#include <algorithm>
-#include <chrono>
+#include "Tools/Transform/LargeImageRun.h"
 
 namespace tessera {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// How many layers are in memory at a time.
 struct LayerPlan {
@@ -29,82 +25,37 @@ std::size_t mostAskedFor(const LayersAskedFor& asked, std::size_t all, std::size
 }
 
 template <int D>
-bool writesSlabs(const ImageBatch<D>& batch, const LargeImage& large, int components)
-{
-  return ImageFileSlabs<D>::writes(large.path, batch.output, components);
-}
-
-template <int D>
-class LargeImageRun {
+class LargeImageOnCpu : LargeImageRun<D> {
 public:
-  LargeImageRun(const ImageBatch<D>& batch, const LargeImage& large)
-      : batch_(batch), large_(large), reader_(opened(large.task, batch.resampler.outsideValue())),
-        geometry_(batch.useDirectionCosines ? reader_.geometry() : withIdentityDirection<D>(reader_.geometry()))
-  {
-  }
+  using LargeImageRun<D>::LargeImageRun;
 
   LargeImageReport run();
 
 private:
-  static LayerReader<D> opened(const ImageTask& task, double outside)
-  {
-    return withOption(
-        task, [&] { return LayerReader<D>(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside); });
-  }
+  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::failAsAWhole, LargeImageRun<D>::geometry_,
+      LargeImageRun<D>::large_, LargeImageRun<D>::read, LargeImageRun<D>::reader_, LargeImageRun<D>::resultLayerBytes,
+      LargeImageRun<D>::threads_;
 
   LayersAskedFor layersAskedFor() const;
   LayerPlan planned(const LayersAskedFor&) const;
-  [[noreturn]] void failAsAWhole(const std::string& why) const;
-  template <class Action>
-  void read(Action&&);
-  void tell(const LayerPlan&);
-
-  std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
-  double resultLayerBytes() const { return large_.resultBytes / static_cast<double>(allLayers()); }
-
-  const ImageBatch<D>& batch_;
-  const LargeImage& large_;
-  LayerReader<D> reader_;
-  ImageGeometry<D> geometry_;
-  LargeImageReport report_;
 };
 
-/// By the clock, and with the option in errors.
 template <int D>
-template <class Action>
-void LargeImageRun<D>::read(Action&& action)
+LayersAskedFor LargeImageOnCpu<D>::layersAskedFor() const
 {
-  const auto start = Clock::now();
-  withOption(large_.task, action);
-  report_.readSeconds += secondsSince(start);
-}
-
-template <int D>
-void LargeImageRun<D>::failAsAWhole(const std::string& why) const
-{
-  const bool inSlabs = writesSlabs<D>(batch_, large_, static_cast<int>(reader_.imageCount()));
-  const double ofResult = inSlabs ? resultLayerBytes() : large_.resultBytes;
-  throw Error(ExitCode::outOfMemory, large_.given() + "the image takes " + memoryText(large_.movingBytes) + " and "
-                                         + (inSlabs ? "a layer of its result " : "its result ") + memoryText(ofResult) + ", "
-                                         + large_.budget.text + ", and it cannot be read in layers: " + why + ". Allowed: at least "
-                                         + memoryText(large_.movingBytes + ofResult) + ".");
-}
-
-template <int D>
-LayersAskedFor LargeImageRun<D>::layersAskedFor() const
-{
+  const std::string cannot = "it cannot be read in layers: ";
   if (const std::string why = reader_.whyNot(); !why.empty())
-    failAsAWhole(why);
+    failAsAWhole(cannot + why);
   LayersAskedFor asked =
       batch_.resampler.layersAskedFor(batch_.chain, *batch_.makeInterpolator(large_.task.isLabels), geometry_, batch_.lattice);
   if (!asked.by)
-    failAsAWhole(asked.whyNot);
-  requireSlabs<D>(batch_, large_, static_cast<int>(reader_.imageCount()));
+    failAsAWhole(cannot + asked.whyNot);
+  requireSlabs<D>(batch_, large_, reader_.imageCount());
   return asked;
 }
 
 template <int D>
-LayerPlan LargeImageRun<D>::planned(const LayersAskedFor& asked) const
+LayerPlan LargeImageOnCpu<D>::planned(const LayersAskedFor& asked) const
 {
   const double layerBytes = LayerWindow<D>::layerBytes(reader_), beside = reader_.besideBytes();
   LayerPlan plan;
@@ -115,80 +66,65 @@ LayerPlan LargeImageRun<D>::planned(const LayersAskedFor& asked) const
     if (bytes <= large_.budget.bytes)
       return plan;
   }
-  throw Error(ExitCode::outOfMemory,
-              large_.given() + "a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for "
-                  + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1]) + " layers, of "
-                  + memoryText(layerBytes) + " each"
-                  + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : "") + ", "
-                  + large_.budget.text + ". Allowed: at least "
-                  + memoryText(std::min(bytes, large_.movingBytes + resultLayerBytes())) + "."); // or as a whole
+  const double asAWhole = large_.movingBytes + resultLayerBytes();
+  large_.fail("a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for " + std::to_string(plan.ofImage)
+                  + " of the image's " + std::to_string(geometry_.size[D - 1]) + " layers, of " + memoryText(layerBytes) + " each"
+                  + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : ""),
+              "", std::min(bytes, asAWhole));
 }
 
 template <int D>
-void LargeImageRun<D>::tell(const LayerPlan& plan)
-{
-  report_.notes = reader_.notes();
-  warnOfNonFinite(large_.task.input, reader_.nonFiniteVoxels(), report_.warnings);
-  batch_.log.detail("  " + large_.task.input + ": " + std::to_string((allLayers() + plan.ofResult - 1) / plan.ofResult)
-                    + " slabs of " + std::to_string(plan.ofResult) + " layers, each of at most " + std::to_string(plan.ofImage)
-                    + " of the image's " + std::to_string(geometry_.size[D - 1]));
-}
-
-template <int D>
-LargeImageReport LargeImageRun<D>::run()
+LargeImageReport LargeImageOnCpu<D>::run()
 {
   const LayersAskedFor asked = layersAskedFor();
-  const int threads = large_.threadsForFiles(batch_.context.threads);
-  read([&] { reader_.survey(threads); });
+  read([&] { reader_.survey(threads_); });
   const LayerPlan plan = planned(asked);
-  tell(plan);
-  ResultFile<D> file(large_.path, batch_.output, reader_.labels(), static_cast<int>(reader_.imageCount()), batch_.pixelType,
-                     batch_.resampler.resultImage().compress, threads);
   LayerWindow<D> window(reader_, geometry_, plan.ofImage);
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
   std::vector<ResampleSource<D>> sources;
   for (std::size_t i = 0; i < reader_.imageCount(); ++i) {
     interpolators.push_back(batch_.makeInterpolator(large_.task.isLabels));
-    sources.push_back({interpolators.back().get(), nullptr, {}, window.finite()});
+    sources.push_back({interpolators.back().get(), window.finite()});
   }
-  const std::vector<PixelType> types(sources.size(), ResultFile<D>::resampledType(reader_.labels(), batch_.pixelType));
-  for (std::size_t first = 0; first < allLayers(); first += plan.ofResult) {
-    const LayerRange slab{first, std::min(plan.ofResult, allLayers() - first)}, needed = asked.by(slab);
-    read([&] { window.moveTo(needed.first, needed.count, threads); });
+  const auto bring = [&](const LayerRange& slab) {
+    const LayerRange needed = asked.by(slab);
+    read([&] { window.moveTo(needed.first, needed.count, threads_); });
     for (std::size_t i = 0; i < interpolators.size(); ++i)
       dynamic_cast<LayerInterpolator<D>&>(*interpolators[i]).prepareForLayers(window.image(i));
-    ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources, batch_.lattice, types, slab);
-    file.write(pixels, batch_.lattice.voxelCount() / allLayers() * slab.count);
-  }
-  read([&] { reader_.finish(threads); });
-  file.commit();
-  return report_;
+  };
+  return this->written(
+      sources, plan.ofResult,
+      ", each of at most " + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1]), bring);
 }
 
+}
+
+void LargeImage::fail(const std::string& takes, const std::string& wrong, double enoughBytes, const std::string& orElse) const
+{
+  throw Error(ExitCode::outOfMemory, task.option + ": " + task.input + ": " + takes + ", " + budget.text + wrong
+                                         + ". Allowed: at least " + memoryText(enoughBytes) + orElse + ".");
 }
 
 template <int D>
-void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int components)
+void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size_t components)
 {
-  if (!writesSlabs(batch, large, components))
-    throw Error(ExitCode::outOfMemory,
-                large.given()
-                    + (large.movingBytes > 0 ? "the image takes " + memoryText(large.movingBytes) + " and its result "
-                                             : "its result takes ")
-                    + memoryText(large.resultBytes) + ", " + large.budget.text
-                    + ", and files of this kind cannot be written in slabs. Allowed: at least "
-                    + memoryText(large.movingBytes + large.resultBytes)
-                    + ", or (ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz.");
+  if (ImageFileSlabs<D>::writes(large.path, batch.output, static_cast<int>(components)))
+    return;
+  const bool hasMoving = large.movingBytes > 0;
+  large.fail((hasMoving ? "the image takes " + memoryText(large.movingBytes) + " and its result " : "its result takes ")
+                 + memoryText(large.resultBytes),
+             ", and files of this kind cannot be written in slabs", large.movingBytes + large.resultBytes,
+             ", or (ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz");
 }
 
 template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage& large)
 {
-  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large) : LargeImageRun<D>(batch, large).run();
+  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large) : LargeImageOnCpu<D>(batch, large).run();
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void requireSlabs(const ImageBatch<D>&, const LargeImage&, int);                                                        \
+  template void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t);                                                \
   template LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

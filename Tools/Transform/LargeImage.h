@@ -2,7 +2,6 @@
 
 #include "Tools/Transform/ImageBatch.h"
 #include "Tools/Transform/MemoryBudget.h"
-#include "Tools/Transform/MovingImage.h"
 
 #include <algorithm>
 #include <string>
@@ -21,13 +20,14 @@ struct LargeImage {
     constexpr double mostInFile = 2; // eight bytes a component, that is four in memory
     return budget.threadsForFiles(threads, mostInFile * std::max(movingBytes, resultBytes));
   }
-  /// "-in: brain.mha: "
-  std::string given() const { return task.option + ": " + task.input + ": "; }
+  /// Throws Error(outOfMemory): "-in: brain.mha: `takes`, --max-memory gives 7 MB`wrong`. Allowed: at least 20 MB`orElse`."
+  [[noreturn]] void fail(const std::string& takes, const std::string& wrong, double enoughBytes,
+                         const std::string& orElse = "") const;
 };
 
 /// Throws Error(outOfMemory) unless the result can be written in slabs.
 template <int D>
-void requireSlabs(const ImageBatch<D>&, const LargeImage&, int components);
+void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t components);
 
 /// What became of it.
 struct LargeImageReport {

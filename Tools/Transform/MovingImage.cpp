@@ -1,6 +1,6 @@
 #include "Tools/Transform/MovingImage.h"
 
-#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Parallel.h"
 
 #include <algorithm>
@@ -59,23 +59,6 @@ VectorImage<D> straight(VectorImage<D>&& vectors)
   return std::move(vectors);
 }
 
-std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels, PixelType type, int threads)
-{
-  const std::size_t count = components.size();
-  auto pixels = std::make_unique_for_overwrite<std::byte[]>(voxels * count * pixelTypeSize(type));
-  withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    T* const out = reinterpret_cast<T*>(pixels.get());
-    forEachRange(Context{{}, threads}, voxels, rangeSize, [&](std::size_t first, std::size_t last) {
-      for (std::size_t c = 0; c < count; ++c) {
-        const T* const in = reinterpret_cast<const T*>(components[c].get());
-        for (std::size_t i = first; i < last; ++i)
-          out[i * count + c] = in[i];
-      }
-    });
-  });
-  return pixels;
-}
-
 }
 
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings)
@@ -89,7 +72,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 {
   MovingImage<D> moving;
   const auto placed = [&](auto&& image) { return useDirectionCosines ? std::move(image) : straight<D>(std::move(image)); };
-  withOption(task, [&] {
+  withContext(task.option, [&] {
     if (task.isLabels) {
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
@@ -104,52 +87,15 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 }
 
 template <int D>
-PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, PixelType ofImages)
+LayerReader<D> openInLayers(const ImageTask& task, double outside)
 {
-  if (!labels)
-    return ofImages;
-  return labels->isNumbered() ? PixelType::float32 : labels->type();
-}
-
-template <int D>
-ResultFile<D>::ResultFile(const std::string& path, const ImageGeometry<D>& output, const std::optional<LabelTable>& labels,
-                          int components, PixelType type, bool compress, int threads)
-    : path_(path), output_(output), labels_(labels), type_(labels_ ? labels_->type() : type), components_(components),
-      compress_(compress), threads_(threads)
-{
-  checkWritable(formatOf(path), D, type_, components_);
-  if (ImageFileSlabs<D>::writes(path, output, components_))
-    slabs_ = std::make_unique<ImageFileSlabs<D>>(path, output, type_, components_, compress, threads);
-}
-
-template <int D>
-void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
-{
-  const std::size_t bytes = voxels * components.size() * pixelTypeSize(type_);
-  std::unique_ptr<std::byte[]> pixels =
-      components_ == 1 ? std::move(components.front()) : interleaved(components, voxels, type_, threads_);
-  components.clear();
-  if (labels_ && labels_->isNumbered()) {
-    auto stored = std::make_unique_for_overwrite<std::byte[]>(bytes);
-    labels_->decode({reinterpret_cast<const float*>(pixels.get()), voxels}, stored.get(), threads_);
-    pixels = std::move(stored);
-  }
-  if (slabs_)
-    slabs_->writeStored({pixels.get(), bytes});
-  else
-    writeStoredImage<D>(path_, output_, type_, components_, {pixels.get(), bytes}, compress_, threads_);
-}
-
-template <int D>
-void ResultFile<D>::commit()
-{
-  if (slabs_)
-    slabs_->commit();
+  const VoxelsAs as = task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities;
+  return withContext(task.option, [&] { return LayerReader<D>(task.input, as, outside); });
 }
 
 template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);
 template MovingImage<3> readMovingImage<3>(const ImageTask&, PixelMeaning, bool, double, int);
-template class ResultFile<2>;
-template class ResultFile<3>;
+template LayerReader<2> openInLayers<2>(const ImageTask&, double);
+template LayerReader<3> openInLayers<3>(const ImageTask&, double);
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Buffer.h"
 #include "Core/Image/LabelImage.h"
+#include "Core/Image/LayerReader.h"
 #include "Tools/Transform/ImageTasks.h"
 
 #include <cstddef>
@@ -31,51 +32,11 @@ struct MovingImage {
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads);
 
+/// The same file for its layers. Errors name the option and the file.
+template <int D>
+LayerReader<D> openInLayers(const ImageTask&, double outside);
+
 /// Adds what users should know of such voxels; nothing if there are none.
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);
-
-/// The components of a resampled image, or of a slab of it, each in an array of its own.
-using ComponentPixels = std::vector<std::unique_ptr<std::byte[]>>;
-
-/// The voxels of a resampled image, written slab by slab.
-template <int D>
-class ResultFile {
-public:
-  /// As which pixels an image is to be resampled whose file has voxels of `ofImages`, if it is no label map: a label map keeps its
-  /// own type, and what stands for its labels is float.
-  static PixelType resampledType(const std::optional<LabelTable>&, PixelType ofImages);
-  static PixelType resampledType(const MovingImage<D>& moving, PixelType ofImages)
-  {
-    return resampledType(moving.labels, ofImages);
-  }
-
-  /// `type` is that of the components of what is no label map. Of the labels, which must outlive this, write() takes what they are
-  /// at the time. Throws Error(unwritableOutput).
-  ResultFile(const std::string& path, const ImageGeometry<D>& output, const std::optional<LabelTable>& labels, int components,
-             PixelType type, bool compress, int threads);
-  ResultFile(const std::string& path, const ImageGeometry<D>& output, const MovingImage<D>& moving, PixelType type, bool compress,
-             int threads)
-      : ResultFile(path, output, moving.labels, static_cast<int>(moving.components.size()), type, compress, threads)
-  {
-  }
-
-  /// Whether write() may be called more than once.
-  bool takesSlabs() const { return slabs_ != nullptr; }
-
-  /// The next `voxels`, of resampledType. Leaves nothing of use in them. Throws Error(unwritableOutput).
-  void write(ComponentPixels& components, std::size_t voxels);
-
-  void commit();
-
-private:
-  std::string path_;
-  ImageGeometry<D> output_;
-  const std::optional<LabelTable>& labels_;
-  PixelType type_;
-  int components_;
-  bool compress_;
-  int threads_;
-  std::unique_ptr<ImageFileSlabs<D>> slabs_; // null: the format wants all voxels at once
-};
 
 }

@@ -1,6 +1,7 @@
 #include "Tools/Transform/MovingToCuda.h"
 
 #include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/ErrorContext.h"
 
 namespace tessera {
 
@@ -17,15 +18,14 @@ template <int D>
 MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task, int threads)
     : task_(task), outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads, batch.context.stream}
 {
-  withOption(task, [&] { reader_.emplace(task.input, task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities, outside_); });
-  const ImageGeometry<D>& geometry = reader_->geometry();
-  upload_.emplace(context_, *reader_, batch.useDirectionCosines ? geometry : withIdentityDirection<D>(geometry));
+  reader_.emplace(openInLayers<D>(task, outside_));
+  upload_.emplace(context_, *reader_, batch.placed(reader_->geometry()));
 }
 
 template <int D>
 std::optional<MovingImage<D>> MovingToCuda<D>::read()
 {
-  std::optional<ImagesOnCuda<D>> brought = withOption(task_, [&] { return upload_->run(); });
+  std::optional<ImagesOnCuda<D>> brought = withContext(task_.option, [&] { return upload_->run(); });
   if (!brought)
     return std::nullopt;
   MovingImage<D> moving;

@@ -1,7 +1,7 @@
 #include "Tools/Transform/TransformRun.h"
 
 #include "Core/Compute/DeviceMemory.h"
-#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Registration/HeldChainOnCuda.h"
@@ -117,16 +117,6 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
           startSeconds};
 }
 
-/// The result of some work on the run's device, whose time counts as taken.
-template <int D, class Work>
-auto timed(Run<D>& run, Work&& work)
-{
-  const auto start = Clock::now();
-  auto result = work();
-  run.takenSeconds += secondsSince(start);
-  return result;
-}
-
 template <int D>
 void logTime(const Run<D>& run)
 {
@@ -142,6 +132,18 @@ std::optional<FieldMethod<D>> methodOf(const Run<D>& run, FieldQuantity quantity
   std::optional<FieldMethod<D>> method = run.methods.choose(run.context.device.kind, quantity);
   run.log.detail("  Field interpolator: " + (method ? method->interpolator->name() : "none; by points") + ".");
   return method;
+}
+
+/// A field of TransformFields.h on the output grid; its time counts as taken.
+template <int D, class Evaluate>
+auto evaluated(Run<D>& run, FieldQuantity quantity, Evaluate&& evaluate)
+{
+  const std::optional<FieldMethod<D>> method = methodOf(run, quantity);
+  const auto start = Clock::now();
+  auto field = evaluate(run.context, *run.file.chain, run.lattice, method);
+  run.takenSeconds += secondsSince(start);
+  field.geometry = run.file.output;
+  return field;
 }
 
 /// Before any work: the methods can do what is asked for, or whoever named one is told that it is not used.
@@ -185,7 +187,7 @@ std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run)
   const std::vector<ImageTask>& tasks = run.tasks;
   if (tasks.size() != 1)
     return std::nullopt;
-  return withOption(tasks.front(), [&] {
+  return withContext(tasks.front().option, [&] {
     const ImageGeometry<D> grid = geometryOf<D>(readImageHeader(tasks.front().input));
     return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
   });
@@ -213,9 +215,7 @@ void writeField(Run<D>& run)
 {
   run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a deformation field.");
   const auto start = Clock::now();
-  const auto method = methodOf(run, FieldQuantity::displacements);
-  VectorImage<D> field = timed(run, [&] { return displacementField<D>(run.context, *run.file.chain, run.lattice, method); });
-  field.geometry = run.file.output;
+  const VectorImage<D> field = evaluated(run, FieldQuantity::displacements, displacementField<D>);
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
   run.log.info("  Transforming points done, it took " + decimals(secondsSince(start), 2) + "s");
 }
@@ -225,9 +225,7 @@ void writeDeterminants(Run<D>& run)
 {
   run.log.info("Compute determinant of spatial Jacobian ...");
   const auto start = Clock::now();
-  const auto method = methodOf(run, FieldQuantity::derivatives);
-  Image<D> image = timed(run, [&] { return jacobianDeterminants<D>(run.context, *run.file.chain, run.lattice, method); });
-  image.geometry = run.file.output;
+  const Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
   const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
   const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
   run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; " + std::to_string(folded)
@@ -241,9 +239,7 @@ void writeMatrices(Run<D>& run)
 {
   run.log.info("Compute spatial Jacobian (full matrix) ...");
   const auto start = Clock::now();
-  const auto method = methodOf(run, FieldQuantity::derivatives);
-  VectorImage<D> image = timed(run, [&] { return jacobianMatrices<D>(run.context, *run.file.chain, run.lattice, method); });
-  image.geometry = run.file.output;
+  const VectorImage<D> image = evaluated(run, FieldQuantity::derivatives, jacobianMatrices<D>);
   writeVectorImage<D>(run.pathOf("fullSpatialJacobian"), image, run.result().compress, run.context.threads);
   run.log.info("  Computing spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
 }

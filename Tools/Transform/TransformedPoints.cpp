@@ -1,7 +1,7 @@
 #include "Tools/Transform/TransformedPoints.h"
 
 #include "Core/Compute/AtomicFile.h"
-#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Image/PointsFile.h"
 
@@ -41,17 +41,6 @@ std::size_t countFractional(const std::vector<Vec<D>>& indices)
   return count;
 }
 
-template <int D>
-InputPoints<D> readNamed(const std::string& path)
-{
-  try {
-    return readPoints<D>(path);
-  } catch (Error& error) {
-    error.addContext("-def");
-    throw;
-  }
-}
-
 }
 
 template <int D>
@@ -60,7 +49,7 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
 {
   log.info("Transforming points ...\n  The transform is evaluated on some points, specified in the input point file.");
   log.info("  Reading input point file: " + path);
-  const InputPoints<D> input = readNamed<D>(path);
+  const InputPoints<D> input = withContext("-def", [&] { return readPoints<D>(path); });
   log.info("  Input points are specified " + std::string(input.areIndices ? "as image indices." : "in world coordinates."));
   log.info("  Number of specified input points: " + std::to_string(input.values.size()));
   if (const std::size_t rounded = input.areIndices ? countFractional<D>(input.values) : 0; rounded > 0)

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tessera {
+
+/// The name of a file by its number, as headers of slices give it: "slice%03d.raw" makes slice007.raw.
+class NumberedName {
+public:
+  explicit NumberedName(const std::string& pattern);
+
+  /// Whether the pattern has a number, with nothing but digits between % and d.
+  bool isNumbered() const { return isNumbered_; }
+  std::string operator()(long number) const;
+
+private:
+  std::string before_, behind_;
+  std::size_t width_ = 0;
+  char filling_ = ' ';
+  bool isNumbered_ = false;
+};
+
+}

@@ -1,0 +1,49 @@
+#include "Tools/Transform/LargeImageRun.h"
+
+#include "Core/Compute/Memory.h"
+#include "Tools/Transform/MovingImage.h"
+#include "Tools/Transform/ResultFile.h"
+
+namespace tessera {
+
+template <int D>
+LargeImageRun<D>::LargeImageRun(const ImageBatch<D>& batch, const LargeImage& large)
+    : batch_(batch), large_(large), threads_(large.threadsForFiles(batch.context.threads)), reader_(opened()),
+      geometry_(batch.placed(reader_.geometry()))
+{
+}
+
+template <int D>
+LayerReader<D> LargeImageRun<D>::opened() const
+{
+  return openInLayers<D>(large_.task, batch_.resampler.outsideValue());
+}
+
+template <int D>
+void LargeImageRun<D>::failAsAWhole(const std::string& whyNotInLayers) const
+{
+  const bool inSlabs = ImageFileSlabs<D>::writes(large_.path, batch_.output, static_cast<int>(reader_.imageCount()));
+  const double ofResult = inSlabs ? resultLayerBytes() : large_.resultBytes;
+  large_.fail("the image takes " + memoryText(large_.movingBytes) + " and " + (inSlabs ? "a layer of its result " : "its result ")
+                  + memoryText(ofResult),
+              ", and " + whyNotInLayers, large_.movingBytes + ofResult);
+}
+
+template <int D>
+LargeImageReport LargeImageRun<D>::written(std::span<const ResampleSource<D>> sources, std::size_t layersAtOnce,
+                                           const std::string& ofImage, const std::function<void(const LayerRange& slab)>& bring)
+{
+  batch_.log.detail("  " + large_.task.input + ": " + slabsText(allLayers(), layersAtOnce) + ofImage);
+  ResultFile<D> file(batch_, large_.path, reader_.labels(), sources.size(), threads_);
+  file.writeSlabs(sources, layersAtOnce, bring);
+  read([&] { reader_.finish(threads_); });
+  file.commit();
+  report_.notes = reader_.notes();
+  warnOfNonFinite(large_.task.input, reader_.nonFiniteVoxels(), report_.warnings);
+  return report_;
+}
+
+template class LargeImageRun<2>;
+template class LargeImageRun<3>;
+
+}
