@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -69,13 +70,17 @@ int threadCount(const Arguments& arguments, std::string& source)
 
 double memorySize(const std::string& option, const std::string& text)
 {
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str(), &unit);
-  for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
-    if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
-      return std::max(1.0, std::round(number * factor));
-  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
-                                   + "\": no size of memory. Allowed: a number above 0 with kB, MB or GB, such as 500MB or 2.5GB.");
+  double number = 0;
+  const auto [unit, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  constexpr double most = 4e18; // what counts of bytes hold
+  if (failure == std::errc())
+    for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
+      if (std::string_view(unit, text.data() + text.size()) == name && number * factor >= 1 && number * factor <= most)
+        return std::round(number * factor);
+  throw Error(ExitCode::usage,
+              "command line: " + option + ": \"" + text
+                  + "\": no size of memory. Allowed: a number with kB, MB or GB, such as 500MB or 2.5GB, from 0.001kB "
+                    "to 4e9GB.");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)
