@@ -3,6 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
+#include "Tools/Common/StandardOutput.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <new>
 #include <sched.h>
@@ -43,6 +45,23 @@ struct Priority {
   const char* name;
   int niceness;
 };
+
+/// A descriptor that was closed would be that of the next file, which would then get the lines that are for the terminal.
+void openStandardStreams()
+{
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0)
+      open("/dev/null", O_RDWR); // gets the lowest number that is free
+}
+
+/// What the terminal was to show is an output, too.
+int withOutputShown(int code, RunLog& log)
+{
+  if (flushStandardOutput() == 0)
+    return code;
+  log.error(standardOutputError());
+  return code == 0 ? static_cast<int>(ExitCode::unwritableOutput) : code;
+}
 
 int outOfMemory(RunLog& log)
 {
@@ -170,9 +189,10 @@ std::string processorName()
 int runProgram(const std::function<int(RunLog&)>& body)
 {
   std::signal(SIGXFSZ, SIG_IGN); // a file over the size limit is then an error of the write, like a full disk
+  openStandardStreams();
   RunLog log;
   try {
-    return body(log);
+    return withOutputShown(body(log), log);
   } catch (const Error& error) {
     log.error(error.what());
     return static_cast<int>(error.code());
