@@ -39,7 +39,7 @@ std::string textOf(const std::exception_ptr& failure)
 template <int D>
 class BatchRun {
 public:
-  BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks);
+  BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks);
 
   BatchResult run();
 
@@ -57,13 +57,9 @@ private:
   LargeImage large(const Item<D>&) const;
   std::size_t layersThatFit(const Item<D>&) const;
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
-  std::string pathOf(const ImageTask& task) const
-  {
-    return batch_.folder + task.outputStem + "." + batch_.resampler.resultImage().format;
-  }
   ResultFile<D> open(const Item<D>& item) const
   {
-    return {pathOf(*item.task),
+    return {batch_.pathOf(*item.task),
             batch_.output,
             item.moving,
             batch_.pixelType,
@@ -84,11 +80,11 @@ private:
 };
 
 template <int D>
-BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+BatchRun<D>::BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
     : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_),
       overlaps_(batch.context.threads > 1)
 {
-  for (const ImageTask& task : tasks)
+  for (ImageTask& task : tasks)
     items_.push_back(reader_.sized(task));
 }
 
@@ -150,7 +146,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
 template <int D>
 LargeImage BatchRun<D>::large(const Item<D>& item) const
 {
-  return {*item.task, pathOf(*item.task), item.movingBytes, item.resultBytes, memory_};
+  return {*item.task, batch_.pathOf(*item.task), item.movingBytes, item.resultBytes, memory_, item.asAWholeBytes};
 }
 
 /// Layers of the result that fit into memory beside an image that is not large.
@@ -263,7 +259,7 @@ void BatchRun<D>::report(Group<D> group)
     }
     if (single_)
       batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3) + " s");
-    batch_.log.info("  " + name + " -> " + pathOf(*item.task));
+    batch_.log.info("  " + name + " -> " + batch_.pathOf(*item.task));
     batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
                     + " s" + (item.together > 1 ? " (" + std::to_string(item.together) + " images together)" : "") + " on "
                     + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
@@ -310,12 +306,12 @@ BatchResult BatchRun<D>::run()
 }
 
 template <int D>
-BatchResult resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+BatchResult resampleImages(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
 {
   return BatchRun<D>(batch, tasks).run();
 }
 
-template BatchResult resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
-template BatchResult resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<2>&, std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<3>&, std::vector<ImageTask>&);
 
 }

@@ -29,6 +29,9 @@ struct ImageBatch {
   std::string folder;
   double maxMemory = 0; // bytes that images may take; 0: what is free
   RunLog& log;
+
+  /// Of the task's result.
+  std::string pathOf(const ImageTask& task) const { return folder + task.outputStem + "." + resampler.resultImage().format; }
 };
 
 struct BatchResult {
@@ -40,6 +43,6 @@ struct BatchResult {
 /// is asked once for several of them. Of one image, throws what goes wrong; of several, what goes wrong with one is logged, the
 /// others are done.
 template <int D>
-BatchResult resampleImages(const ImageBatch<D>&, const std::vector<ImageTask>&);
+BatchResult resampleImages(const ImageBatch<D>&, std::vector<ImageTask>&);
 
 }

@@ -82,12 +82,7 @@ void LargeImageRun<D>::read(Action&& action)
 template <int D>
 void LargeImageRun<D>::failAsAWhole(const std::string& why) const
 {
-  const bool inSlabs = writesSlabs<D>(batch_, large_, static_cast<int>(reader_.imageCount()));
-  const double ofResult = inSlabs ? resultLayerBytes() : large_.resultBytes;
-  throw Error(ExitCode::outOfMemory, large_.given() + "the image takes " + memoryText(large_.movingBytes) + " and "
-                                         + (inSlabs ? "a layer of its result " : "its result ") + memoryText(ofResult) + ", "
-                                         + large_.budget.text + ", and it cannot be read in layers: " + why + ". Allowed: at least "
-                                         + memoryText(large_.movingBytes + ofResult) + ".");
+  tessera::failAsAWhole<D>(batch_, large_, static_cast<int>(reader_.imageCount()), "it cannot be read in layers: " + why);
 }
 
 template <int D>
@@ -182,6 +177,23 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, int compo
 }
 
 template <int D>
+double leastResultBytes(const ImageBatch<D>& batch, const LargeImage& large, int components)
+{
+  const auto layers = static_cast<double>(batch.lattice.size[D - 1]);
+  return writesSlabs<D>(batch, large, components) ? large.resultBytes / layers : large.resultBytes;
+}
+
+template <int D>
+void failAsAWhole(const ImageBatch<D>& batch, const LargeImage& large, int components, const std::string& whyNot)
+{
+  const double ofResult = leastResultBytes<D>(batch, large, components);
+  throw Error(ExitCode::outOfMemory, large.given() + "the image takes " + memoryText(large.asAWholeBytes) + " and "
+                                         + (ofResult < large.resultBytes ? "a layer of its result " : "its result ")
+                                         + memoryText(ofResult) + ", " + large.budget.text + ", and " + whyNot
+                                         + ". Allowed: at least " + memoryText(large.asAWholeBytes + ofResult) + ".");
+}
+
+template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage& large)
 {
   return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large) : LargeImageRun<D>(batch, large).run();
@@ -189,6 +201,8 @@ LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void requireSlabs(const ImageBatch<D>&, const LargeImage&, int);                                                        \
+  template double leastResultBytes(const ImageBatch<D>&, const LargeImage&, int);                                                  \
+  template void failAsAWhole(const ImageBatch<D>&, const LargeImage&, int, const std::string&);                                    \
   template LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -13,8 +13,9 @@ namespace tessera {
 struct LargeImage {
   const ImageTask& task;
   std::string path;                        // of the result
-  double movingBytes = 0, resultBytes = 0; // as a whole, in memory
+  double movingBytes = 0, resultBytes = 0; // as a whole, in memory; of an image that goes from its file to a GPU the host has none
   const MemoryBudget& budget;
+  double asAWholeBytes = movingBytes; // if it does not go there
 
   int threadsForFiles(int threads) const
   {
@@ -28,6 +29,15 @@ struct LargeImage {
 /// Throws Error(outOfMemory) unless the result can be written in slabs.
 template <int D>
 void requireSlabs(const ImageBatch<D>&, const LargeImage&, int components);
+
+/// The least of the result that must be in memory at a time: a layer, or all of what cannot be written in slabs.
+template <int D>
+double leastResultBytes(const ImageBatch<D>&, const LargeImage&, int components);
+
+/// Throws Error(outOfMemory) `the image takes 2 MB and a layer of its result 24 kB, <budget>, <whyNot>. Allowed: at least ...`: it
+/// must be in memory as a whole.
+template <int D>
+[[noreturn]] void failAsAWhole(const ImageBatch<D>&, const LargeImage&, int components, const std::string& whyNot);
 
 /// What became of it.
 struct LargeImageReport {

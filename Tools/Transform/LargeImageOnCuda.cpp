@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Image/ImageToCuda.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/BatchSources.h"
 
 #include <algorithm>
 #include <chrono>
@@ -36,6 +37,7 @@ private:
   template <class Action>
   void read(Action&&);
   [[noreturn]] void failAsAWhole(const std::string& why) const;
+  void requireResult() const;
   std::size_t layersOfResult() const;
   std::size_t layersOfImage(const Interpolator<D>&) const;
   void addSources(std::size_t layersAtOnce);
@@ -43,7 +45,7 @@ private:
 
   const LayerReader<D>& reader() const { return *readers_.front(); }
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
-  double resultLayerBytes() const { return large_.resultBytes / static_cast<double>(allLayers()); }
+  int components() const { return static_cast<int>(reader().imageCount()); }
 
   const ImageBatch<D>& batch_;
   const LargeImage& large_;
@@ -70,38 +72,48 @@ void LargeImageOnCuda<D>::read(Action&& action)
 template <int D>
 void LargeImageOnCuda<D>::failAsAWhole(const std::string& why) const
 {
-  throw Error(ExitCode::outOfMemory, large_.given() + "the image takes " + memoryText(large_.movingBytes)
-                                         + " and a layer of its result " + memoryText(resultLayerBytes()) + ", "
-                                         + large_.budget.text + ", and it cannot go to " + deviceName(batch_.context.device)
-                                         + " in layers: " + why + ". Allowed: at least "
-                                         + memoryText(large_.movingBytes + resultLayerBytes()) + ".");
+  tessera::failAsAWhole<D>(batch_, large_, components(),
+                           "it cannot go to " + deviceName(batch_.context.device) + " in layers: " + why);
+}
+
+/// Whichever way the image goes, the host's memory must hold the least of the result.
+template <int D>
+void LargeImageOnCuda<D>::requireResult() const
+{
+  LargeImage ofResult = large_;
+  ofResult.movingBytes = 0;
+  const double least = leastResultBytes<D>(batch_, ofResult, components());
+  if (least <= large_.budget.bytes)
+    return;
+  requireSlabs<D>(batch_, ofResult, components());
+  throw Error(ExitCode::outOfMemory, large_.given() + "a layer of its result takes " + memoryText(least) + ", " + large_.budget.text
+                                         + ". Allowed: at least " + memoryText(least) + ".");
 }
 
 /// In the host's memory at a time.
 template <int D>
 std::size_t LargeImageOnCuda<D>::layersOfResult() const
 {
-  const double fitting = large_.budget.bytes / resultLayerBytes();
-  if (fitting < 1)
-    throw Error(ExitCode::outOfMemory, large_.given() + "a layer of its result takes " + memoryText(resultLayerBytes()) + ", "
-                                           + large_.budget.text + ". Allowed: at least " + memoryText(resultLayerBytes()) + ".");
-  const std::size_t layers = fitting < static_cast<double>(allLayers()) ? static_cast<std::size_t>(fitting) : allLayers();
-  if (layers < allLayers())
-    requireSlabs<D>(batch_, large_, static_cast<int>(reader().imageCount()));
-  return layers;
+  const double fitting = large_.budget.bytes / (large_.resultBytes / static_cast<double>(allLayers()));
+  return fitting < static_cast<double>(allLayers()) ? static_cast<std::size_t>(fitting) : allLayers();
 }
 
 /// On the device at a time.
 template <int D>
 std::size_t LargeImageOnCuda<D>::layersOfImage(const Interpolator<D>& interpolator) const
 {
+  const bool hasInvalidVoxels = reader().nonFiniteVoxels() > 0;
   const double usable = usableDeviceMemory(batch_.context),
                ofEach = usable / static_cast<double>(reader().imageCount()) - VoxelsToCuda<D>::deviceBytes(reader().header());
-  const LayersThatFit fit =
-      batch_.resampler.layersThatFit(batch_.chain, interpolator, reader().nonFiniteVoxels() > 0, batch_.lattice, ofEach);
-  if (fit.atOnce == 0)
+  const LayersThatFit fit = batch_.resampler.layersThatFit(batch_.chain, interpolator, hasInvalidVoxels, batch_.lattice, ofEach);
+  if (fit.atOnce > 0)
+    return fit.atOnce;
+  DeviceMemory asAWhole; // by way of the host's memory
+  for (std::size_t i = 0; i < reader().imageCount(); ++i)
+    asAWhole.add(batch_.resampler.deviceMemory(batch_.chain, reader().geometry(), hasInvalidVoxels, batch_.lattice));
+  if (asAWhole.bytes() <= usable)
     failAsAWhole(fit.whyNot + " (of its memory " + memoryText(usable) + " are free)");
-  return fit.atOnce;
+  failForDevice<D>(batch_, large_.given(), {asAWhole, usable}, fit.whyNot);
 }
 
 template <int D>
@@ -134,13 +146,14 @@ void LargeImageOnCuda<D>::addSources(std::size_t layersAtOnce)
 template <int D>
 LargeImageReport LargeImageOnCuda<D>::run()
 {
-  const std::size_t ofResult = layersOfResult();
   if (const std::string why = reader().whyNot(); !why.empty())
     failAsAWhole(why);
   Context host{{}, context_.threads};
   read([&] { readers_.front()->survey(host.threads); });
   if (reader().isNumbered())
     failAsAWhole("labels that floats do not hold are numbered by the host");
+  if (large_.movingBytes == 0) // it goes there as a whole
+    requireResult();
   const ImageGeometry<D>& inFile = reader().geometry();
   const auto image = std::make_shared<Image<D>>(
       Image<D>{batch_.useDirectionCosines ? inFile : withIdentityDirection<D>(inFile), {}}); // the host has none of its voxels
@@ -153,6 +166,8 @@ LargeImageReport LargeImageOnCuda<D>::run()
       interpolators_.back()->prepareForLevel(host, image, 0);
   }
   const std::size_t ofImage = layersOfImage(*interpolators_.front());
+  requireResult();
+  const std::size_t ofResult = layersOfResult();
   report_.notes = reader().notes();
   warnOfNonFinite(large_.task.input, reader().nonFiniteVoxels(), report_.warnings);
   batch_.log.detail("  " + large_.task.input + ": " + std::to_string((allLayers() + ofResult - 1) / ofResult) + " slabs of "
