@@ -1,6 +1,7 @@
 #include "Core/Image/FilesOfImage.h"
 
 #include "Core/Image/FileCheck.h"
+#include "Core/Image/ImageFormat.h"
 
 #include <filesystem>
 #include <system_error>
@@ -35,6 +36,19 @@ std::vector<std::string> filesOfImage(const std::string& path)
   for (const auto& [header, voxels] : {std::pair{".hdr", ".img"}, {".img", ".hdr"}})
     if (path.ends_with(header))
       files.push_back(path.substr(0, path.size() - std::string(header).size()) + voxels);
+  return files;
+}
+
+std::vector<std::string> filesOfResult(const std::string& path)
+{
+  const std::string format = formatOf(path), stem = path.substr(0, path.size() - format.size());
+  std::vector<std::string> files{path};
+  if (format == "mhd")
+    files.insert(files.end(), {stem + "raw", stem + "zraw"});
+  if (format == "nhdr")
+    files.insert(files.end(), {stem + "raw", stem + "raw.gz"});
+  if (format == "hdr" || format == "img")
+    files = {stem + "hdr", stem + "img"};
   return files;
 }
 

@@ -62,7 +62,9 @@ void LabelTable::number(const std::string& path, std::span<const T> values, std:
   const Context context{{}, threads};
   count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
   if (count_ >= mostNumbers)
-    failToRead(path, std::to_string(count_) + " different labels", "fewer than 2^24, which single precision tells apart");
+    failToRead(path, std::to_string(count_) + " different labels",
+               "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a smaller --max-memory of "
+               "tessera-transform has fewer layers there)");
   const float asFloat = asIntensity(outside_);
   const bool isNumber = asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);
   skipped_ = isNumber ? static_cast<std::size_t>(asFloat) : count_;

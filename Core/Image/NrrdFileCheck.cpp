@@ -114,7 +114,18 @@ std::string dataFileField(const NrrdHeader& header)
   return header.field("data file") + header.field("datafile");
 }
 
-/// "data file: LIST" has them on the lines behind it.
+/// "LIST", in these letters, or "LIST 2" with the number of axes that a file has. Its library takes "LIST2" for that too, and
+/// refuses what else begins so.
+bool namesList(const std::string& dataFile)
+{
+  constexpr std::string_view word = "LIST";
+  if (!dataFile.starts_with(word))
+    return false;
+  const std::size_t axes = dataFile.find_first_not_of(' ', word.size());
+  return axes == std::string::npos || std::isdigit(static_cast<unsigned char>(dataFile[axes]));
+}
+
+/// Those on the lines behind "data file: LIST".
 std::vector<std::string> listedFiles(const std::string& path)
 {
   std::ifstream stream(path, std::ios::binary);
@@ -124,7 +135,10 @@ std::vector<std::string> listedFiles(const std::string& path)
     line = withoutBlanksBehind(std::move(line));
     if (isBehind && !line.empty())
       files.push_back(line);
-    isBehind = isBehind || lowerCase(line).starts_with("data file: list") || lowerCase(line).starts_with("datafile: list");
+    const std::size_t colon = line.find(": "), name = colon == std::string::npos ? colon : line.find_first_not_of(' ', colon + 1);
+    const std::string field = lowerCase(line.substr(0, colon));
+    isBehind =
+        isBehind || ((field == "data file" || field == "datafile") && name != std::string::npos && namesList(line.substr(name)));
   }
   return files;
 }
@@ -154,9 +168,9 @@ std::vector<std::string> nrrdDataFiles(const std::string& path)
   const std::string apart = header ? dataFileField(*header) : "";
   if (apart.empty())
     return {};
-  const bool isListed = lowerCase(apart).starts_with("list"), isNumbered = apart.find('%') != std::string::npos;
+  const bool isNumbered = apart.find('%') != std::string::npos;
   std::vector<std::string> files;
-  for (const std::string& file : isListed ? listedFiles(path) : isNumbered ? numberedFiles(apart) : std::vector{apart})
+  for (const std::string& file : isNumbered ? numberedFiles(apart) : namesList(apart) ? listedFiles(path) : std::vector{apart})
     files.push_back((fs::path(path).parent_path() / file).string());
   return files;
 }
@@ -172,7 +186,7 @@ std::optional<VoxelPlace> nrrdVoxels(const std::string& path)
   const bool skips =
       !(header->field("line skip") + header->field("lineskip") + header->field("byte skip") + header->field("byteskip")).empty();
   const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
-  const bool isOneFile = apart.find_first_of("% ") == std::string::npos && apart != "LIST";
+  const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
   if (!type || skips || (!isRaw && !isGzip) || !isOneFile || !hasComponentsTogether(header->field("kinds")))
     return std::nullopt;
   VoxelPlace place;

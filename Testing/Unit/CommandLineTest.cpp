@@ -146,6 +146,19 @@ TEST(CommandLine, NoLineOfHelpIsLongerThanATerminal)
   }
 }
 
+TEST(MemorySize, IsANumberAndItsUnitAlone)
+{
+  EXPECT_EQ(memorySize("--max-memory", "500MB"), 500e6);
+  EXPECT_EQ(memorySize("--max-memory", "2.5GB"), 2.5e9);
+  EXPECT_EQ(memorySize("--max-memory", "1e3MB"), 1e9);
+  EXPECT_EQ(memorySize("--max-memory", "0.0625kB"), 63); // whole bytes
+  EXPECT_EQ(memorySize("--max-memory", "0.001kB"), 1);
+  EXPECT_EQ(memorySize("--max-memory", "4e9GB"), 4e18);
+  for (const char* text : {"", "MB", "5", "5TB", "5mb", "0MB", "-5MB", "+5MB", " 5MB", "5 MB", "5MB ", "0x10MB", "nanMB", "infGB",
+                           "1e999GB", "5e9GB", "0.0009kB", "1,5GB"})
+    EXPECT_THROW(memorySize("--max-memory", text), Error) << text;
+}
+
 class ThreadCount : public testing::Test {
 protected:
   void SetUp() override

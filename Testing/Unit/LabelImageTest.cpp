@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <numeric>
 #include <set>
 
 namespace tessera {
@@ -131,6 +132,22 @@ TEST_F(LabelImageTest, DoublesToo)
   EXPECT_EQ(image.loaded.finiteVoxels->voxels, (std::vector<std::uint8_t>{1, 1, 0, 1}));
   const std::vector<float>& numbers = image.loaded.image.voxels;
   EXPECT_EQ(decoded<double>(image.table, {numbers[0], numbers[1], numbers[3]}), (std::vector<double>{0.1, 0.1000000001, 2}));
+}
+
+TEST_F(LabelImageTest, MoreLabelsThanFloatsTellApartAreRefusedWithAWayOut)
+{
+  constexpr std::size_t most = (std::size_t(1) << 24) - 1;
+  std::vector<std::int32_t> labels(most + 1);
+  std::iota(labels.begin(), labels.end(), 1);
+  std::vector<float> numbers(labels.size());
+  LabelTable table(PixelType::int32, 0);
+  table.beNumbered();
+  table.number<std::int32_t>("a.mha", std::span(labels).first(most), std::span(numbers).first(most), 1);
+  EXPECT_EQ(decoded<std::int32_t>(table, {numbers[most - 1], numbers[0]}), (std::vector<std::int32_t>{most, 1}));
+  EXPECT_EQ(
+      testing::errorText([&] { table.number<std::int32_t>("a.mha", labels, numbers, 1); }, ExitCode::unreadableInput),
+      "a.mha: 16777216 different labels. Allowed: fewer than 2^24 in memory at a time, which single precision tells apart (on the "
+      "CPU, a smaller --max-memory of tessera-transform has fewer layers there).");
 }
 
 TEST_F(LabelImageTest, VectorsAreNoLabels)

@@ -113,12 +113,12 @@ TEST(ResamplingWorkTest, MajoritiesGoByPointsOnTheCpuUnderAnyTransform)
 TEST(ResamplingWorkTest, ImagesAndComponentsShareTheTransformOnTheCpuAlone)
 {
   const TransformChain<3> chain = letterChain<3>("BB", plainImage());
-  const DeviceWork work = imageWork(chain, linear, {{10, 1}, {20, 2}, {30, 1, 2}}, 2); // the last one as short
+  const DeviceWork work = imageWork(chain, linear, {{10, 1}, {20, 2}, {30, 1, 2, 1}}, 2); // the last one bytes made short
   // the first two share, the third begins anew
   EXPECT_EQ(counted(work.cpu), (Counts{{"PointLinear", 240}, {"PointAlignedSpline", 120}, {"PointSpline", 120}}));
   EXPECT_EQ(counted(work.cuda), (Counts{{"PointLinear", 240}, {"PointSpline", 480}}));
   EXPECT_EQ(work.cuda.images, 4);
-  EXPECT_EQ(work.cuda.uploadedBytes, 4 * (10 + 2 * 20 + 30));
+  EXPECT_EQ(work.cuda.uploadedBytes, 4 * (10 + 2 * 20) + 30);
   EXPECT_EQ(work.cuda.downloadedBytes, 4 * 180 + 2 * 60);
 }
 

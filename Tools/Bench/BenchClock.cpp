@@ -74,4 +74,17 @@ BenchTimes BenchClock::time(const std::function<void()>& work)
   return {median(flushed), median(warm)};
 }
 
+void BenchClock::warmUp()
+{
+  constexpr double longEnough = 300; // ms
+  constexpr int fillsAtOnce = 100;
+  for (double busy = 0; context_.onCuda() && busy < longEnough;)
+    busy += once(
+        [&] {
+          for (int i = 0; i < fillsAtOnce; ++i)
+            context_.stream->fill(flush_.span().data(), 1, flushBytes);
+        },
+        false);
+}
+
 }

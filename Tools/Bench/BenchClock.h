@@ -30,6 +30,9 @@ public:
 
   BenchTimes time(const std::function<void()>& work);
 
+  /// To be called where a GPU may have been idle, which lowers its clock and takes a while to raise it: keeps it busy for so long.
+  void warmUp();
+
 private:
   double once(const std::function<void()>& work, bool flushed);
 

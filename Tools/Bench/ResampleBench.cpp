@@ -131,13 +131,14 @@ private:
     const PixelsOut out = as(PixelType::float32);
     std::vector<std::string> names;
     std::map<std::string, std::vector<double>> times;
+    const auto phases = [&] {
+      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), moving_->geometry, std::span(&out, 1));
+    };
+    for (const Phase& phase : phases()) // of the first run the names alone
+      names.push_back(phase.name);
     for (std::size_t i = 0; i < repeats; ++i)
-      for (const Phase& phase :
-           resampler_->timePhases(context_, *chain_, std::span(&source, 1), moving_->geometry, std::span(&out, 1))) {
-        if (i == 0)
-          names.push_back(phase.name);
+      for (const Phase& phase : phases())
         times[phase.name].push_back(phase.milliseconds);
-      }
     interpolator_->endLevel();
     for (const std::string& name : names) {
       const double ms = median(times[name]);
@@ -213,6 +214,7 @@ void measureVolume(const Registry& registry, Context& context, BenchClock& clock
   std::copy_n(extents.begin(), D, size.begin());
   const ImagePointer<D> moving = benchImage<D>(context, benchGrid<D>(size));
   double copyMs = 0;
+  clock.warmUp(); // the image was made on the CPU
   {
     Buffer<float> from(context, moving->voxels.size()), to(context, from.size());
     const BenchTimes copy = clock.time([&] { copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes()); });

@@ -16,7 +16,6 @@
 #include "Tools/Common/Process.h"
 
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 
 using namespace tessera;
@@ -260,7 +259,7 @@ int calibrate(const Registry& registry, const Arguments& arguments)
   const std::string text = arguments.has("json") ? jsonText(machine, checks)
                                                  : tableText(calibration) + "\nThe ratio is that of what the rates predict.\n"
                                                        + tableText(machine, checks) + "\nWritten to " + target + ".\n";
-  return std::fputs(text.c_str(), stdout), 0;
+  return printText(text);
 }
 
 /// That of the first word, which is taken away; the first benchmark if the words begin with an option.
@@ -288,9 +287,9 @@ int run(int count, char** words, RunLog& log)
   const Benchmark& benchmark = calibrates ? benchmarks[0] : benchmarkOf(tokens);
   const Arguments arguments = parseCommandLine(benchText().groups, tokens);
   if (arguments.has("help"))
-    return std::fputs(helpText(benchText()).c_str(), stdout), 0;
+    return printText(helpText(benchText()));
   if (arguments.has("version"))
-    return std::fputs(versionText("tessera-bench").c_str(), stdout), 0;
+    return printText(versionText("tessera-bench"));
   setVerbosity(arguments, log);
   setPriority(arguments, log);
 
@@ -305,8 +304,7 @@ int run(int count, char** words, RunLog& log)
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
   const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());
-  std::fputs((arguments.has("json") ? jsonText(machine, results) : tableText(machine, results)).c_str(), stdout);
-  return 0;
+  return printText(arguments.has("json") ? jsonText(machine, results) : tableText(machine, results));
 }
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Common/StandardOutput.h"
 
 #include <boost/program_options.hpp>
 
@@ -243,7 +244,9 @@ std::string projectVersion()
 
 int printText(const std::string& text)
 {
-  std::fputs(text.c_str(), stdout);
+  putStandardOutput(text);
+  if (flushStandardOutput() != 0)
+    throw Error(ExitCode::unwritableOutput, standardOutputError());
   return 0;
 }
 

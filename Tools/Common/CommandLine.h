@@ -62,7 +62,7 @@ std::string helpText(const ProgramText& program);
 /// Name, version, compiler, and what the build supports, one line each.
 std::string versionText(const std::string& program);
 
-/// To standard output; returns 0, the exit code of who only had that to do.
+/// To standard output; returns 0, the exit code of who only had that to do. Throws Error(unwritableOutput).
 int printText(const std::string& text);
 
 /// "tessera 0.1.0" without the name.

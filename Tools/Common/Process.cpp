@@ -3,14 +3,17 @@
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
+#include "Tools/Common/StandardOutput.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <new>
 #include <sched.h>
@@ -43,6 +46,23 @@ struct Priority {
   int niceness;
 };
 
+/// A descriptor that was closed would be that of the next file, which would then get the lines that are for the terminal.
+void openStandardStreams()
+{
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(descriptor, F_GETFD) < 0)
+      open("/dev/null", O_RDWR); // gets the lowest number that is free
+}
+
+/// What the terminal was to show is an output, too.
+int withOutputShown(int code, RunLog& log)
+{
+  if (flushStandardOutput() == 0)
+    return code;
+  log.error(standardOutputError());
+  return code == 0 ? static_cast<int>(ExitCode::unwritableOutput) : code;
+}
+
 int outOfMemory(RunLog& log)
 {
   log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another machine.");
@@ -69,13 +89,17 @@ int threadCount(const Arguments& arguments, std::string& source)
 
 double memorySize(const std::string& option, const std::string& text)
 {
-  char* unit = nullptr;
-  const double number = std::strtod(text.c_str(), &unit);
-  for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
-    if (unit != text.c_str() && std::string(unit) == name && std::isfinite(number) && number > 0)
-      return std::max(1.0, std::round(number * factor));
-  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
-                                   + "\": no size of memory. Allowed: a number above 0 with kB, MB or GB, such as 500MB or 2.5GB.");
+  double number = 0;
+  const auto [unit, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  constexpr double most = 4e18; // what counts of bytes hold
+  if (failure == std::errc())
+    for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
+      if (std::string_view(unit, text.data() + text.size()) == name && number * factor >= 1 && number * factor <= most)
+        return std::round(number * factor);
+  throw Error(ExitCode::usage,
+              "command line: " + option + ": \"" + text
+                  + "\": no size of memory. Allowed: a number with kB, MB or GB, such as 500MB or 2.5GB, from 0.001kB "
+                    "to 4e9GB.");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)
@@ -165,9 +189,10 @@ std::string processorName()
 int runProgram(const std::function<int(RunLog&)>& body)
 {
   std::signal(SIGXFSZ, SIG_IGN); // a file over the size limit is then an error of the write, like a full disk
+  openStandardStreams();
   RunLog log;
   try {
-    return body(log);
+    return withOutputShown(body(log), log);
   } catch (const Error& error) {
     log.error(error.what());
     return static_cast<int>(error.code());

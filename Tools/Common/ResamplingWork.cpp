@@ -117,7 +117,7 @@ void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeom
       for (WorkItems* items : {&work.cpu, &work.cuda})
         items->add(Work::prefilter, moving * (lookUp.order / 2));
     work.cuda.images += images[i].components;
-    work.cuda.uploadedBytes += moving * sizeof(float);
+    work.cuda.uploadedBytes += images[i].voxels * images[i].uploadedBytes;
     work.cuda.downloadedBytes += output * images[i].resultBytes;
     addLookUps<D>(work.cpu, isDirectOnCpu ? Work::directNearest : Work::pointNearest, lookUp, output);
     addLookUps<D>(work.cuda, isDirectOnCuda ? Work::directNearest : Work::pointNearest, lookUp, output);

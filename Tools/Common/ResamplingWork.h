@@ -33,7 +33,8 @@ struct DeviceWork {
 /// An image to be resampled.
 struct ImageSizes {
   double voxels = 0, components = 1;
-  double resultBytes = sizeof(float); // of a component's pixel in the result
+  double resultBytes = sizeof(float);                // of a component's pixel in the result
+  double uploadedBytes = sizeof(float) * components; // of a voxel with all its components
 };
 
 /// Adds images with one way to look them up, of which so many at a time share T(x) on the CPU. What happens to voxels that are no

@@ -1,6 +1,7 @@
 #include "Tools/Common/RunLog.h"
 
 #include "Core/Compute/Error.h"
+#include "Tools/Common/StandardOutput.h"
 
 #include <algorithm>
 #include <array>
@@ -81,9 +82,13 @@ void RunLog::write(LogLevel level, const std::string& line, bool toConsole)
   if (!toConsole || level > level_)
     return;
   clearProgress();
-  std::FILE* stream = level == LogLevel::info ? stdout : stderr;
-  std::fputs((line + "\n").c_str(), stream);
-  std::fflush(stream);
+  if (level == LogLevel::info) {
+    putStandardOutput(line + "\n");
+    flushStandardOutput();
+    return;
+  }
+  std::fputs((line + "\n").c_str(), stderr);
+  std::fflush(stderr);
 }
 
 void RunLog::progress(const std::string& line)

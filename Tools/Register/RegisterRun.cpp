@@ -6,6 +6,7 @@
 #include "Core/Registration/TransformFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
+#include "Tools/Register/OutputNames.h"
 #include "Tools/Register/RunSummary.h"
 #include "Tools/Register/StageCheck.h"
 #include "Tools/Register/StageDevice.h"
@@ -209,11 +210,12 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
 
 template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
-                const std::vector<StageText>& stages, const InputHeaders& headers, RunSummary summary, RunLog& log)
+                const std::vector<StageText>& stages, const InputHeaders& headers, const InputFiles& files, RunSummary summary,
+                RunLog& log)
 {
   NeededPoints needed;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    const NeededPoints ofStage = checkStage<D>(registry, options, stages[stage], stage, headers, log);
+    const NeededPoints ofStage = checkStage<D>(registry, options, stages[stage], stage, headers, files, log);
     needed.pairs |= ofStage.pairs;
     needed.landmarks |= ofStage.landmarks;
   }
@@ -252,10 +254,10 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   run.summary.initialTransform = options.initialTransform;
   run.summary.fixedPoints = options.fixedPoints;
   run.summary.movingPoints = options.movingPoints;
-  run.summary.log = folder + "elastix.log";
+  run.summary.log = folder + logName;
   run.summary.warnings = log.warnings();
   log.finish();
-  writeSummary(folder + "summary.json", run.summary);
+  writeSummary(folder + summaryName, run.summary);
   return 0;
 }
 
@@ -287,20 +289,22 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   checkNames(options);
   checkPointOptions(options);
   limitDeviceMemory(options.maxDeviceMemory);
+  const InputFiles files = inputFilesOf(options);
   RunSummary summary;
   summary.command = options.commandLine;
   summary.started = currentTime();
   std::string folder;
   if (!options.checkOnly) {
     folder = prepareOutputFolder(options.outputFolder);
-    std::remove((folder + "summary.json").c_str()); // it stands for a run that was done
-    log.openFile(folder + "elastix.log");
+    checkInputsStay(files, folder);
+    std::remove((folder + summaryName).c_str()); // it stands for a run that was done
+    log.openFile(folder + logName);
     logStart(log, command, "elastix");
   }
   const std::vector<StageText> stages = readStages(options.parameterFiles, log);
   const InputHeaders headers = readHeaders(options);
-  return headers.dimension() == 2 ? checkAndRun<2>(registry, options, folder, stages, headers, std::move(summary), log)
-                                  : checkAndRun<3>(registry, options, folder, stages, headers, std::move(summary), log);
+  return headers.dimension() == 2 ? checkAndRun<2>(registry, options, folder, stages, headers, files, std::move(summary), log)
+                                  : checkAndRun<3>(registry, options, folder, stages, headers, files, std::move(summary), log);
 }
 
 }

@@ -5,6 +5,7 @@
 #include "Core/Registration/FieldMethods.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/StageComponents.h"
+#include "Tools/Register/OutputNames.h"
 #include "Tools/Register/StageSettings.h"
 
 #include <algorithm>
@@ -107,7 +108,7 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 
 template <int D>
 NeededPoints checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
-                        const InputHeaders& headers, RunLog& log)
+                        const InputHeaders& headers, const InputFiles& inputs, RunLog& log)
 {
   const Parameters parameters(text.map, "", D, levelCountOf(text.map), [&](const std::string& line) { log.warning(line); });
   const StageSettings settings(parameters);
@@ -124,12 +125,14 @@ NeededPoints checkStage(const Registry& registry, const RegisterOptions& options
   registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
                                            parameters.withLabel("ResampleInterpolator0"), parameters.where("ResampleInterpolator"));
   checkResultFormat<D>(*resampler, parameters, log);
+  if (!options.outputFolder.empty())
+    checkInputsStay<D>(inputs, options.outputFolder, {"-p " + text.path, stage, parameters.levelCount(), settings, *resampler});
   return needed;
 }
 
 template NeededPoints checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&,
-                                    RunLog&);
+                                    const InputFiles&, RunLog&);
 template NeededPoints checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&,
-                                    RunLog&);
+                                    const InputFiles&, RunLog&);
 
 }

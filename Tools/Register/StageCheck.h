@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Registry/Registry.h"
+#include "Tools/Common/InputFiles.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/StageInputs.h"
@@ -27,8 +28,10 @@ struct NeededPoints {
 };
 
 /// Finds all that can be found before voxels are read: unknown components and parameters, values out of bounds, counts of
-/// images, masks and metrics that do not fit, result formats that cannot hold the result. Warnings and notes go to the log.
+/// images, masks and metrics that do not fit, result formats that cannot hold the result, results that would be written over an
+/// input. Warnings and notes go to the log.
 template <int D>
-NeededPoints checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&, RunLog&);
+NeededPoints checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&,
+                        const InputFiles&, RunLog&);
 
 }

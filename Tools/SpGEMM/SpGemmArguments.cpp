@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 
 namespace tessera {
@@ -158,6 +159,21 @@ void checkOutput(const SpGemmArguments& asked)
     fail("--complement", "without a mask", "--mask FILE --complement");
 }
 
+/// C is not written over a matrix that is read, whichever name it is given by.
+void checkInputsStay(const SpGemmArguments& asked)
+{
+  namespace fs = std::filesystem;
+  if (asked.output.empty() || asked.output == "-")
+    return;
+  std::vector<std::string> inputs = asked.operands;
+  inputs.insert(inputs.end(), {asked.mask, asked.accumulate});
+  std::error_code ignored;
+  const fs::path output = fs::weakly_canonical(asked.output, ignored);
+  for (const std::string& input : inputs)
+    if (!input.empty() && input != "-" && fs::weakly_canonical(input, ignored) == output)
+      fail("-o " + asked.output, "C would be written over the matrix " + input, "the name of another file");
+}
+
 }
 
 ProgramText spGemmText()
@@ -247,6 +263,7 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   asked.repeats = arguments.has("repeat") ? wholeNumber(arguments, "repeat", 1, 100000) : 1;
   checkOperands(asked);
   checkOutput(asked);
+  checkInputsStay(asked);
   return asked;
 }
 

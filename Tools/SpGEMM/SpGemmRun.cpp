@@ -14,12 +14,10 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 
 namespace tessera {
 namespace {
@@ -281,10 +279,7 @@ private:
     }
     if (comparison_)
       json["largestError"] = comparison_->largestError;
-    if (std::printf("%s\n", json.dump(2).c_str()) < 0 || std::fflush(stdout) != 0)
-      throw Error(ExitCode::unwritableOutput, "stdout: cannot be written whole (" + std::string(std::strerror(errno))
-                                                  + "). Allowed: a pipe or file that takes all of it.");
-    return 0;
+    return printText(json.dump(2) + "\n");
   }
 
   const SpGemmArguments& asked_;

@@ -23,12 +23,12 @@ BatchReader<D>::BatchReader(const ImageBatch<D>& batch, const MemoryBudget& ofHo
 }
 
 template <int D>
-BatchItem<D> BatchReader<D>::sized(const ImageTask& task)
+BatchItem<D> BatchReader<D>::sized(ImageTask& task)
 {
   BatchItem<D> item;
   item.task = &task;
   const auto size = [&] {
-    const ImageHeader header = readImageHeader(task.input);
+    const ImageHeader& header = headerOf(task);
     geometryOf<D>(header);
     item.meaning = header.meaning;
     item.components = header.meaning == PixelMeaning::vector && !task.isLabels ? header.components : 1;
@@ -41,6 +41,10 @@ BatchItem<D> BatchReader<D>::sized(const ImageTask& task)
     const PixelType type = task.isLabels ? header.componentType : batch_.pixelType;
     const std::size_t bytesOfPixel = std::max(sizeof(float), pixelTypeSize(type)); // labels may be numbered, by floats
     item.resultBytes = extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
+    item.leastResultBytes = item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]);
+    if (batch_.context.onCuda()) // which has the image in layers, whether or not the result can be written so
+      item.leastResultBytes =
+          leastResultBytes<D>(batch_, {task, batch_.pathOf(task), 0, item.resultBytes, ofHost_}, item.components);
   };
   attempt(item, item.readSeconds, [&] { withContext(task.option, size); });
   mostDeviceBytes_ = std::max(mostDeviceBytes_, item.deviceBytes);
@@ -50,7 +54,7 @@ BatchItem<D> BatchReader<D>::sized(const ImageTask& task)
 template <int D>
 bool BatchReader<D>::isLarge(const BatchItem<D>& item) const
 {
-  return item.movingBytes + item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]) > ofHost_.bytes;
+  return item.movingBytes + item.leastResultBytes > ofHost_.bytes;
 }
 
 template <int D>

@@ -17,6 +17,7 @@ struct BatchItem {
   const ImageTask* task = nullptr;
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1, movingBytes = 0, resultBytes = 0; // in memory
+  double leastResultBytes = 0;                             // of the result, at a time
   bool isBrought = false;                                  // from its file to a CUDA device: then the host has none of its voxels
   double asAWholeBytes = 0, deviceBytes = 0;               // its movingBytes else; and what it takes of the device
   MovingImage<D> moving;
@@ -49,9 +50,9 @@ public:
   BatchReader(const ImageBatch<D>&, const MemoryBudget& ofHost);
 
   /// What the image will take, by its header. Not while others are read.
-  BatchItem<D> sized(const ImageTask&);
+  BatchItem<D> sized(ImageTask&);
 
-  /// Whether not even one layer of the result fits beside it: then it is read while it is resampled.
+  /// Whether not even the least of the result fits beside it: then it is read while it is resampled.
   bool isLarge(const BatchItem<D>&) const;
 
   /// Unless it is large, or was read before.

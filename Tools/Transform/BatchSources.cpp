@@ -7,18 +7,10 @@
 namespace tessera {
 namespace {
 
-/// What an image would take of a device as a whole, and what there is of it.
-struct Room {
-  DeviceMemory needed;
-  double usableBytes = 0;
-
-  bool isEnough() const { return needed.bytes() <= usableBytes; }
-};
-
 template <int D>
-Room roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
+RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
-  Room room;
+  RoomOnDevice room;
   for (const ImagePointer<D>& component : moving.components)
     room.needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
   room.usableBytes = usableDeviceMemory(batch.context);
@@ -27,18 +19,14 @@ Room roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 
 /// How many layers of an image that does not fit may be there at a time.
 template <int D>
-std::size_t layersAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const Room& room,
+std::size_t layersAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
                          const Interpolator<D>& interpolator)
 {
   const LayersThatFit layers = batch.resampler.layersThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
                                                              room.usableBytes / static_cast<double>(moving.components.size()));
-  const std::string device = deviceName(batch.context.device);
   if (layers.atOnce == 0)
-    throw Error(ExitCode::outOfMemory, "resampling on " + device + ": it needs " + memoryText(room.needed.bytes())
-                                           + " of memory there (" + room.needed.text() + "), " + memoryText(room.usableBytes)
-                                           + " are free, and the image cannot be brought there in parts: " + layers.whyNot
-                                           + ". Allowed: a device with more, or \"cpu\".");
-  batch.log.detail("  " + device + " has " + std::to_string(layers.atOnce) + " of the image's "
+    failForDevice<D>(batch, "", room, layers.whyNot);
+  batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(layers.atOnce) + " of the image's "
                    + std::to_string(moving.geometry().size[D - 1]) + " layers at a time");
   return layers.atOnce;
 }
@@ -46,11 +34,21 @@ std::size_t layersAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& movin
 }
 
 template <int D>
+void failForDevice(const ImageBatch<D>& batch, const std::string& given, const RoomOnDevice& room, const std::string& whyNot)
+{
+  throw Error(ExitCode::outOfMemory, given + "resampling on " + deviceName(batch.context.device) + ": it needs "
+                                         + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
+                                         + memoryText(room.usableBytes)
+                                         + " are free, and the image cannot be brought there in parts: " + whyNot
+                                         + ". Allowed: a device with more, or \"cpu\".");
+}
+
+template <int D>
 void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
   Context host{{}, batch.context.threads};
   const bool isThere = !batch.context.onCuda() || !moving.voxelsOnCuda.empty();
-  const Room room = isThere ? Room{} : roomFor(batch, moving);
+  const RoomOnDevice room = isThere ? RoomOnDevice{} : roomFor(batch, moving);
   std::vector<ResampleSource<D>> added;
   for (const ImagePointer<D>& component : moving.components) {
     interpolators.push_back(batch.makeInterpolator(moving.labels.has_value()));
@@ -68,6 +66,8 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
   types.resize(sources.size(), ResultFile<D>::resampledType(moving.labels, batch.pixelType));
 }
 
+template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&, const std::string&);
+template void failForDevice(const ImageBatch<3>&, const std::string&, const RoomOnDevice&, const std::string&);
 template struct BatchSources<2>;
 template struct BatchSources<3>;
 

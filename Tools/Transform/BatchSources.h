@@ -1,9 +1,24 @@
 #pragma once
 
+#include "Core/Compute/DeviceMemory.h"
 #include "Tools/Transform/ImageBatch.h"
 #include "Tools/Transform/MovingImage.h"
 
+#include <string>
+
 namespace tessera {
+
+/// What an image would take of a device as a whole, and what there is of it.
+struct RoomOnDevice {
+  DeviceMemory needed;
+  double usableBytes = 0;
+
+  bool isEnough() const { return needed.bytes() <= usableBytes; }
+};
+
+/// Throws Error(outOfMemory): it has no room there, and cannot go there in parts either. `given` is what the message begins with.
+template <int D>
+[[noreturn]] void failForDevice(const ImageBatch<D>&, const std::string& given, const RoomOnDevice&, const std::string& whyNot);
 
 /// Images as a resampler takes them, on the device of their batch.
 template <int D>

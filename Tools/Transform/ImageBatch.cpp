@@ -63,7 +63,7 @@ struct GroupsAtOnce {
 template <int D>
 class BatchRun {
 public:
-  BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks);
+  BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks);
 
   BatchResult run();
 
@@ -82,13 +82,9 @@ private:
   LargeImage large(const Item<D>&) const;
   std::size_t layersThatFit(const Item<D>&) const;
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
-  std::string pathOf(const ImageTask& task) const
-  {
-    return batch_.folder + task.outputStem + "." + batch_.resampler.resultImage().format;
-  }
   ResultFile<D> open(const Item<D>& item) const
   {
-    return {batch_, pathOf(*item.task), item.moving.labels, item.moving.components.size(),
+    return {batch_, batch_.pathOf(*item.task), item.moving.labels, item.moving.components.size(),
             large(item).threadsForFiles(batch_.context.threads)};
   }
 
@@ -104,11 +100,11 @@ private:
 };
 
 template <int D>
-BatchRun<D>::BatchRun(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+BatchRun<D>::BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
     : batch_(batch), single_(tasks.size() == 1), memory_(batch.maxMemory), reader_(batch, memory_),
       overlaps_(batch.context.threads > 1)
 {
-  for (const ImageTask& task : tasks)
+  for (ImageTask& task : tasks)
     items_.push_back(reader_.sized(task));
 }
 
@@ -147,7 +143,8 @@ GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
 template <int D>
 std::size_t BatchRun<D>::filesWrittenAtOnce() const
 {
-  const double fit = shareOfWriters * memory_.bytes / bytesOfWriter, useful = std::min<double>(mostFilesWritten, batch_.context.threads);
+  const double fit = shareOfWriters * memory_.bytes / bytesOfWriter,
+               useful = std::min<double>(mostFilesWritten, batch_.context.threads);
   return overlaps_ ? static_cast<std::size_t>(std::clamp(fit, 1.0, std::max(1.0, useful))) : 1;
 }
 
@@ -177,7 +174,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
 template <int D>
 LargeImage BatchRun<D>::large(const Item<D>& item) const
 {
-  return {*item.task, pathOf(*item.task), item.movingBytes, item.resultBytes, memory_};
+  return {*item.task, batch_.pathOf(*item.task), item.movingBytes, item.resultBytes, memory_, item.asAWholeBytes};
 }
 
 /// Layers of the result that fit into memory beside an image that is not large.
@@ -283,7 +280,7 @@ void BatchRun<D>::report(Group<D> group)
     }
     if (single_)
       batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3) + " s");
-    batch_.log.info("  " + name + " -> " + pathOf(*item.task));
+    batch_.log.info("  " + name + " -> " + batch_.pathOf(*item.task));
     batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
                     + " s" + (item.together > 1 ? " (" + std::to_string(item.together) + " images together)" : "") + " on "
                     + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
@@ -329,12 +326,12 @@ BatchResult BatchRun<D>::run()
 }
 
 template <int D>
-BatchResult resampleImages(const ImageBatch<D>& batch, const std::vector<ImageTask>& tasks)
+BatchResult resampleImages(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
 {
   return BatchRun<D>(batch, tasks).run();
 }
 
-template BatchResult resampleImages(const ImageBatch<2>&, const std::vector<ImageTask>&);
-template BatchResult resampleImages(const ImageBatch<3>&, const std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<2>&, std::vector<ImageTask>&);
+template BatchResult resampleImages(const ImageBatch<3>&, std::vector<ImageTask>&);
 
 }

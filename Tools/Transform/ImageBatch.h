@@ -35,6 +35,8 @@ struct ImageBatch {
   {
     return useDirectionCosines ? inFile : withIdentityDirection<D>(inFile);
   }
+  /// Of the task's result.
+  std::string pathOf(const ImageTask& task) const { return folder + task.outputStem + "." + resampler.resultImage().format; }
 };
 
 struct BatchResult {
@@ -46,6 +48,6 @@ struct BatchResult {
 /// is asked once for several of them. Of one image, throws what goes wrong; of several, what goes wrong with one is logged, the
 /// others are done.
 template <int D>
-BatchResult resampleImages(const ImageBatch<D>&, const std::vector<ImageTask>&);
+BatchResult resampleImages(const ImageBatch<D>&, std::vector<ImageTask>&);
 
 }

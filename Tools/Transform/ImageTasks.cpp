@@ -1,10 +1,11 @@
 #include "Tools/Transform/ImageTasks.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/FilesOfImage.h"
 #include "Core/Image/ImageFormat.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Tools/Transform/TransformedPoints.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -79,58 +80,21 @@ void checkNamesDiffer(const TransformOptions& options, const std::vector<ImageTa
   }
 }
 
-/// The files that a result of this format may be written to: some have their voxels beside them.
-std::vector<fs::path> resultFiles(const std::string& stem, const std::string& format)
+/// No result is written over anything that the run reads.
+void checkInputsStay(const TransformOptions& options, const std::vector<ImageTask>& tasks, const ResultPlace& place,
+                     const InputFiles& inputs)
 {
-  std::vector<std::string> endings{format};
-  if (format == "mhd")
-    endings.insert(endings.end(), {"raw", "zraw"});
-  if (format == "nhdr")
-    endings.insert(endings.end(), {"raw", "raw.gz"});
-  if (format == "hdr" || format == "img")
-    endings = {"hdr", "img"};
-  std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const std::string& ending : endings)
-    files.push_back(fs::weakly_canonical(stem + "." + ending, ignored));
-  return files;
-}
-
-/// What a run reads, by its files, links followed.
-std::map<fs::path, std::string> inputFiles(const TransformOptions& options, const std::vector<ImageTask>& tasks)
-{
-  std::map<fs::path, std::string> inputs;
-  const auto add = [&inputs](const std::string& path, const std::string& what) {
-    std::error_code ignored; // a path that cannot be followed is no file
-    if (fs::path file = fs::weakly_canonical(path, ignored); !file.empty())
-      inputs.emplace(std::move(file), what);
-  };
-  for (const ImageTask& task : tasks)
-    try {
-      for (const std::string& file : filesOfImage(task.input))
-        add(file, "the image " + task.input);
-    } catch (const Error&) { // told where it is read
-    }
-  if (!options.points.empty())
-    add(options.points, "the points " + options.points);
-  return inputs;
-}
-
-/// No result is written over an image, or over points.
-void checkInputsStay(const TransformOptions& options, const std::vector<ImageTask>& tasks, const ResultPlace& place)
-{
-  const std::map<fs::path, std::string> inputs = inputFiles(options, tasks);
-  const auto check = [&](const std::string& asked, const std::string& stem, const std::string& format) {
-    for (const fs::path& file : resultFiles(place.folder + stem, format))
-      if (const auto input = inputs.find(file); input != inputs.end())
-        fail(asked, "its result would be written over " + input->second, "another folder for -out");
-  };
   for (const auto& [option, stem] : fieldsAsked(options))
-    check(option, stem, place.format);
+    inputs.checkStay(option, place.folder + stem + "." + place.format);
   for (const ImageTask& task : tasks)
-    check(given(task), task.outputStem, place.format);
+    inputs.checkStay(given(task), place.folder + task.outputStem + "." + place.format);
   if (!options.points.empty())
-    check("-def " + options.points, "outputpoints", options.points.ends_with(".vtk") ? "vtk" : "txt");
+    inputs.checkStay("-def " + options.points, place.folder + nameOfOutputPoints(options.points));
+}
+
+bool isList(const std::string& value)
+{
+  return value.starts_with('@');
 }
 
 }
@@ -149,27 +113,49 @@ std::string imageStem(const std::string& path)
   return name;
 }
 
-std::vector<ImageTask> imageTasks(const TransformOptions& options, const ResultPlace& place)
+const ImageHeader& headerOf(ImageTask& task)
+{
+  if (!task.header)
+    task.header = readImageHeader(task.input);
+  return *task.header;
+}
+
+std::vector<ImageTask> namedImages(const TransformOptions& options)
 {
   std::vector<ImageTask> tasks;
-  bool hasList = false;
   const auto add = [&](const std::string& option, const std::vector<std::string>& values, bool isLabels) {
-    for (const std::string& value : values) {
-      const bool isList = value.starts_with('@');
-      hasList = hasList || isList;
-      for (const std::string& path : isList ? pathsOfList(option, value.substr(1)) : std::vector{value})
-        tasks.push_back({option, path, isLabels, imageStem(path)});
-    }
+    for (const std::string& value : values)
+      for (const std::string& path : isList(value) ? pathsOfList(option, value.substr(1)) : std::vector{value})
+        tasks.push_back({option, path, isLabels, imageStem(path), {}});
   };
   add("-in", options.images, false);
   add("--labels", options.labels, true);
+  return tasks;
+}
+
+InputFiles inputFilesOf(const TransformOptions& options, const std::vector<ImageTask>& tasks)
+{
+  InputFiles inputs;
+  inputs.addTransform(options.transformFile, "the transform " + options.transformFile);
+  inputs.add(options.points, "the points " + options.points);
+  for (const auto* values : {&options.images, &options.labels})
+    for (const std::string& value : *values)
+      if (isList(value))
+        inputs.add(value.substr(1), "the list " + value.substr(1));
+  for (const ImageTask& task : tasks)
+    inputs.addImage(task.input, "the image " + task.input);
+  return inputs;
+}
+
+void nameResults(const TransformOptions& options, const ResultPlace& place, const InputFiles& inputs, std::vector<ImageTask>& tasks)
+{
+  const bool hasList = std::ranges::any_of(options.images, isList) || std::ranges::any_of(options.labels, isList);
   if (tasks.size() == 1 && !hasList) {
     tasks.front().outputStem = place.nameOfOne;
   } else {
     checkNamesDiffer(options, tasks);
   }
-  checkInputsStay(options, tasks, place);
-  return tasks;
+  checkInputsStay(options, tasks, place, inputs);
 }
 
 }

@@ -97,24 +97,37 @@ LargeImageReport LargeImageOnCpu<D>::run()
       ", each of at most " + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1]), bring);
 }
 
+template <int D>
+bool writesSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size_t components)
+{
+  return ImageFileSlabs<D>::writes(large.path, batch.output, static_cast<int>(components));
+}
+
 }
 
 void LargeImage::fail(const std::string& takes, const std::string& wrong, double enoughBytes, const std::string& orElse) const
 {
-  throw Error(ExitCode::outOfMemory, task.option + ": " + task.input + ": " + takes + ", " + budget.text + wrong
-                                         + ". Allowed: at least " + memoryText(enoughBytes) + orElse + ".");
+  throw Error(ExitCode::outOfMemory,
+              given() + takes + ", " + budget.text + wrong + ". Allowed: at least " + memoryText(enoughBytes) + orElse + ".");
 }
 
 template <int D>
 void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size_t components)
 {
-  if (ImageFileSlabs<D>::writes(large.path, batch.output, static_cast<int>(components)))
+  if (writesSlabs<D>(batch, large, components))
     return;
   const bool hasMoving = large.movingBytes > 0;
   large.fail((hasMoving ? "the image takes " + memoryText(large.movingBytes) + " and its result " : "its result takes ")
                  + memoryText(large.resultBytes),
              ", and files of this kind cannot be written in slabs", large.movingBytes + large.resultBytes,
              ", or (ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz");
+}
+
+template <int D>
+double leastResultBytes(const ImageBatch<D>& batch, const LargeImage& large, std::size_t components)
+{
+  const auto layers = static_cast<double>(batch.lattice.size[D - 1]);
+  return writesSlabs<D>(batch, large, components) ? large.resultBytes / layers : large.resultBytes;
 }
 
 template <int D>
@@ -125,6 +138,7 @@ LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage
 
 #define TESSERA_INSTANTIATE(D)                                                                                                     \
   template void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t);                                                \
+  template double leastResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t);                                          \
   template LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

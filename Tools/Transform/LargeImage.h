@@ -12,14 +12,16 @@ namespace tessera {
 struct LargeImage {
   const ImageTask& task;
   std::string path;                        // of the result
-  double movingBytes = 0, resultBytes = 0; // as a whole, in memory
+  double movingBytes = 0, resultBytes = 0; // as a whole, in memory; of an image that goes from its file to a GPU the host has none
   const MemoryBudget& budget;
+  double asAWholeBytes = movingBytes; // if it does not go there
 
   int threadsForFiles(int threads) const
   {
     constexpr double mostInFile = 2; // eight bytes a component, that is four in memory
     return budget.threadsForFiles(threads, mostInFile * std::max(movingBytes, resultBytes));
   }
+  std::string given() const { return task.option + ": " + task.input + ": "; }
   /// Throws Error(outOfMemory): "-in: brain.mha: `takes`, --max-memory gives 7 MB`wrong`. Allowed: at least 20 MB`orElse`."
   [[noreturn]] void fail(const std::string& takes, const std::string& wrong, double enoughBytes,
                          const std::string& orElse = "") const;
@@ -28,6 +30,10 @@ struct LargeImage {
 /// Throws Error(outOfMemory) unless the result can be written in slabs.
 template <int D>
 void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t components);
+
+/// The least of the result that must be in memory at a time: a layer, or all of what cannot be written in slabs.
+template <int D>
+double leastResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t components);
 
 /// What became of it.
 struct LargeImageReport {

@@ -4,6 +4,7 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Image/ImageToCuda.h"
 #include "Core/Registration/Reporter.h"
+#include "Tools/Transform/BatchSources.h"
 #include "Tools/Transform/LargeImageRun.h"
 
 #include <deque>
@@ -29,6 +30,7 @@ private:
   {
     LargeImageRun<D>::failAsAWhole("it cannot go to " + deviceName(context_.device) + " in layers: " + why);
   }
+  void requireResult() const;
   std::size_t layersOfResult() const;
   std::size_t layersOfImage() const;
   void prepareInterpolators();
@@ -44,30 +46,44 @@ private:
   std::shared_ptr<const Buffer<std::uint8_t>> validOnCuda_;
 };
 
+/// Whichever way the image goes, the host's memory must hold the least of the result.
+template <int D>
+void LargeImageOnCuda<D>::requireResult() const
+{
+  LargeImage ofResult = large_;
+  ofResult.movingBytes = 0;
+  const double least = leastResultBytes<D>(batch_, ofResult, reader_.imageCount());
+  if (least <= large_.budget.bytes)
+    return;
+  requireSlabs<D>(batch_, ofResult, reader_.imageCount());
+  large_.fail("a layer of its result takes " + memoryText(least), "", least);
+}
+
 /// In the host's memory at a time.
 template <int D>
 std::size_t LargeImageOnCuda<D>::layersOfResult() const
 {
   const double fitting = large_.budget.bytes / resultLayerBytes();
-  if (fitting < 1)
-    large_.fail("a layer of its result takes " + memoryText(resultLayerBytes()), "", resultLayerBytes());
-  if (fitting >= static_cast<double>(allLayers()))
-    return allLayers();
-  requireSlabs<D>(batch_, large_, reader_.imageCount());
-  return static_cast<std::size_t>(fitting);
+  return fitting < static_cast<double>(allLayers()) ? static_cast<std::size_t>(fitting) : allLayers();
 }
 
 /// On the device at a time.
 template <int D>
 std::size_t LargeImageOnCuda<D>::layersOfImage() const
 {
+  const bool hasInvalidVoxels = reader_.nonFiniteVoxels() > 0;
   const double usable = usableDeviceMemory(context_),
                ofEach = usable / static_cast<double>(reader_.imageCount()) - VoxelsToCuda<D>::deviceBytes(reader_.header());
   const LayersThatFit fit =
-      batch_.resampler.layersThatFit(batch_.chain, *interpolators_.front(), reader_.nonFiniteVoxels() > 0, batch_.lattice, ofEach);
-  if (fit.atOnce == 0)
+      batch_.resampler.layersThatFit(batch_.chain, *interpolators_.front(), hasInvalidVoxels, batch_.lattice, ofEach);
+  if (fit.atOnce > 0)
+    return fit.atOnce;
+  DeviceMemory asAWhole; // by way of the host's memory
+  for (std::size_t i = 0; i < reader_.imageCount(); ++i)
+    asAWhole.add(batch_.resampler.deviceMemory(batch_.chain, reader_.geometry(), hasInvalidVoxels, batch_.lattice));
+  if (asAWhole.bytes() <= usable)
     failAsAWhole(fit.whyNot + " (of its memory " + memoryText(usable) + " are free)");
-  return fit.atOnce;
+  failForDevice<D>(batch_, large_.given(), {asAWhole, usable}, fit.whyNot);
 }
 
 template <int D>
@@ -111,14 +127,17 @@ void LargeImageOnCuda<D>::addSources(std::size_t layersAtOnce)
 template <int D>
 LargeImageReport LargeImageOnCuda<D>::run()
 {
-  const std::size_t ofResult = layersOfResult();
   if (const std::string why = reader_.whyNot(); !why.empty())
     failAsAWhole(why);
   read([&] { reader_.survey(threads_); });
   if (reader_.isNumbered())
     failAsAWhole("labels that floats do not hold are numbered by the host");
+  if (large_.movingBytes == 0) // it goes there as a whole
+    requireResult();
   prepareInterpolators();
   const std::size_t ofImage = layersOfImage();
+  requireResult();
+  const std::size_t ofResult = layersOfResult();
   bringMask();
   addSources(ofImage);
   return this->written(sources_, ofResult,

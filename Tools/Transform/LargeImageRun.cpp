@@ -22,11 +22,10 @@ LayerReader<D> LargeImageRun<D>::opened() const
 template <int D>
 void LargeImageRun<D>::failAsAWhole(const std::string& whyNotInLayers) const
 {
-  const bool inSlabs = ImageFileSlabs<D>::writes(large_.path, batch_.output, static_cast<int>(reader_.imageCount()));
-  const double ofResult = inSlabs ? resultLayerBytes() : large_.resultBytes;
-  large_.fail("the image takes " + memoryText(large_.movingBytes) + " and " + (inSlabs ? "a layer of its result " : "its result ")
-                  + memoryText(ofResult),
-              ", and " + whyNotInLayers, large_.movingBytes + ofResult);
+  const double ofResult = leastResultBytes<D>(batch_, large_, reader_.imageCount());
+  large_.fail("the image takes " + memoryText(large_.asAWholeBytes) + " and "
+                  + (ofResult < large_.resultBytes ? "a layer of its result " : "its result ") + memoryText(ofResult),
+              ", and " + whyNotInLayers, large_.asAWholeBytes + ofResult);
 }
 
 template <int D>

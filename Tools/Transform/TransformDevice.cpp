@@ -18,21 +18,29 @@ struct KnownImages {
   std::vector<std::pair<ImageGeometry<D>, std::size_t>> grids; // with their components
 };
 
+/// A voxel's way to a GPU: as the file holds it, or else as a float a component.
+double uploadedBytes(const ImageHeader& header, std::size_t components)
+{
+  const std::size_t inFile = static_cast<std::size_t>(header.components) * pixelTypeSize(header.componentType);
+  return static_cast<double>(header.isReadWhole ? components * sizeof(float) : inFile);
+}
+
 template <int D>
 KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
 {
   const PixelType ofImages =
       parsePixelType(request.resampler.resultImage().pixelType, request.parameters.where("ResultImagePixelType"));
   KnownImages<D> known;
-  for (const ImageTask& task : request.tasks)
+  for (ImageTask& task : request.tasks)
     try {
-      const ImageHeader header = readImageHeader(task.input);
+      const ImageHeader& header = headerOf(task);
       const ImageGeometry<D> grid = geometryOf<D>(header);
       const bool hasComponents = header.meaning == PixelMeaning::vector && !task.isLabels;
       const auto components = static_cast<std::size_t>(hasComponents ? header.components : 1);
       (task.isLabels ? known.labels : known.images)
           .push_back({static_cast<double>(grid.voxelCount()), static_cast<double>(components),
-                      static_cast<double>(pixelTypeSize(task.isLabels ? header.componentType : ofImages))});
+                      static_cast<double>(pixelTypeSize(task.isLabels ? header.componentType : ofImages)),
+                      uploadedBytes(header, components)});
       known.grids.emplace_back(grid, components);
     } catch (const Error&) {
     }

@@ -27,8 +27,8 @@ struct TransformDeviceRequest {
   const ImageGeometry<D>& lattice;
   const Parameters& parameters; // of the transform file
   const Resampler<D>& resampler;
-  const std::vector<ImageTask>& tasks;
-  std::string withoutCuda; // what has no CUDA form; empty: all has one
+  std::vector<ImageTask>& tasks; // whose headers are read
+  std::string withoutCuda;       // what has no CUDA form; empty: all has one
 };
 
 /// `--device auto` takes what needs less time by the stored calibration, from the headers of the images; a CUDA device is only

@@ -24,6 +24,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// What a run is to read.
+struct Inputs {
+  std::vector<ImageTask> images;
+  InputFiles files;
+};
+
 /// What all actions of a run share.
 template <int D>
 struct Run {
@@ -75,7 +81,7 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
 }
 
 template <int D>
-Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder, RunLog& log)
+Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder, Inputs inputs, RunLog& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   TransformFileContent<D> file = readTransformFile<D>(options.transformFile, registry, warn);
@@ -95,7 +101,8 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   };
   makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
-  std::vector<ImageTask> tasks = imageTasks(options, {folder, resampler->resultImage().name, resampler->resultImage().format});
+  std::vector<ImageTask> tasks = std::move(inputs.images);
+  nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs.files, tasks);
   const auto start = Clock::now();
   const TransformDevice device = chooseTransformDevice<D>(
       {options, registry, *file.chain, lattice, parameters, *resampler, tasks, withoutCuda(options, *file.chain, methods)});
@@ -182,13 +189,13 @@ void checkFormats(const Run<D>& run)
 
 /// The grid of the moving image, by which points are told as indices; nothing if there are none or several of them.
 template <int D>
-std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run)
+std::optional<ImageGeometry<D>> movingGrid(Run<D>& run)
 {
-  const std::vector<ImageTask>& tasks = run.tasks;
+  std::vector<ImageTask>& tasks = run.tasks;
   if (tasks.size() != 1)
     return std::nullopt;
   return withContext(tasks.front().option, [&] {
-    const ImageGeometry<D> grid = geometryOf<D>(readImageHeader(tasks.front().input));
+    const ImageGeometry<D> grid = geometryOf<D>(headerOf(tasks.front()));
     return run.file.useDirectionCosines ? grid : withIdentityDirection<D>(grid);
   });
 }
@@ -196,7 +203,7 @@ std::optional<ImageGeometry<D>> movingGrid(const Run<D>& run)
 template <int D>
 ExitCode writeImages(Run<D>& run)
 {
-  const std::vector<ImageTask>& tasks = run.tasks;
+  std::vector<ImageTask>& tasks = run.tasks;
   run.log.info(tasks.size() == 1 ? "Resampling image and writing to disk ..."
                                  : "Resampling " + std::to_string(tasks.size()) + " images and writing to disk ...");
   const auto start = Clock::now();
@@ -245,9 +252,9 @@ void writeMatrices(Run<D>& run)
 }
 
 template <int D>
-int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder, RunLog& log)
+int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder, Inputs inputs, RunLog& log)
 {
-  Run<D> run = prepare<D>(registry, options, folder, log);
+  Run<D> run = prepare<D>(registry, options, folder, std::move(inputs), log);
   checkMethods(run);
   checkFormats(run);
   if (!options.points.empty())
@@ -272,6 +279,9 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   if (options.maxMemory > 0)
     giveFreedMemoryBack();
   const std::string folder = prepareOutputFolder(options.outputFolder);
+  Inputs inputs{namedImages(options), {}};
+  inputs.files = inputFilesOf(options, inputs.images);
+  inputs.files.checkStayBesideLog(folder + "transformix.log");
   log.openFile(folder + "transformix.log");
   logStart(log, command, "transformix");
   log.info("Running transformix with parameter file \"" + options.transformFile + "\".\n");
@@ -280,8 +290,8 @@ int runTransform(const Registry& registry, const TransformOptions& options, cons
   if (dimension != 2 && dimension != 3)
     throw Error(ExitCode::usage, options.transformFile + ": (FixedImageDimension " + std::to_string(dimension)
                                      + "): transforms of this dimension are not built. Allowed: 2 or 3.");
-  const int code =
-      dimension == 2 ? transformAll<2>(registry, options, folder, log) : transformAll<3>(registry, options, folder, log);
+  const int code = dimension == 2 ? transformAll<2>(registry, options, folder, std::move(inputs), log)
+                                  : transformAll<3>(registry, options, folder, std::move(inputs), log);
   log.info("\ntransformix has finished at " + currentTime() + ".");
   log.info("Total time elapsed: " + decimals(secondsSince(start), 1) + "s.\n");
   log.finish();

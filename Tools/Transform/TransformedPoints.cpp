@@ -41,6 +41,16 @@ std::size_t countFractional(const std::vector<Vec<D>>& indices)
   return count;
 }
 
+bool isVtkFile(const std::string& path)
+{
+  return path.ends_with(".vtk");
+}
+
+}
+
+std::string nameOfOutputPoints(const std::string& path)
+{
+  return isVtkFile(path) ? "outputpoints.vtk" : "outputpoints.txt";
 }
 
 template <int D>
@@ -61,8 +71,8 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
     log.warning("-def: " + path + ": " + std::to_string(input.flattened)
                 + " points do not lie in the plane of the 2D transform; their third coordinate is not read.");
 
-  const bool isVtk = path.size() > 4 && path.compare(path.size() - 4, 4, ".vtk") == 0;
-  const std::string output = folder + (isVtk ? "outputpoints.vtk" : "outputpoints.txt");
+  const bool isVtk = isVtkFile(path);
+  const std::string output = folder + nameOfOutputPoints(path);
   const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid), outputMm = mapped<D>(context, chain, inputMm);
   log.info("  The input points are transformed.");
   writeTextFile(output, isVtk ? outputPointsVtk<D>(outputMm, input.cells)

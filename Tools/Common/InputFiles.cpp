@@ -1,0 +1,63 @@
+#include "Tools/Common/InputFiles.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/FilesOfImage.h"
+#include "Core/Registration/FilesOfTransform.h"
+
+#include <system_error>
+
+namespace tessera {
+
+namespace fs = std::filesystem;
+
+void InputFiles::add(const std::string& path, const std::string& what)
+{
+  std::error_code ignored; // a path that cannot be followed is no file
+  if (fs::path file = path.empty() ? fs::path() : fs::weakly_canonical(path, ignored); !file.empty())
+    files_.emplace(std::move(file), what);
+}
+
+void InputFiles::addImage(const std::string& path, const std::string& what)
+{
+  try {
+    for (const std::string& file : filesOfImage(path))
+      add(file, what);
+  } catch (const Error&) { // told where it is read
+  }
+}
+
+void InputFiles::addTransform(const std::string& path, const std::string& what)
+{
+  if (!path.empty())
+    for (const std::string& file : filesOfTransform(path))
+      add(file, what);
+}
+
+const std::string* InputFiles::at(const std::string& path) const
+{
+  std::error_code ignored;
+  const auto input = files_.find(fs::weakly_canonical(path, ignored));
+  return input == files_.end() ? nullptr : &input->second;
+}
+
+void InputFiles::checkStay(const std::string& given, const std::string& path) const
+{
+  for (const std::string& file : filesOfResult(path))
+    if (const std::string* const input = at(file))
+      failWrittenOver(given, "its result", *input);
+}
+
+void InputFiles::checkStayBesideLog(const std::string& path) const
+{
+  std::error_code ignored;
+  for (const auto& [file, what] : files_)
+    if (fs::is_regular_file(file, ignored) && (fs::equivalent(file, path, ignored) || fs::weakly_canonical(path, ignored) == file))
+      failWrittenOver("-out", "the log " + path, what);
+}
+
+void failWrittenOver(const std::string& given, const std::string& written, const std::string& what)
+{
+  throw Error(ExitCode::usage, given + ": " + written + " would be written over " + what + ". Allowed: another folder for -out.");
+}
+
+}

@@ -1,0 +1,144 @@
+#include "Tools/Register/OutputNames.h"
+
+#include "Core/Image/FilesOfImage.h"
+#include "Tools/Register/StageOutputs.h"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <system_error>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The names that a stage may give to its files.
+template <int D>
+class StageNames {
+public:
+  explicit StageNames(const StageNaming<D>& naming) : naming_(naming) {}
+
+  bool mayHave(const std::string& name) const
+  {
+    if (mayHaveAtEnd(name))
+      return true;
+    for (std::size_t level = 0; level < naming_.levels; ++level)
+      if (mayHaveOfLevel(name, level))
+        return true;
+    return false;
+  }
+
+private:
+  static constexpr const char* transformStem = "TransformParameters";
+
+  std::string nameOf(const std::string& stem, const std::string& suffix, const std::string& extension) const
+  {
+    return stem + "." + std::to_string(naming_.stage) + suffix + "." + extension;
+  }
+  bool isOneOf(const std::string& name, const std::vector<std::string>& files) const
+  {
+    return std::find(files.begin(), files.end(), name) != files.end();
+  }
+  bool isResult(const std::string& name, const std::string& stem, const std::string& suffix) const
+  {
+    return isOneOf(name, filesOfResult(nameOf(stem, suffix, result().format)));
+  }
+  const ResultImageSettings& result() const { return naming_.resampler.resultImage(); }
+
+  bool mayHaveAtEnd(const std::string& name) const
+  {
+    const StageSettings& settings = naming_.settings;
+    const std::string itk = settings.itkExtension();
+    return (settings.writeFinalTransform() && name == nameOf(transformStem, "", "txt"))
+           || (!itk.empty() && itk != "txt" && name == nameOf(transformStem, "", itk))
+           || (settings.writeItkComposite() && name == nameOf(transformStem, "-Composite", itk))
+           || (naming_.resampler.writesFinalResult() && isResult(name, result().name, ""));
+  }
+
+  bool mayHaveOfLevel(const std::string& name, std::size_t level) const
+  {
+    const StageSettings& settings = naming_.settings;
+    const std::string suffix = levelSuffix(level);
+    if (name == nameOf(transformStem, suffix, "txt")
+        || (settings.writeIterationInfo() && name == nameOf("IterationInfo", suffix, "txt"))
+        || (naming_.resampler.writesResultAfterLevel(level) && isResult(name, result().name, suffix))
+        || (settings.writePyramidImages(level) && isPyramidImage(name, suffix)))
+      return true;
+    const std::size_t iteration = iterationIn(name, suffix);
+    return iteration != none
+           && ((settings.writeTransformAfterIterations(level)
+                && name == nameOf(transformStem, iterationSuffix(level, iteration), "txt"))
+               || (naming_.resampler.writesResultAfterIterations(level)
+                   && isResult(name, result().name, iterationSuffix(level, iteration))));
+  }
+
+  /// Of as many images as a registration may have.
+  bool isPyramidImage(const std::string& name, const std::string& suffix) const
+  {
+    for (const char* side : {"FixedImagePyramid", "MovingImagePyramid"})
+      if (name.starts_with(side)) {
+        const std::size_t digits = std::string(side).size(), end = name.find('.');
+        const std::string number = name.substr(digits, end == std::string::npos ? end : end - digits);
+        return !number.empty() && number.find_first_not_of("0123456789") == std::string::npos
+               && isResult(name, side + number, suffix);
+      }
+    return false;
+  }
+
+  /// The number behind ".R1.It".
+  static std::size_t iterationIn(const std::string& name, const std::string& suffix)
+  {
+    const std::string mark = suffix + ".It";
+    const std::size_t at = name.find(mark);
+    std::size_t iteration = none;
+    if (at != std::string::npos)
+      std::from_chars(name.data() + at + mark.size(), name.data() + name.size(), iteration);
+    return iteration;
+  }
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  const StageNaming<D>& naming_;
+};
+
+}
+
+InputFiles inputFilesOf(const RegisterOptions& options)
+{
+  InputFiles inputs;
+  for (const std::string& path : options.parameterFiles)
+    inputs.add(path, "the parameter file " + path);
+  for (const auto* images : {&options.fixed, &options.moving})
+    for (const std::string& path : *images)
+      inputs.addImage(path, "the image " + path);
+  for (const auto* masks : {&options.fixedMasks, &options.movingMasks})
+    for (const std::string& path : *masks)
+      inputs.addImage(path, "the mask " + path);
+  for (const std::string& path : {options.fixedPoints, options.movingPoints})
+    inputs.add(path, "the points " + path);
+  inputs.addTransform(options.initialTransform, "the initial transform " + options.initialTransform);
+  return inputs;
+}
+
+void checkInputsStay(const InputFiles& inputs, const std::string& folder)
+{
+  inputs.checkStayBesideLog(folder + logName);
+  if (const std::string* const input = inputs.at(folder + summaryName))
+    failWrittenOver("-out", "the summary " + folder + summaryName, *input);
+}
+
+template <int D>
+void checkInputsStay(const InputFiles& inputs, const std::string& folder, const StageNaming<D>& naming)
+{
+  const StageNames<D> names(naming);
+  std::error_code ignored;
+  const fs::path results = fs::weakly_canonical(fs::path(folder) / logName, ignored).parent_path();
+  for (const auto& [file, what] : inputs.files())
+    if (file.parent_path() == results && names.mayHave(file.filename().string()))
+      failWrittenOver(naming.given, "its " + file.filename().string(), what);
+}
+
+template void checkInputsStay(const InputFiles&, const std::string&, const StageNaming<2>&);
+template void checkInputsStay(const InputFiles&, const std::string&, const StageNaming<3>&);
+
+}
