@@ -33,21 +33,25 @@ constexpr float beltOf(Interpolation kind)
   return 0.5f * orderOf(kind);
 }
 
-/// An index beyond the border as one between: the nearest, or mirrored. In the image's last cell it may be its end.
+/// An index beyond the border as one between: the nearest, or mirrored. Returns how far beyond it was, on the axis where that was
+/// most; 0 between. In the image's last cell it may be its end.
 template <int D>
-__device__ __forceinline__ void fold(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D])
+__device__ __forceinline__ float fold(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D])
 {
-  if (r.image.repeatsBorder) {
+  float past[D], most = 0;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const float nearest = fminf(fmaxf(index[d], window.low[d]), window.high[d]);
+    past[d] = index[d] - nearest;
+    most = fmaxf(most, fabsf(past[d]));
+    index[d] = nearest;
+  }
+  if (!r.image.repeatsBorder) {
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      index[d] = fminf(fmaxf(index[d], window.low[d]), window.high[d]);
-  } else {
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      const float low = window.low[d], high = window.high[d], at = index[d];
-      index[d] = at < low ? low + (low - at) : at > high ? high - (at - high) : at;
-    }
+      index[d] -= past[d];
   }
+  return most;
 }
 
 /// A cell as the bits of its number, of indices less than 2^22 voxels away.
@@ -147,7 +151,7 @@ void withForm(const LatticeToResample<D>& r, Function&& function)
 /// One voxel at an index of the window.
 template <int D, Interpolation Kind, Asked Asks, bool LooksAhead = false>
 __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D], float* to,
-                                           bool isSure = true, int ahead = 0)
+                                           bool isSure = true, bool asksAhead = false)
 {
   constexpr int Order = orderOf(Kind);
   CellBits<D> cell(index);
@@ -156,9 +160,23 @@ __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const 
   } else if constexpr (Asks == Asked::nothing) {
     const float* const corner = keptWhole(cell.corner(r, window));
     if constexpr (LooksAhead)
-      prefetchVoxel(corner + ahead);
+      if (asksAhead)
+        prefetchVoxel(corner + r.voxelsAhead);
     *to = cell.template value<Order>(r, corner);
     if (Order == 0 && !cell.isNearest(r.margin))
+      markUnsure<D>(r, to);
+  } else if constexpr (Order == 1) { // inner cells and others by one way: a warp whose lanes go by two takes the time of both
+    const float beyond = fold<D>(r, window, index);
+    const bool plain = isSure && beyond <= -r.plainDepth;
+    float value = r.outside;
+    if (plain) {
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        cell.set(d, index[d], fminf(__fadd_rd(index[d], wholeNumbers), window.high[d] + (wholeNumbers - 1)));
+      value = cell.template value<Order>(r, window);
+    }
+    *to = value;
+    if (!plain && !(isSure && beyond > beltOf(Kind) + r.margin && r.extrapolation == Extrapolation::constant))
       markUnsure<D>(r, to);
   } else {
     const bool isInner = cell.isInner(r, window);
@@ -167,12 +185,6 @@ __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const 
       const float depth = window.depth(index);
       plain = Order > 0 && depth > r.plainDepth;
       isOutside = isSure && depth < -beltOf(Kind) - r.margin && r.extrapolation == Extrapolation::constant;
-      if (Order == 1 && plain) {
-        fold<D>(r, window, index);
-#pragma unroll
-        for (int d = 0; d < D; ++d)
-          cell.set(d, index[d], fminf(__fadd_rd(index[d], wholeNumbers), window.high[d] + (wholeNumbers - 1)));
-      }
     }
     if (!plain || !isSure) {
       *to = r.outside;
@@ -204,15 +216,24 @@ __device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, co
                                                int end, float*& to, std::ptrdiff_t stride, int later)
 {
   constexpr bool looksAhead = Which == Form::lookAhead && Asks == Asked::nothing;
-  const int fewest = numbersAhead - later;
   float number = static_cast<float>(first);
-#pragma unroll 1 // more voxels under way would cost warps
-  for (int left = end - first; left > 0; --left) {
+  const auto next = [&](bool asksAhead) {
     float index[D];
     path.at(number, index);
-    resampleAt<D, Kind, Asks, looksAhead>(r, window, index, to, true, left > fewest ? r.voxelsAhead : 0);
+    resampleAt<D, Kind, Asks, looksAhead>(r, window, index, to, true, asksAhead);
     number += 1;
     to = moved(to, stride);
+  };
+  // one number fewer to count, where there are few instructions a voxel; more voxels under way would cost warps
+  if constexpr (orderOf(Kind) < 2) {
+    const float endNumber = static_cast<float>(end), endAsking = static_cast<float>(end + later - numbersAhead);
+#pragma unroll 1
+    while (number < endNumber)
+      next(number < endAsking);
+  } else {
+#pragma unroll 1
+    for (int left = end - first; left > 0; --left)
+      next(false);
   }
 }
 
@@ -225,9 +246,10 @@ __device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D
   float number = static_cast<float>(first);
 #pragma unroll 1
   for (int left = end - first; left > 0; --left) {
-    bool inside = spans.inside.has(number), near = spans.near.has(number);
-    if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside)) // all together: both ways would take both times
-      inside = false;
+    const bool near = spans.near.has(number);
+    bool inside = orderOf(Kind) != 1 && spans.inside.has(number); // of order 1, inner cells go the way of those at the border
+    if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside))
+      inside = false; // all together: both ways would take both times
     float index[D];
     path.at(number, index);
     if (inside)

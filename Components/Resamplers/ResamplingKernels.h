@@ -6,6 +6,8 @@
 #include "Core/Registration/InterpolatorOnCuda.h"
 #include "Core/Registration/TransformOnCuda.h"
 
+#include <algorithm>
+
 // Kernels that write the moving image at T(x) for the voxels x of a lattice. All arrays lie on the context's CUDA device.
 //
 // Indices of the moving image are in single precision, counted from the middle of a run of voxels: they are within
@@ -40,7 +42,7 @@ struct LatticeToResample {
 };
 
 /// Voxels of a run after which what is asked for has come to the device's second-level cache.
-constexpr int numbersAhead = 4;
+constexpr int numbersAhead = 6;
 
 template <int D>
 std::size_t wordsOfMarks(const LatticeToResample<D>& r)
@@ -71,11 +73,16 @@ struct RunShape {
 
 /// What a B-spline along the lattice's axes needs of one voxel of an axis: see AxisSupport.
 struct alignas(16) SplineVoxel {
-  float weights[4]; // zeros outside the valid region
+  float weights[4]; // zeros outside the valid region; along x, where CubicPath wants that, a sixth of them
   int first;        // control point
   int end;          // the next voxel that has another one, or lies inside where this one does not
-  float fraction;   // of the cell between two control points
+  float past;       // voxels from where the cell between two control points begins
   int inside;
+};
+
+/// The displacement of one control point, and zeros.
+struct alignas(16) SplinePoint {
+  float mm[4];
 };
 
 /// Displacements of a cubic B-spline of control points as they enter the moving image's index.
@@ -84,16 +91,26 @@ struct SplineToResample {
   IndexMap<D> gridIndex;                  // of the first control point that carries a voxel
   float gridMargin = 0;                   // control points by which that may be off
   std::array<int, D> points{};            // control points an axis
-  const float* coefficients = nullptr;    // mm, planar, x fastest
   float indexFromDisplacement[D][D] = {}; // of the moving image, per mm
   // for resampleByTiles:
+  const SplinePoint* displacements = nullptr; // x fastest
   std::array<const SplineVoxel*, D> voxels{}; // along each axis of the lattice
   std::array<int, 2> mostPoints{};            // control points along x and the last axis that a run needs
-  float stepOfLayer = 0;                      // cells
+  float powersOfStep[3] = {};                 // of cells from layer to layer: three times, three times the square, the cube
   // for resampleBySpline:
-  double reachOfBlock[D] = {};  // more than a grid index of a block's voxels is from that of its middle
-  std::size_t bytesOfBlock = 0; // of shared memory
+  const float* coefficients = nullptr; // mm, planar, x fastest
+  double reachOfBlock[D] = {};         // more than a grid index of a block's voxels is from that of its middle
+  std::size_t bytesOfBlock = 0;        // of shared memory
 };
+
+/// Bytes of shared memory that resampleByTiles takes for a warp: lines of control points, and in their place what the lanes'
+/// weights along x make of each.
+template <int D>
+std::size_t bytesOfTile(const SplineToResample<D>& s)
+{
+  const std::size_t line = std::max<std::size_t>(16 * s.mostPoints[0], 32 * D * sizeof(float));
+  return line * s.mostPoints[1];
+}
 
 /// By one linear map. Bytes a voxel: writes 4 and, from the caches, reads the moving image once.
 template <int D>

@@ -17,7 +17,8 @@ using namespace resampling;
 
 // Voxels; what integers and floats of kernels can hold.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
-constexpr double wantedBytesOfWarp = 5 << 10, mostBytesOfBlock = 96 << 10; // of shared memory, for control points
+// Of shared memory, for control points; of a tile so many that ten blocks leave first-level cache to the image.
+constexpr double wantedBytesOfTile = 9 << 9, wantedBytesOfWarp = 5 << 10, mostBytesOfBlock = 96 << 10;
 
 template <int D>
 AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
@@ -74,15 +75,18 @@ int mostPointsOf(const FieldAxis& axis, int voxels)
   return std::min(static_cast<int>((voxels - 1) * axis.step) + 5, axis.points);
 }
 
-void appendAxis(std::vector<SplineVoxel>& voxels, const FieldAxis& axis)
+/// Their weights times `scale`.
+void appendAxis(std::vector<SplineVoxel>& voxels, const FieldAxis& axis, double scale)
 {
   const std::size_t begin = voxels.size();
   for (int v = 0; v < axis.voxels; ++v) {
     const AxisSupport support = supportOf(axis, v, 3);
     SplineVoxel voxel{};
-    axisWeights<3>(support, voxel.weights);
+    double weights[4];
+    axisWeights<3>(support, weights);
+    std::transform(weights, weights + 4, voxel.weights, [&](double weight) { return static_cast<float>(scale * weight); });
     voxel.first = support.start;
-    voxel.fraction = static_cast<float>(support.distance - firstKnotOffset<3>());
+    voxel.past = static_cast<float>((support.distance - firstKnotOffset<3>()) / axis.step);
     voxel.inside = support.inside;
     voxels.push_back(voxel);
   }
@@ -92,6 +96,16 @@ void appendAxis(std::vector<SplineVoxel>& voxels, const FieldAxis& axis)
       end = static_cast<int>(v + 1 - begin);
     voxels[v].end = end;
   }
+}
+
+/// Of a B-spline's parameters, which are planar.
+template <int D>
+std::vector<SplinePoint> displacementsOf(const std::vector<double>& parameters)
+{
+  std::vector<SplinePoint> points(parameters.size() / D, SplinePoint{});
+  for (std::size_t p = 0; p < parameters.size(); ++p)
+    points[p % points.size()].mm[p / points.size()] = static_cast<float>(parameters[p]);
+  return points;
 }
 
 /// The B-spline's field in the voxels of the lattice, where asked(x) of them, too, lies along the grid's axes.
@@ -148,11 +162,11 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
     oneSpline_.reset();
     return;
   }
-  coefficients_.fromHost(context, std::vector<float>(link.parameters.begin(), link.parameters.end()));
   spline_.points = model.points;
-  spline_.coefficients = std::as_const(coefficients_).span().data();
   if (const auto field = fieldInTiles<D>(*oneSpline_, lattice_))
     return holdTiles(context, *field);
+  coefficients_.fromHost(context, std::vector<float>(link.parameters.begin(), link.parameters.end()));
+  spline_.coefficients = std::as_const(coefficients_).span().data();
   shapeOfSpline_ = withEnoughWarps<D>({5, 5, warpsOfSplineBlock}, lattice_.size);
   const auto bytes = [&] { return bytesOfBlock<D>(reachOfBlock<D>(gridIndex, shapeOfSpline_)); };
   while (bytes() > wantedBytesOfWarp * warpsOfSplineBlock && shapeOfSpline_.bitsOfVoxels > fewestBits)
@@ -170,23 +184,26 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
 template <int D>
 void ResamplingOnCuda<D>::holdTiles(Context& context, const AlignedField<D>& field)
 {
+  displacements_.fromHost(context, displacementsOf<D>(oneSpline_->spline->parameters));
+  spline_.displacements = std::as_const(displacements_).span().data();
   std::vector<SplineVoxel> voxels;
   std::array<std::size_t, D> begins{};
   for (int d = 0; d < D; ++d) {
     begins[d] = voxels.size();
-    appendAxis(voxels, field.axes[d]);
+    appendAxis(voxels, field.axes[d], d == 0 ? 1.0 / 6 : 1);
   }
   splineVoxels_.fromHost(context, voxels);
   for (int d = 0; d < D; ++d)
     spline_.voxels[d] = std::as_const(splineVoxels_).span().data() + begins[d];
-  spline_.stepOfLayer = static_cast<float>(field.axes[D - 1].step);
+  const double step = field.axes[D - 1].step, powers[3] = {3 * step, 3 * step * step, step * step * step};
+  std::copy_n(powers, 3, spline_.powersOfStep);
   spline_.mostPoints = {mostPointsOf(field.axes[0], 32), 0};
   shapeOfSpline_ = withEnoughWarps<D>({5, 5}, lattice_.size);
   const auto bytes = [&] {
     spline_.mostPoints[1] = mostPointsOf(field.axes[D - 1], shapeOfSpline_.voxelsALane());
-    return spline_.mostPoints[0] * spline_.mostPoints[1] * 16;
+    return static_cast<double>(bytesOfTile<D>(spline_));
   };
-  while (bytes() > wantedBytesOfWarp && shapeOfSpline_.bitsOfVoxels > fewestBits)
+  while (bytes() > wantedBytesOfTile && shapeOfSpline_.bitsOfVoxels > fewestBits)
     --shapeOfSpline_.bitsOfVoxels;
 }
 
@@ -197,7 +214,7 @@ double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain)
   if (chain.transform->cudaForm() != CudaForm::linear)
     bytes += static_cast<double>(chain.parameters.size()) * sizeof(double);
   if (const auto oneSpline = asOneSpline<D>(chain); oneSpline && oneSpline->spline)
-    bytes += static_cast<double>(oneSpline->spline->parameters.size()) * sizeof(float);
+    bytes += static_cast<double>(oneSpline->spline->parameters.size() / D) * sizeof(SplinePoint);
   return bytes;
 }
 

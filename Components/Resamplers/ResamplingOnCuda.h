@@ -66,9 +66,10 @@ private:
   ChainOnCuda<D> chain_;
   std::optional<OneSplineChain<D>> oneSpline_; // nothing: points
   SplineToResample<D> spline_;
-  Buffer<float> coefficients_;       // of its B-spline
-  double largestMm_ = 0;             // of them
-  Buffer<SplineVoxel> splineVoxels_; // of all axes of the lattice, if tiles are the way
+  Buffer<float> coefficients_;        // of its B-spline, if that is asked for at each voxel
+  double largestMm_ = 0;              // of them
+  Buffer<SplinePoint> displacements_; // the same, if tiles are the way
+  Buffer<SplineVoxel> splineVoxels_;  // of all axes of the lattice, if tiles are
   RunShape shapeOfSpline_;
 };
 

@@ -147,7 +147,8 @@ TEST(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
   EXPECT_EQ(method(true), "points in double precision");
 }
 
-/// Whole and broken numbers of voxels between control points, sizes that fill blocks and do not, voxels outside the grid.
+/// Whole and broken numbers of voxels between control points, few and many, sizes that fill blocks and do not, voxels outside the
+/// grid.
 template <int D>
 void expectTheCpusInTiles(const std::vector<Size<D>>& sizes, const std::vector<Vec<D>>& spacings)
 {
@@ -170,8 +171,9 @@ void expectTheCpusInTiles(const std::vector<Size<D>>& sizes, const std::vector<V
 TEST(ResamplerOnCuda, TilesOfAllSizesGiveTheCpusImages)
 {
   TESSERA_NEEDS_GPU();
-  expectTheCpusInTiles<3>({{131, 67, 13}, {64, 21, 5}, {1, 64, 9}, {33, 1, 4}}, {{5, 5, 5}, {5.37, 21.7, 3}, {1, 2.5, 1.3}});
-  expectTheCpusInTiles<2>({{131, 67}, {1, 64}, {64, 1}}, {{5, 3}, {5.37, 21.7}});
+  expectTheCpusInTiles<3>({{131, 67, 13}, {64, 21, 5}, {1, 64, 9}, {33, 1, 4}},
+                          {{5, 5, 5}, {5.37, 21.7, 3}, {1, 2.5, 1.3}, {9, 8, 260}});
+  expectTheCpusInTiles<2>({{131, 67}, {1, 64}, {64, 1}}, {{5, 3}, {5.37, 21.7}, {1, 1.3}, {9, 260}});
 }
 
 TEST(ResamplerOnCuda, ImagesOfOneSliceGiveTheCpusImages)
