@@ -36,6 +36,9 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
 template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
 {
+  if constexpr (D == 3)
+    if (resampleByPlanes(context, r, index, shape))
+      return;
   withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
     resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
   });

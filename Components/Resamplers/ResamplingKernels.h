@@ -28,6 +28,7 @@ struct LatticeToResample {
   InterpolatorOnCuda<D> image;
   std::array<unsigned, D> innerCells{}; // by their first knot, those all of whose knots lie in the image
   bool hasPlainValues = false;          // no labels, no mask, more than the order's voxels an axis: indices are all that decides
+  bool hasAllLayers = true;             // of the image, on the device
   std::array<unsigned, D> steps{};      // voxels to the next one along an axis of the image
   unsigned stepsOfWholeNumbers = 0;     // what bitsOfWholeNumbers on each axis come to, modulo 2^32
   int voxelsAhead = 0; // to where a run of resampleByTiles reads the image numbersAhead voxels later, about; 0: it does not ask
@@ -115,6 +116,10 @@ std::size_t bytesOfTile(const SplineToResample<D>& s)
 /// By one linear map. Bytes a voxel: writes 4 and, from the caches, reads the moving image once.
 template <int D>
 void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const RunShape&);
+
+/// The same bits for linear interpolation in 3D, in runs of 32 layers, by planes of the image that a copy engine brings to shared
+/// memory ahead of the voxels. False, and nothing done, where the device has none or the image, or the map, is not for it.
+bool resampleByPlanes(Context&, const LatticeToResample<3>&, const IndexMap<3>& index, const RunShape&);
 
 /// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any spacing of at least
 /// one voxel. Bytes a voxel: the same.

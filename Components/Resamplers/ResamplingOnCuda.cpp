@@ -232,6 +232,7 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   r.pointFromImageIndex = moving.pointFromIndex;
   r.extrapolation = moving.extrapolation;
   r.outside = moving.outsideValue;
+  r.hasAllLayers = !moving.inLayers;
   const PointToIndex<D>& toIndex = moving.image.pointToIndex;
   r.validHasImagesGrid = moving.valid.size == moving.image.size && moving.valid.pointToIndex.fromOffset == toIndex.fromOffset
                          && moving.valid.pointToIndex.originMm == toIndex.originMm;

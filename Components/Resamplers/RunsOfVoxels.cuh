@@ -34,10 +34,15 @@ struct Run {
   bool isEmpty;               // for all lanes
 
   __device__ Run(const LatticeToResample<D>& r, const RunShape& shape)
+      : Run(r, shape, blockIdx.x, blockIdx.y * shape.warps + threadIdx.y, blockIdx.z)
+  {
+  }
+  /// `inX`: counts warps along x; `inY`: along y; `inZ`: from the first layer on.
+  __device__ Run(const LatticeToResample<D>& r, const RunShape& shape, int inX, int inY, int inZ)
   {
     constexpr int last = D - 1;
     const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
-    const int firstX = blockIdx.x << bitsX, inY = blockIdx.y * shape.warps + threadIdx.y;
+    const int firstX = inX << bitsX;
     const int bitsApart = D == 3 ? 0 : bitsY, bitsOfLength = shape.bitsOfVoxels + bitsApart;
     voxel[0] = firstX + (lane & ((1 << bitsX) - 1));
     middle[0] = firstX + (1 << bitsX) / 2;
@@ -47,7 +52,7 @@ struct Run {
       middle[1] = (inY << bitsY) + (1 << bitsY) / 2;
       isInLattice = isInLattice && voxel[1] < r.size[1];
     }
-    first = ((r.firstLayer >> bitsOfLength) + (D == 3 ? static_cast<int>(blockIdx.z) : inY)) << bitsOfLength;
+    first = ((r.firstLayer >> bitsOfLength) + (D == 3 ? inZ : inY)) << bitsOfLength;
     end = min(first + (1 << bitsOfLength), r.size[last]);
     isEmpty = D == 3 ? inY << bitsY >= r.size[1] : first >= r.endLayer;
     voxel[last] = first + (D == 3 ? 0 : rowOfLane);

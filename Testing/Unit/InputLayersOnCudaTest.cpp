@@ -53,6 +53,34 @@ TEST(InputLayersOnCuda, GiveTheBitsOfTheWholeImage)
     }
 }
 
+/// A lattice of so many voxels that linear interpolation goes by planes of the image that a copy engine brings, if it is there as a
+/// whole: also near its border and beyond, and in chunks that begin anywhere.
+TEST(InputLayersOnCuda, GiveTheBitsOfPlanesOfTheWholeImage)
+{
+  TESSERA_NEEDS_GPU();
+  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  const Vec<3> spacingMm{0.8, 0.9, 1.1};
+  const auto fixed = std::make_shared<Image<3>>(noiseImage<3>(centredGeometry<3>({262, 259, 250}, spacingMm), 3));
+  const ImageGeometry<3>& output = fixed->geometry;
+  const ImagePointer<3> moving = imageFor<3>("linear", centredGeometry<3>({248, 240, 231}, spacingMm));
+  const auto prepared = resampleInterpolator<3>("linear");
+  prepared->prepareForLevel(host, moving, 0);
+  const DefaultResampler<3> resampler(parametersOf("(DefaultPixelValue " + std::to_string(outsideValue) + ")", 3, 1, ""));
+  for (const std::string word : {"T", "A"}) {
+    const TransformChain<3> chain = letterChain<3>(word, fixed);
+    const Resampling<3> whole{&chain, output, moving, nullptr};
+    const std::vector<float> expected = whole.on(cuda, "linear");
+    const ResampleSource<3> source{prepared.get(), nullptr, std::make_shared<LayerWindowOnCuda<3>>(moving, 90)};
+    EXPECT_TRUE(resampler.resample(cuda, chain, source, output).voxels == expected) << word;
+    for (const LayerRange& layers : {LayerRange{0, 9}, LayerRange{69, 90}, LayerRange{219, 31}}) {
+      const std::vector<float> part = whole.on(cuda, "linear", layers);
+      ASSERT_EQ(part.size(), layers.count * output.size[0] * output.size[1]);
+      const auto first = static_cast<std::ptrdiff_t>(layers.first * output.size[0] * output.size[1]);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + first)) << word << ", layers from " << layers.first;
+    }
+  }
+}
+
 TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
 {
   TESSERA_NEEDS_GPU();
@@ -73,7 +101,8 @@ TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
   EXPECT_LT(layers.atOnce, 180u);
   limitDeviceMemory(limitBytes);
   takePeakDeviceMemory(cuda);
-  const Image<3> result = resampler.resample(cuda, chain, {interpolator.get(), nullptr, std::make_shared<LayerWindowOnCuda<3>>(scene.moving, layers.atOnce)}, output);
+  const Image<3> result = resampler.resample(
+      cuda, chain, {interpolator.get(), nullptr, std::make_shared<LayerWindowOnCuda<3>>(scene.moving, layers.atOnce)}, output);
   const double taken = takePeakDeviceMemory(cuda);
   limitDeviceMemory(std::numeric_limits<double>::infinity());
 

@@ -149,7 +149,7 @@ TEST(ResamplingRunsOnCuda, ThinImagesGiveTheCpusImages)
 TEST(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
 {
   TESSERA_NEEDS_GPU();
-  const ImageGeometry<3> image = centredGeometry<3>({110, 90, 64}, {0.8, 0.9, 1.1});
+  const ImageGeometry<3> image = centredGeometry<3>({112, 90, 64}, {0.8, 0.9, 1.1});
   const ImageGeometry<3> straight = turnedAndZoomed<3>(image, {322, 257, 205}, 0, 0.35);
   const ImageGeometry<3> turned = turnedAndZoomed<3>(image, straight.size, 4, 0.35);
   const auto bent = randomBSplineChain<3>(gridAcross<3>(straight, {10, 9.3, 11}, 3, {}), 2);
@@ -161,6 +161,26 @@ TEST(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
         const Resampling<3> r{chain, isTurned ? turned : straight, imageFor<3>(interpolator, image), nullptr};
         expectSameImage(r.on(cuda, interpolator), r.on(cpu, interpolator), interpolator, isTurned ? "large, turned" : "large");
       }
+  for (const std::string extrapolation : {"Nearest", "Mirror"}) {
+    const Resampling<3> r{&moved, turned, imageFor<3>("linear", image), nullptr, extrapolation};
+    expectSameImage(r.on(cuda, "linear"), r.on(cpu, "linear"), "linear", "large, " + extrapolation);
+  }
+}
+
+/// The same where lanes cross cells of the image, and its border, at every angle that boxes of it have room for, and beyond.
+TEST(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
+{
+  TESSERA_NEEDS_GPU();
+  const Context cuda = makeContext({DeviceKind::cuda, 0}, 2), cpu{{}, 8};
+  const ImageGeometry<3> image = centredGeometry<3>({240, 231, 222}, {0.8, 0.9, 1.1});
+  const auto moved = translation<3>({0.3, 4.1, -0.7});
+  const ImagePointer<3> moving = imageFor<3>("linear", image);
+  for (const double zoom : {0.97, 1.3})
+    for (const double degrees : {0.0, 5.0}) {
+      const Resampling<3> r{&moved, turnedAndZoomed<3>(image, {258, 262, 249}, degrees, zoom), moving, nullptr};
+      expectSameImage(r.on(cuda, "linear"), r.on(cpu, "linear"), "linear",
+                      std::to_string(degrees) + " degrees, zoom " + std::to_string(zoom));
+    }
 }
 
 /// Rows of a 2D lattice are its layers: whatever are asked for at once, runs are the same.
