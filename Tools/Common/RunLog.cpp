@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -40,6 +41,7 @@ RunLog::~RunLog()
 
 void RunLog::openFile(const std::string& path)
 {
+  std::signal(SIGPIPE, SIG_IGN); // results are written though nobody reads what is shown any longer
   path_ = path;
   file_ = std::ofstream(path);
   if (!file_)

@@ -22,7 +22,8 @@ public:
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
-  /// Replaces the file. Throws Error(unwritableOutput).
+  /// Replaces the file. From then on a reader of standard output that goes away does not end the program, so that results are
+  /// written. Throws Error(unwritableOutput).
   void openFile(const std::string& path);
 
   void info(const std::string& line);
