@@ -6,15 +6,29 @@
 
 #include <system_error>
 
+#include <sys/stat.h>
+
 namespace tessera {
 
 namespace fs = std::filesystem;
+
+std::optional<FilePlace> filePlace(const std::string& path)
+{
+  std::error_code ignored; // a path that cannot be followed is no file
+  const fs::path file = path.empty() ? fs::path() : fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  struct stat folder {};
+  if (file.empty() || stat(file.parent_path().c_str(), &folder) != 0)
+    return std::nullopt;
+  return FilePlace{folder.st_dev, folder.st_ino, file.filename().string()};
+}
 
 void InputFiles::add(const std::string& path, const std::string& what)
 {
   std::error_code ignored; // a path that cannot be followed is no file
   if (fs::path file = path.empty() ? fs::path() : fs::weakly_canonical(path, ignored); !file.empty())
     files_.emplace(std::move(file), what);
+  if (std::optional<FilePlace> place = filePlace(path))
+    places_.emplace(std::move(*place), what);
 }
 
 void InputFiles::addImage(const std::string& path, const std::string& what)
@@ -35,9 +49,9 @@ void InputFiles::addTransform(const std::string& path, const std::string& what)
 
 const std::string* InputFiles::at(const std::string& path) const
 {
-  std::error_code ignored;
-  const auto input = files_.find(fs::weakly_canonical(path, ignored));
-  return input == files_.end() ? nullptr : &input->second;
+  const std::optional<FilePlace> place = filePlace(path);
+  const auto input = place ? places_.find(*place) : places_.end();
+  return input == places_.end() ? nullptr : &input->second;
 }
 
 void InputFiles::checkStay(const std::string& given, const std::string& path) const

@@ -1,11 +1,24 @@
 #pragma once
 
+#include <compare>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 
 namespace tessera {
+
+/// A place where a file is or may be put: a name in a folder, whichever path leads there. A folder may be mounted at several.
+struct FilePlace {
+  std::uint64_t device = 0, folder = 0; // numbers by which the system knows the folder
+  std::string name;
+
+  auto operator<=>(const FilePlace&) const = default;
+};
+
+/// Links followed; nothing if there is no such folder.
+std::optional<FilePlace> filePlace(const std::string& path);
 
 /// What a run reads, by its files, links followed: none of its outputs is written over one of them.
 class InputFiles {
@@ -30,6 +43,7 @@ public:
 
 private:
   std::map<std::filesystem::path, std::string> files_;
+  std::map<FilePlace, std::string> places_;
 };
 
 /// Throws that error: `what` is what would be written over.

@@ -134,7 +134,7 @@ void checkInputsStay(const InputFiles& inputs, const std::string& folder, const 
   std::error_code ignored;
   const fs::path results = fs::weakly_canonical(fs::path(folder) / logName, ignored).parent_path();
   for (const auto& [file, what] : inputs.files())
-    if (file.parent_path() == results && names.mayHave(file.filename().string()))
+    if (fs::equivalent(file.parent_path(), results, ignored) && names.mayHave(file.filename().string()))
       failWrittenOver(naming.given, "its " + file.filename().string(), what);
 }
 

@@ -3,13 +3,14 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
 #include "Core/Sparse/MatrixFile.h"
+#include "Tools/Common/InputFiles.h"
 #include "Tools/Common/Process.h"
 
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
+#include <optional>
 
 namespace tessera {
 namespace {
@@ -162,15 +163,13 @@ void checkOutput(const SpGemmArguments& asked)
 /// C is not written over a matrix that is read, whichever name it is given by.
 void checkInputsStay(const SpGemmArguments& asked)
 {
-  namespace fs = std::filesystem;
   if (asked.output.empty() || asked.output == "-")
     return;
   std::vector<std::string> inputs = asked.operands;
   inputs.insert(inputs.end(), {asked.mask, asked.accumulate});
-  std::error_code ignored;
-  const fs::path output = fs::weakly_canonical(asked.output, ignored);
+  const std::optional<FilePlace> output = filePlace(asked.output);
   for (const std::string& input : inputs)
-    if (!input.empty() && input != "-" && fs::weakly_canonical(input, ignored) == output)
+    if (output && !input.empty() && input != "-" && filePlace(input) == output)
       fail("-o " + asked.output, "C would be written over the matrix " + input, "the name of another file");
 }
 
