@@ -234,6 +234,8 @@ const Benchmark benchmarks[] = {
 std::string calibrationTarget(const Arguments& arguments)
 {
   const std::string path = arguments.text("o", calibrationPath());
+  if (path.empty())
+    throw Error(ExitCode::usage, "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
   if (!path.ends_with(".txt"))
     throw Error(ExitCode::usage, "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
   std::error_code told; // by the file
