@@ -63,6 +63,15 @@ public:
     return wrong;
   }
 
+  /// What the NIfTI library reads wrongly if it is scaled: it scales as many numbers as there are voxels, and writes whole
+  /// numbers past the end of their memory.
+  std::string wronglyScaled() const
+  {
+    const auto type = integerAt<std::uint16_t>(70);
+    const bool isColour = type == 128 || type == 2304, isVector = axes() > componentAxis && size(componentAxis) > 1;
+    return !valueScaling().isScaled() ? "" : isColour ? "colours" : isVector ? "vectors" : "";
+  }
+
   /// Where the voxels begin in their file, before compression. Less than a header, and what is no number, means right behind it.
   std::uint64_t firstVoxel() const
   {
@@ -250,6 +259,9 @@ void checkNiftiFile(const std::string& path)
   if (const std::optional<float> wrong = header.isNifti() ? header.wrongPlaceNumber() : std::nullopt)
     failToRead(path, "the axes and origin of its header hold " + shortText(*wrong) + ": not a position",
                "numbers of a qform or sform in millimetres");
+  if (const std::string what = header.isNifti() ? header.wronglyScaled() : ""; !what.empty())
+    failToRead(path, "its scl_slope and scl_inter scale " + what + ", which its library reads wrongly",
+               "colours and vectors that are not scaled");
   const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing", "both files of the pair in one folder");

@@ -342,8 +342,6 @@ TEST_F(VoxelPlaceTest, EndingsMayBeInCapitals)
 TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
-  writeVectorImage<3>(folder / "v.nii", {image.geometry, 2, std::vector<float>(2 * shorts.size(), 3)}, false);
-  EXPECT_FALSE(niftiVoxels(testing::writeScaled(folder, "v.nii", "scaled.nii", {2, -10})));
   writeImage(folder / "pair.hdr", image, PixelType::int16, false);
   EXPECT_FALSE(niftiVoxels(folder / "pair.hdr"));
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 1\nElementType = MET_SHORT\n";
