@@ -69,7 +69,8 @@ public:
   {
     const auto type = integerAt<std::uint16_t>(70);
     const bool isColour = type == 128 || type == 2304, isVector = axes() > componentAxis && size(componentAxis) > 1;
-    return !valueScaling().isScaled() ? "" : isColour ? "colours" : isVector ? "vectors" : "";
+    const bool isComplex = type == 32 || type == 1792;
+    return !valueScaling().isScaled() ? "" : isColour ? "colours" : isComplex ? "complex numbers" : isVector ? "vectors" : "";
   }
 
   /// Where the voxels begin in their file, before compression. Less than a header, and what is no number, means right behind it.
@@ -261,7 +262,7 @@ void checkNiftiFile(const std::string& path)
                "numbers of a qform or sform in millimetres");
   if (const std::string what = header.isNifti() ? header.wronglyScaled() : ""; !what.empty())
     failToRead(path, "its scl_slope and scl_inter scale " + what + ", which its library reads wrongly",
-               "colours and vectors that are not scaled");
+               "colours, complex numbers and vectors that are not scaled");
   const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
   if (!fs::exists(dataPath))
     failToRead(path, "its data file " + dataPath.string() + " is missing", "both files of the pair in one folder");

@@ -275,16 +275,18 @@ TEST_F(ImageFile, ScaledNiftiIntegersAreReadAsTheirValues)
   EXPECT_EQ(load<3>(folder / "scaled.nii").image.voxels[1], 37 * 0.5f - 10);
 }
 
-TEST_F(ImageFile, ScaledVectorsAndColoursAreRefused)
+TEST_F(ImageFile, ScaledNumbersOfSeveralComponentsAreRefused)
 {
   const ImageGeometry<3> geometry = testing::centredGeometry<3>({6, 5, 4}, {1, 1, 1});
   writeVectorImage<3>(folder / "v.nii", {geometry, 2, std::vector<float>(2 * geometry.voxelCount(), 3)}, false);
   const std::string path = testing::writeScaled(folder, "v.nii", "scaled.nii", {2, -10});
-  std::string bytes = folder.read("scaled.nii"), scaled = ": its scl_slope and scl_inter scale ";
-  for (const char type : {2, 4, 16, 64, -128}) { // the last one is that of colours
-    bytes[70] = type;
-    folder.write("scaled.nii", bytes + bytes);
-    EXPECT_EQ(testing::messageOf([&] { readImageHeader(path); }).find(scaled + (type > 0 ? "vectors" : "colours")), path.size());
+  std::string bytes = folder.read("scaled.nii");
+  for (const auto& [type, what] :
+       {std::pair{2, "vectors"}, {4, "vectors"}, {16, "vectors"}, {64, "vectors"}, {32, "complex numbers"}, {-128, "colours"}}) {
+    bytes[70] = static_cast<char>(type);
+    folder.write("scaled.nii", bytes + bytes + bytes);
+    EXPECT_EQ(testing::messageOf([&] { readImageHeader(path); }).find(": its scl_slope and scl_inter scale " + std::string(what)),
+              path.size());
   }
 }
 
