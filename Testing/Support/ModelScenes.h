@@ -2,48 +2,20 @@
 
 // Transforms that have more than parameters, splines of landmarks and images of displacements, in a term's scene.
 
-#include "Components/Transforms/DeformationFieldTransform.h"
-#include "Components/Transforms/SplineKernelTransform.h"
-#include "Core/Image/ImageFile.h"
 #include "Testing/Support/BendingScenes.h"
-#include "Testing/Support/TemporaryFolder.h"
+#include "Testing/Support/ModelTransforms.h"
 
 #include <string>
 #include <vector>
 
 namespace tessera::testing {
 
-inline const std::vector<std::string> splineTypes{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline", "ElasticBodySpline",
-                                                  "ElasticBodyReciprocalSpline"};
-
-/// Landmarks all over the fixed image and beyond its border, each at most `largestMm` off along each axis.
-template <int D>
-PointPairs<D> scatteredLandmarks(const TermScene<D>& scene, std::size_t count, double largestMm)
-{
-  PointPairs<D> pairs;
-  const std::vector<double> places = checks::randomVector(D * count, 51, -0.1, 1.1);
-  const std::vector<double> noise = checks::randomVector(D * count, 52, -largestMm, largestMm);
-  for (std::size_t i = 0; i < count; ++i) {
-    Vec<D> index;
-    for (int d = 0; d < D; ++d)
-      index[d] = places[i * D + d] * static_cast<double>(scene.fixed->geometry.size[d]);
-    pairs.fixedMm.push_back(scene.fixed->geometry.pointFromIndex()(index));
-    pairs.movingMm.push_back(pairs.fixedMm.back());
-    for (int d = 0; d < D; ++d)
-      pairs.movingMm.back()[d] += noise[i * D + d];
-  }
-  return pairs;
-}
-
 template <int D>
 void useSpline(TermScene<D>& scene, const std::string& type, std::size_t landmarks = 13, double largestMm = 1.5)
 {
-  const auto spline = std::make_shared<SplineKernelTransform<D>>(
-      parametersOf("(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor 0.1)", D, 1, "Transform0"));
-  const PointPairs<D> pairs = scatteredLandmarks<D>(scene, landmarks, largestMm);
-  Context context;
-  scene.chain->parameters = spline->initialize(context, {scene.fixed, scene.moving, nullptr, nullptr, nullptr, &pairs});
-  scene.chain->transform = spline;
+  const TransformChain<D> spline = splineOf<D>(type, scatteredLandmarks<D>(scene.fixed->geometry, landmarks, largestMm));
+  scene.chain->transform = spline.transform;
+  scene.chain->parameters = spline.parameters;
 }
 
 /// Random displacements on a turned grid that covers most of the fixed image. Order 1 jumps nowhere but at the field's border.
@@ -51,27 +23,16 @@ template <int D>
 void useField(TermScene<D>& scene, int order)
 {
   const ImageGeometry<D>& fixed = scene.fixed->geometry;
-  VectorImage<D> field;
-  field.geometry.size.fill(7);
-  field.geometry.size[0] = 9;
-  field.geometry.direction[0][0] = field.geometry.direction[1][1] = 0.8;
-  field.geometry.direction[0][1] = -0.6;
-  field.geometry.direction[1][0] = 0.6;
-  field.geometry.spacingMm.fill(0.14 * static_cast<double>(fixed.size[0]) * fixed.spacingMm[0]);
-  for (int d = 0; d < D; ++d) // their centres coincide
-    field.geometry.originMm[d] += fixed.centerMm()[d] - field.geometry.centerMm()[d];
-  for (const double value : checks::randomVector(D * field.geometry.voxelCount(), 61, -1.5, 1.5))
-    field.voxels.push_back(static_cast<float>(value));
-  const TemporaryFolder folder;
-  writeVectorImage(folder / "field.mha", field, false);
-  const std::string path =
-      folder.write("transform.txt", "(DeformationFieldFileName \"field.mha\")\n(DeformationFieldInterpolationOrder "
-                                        + std::to_string(order) + ")\n");
-  std::vector<std::string> notes;
-  const auto transform = std::make_shared<DeformationFieldTransform<D>>(parametersOf("", D, 1, "Transform0"));
-  scene.chain->parameters =
-      transform->restore(Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
-  scene.chain->transform = transform;
+  ImageGeometry<D> grid;
+  grid.size.fill(7);
+  grid.size[0] = 9;
+  grid.direction[0][0] = grid.direction[1][1] = 0.8;
+  grid.direction[0][1] = -0.6;
+  grid.direction[1][0] = 0.6;
+  grid.spacingMm.fill(0.14 * static_cast<double>(fixed.size[0]) * fixed.spacingMm[0]);
+  const TransformChain<D> field = randomField<D>(grid, fixed.centerMm(), order);
+  scene.chain->transform = field.transform;
+  scene.chain->parameters = field.parameters;
 }
 
 /// Visits splines of every kernel, alone and before a B-spline, splines and fields in chains of three, in all ways to join them;
