@@ -100,6 +100,11 @@ std::string resultNameOf(const Parameters& parameters)
   return name;
 }
 
+PixelType resultType(const Parameters& parameters, const ResultImageSettings& result)
+{
+  return parsePixelType(result.pixelType, parameters.where(resultImagePixelType().name));
+}
+
 void warnOfClampedDefault(const Parameters& parameters, double value, PixelType type)
 {
   withPixelType(type, [&]<class T>(std::type_identity<T>) {
@@ -185,8 +190,13 @@ DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
                                                                            parameters.get(resultImagePixelType()),
                                                                            parameters.get(compressResultImage())}
 {
-  warnOfClampedDefault(parameters, defaultPixelValue_,
-                       parsePixelType(resultImage_.pixelType, parameters.where(resultImagePixelType().name)));
+  resultType(parameters_, resultImage_); // a name that is not known
+}
+
+template <int D>
+void DefaultResampler<D>::warnOfClampedOutside() const
+{
+  warnOfClampedDefault(parameters_, defaultPixelValue_, resultType(parameters_, resultImage_));
 }
 
 template <int D>

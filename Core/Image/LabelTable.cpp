@@ -5,6 +5,7 @@
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/InputError.h"
 #include "Core/Image/PixelRounding.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -87,6 +88,20 @@ void LabelTable::numberRange(std::span<const T> values, std::span<float> numbers
     const bool isLabel = found != labels.end() && *found == values[i];
     numbers[i] = isLabel ? static_cast<float>(index + (index >= skipped_)) : std::numeric_limits<float>::quiet_NaN();
   }
+}
+
+std::string LabelTable::otherLabelOutside() const
+{
+  return withPixelType(type_, [&]<class T>(std::type_identity<T>) {
+    const T stored = isNumbered() ? toPixel<T>(outside_) : toPixel<T>(asIntensity(outside_));
+    const auto label = static_cast<double>(stored);
+    if constexpr (std::is_floating_point_v<T>) {
+      const double rounding = std::abs(outside_) * std::numeric_limits<float>::epsilon();
+      return std::abs(label - outside_) <= rounding ? std::string() : realText(label);
+    } else {
+      return label == outside_ ? std::string() : std::to_string(stored);
+    }
+  });
 }
 
 void LabelTable::decode(std::span<const float> values, std::byte* stored, int threads) const

@@ -30,6 +30,9 @@ public:
   template <class T>
   void number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads);
 
+  /// The label that a file of this type holds for `outside`, if that is another one; else empty. After the last number().
+  std::string otherLabelOutside() const;
+
   /// What a file of this type holds for these floats; `stored` has room for them.
   void decode(std::span<const float> values, std::byte* stored, int threads) const;
 

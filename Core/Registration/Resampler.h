@@ -110,6 +110,8 @@ public:
 
   /// Of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;
+  /// Tells of such a value that voxels of resultImage().pixelType cannot hold. To be called if images are written.
+  virtual void warnOfClampedOutside() const = 0;
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;
   virtual bool writesResultAfterLevel(std::size_t level) const = 0;

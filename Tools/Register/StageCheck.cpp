@@ -53,6 +53,7 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
     writes = writes || resampler.writesResultAfterLevel(level) || resampler.writesResultAfterIterations(level);
   if (!writes)
     return;
+  resampler.warnOfClampedOutside();
   const ResultImageSettings& result = resampler.resultImage();
   const std::string where = parameters.where("ResultImageFormat");
   try {

@@ -38,6 +38,7 @@ LargeImageReport LargeImageRun<D>::written(std::span<const ResampleSource<D>> so
   read([&] { reader_.finish(threads_); });
   file.commit();
   report_.notes = reader_.notes();
+  warnOfOutsideLabel(large_.task.input, reader_.labels(), batch_.resampler.outsideValue(), report_.warnings);
   warnOfNonFinite(large_.task.input, reader_.nonFiniteVoxels(), report_.warnings);
   return report_;
 }

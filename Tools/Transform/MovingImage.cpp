@@ -2,6 +2,7 @@
 
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Parallel.h"
+#include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,6 +68,14 @@ void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<st
     warnings.push_back(path + ": " + std::to_string(voxels) + " voxels are not a finite number; they count as outside the image.");
 }
 
+void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>& labels, double outside,
+                        std::vector<std::string>& warnings)
+{
+  if (const std::string other = labels ? labels->otherLabelOutside() : ""; !other.empty())
+    warnings.push_back(path + ": voxels of type \"" + pixelTypeName(labels->type()) + "\" cannot hold (DefaultPixelValue "
+                       + realText(outside) + "); label " + other + " is written instead.");
+}
+
 template <int D>
 MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads)
 {
@@ -76,6 +85,7 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
     if (task.isLabels) {
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
+      warnOfOutsideLabel(task.input, moving.labels, outside, moving.warnings);
       takeScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
     } else if (meaning == PixelMeaning::vector) {
       splitComponents<D>(placed(readVectorImage<D>(task.input, threads)), task.input, threads, moving);

@@ -39,4 +39,8 @@ LayerReader<D> openInLayers(const ImageTask&, double outside);
 /// Adds what users should know of such voxels; nothing if there are none.
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);
 
+/// Adds which label is written outside of a label map that cannot hold `outside`; nothing for other images.
+void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>&, double outside,
+                        std::vector<std::string>& warnings);
+
 }

@@ -36,6 +36,7 @@ std::optional<MovingImage<D>> MovingToCuda<D>::read()
   if (task_.isLabels)
     moving.labels.emplace(reader_->header().componentType, outside_);
   moving.notes = reader_->notes();
+  warnOfOutsideLabel(task_.input, moving.labels, outside_, moving.warnings);
   warnOfNonFinite(task_.input, reader_->nonFiniteVoxels(), moving.warnings);
   return moving;
 }

@@ -171,6 +171,8 @@ template <int D>
 void checkFormats(const Run<D>& run)
 {
   const std::string format = run.result().format;
+  if (!run.options.images.empty())
+    run.resampler->warnOfClampedOutside();
   try {
     if (!run.options.images.empty())
       checkWritable(format, D, parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType")));
