@@ -63,6 +63,10 @@ std::string memoryText(double bytes)
     std::snprintf(text, sizeof text, "%.1f GB", std::ceil(bytes / 1e8) / 10);
     return text;
   }
+  if (bytes > 0 && bytes <= 99) {
+    std::snprintf(text, sizeof text, std::ceil(bytes) == 1 ? "%g byte" : "%g bytes", std::ceil(bytes));
+    return text;
+  }
   const bool isSmall = bytes <= 999e3;
   const double unit = isSmall ? 1e3 : 1e6;
   std::snprintf(text, sizeof text, isSmall ? "%g kB" : "%g MB",

@@ -29,7 +29,7 @@ private:
   std::vector<Part> parts_;
 };
 
-/// "1.3 GB", "180 MB", "1.5 MB", "24 kB", rounded up: two digits or more.
+/// "1.3 GB", "180 MB", "1.5 MB", "24 kB", rounded up: two digits or more. Below 0.1 kB "99 bytes".
 std::string memoryText(double bytes);
 
 /// From now on this process takes no more than so many bytes of each CUDA device for its arrays: Stream::allocate refuses what

@@ -46,7 +46,12 @@ TEST(DeviceMemory, TellsPartsBelowAMegabyteTogether)
 TEST(DeviceMemory, SizesAreRoundedUp)
 {
   EXPECT_EQ(memoryText(0), "0 kB");
-  EXPECT_EQ(memoryText(1), "0.1 kB");
+  EXPECT_EQ(memoryText(0.5), "1 byte");
+  EXPECT_EQ(memoryText(1), "1 byte");
+  EXPECT_EQ(memoryText(1.5), "2 bytes");
+  EXPECT_EQ(memoryText(99), "99 bytes");
+  EXPECT_EQ(memoryText(99.5), "0.1 kB");
+  EXPECT_EQ(memoryText(100), "0.1 kB");
   EXPECT_EQ(memoryText(9.7e3), "9.7 kB");
   EXPECT_EQ(memoryText(23.01e3), "24 kB");
   EXPECT_EQ(memoryText(999e3), "999 kB");
