@@ -23,6 +23,9 @@ std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 /// that are no numbers, and gives a file that was cut off without a word. Throws Error(unreadableInput).
 void checkNiftiFile(const std::string& path);
 
+/// Whether a file, plain or gzip, or the header beside it, begins as NIfTI-2.
+bool isNifti2(const std::string& path);
+
 /// Looks at a MetaImage (.mhd, .mha) itself: its library gives data that were cut off and slices that are missing without an error
 /// and names neither a missing data file nor a number that it cannot read. Throws Error(unreadableInput).
 void checkMetaImageFile(const std::string& path);

@@ -97,6 +97,8 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   checkPictureFile(path);
   try {
     const itk::ImageIOBase::Pointer io = readerFor(link);
+    if (!io && isNifti2(path))
+      failToRead(path, "it is NIfTI-2, which is not read", "NIfTI-1, or another image file: " + readableFormats());
     if (!io)
       failToRead(path, "not an image of a format that is known", readable);
     io->SetFileName(link);

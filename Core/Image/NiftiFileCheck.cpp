@@ -273,6 +273,19 @@ void checkNiftiFile(const std::string& path)
                wholeFile);
 }
 
+bool isNifti2(const std::string& path)
+{
+  constexpr unsigned headerBytes = 540;
+  const GzipFile file(gzopen(headerFileOf(path).c_str(), "rb"), gzclose);
+  std::array<unsigned char, 8> start{};
+  if (!file || gzread(file.get(), start.data(), start.size()) != static_cast<int>(start.size()))
+    return false;
+  const auto at = [&](std::size_t i, std::size_t shift) { return static_cast<unsigned>(start[i]) << shift; };
+  const unsigned little = at(0, 0) | at(1, 8) | at(2, 16) | at(3, 24), big = at(3, 0) | at(2, 8) | at(1, 16) | at(0, 24);
+  const bool isNamed = std::memcmp(&start[4], "n+2", 4) == 0 || std::memcmp(&start[4], "ni2", 4) == 0;
+  return isNamed && (little == headerBytes || big == headerBytes);
+}
+
 std::optional<VoxelPlace> niftiVoxels(const std::string& path)
 {
   if (!hasEnding(path, ".nii") && !hasEnding(path, ".nii.gz"))
