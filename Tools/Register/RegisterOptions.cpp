@@ -40,7 +40,9 @@ ProgramText registerText()
              {"out", "FOLDER", "where results are written; made if it is missing"},
              ownOption("device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"),
              ownOption("max-device-memory", "SIZE",
-                       "most memory of a CUDA device to take: 500MB, 2.5GB; levels that need more go in slabs, or not at all")}},
+                       "most memory of a CUDA device to take: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; "
+                       "levels that "
+                       "need more go in slabs, or not at all")}},
            {"Looking and checking",
             {ownOption("check", "", "check the files and parameters, register nothing"),
              ownOption("strict", "", "parameters that nobody reads are errors"),

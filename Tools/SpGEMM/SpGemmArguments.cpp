@@ -65,23 +65,6 @@ int wholeNumber(const Arguments& arguments, const std::string& option, int least
   return value;
 }
 
-/// "500M", "1.5G" in powers of 1024, "500MB" in powers of 1000, or bytes.
-std::size_t bytesIn(const std::string& text)
-{
-  const bool decimal = text.ends_with('B');
-  std::string count = decimal ? text.substr(0, text.size() - 1) : text;
-  std::size_t unit = 0;
-  if (!count.empty() && std::string_view("kKMGT").find(count.back()) != std::string_view::npos) {
-    unit = std::string_view("kMGT").find(count.back() == 'K' ? 'k' : count.back()) + 1;
-    count.pop_back();
-  }
-  const double bytes = numberIn(count).value_or(-1) * std::pow(decimal ? 1000.0 : 1024.0, static_cast<double>(unit));
-  if (!(bytes >= 1 && bytes < 0x1p62))
-    fail("--max-memory " + text, "not a number of bytes",
-         "numbers above zero, also with k, M, G or T, or kB, MB, GB or TB behind them");
-  return static_cast<std::size_t>(bytes);
-}
-
 const Option* optionOf(const std::string& token)
 {
   static const std::vector<OptionGroup> groups = spGemmText().groups;
@@ -208,8 +191,9 @@ ProgramText spGemmText()
              "all files hold integers)"),
          own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
          own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
-         own("max-memory", "BYTES",
-             "for C and the work, e.g. 4G or 500MB; what is larger is made in ranges of rows, and written so to .mtx and -"),
+         own("max-memory", "SIZE",
+             "for C and the work: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; what is larger is made in "
+             "ranges of rows, and written so to .mtx and -"),
          own("check", "", "compare with a plain product in double"),
          own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
          own("repeat", "N", "multiply N times and print the times"),
@@ -254,7 +238,7 @@ SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments
   if (arguments.has("drop-zeros"))
     asked.dropTolerance = number(arguments, "drop-zeros", "numbers from zero on");
   if (arguments.has("max-memory"))
-    asked.maxMemoryBytes = bytesIn(arguments.text("max-memory"));
+    asked.maxMemoryBytes = static_cast<std::size_t>(memorySize("--max-memory", arguments.text("max-memory")));
   asked.device = arguments.text("device", "auto");
   asked.check = arguments.has("check");
   asked.info = arguments.has("info");

@@ -52,10 +52,11 @@ ProgramText transformText()
          ownOption("label-interpolation", "NAME",
                    "nearest (default): the label of the nearest voxel; majority: the label whose linear weights sum to most"),
          ownOption("max-memory", "SIZE",
-                   "most memory for images: 500MB, 2.5GB; fewer of them are taken at once, what needs more is read, computed and "
+                   "most memory for images: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; fewer of them are "
+                   "taken at once, what needs more is read, computed and "
                    "written in slabs"),
          ownOption("max-device-memory", "SIZE",
-                   "most memory of a CUDA device to take: 500MB, 2.5GB; images that need more go there in parts, or not at all"),
+                   "most memory of a CUDA device to take, given so too; images that need more go there in parts, or not at all"),
          ownOption("field-interpolator", "NAME",
                    "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output grid: auto, or a name that "
                    "tessera --list-components shows; wins over (FieldInterpolator ...) of the file")}},
