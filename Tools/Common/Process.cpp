@@ -147,7 +147,8 @@ std::string exitCodesText()
 {
   return "Exit codes: 0 done; 1 the registration failed (no overlap, diverged); 2 command line or parameter file;\n"
          "3 an input is unreadable or inconsistent; 4 an output cannot be written; 5 device or driver; 6 out of memory;\n"
-         "7 some rows of a batch failed; 130, 143 interrupted or terminated, the last finished level kept.\n";
+         "7 some rows of a batch failed; 129, 130, 143 hung up (unless under nohup), interrupted or\n"
+         "terminated, the last finished level kept.\n";
 }
 
 std::string prepareOutputFolder(const std::string& path)

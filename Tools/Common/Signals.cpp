@@ -14,7 +14,16 @@ volatile std::sig_atomic_t caught = 0;
 
 extern "C" void rememberSignal(int signal)
 {
-  caught = signal;
+  if (caught == 0)
+    caught = signal;
+}
+
+/// Under nohup, which has the program outlive its terminal.
+bool hangupIsIgnored()
+{
+  struct sigaction action {};
+  sigaction(SIGHUP, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
 }
 
 sigset_t endingSignals()
@@ -23,6 +32,8 @@ sigset_t endingSignals()
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  if (!hangupIsIgnored()) // a signal that is blocked comes though it is ignored
+    sigaddset(&set, SIGHUP);
   return set;
 }
 
@@ -36,6 +47,9 @@ void watchSignals()
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  action.sa_flags = SA_RESTART; // system and shell both may tell of one hangup
+  if (!hangupIsIgnored())
+    sigaction(SIGHUP, &action, nullptr);
 }
 
 int caughtSignal()
@@ -69,6 +83,7 @@ void EndOnSignals::watch()
   ScratchFolder::removeAll();
   std::signal(SIGINT, SIG_DFL); // a second one ends what is in the way of the last words
   std::signal(SIGTERM, SIG_DFL);
+  std::signal(SIGHUP, SIG_IGN); // but of one hangup both system and shell may tell
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   tell_(signal);
   _exit(128 + signal);

@@ -6,14 +6,15 @@
 
 namespace tessera {
 
-/// From now on the first SIGINT or SIGTERM is only remembered; the second ends the program as it would have without this.
+/// From now on the first SIGINT, SIGTERM or SIGHUP is only remembered; SIGINT or SIGTERM a second time ends the program as it would
+/// have without this. SIGHUP stays ignored if it is.
 void watchSignals();
 
-/// SIGINT or SIGTERM if one came, else 0.
+/// The first of them that came, else 0.
 int caughtSignal();
 
-/// While this lives, SIGINT or SIGTERM ends the program at once, with 128 + the signal, whatever its threads are at; no scratch
-/// folder is left, and thus no file that is not whole. To be made before other threads.
+/// While this lives, SIGINT, SIGTERM or SIGHUP ends the program at once, with 128 + the signal, whatever its threads are at; no
+/// scratch folder is left, and thus no file that is not whole. SIGHUP stays ignored if it is. To be made before other threads.
 class EndOnSignals {
 public:
   /// `tell` has the last words, on a thread of its own.
