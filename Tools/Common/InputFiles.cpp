@@ -4,6 +4,7 @@
 #include "Core/Image/FilesOfImage.h"
 #include "Core/Registration/FilesOfTransform.h"
 
+#include <filesystem>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -24,11 +25,8 @@ std::optional<FilePlace> filePlace(const std::string& path)
 
 void InputFiles::add(const std::string& path, const std::string& what)
 {
-  std::error_code ignored; // a path that cannot be followed is no file
-  if (fs::path file = path.empty() ? fs::path() : fs::weakly_canonical(path, ignored); !file.empty())
-    files_.emplace(std::move(file), what);
   if (std::optional<FilePlace> place = filePlace(path))
-    places_.emplace(std::move(*place), what);
+    files_.emplace(std::move(*place), Input{path, what});
 }
 
 void InputFiles::addImage(const std::string& path, const std::string& what)
@@ -50,8 +48,8 @@ void InputFiles::addTransform(const std::string& path, const std::string& what)
 const std::string* InputFiles::at(const std::string& path) const
 {
   const std::optional<FilePlace> place = filePlace(path);
-  const auto input = place ? places_.find(*place) : places_.end();
-  return input == places_.end() ? nullptr : &input->second;
+  const auto input = place ? files_.find(*place) : files_.end();
+  return input == files_.end() ? nullptr : &input->second.what;
 }
 
 void InputFiles::checkStay(const std::string& given, const std::string& path) const
@@ -63,10 +61,10 @@ void InputFiles::checkStay(const std::string& given, const std::string& path) co
 
 void InputFiles::checkStayBesideLog(const std::string& path) const
 {
-  std::error_code ignored;
-  for (const auto& [file, what] : files_)
-    if (fs::is_regular_file(file, ignored) && (fs::equivalent(file, path, ignored) || fs::weakly_canonical(path, ignored) == file))
-      failWrittenOver("-out", "the log " + path, what);
+  std::error_code ignored; // a log that is not there yet is no input
+  for (const auto& [place, input] : files_)
+    if (fs::is_regular_file(input.path, ignored) && fs::equivalent(input.path, path, ignored))
+      failWrittenOver("-out", "the log " + path, input.what);
 }
 
 void failWrittenOver(const std::string& given, const std::string& written, const std::string& what)

@@ -2,7 +2,6 @@
 
 #include <compare>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -15,6 +14,8 @@ struct FilePlace {
   std::string name;
 
   auto operator<=>(const FilePlace&) const = default;
+  /// In one folder.
+  bool isBeside(const FilePlace& other) const { return device == other.device && folder == other.folder; }
 };
 
 /// Links followed; nothing if there is no such folder.
@@ -39,11 +40,13 @@ public:
   /// The same of a log, which is opened as it is and not put in its place when it is whole: hard links are followed too.
   void checkStayBesideLog(const std::string& path) const;
 
-  const std::map<std::filesystem::path, std::string>& files() const { return files_; }
+  struct Input {
+    std::string path, what;
+  };
+  const std::map<FilePlace, Input>& files() const { return files_; }
 
 private:
-  std::map<std::filesystem::path, std::string> files_;
-  std::map<FilePlace, std::string> places_;
+  std::map<FilePlace, Input> files_;
 };
 
 /// Throws that error: `what` is what would be written over.

@@ -6,12 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <system_error>
 
 namespace tessera {
 namespace {
-
-namespace fs = std::filesystem;
 
 /// The names that a stage may give to its files.
 template <int D>
@@ -36,13 +33,10 @@ private:
   {
     return stem + "." + std::to_string(naming_.stage) + suffix + "." + extension;
   }
-  bool isOneOf(const std::string& name, const std::vector<std::string>& files) const
-  {
-    return std::find(files.begin(), files.end(), name) != files.end();
-  }
   bool isResult(const std::string& name, const std::string& stem, const std::string& suffix) const
   {
-    return isOneOf(name, filesOfResult(nameOf(stem, suffix, result().format)));
+    const std::vector<std::string> files = filesOfResult(nameOf(stem, suffix, result().format));
+    return std::find(files.begin(), files.end(), name) != files.end();
   }
   const ResultImageSettings& result() const { return naming_.resampler.resultImage(); }
 
@@ -131,11 +125,10 @@ template <int D>
 void checkInputsStay(const InputFiles& inputs, const std::string& folder, const StageNaming<D>& naming)
 {
   const StageNames<D> names(naming);
-  std::error_code ignored;
-  const fs::path results = fs::weakly_canonical(fs::path(folder) / logName, ignored).parent_path();
-  for (const auto& [file, what] : inputs.files())
-    if (fs::equivalent(file.parent_path(), results, ignored) && names.mayHave(file.filename().string()))
-      failWrittenOver(naming.given, "its " + file.filename().string(), what);
+  const std::optional<FilePlace> results = filePlace((std::filesystem::path(folder) / logName).string());
+  for (const auto& [place, input] : inputs.files())
+    if (results && place.isBeside(*results) && names.mayHave(place.name))
+      failWrittenOver(naming.given, "its " + place.name, input.what);
 }
 
 template void checkInputsStay(const InputFiles&, const std::string&, const StageNaming<2>&);
