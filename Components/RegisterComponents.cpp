@@ -60,14 +60,17 @@ void addPyramid(Registry& registry)
 {
   const auto add = [&]<int D>() {
     const auto make = [](ImageSide side) {
-      return [side](const Parameters& parameters) { return std::make_unique<Component<D>>(parameters, side); };
+      return
+          [side](const Parameters& parameters) { return std::make_unique<Component<D>>(parameters, side); };
     };
-    registry.add<FixedImagePyramid<D>>(Component<D>::description(ImageSide::fixed), [=](const Parameters& parameters) {
-      return std::make_unique<FixedImagePyramid<D>>(make(ImageSide::fixed)(parameters));
-    });
-    registry.add<MovingImagePyramid<D>>(Component<D>::description(ImageSide::moving), [=](const Parameters& parameters) {
-      return std::make_unique<MovingImagePyramid<D>>(make(ImageSide::moving)(parameters));
-    });
+    registry.add<FixedImagePyramid<D>>(
+        Component<D>::description(ImageSide::fixed), [=](const Parameters& parameters) {
+          return std::make_unique<FixedImagePyramid<D>>(make(ImageSide::fixed)(parameters));
+        });
+    registry.add<MovingImagePyramid<D>>(
+        Component<D>::description(ImageSide::moving), [=](const Parameters& parameters) {
+          return std::make_unique<MovingImagePyramid<D>>(make(ImageSide::moving)(parameters));
+        });
   };
   add.template operator()<2>();
   add.template operator()<3>();

@@ -69,10 +69,12 @@ void streamLines(float* to, const float* from, std::size_t count)
 }
 #endif
 
-/// Whole lines past the cache; parts of lines, at both ends, the ordinary way: written past the cache they cost as much as many.
+/// Whole lines past the cache; parts of lines, at both ends, the ordinary way: written past the cache they
+/// cost as much as many.
 void stream(float* to, const float* from, std::size_t count)
 {
-  const std::size_t head = std::min(count, valuesToLine(to)), lines = (count - head) / lineValues * lineValues;
+  const std::size_t head = std::min(count, valuesToLine(to)),
+                    lines = (count - head) / lineValues * lineValues;
   std::memcpy(to, from, head * sizeof(float));
   streamLines(to + head, from + head, lines);
   std::memcpy(to + head + lines, from + head + lines, (count - head - lines) * sizeof(float));
@@ -124,7 +126,8 @@ AxisTable AxisTable::single()
 }
 
 FieldWriter::FieldWriter(const FieldTarget& target, std::size_t voxels, int components)
-    : target_(target), voxels_(voxels), components_(components), streamed_(voxels * components * sizeof(float) > streamedBytes)
+    : target_(target), voxels_(voxels), components_(components),
+      streamed_(voxels * components * sizeof(float) > streamedBytes)
 {
 }
 
@@ -158,7 +161,8 @@ void FieldWriter::put(float* to, const float* from, std::size_t count) const
     std::memcpy(to, from, count * sizeof(float));
 }
 
-void FieldWriter::writeComponent(int component, std::size_t firstVoxel, std::size_t count, const float* row) const
+void FieldWriter::writeComponent(int component, std::size_t firstVoxel, std::size_t count,
+                                 const float* row) const
 {
   put(planarRow(component, firstVoxel), row, count);
 }

@@ -18,8 +18,8 @@ struct AxisRun {
   bool inside() const { return start != noSupport; }
 };
 
-/// The voxels of one axis in runs, with their weights: tap k of voxel i at k * stride + i. The rows are longer than the axis, so
-/// that a vector may be read from any voxel.
+/// The voxels of one axis in runs, with their weights: tap k of voxel i at k * stride + i. The rows are
+/// longer than the axis, so that a vector may be read from any voxel.
 struct AxisTable {
   static constexpr int padding = 32;
 
@@ -44,10 +44,13 @@ public:
   bool planar() const { return target_.layout == FieldLayout::planar; }
   bool masked() const { return target_.mask; }
   /// In the planar layout.
-  float* planarRow(int component, std::size_t voxel) const { return target_.values + component * voxels_ + voxel; }
+  float* planarRow(int component, std::size_t voxel) const
+  {
+    return target_.values + component * voxels_ + voxel;
+  }
 
-  /// The first voxel from `voxel` on whose value begins a cache line of the target; `voxel` if none does or if it does not matter.
-  /// `component` counts in the planar layout only.
+  /// The first voxel from `voxel` on whose value begins a cache line of the target; `voxel` if none does or
+  /// if it does not matter. `component` counts in the planar layout only.
   std::size_t fromLine(int component, std::size_t voxel) const;
 
   /// One component in the planar layout.
@@ -56,8 +59,8 @@ public:
   /// rows[c][0 .. count) are the components of `count` voxels from `firstVoxel` on.
   void write(std::size_t firstVoxel, std::size_t count, const float* const* rows) const;
 
-  /// Calls body(first, count), `first` counted from `firstVoxel`, for the parts of `count` voxels that are to be computed: bricks
-  /// of `brick` voxels without a voxel of the mask are left out, neighbours are joined.
+  /// Calls body(first, count), `first` counted from `firstVoxel`, for the parts of `count` voxels that are to
+  /// be computed: bricks of `brick` voxels without a voxel of the mask are left out, neighbours are joined.
   template <class Body>
   void forEachPart(std::size_t firstVoxel, std::size_t count, std::size_t brick, Body&& body) const
   {

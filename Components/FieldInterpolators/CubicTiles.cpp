@@ -14,8 +14,9 @@ class TiledField {
 public:
   TiledField(const AlignedField<D>& field, const double* coefficients, const FieldTarget& target)
       : x_(AxisTable(field.axes[0], cubic, false)), y_(AxisTable(field.axes[1], cubic, false)),
-        z_(D == 3 ? AxisTable(field.axes[D - 1], cubic, false) : AxisTable::single()), writer_(target, field.voxelCount(), D),
-        pointCount_(field.pointCount()), points_(coefficients, coefficients + D * pointCount_), zeros_(x_.voxels)
+        z_(D == 3 ? AxisTable(field.axes[D - 1], cubic, false) : AxisTable::single()),
+        writer_(target, field.voxelCount(), D), pointCount_(field.pointCount()),
+        points_(coefficients, coefficients + D * pointCount_), zeros_(x_.voxels)
   {
   }
 
@@ -40,7 +41,10 @@ public:
   }
 
 private:
-  std::size_t voxelAt(int x, int y, int z) const { return (static_cast<std::size_t>(z) * y_.voxels + y) * x_.voxels + x; }
+  std::size_t voxelAt(int x, int y, int z) const
+  {
+    return (static_cast<std::size_t>(z) * y_.voxels + y) * x_.voxels + x;
+  }
 
   template <class Body>
   static void forEachRow(const AxisRun& runY, const AxisRun& runZ, Body&& body)
@@ -55,11 +59,14 @@ private:
     if (!writer_.masked())
       return true;
     bool any = false;
-    forEachRow(runY, runZ, [&](int y, int z) { any = any || writer_.wants(voxelAt(runX.firstVoxel, y, z), runX.voxels); });
+    forEachRow(runY, runZ, [&](int y, int z) {
+      any = any || writer_.wants(voxelAt(runX.firstVoxel, y, z), runX.voxels);
+    });
     return any;
   }
 
-  void fillTile(const AxisRun& runX, const AxisRun& runY, const AxisRun& runZ, void (*computeTile)(const CubicTile&)) const
+  void fillTile(const AxisRun& runX, const AxisRun& runY, const AxisRun& runZ,
+                void (*computeTile)(const CubicTile&)) const
   {
     CubicTile tile{&x_,
                    &y_,
@@ -85,8 +92,9 @@ private:
     const float* rows[D];
     for (int c = 0; c < D; ++c) {
       tile.points = points_.data() + c * pointCount_ + firstPoint;
-      tile.values = straightToTarget ? writer_.planarRow(c, voxelAt(runX.firstVoxel, runY.firstVoxel, runZ.firstVoxel))
-                                     : scratch.data() + c * valueCount;
+      tile.values = straightToTarget
+                        ? writer_.planarRow(c, voxelAt(runX.firstVoxel, runY.firstVoxel, runZ.firstVoxel))
+                        : scratch.data() + c * valueCount;
       rows[c] = tile.values;
       computeTile(tile);
     }
@@ -108,7 +116,8 @@ private:
 }
 
 LinearAxis::LinearAxis(const AxisTable& table)
-    : voxels(table.voxels), points(table.points), runs(table.runs), low(table.stride), high(table.stride), between(table.stride)
+    : voxels(table.voxels), points(table.points), runs(table.runs), low(table.stride), high(table.stride),
+      between(table.stride)
 {
   if (table.taps <= cubic)
     return; // the missing axis of a plane
@@ -131,15 +140,17 @@ std::string refusalOfCubicTiles(const AlignedField<D>& field)
 }
 
 template <int D>
-void fillByCubicTiles(Context& context, const AlignedField<D>& field, const double* coefficients, const FieldTarget& target,
-                      void (*computeTile)(const CubicTile&))
+void fillByCubicTiles(Context& context, const AlignedField<D>& field, const double* coefficients,
+                      const FieldTarget& target, void (*computeTile)(const CubicTile&))
 {
   TiledField<D>(field, coefficients, target).fill(context, computeTile);
 }
 
 template std::string refusalOfCubicTiles<2>(const AlignedField<2>&);
 template std::string refusalOfCubicTiles<3>(const AlignedField<3>&);
-template void fillByCubicTiles<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&, void (*)(const CubicTile&));
-template void fillByCubicTiles<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&, void (*)(const CubicTile&));
+template void fillByCubicTiles<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&,
+                                  void (*)(const CubicTile&));
+template void fillByCubicTiles<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&,
+                                  void (*)(const CubicTile&));
 
 }

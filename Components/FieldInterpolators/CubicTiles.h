@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-/// The four weights of a cubic along an axis as linear interpolations (Sigg and Hadwiger, "Fast third-order texture filtering",
-/// 2005): `low` of the way from control point 0 to 1, `high` from 2 to 3, `between` from the first result to the second. Of every
-/// voxel; there is room for AxisTable::padding more behind.
+/// The four weights of a cubic along an axis as linear interpolations (Sigg and Hadwiger, "Fast third-order
+/// texture filtering", 2005): `low` of the way from control point 0 to 1, `high` from 2 to 3, `between` from
+/// the first result to the second. Of every voxel; there is room for AxisTable::padding more behind.
 struct LinearAxis {
   explicit LinearAxis(const AxisTable&);
 
@@ -19,7 +19,8 @@ struct LinearAxis {
   std::vector<float> low, high, between;
 };
 
-/// The voxels that share 4^D control points, of one component. In a plane there is one layer (z) of voxels and of points.
+/// The voxels that share 4^D control points, of one component. In a plane there is one layer (z) of voxels
+/// and of points.
 struct CubicTile {
   const LinearAxis *x, *y, *z;
   AxisRun runX, runY, runZ;
@@ -38,8 +39,8 @@ struct CubicTile {
 template <int D>
 std::string refusalOfCubicTiles(const AlignedField<D>&);
 
-/// Fills the target, tile by tile: `computeTile` is called for tiles inside the valid region with a voxel of the mask, on all
-/// threads.
+/// Fills the target, tile by tile: `computeTile` is called for tiles inside the valid region with a voxel of
+/// the mask, on all threads.
 template <int D>
 void fillByCubicTiles(Context&, const AlignedField<D>&, const double* coefficients, const FieldTarget&,
                       void (*computeTile)(const CubicTile&));

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the CUDA methods of FieldInterpolator share. The work of one thread is host-device code, so that it can be run thread by
-// thread without a GPU.
+// What the CUDA methods of FieldInterpolator share. The work of one thread is host-device code, so that it
+// can be run thread by thread without a GPU.
 namespace tessera {
 
 /// A value that nobody reads soon: it leaves the caches first.
@@ -68,7 +68,8 @@ FieldStore fieldStoreOf(const AlignedField<D>& field, const FieldTarget& target)
 {
   const bool planar = target.layout == FieldLayout::planar, padded = target.layout == FieldLayout::padded;
   const int channels = padded ? 4 : D;
-  return {target.values, target.mask, planar ? 1 : static_cast<std::size_t>(channels), planar ? field.voxelCount() : 1, channels};
+  return {target.values, target.mask, planar ? 1 : static_cast<std::size_t>(channels),
+          planar ? field.voxelCount() : 1, channels};
 }
 
 /// Control points of a component: x fastest; points[2] is 1 in 2D.
@@ -99,8 +100,8 @@ struct SplineWeights {
   }
 };
 
-/// The four cubic weights as fractions of three linear interpolations: c0 to c1 by x, c2 to c3 by y, between the results by z
-/// (Sigg and Hadwiger, "Fast third-order texture filtering", GPU Gems 2, 2005).
+/// The four cubic weights as fractions of three linear interpolations: c0 to c1 by x, c2 to c3 by y, between
+/// the results by z (Sigg and Hadwiger, "Fast third-order texture filtering", GPU Gems 2, 2005).
 struct LinearFractions {
   static constexpr int order = 3;
   TESSERA_HOST_DEVICE static float4 of(const AxisSupport& support)
@@ -169,7 +170,10 @@ public:
     return tables;
   }
 
-  AxisTable operator[](int axis) const { return {entries_.span().data() + firsts_[axis], starts_.span().data() + firsts_[axis]}; }
+  AxisTable operator[](int axis) const
+  {
+    return {entries_.span().data() + firsts_[axis], starts_.span().data() + firsts_[axis]};
+  }
 
 private:
   Buffer<float4> entries_;
@@ -182,7 +186,10 @@ struct VoxelGrid {
   int voxels[3];
   unsigned rows;
 
-  TESSERA_HOST_DEVICE std::size_t voxel(int x, unsigned row) const { return static_cast<std::size_t>(row) * voxels[0] + x; }
+  TESSERA_HOST_DEVICE std::size_t voxel(int x, unsigned row) const
+  {
+    return static_cast<std::size_t>(row) * voxels[0] + x;
+  }
 };
 
 template <int D>
@@ -213,7 +220,8 @@ void launchForEachVoxel(const Context& context, const Work& work, const char* na
   while (width < 32 && width < static_cast<unsigned>(work.lattice.voxels[0]))
     width *= 2;
   const dim3 threads(width, 256 / width);
-  const unsigned blocks = ceilDiv<unsigned>(work.lattice.voxels[0], threads.x) * ceilDiv<unsigned>(work.lattice.rows, threads.y);
+  const unsigned blocks =
+      ceilDiv<unsigned>(work.lattice.voxels[0], threads.x) * ceilDiv<unsigned>(work.lattice.rows, threads.y);
   forEachVoxelKernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(work);
   checkLaunch(name);
 }

@@ -35,8 +35,8 @@ std::string Separable<D>::refusal(const AlignedField<D>& field) const
 }
 
 template <int D>
-void Separable<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                                 const FieldTarget& target) const
+void Separable<D>::displacements(Context& context, const AlignedField<D>& field,
+                                 const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
   if (context.onCuda())
     separableDisplacementsOnCuda(context, field, coefficients.onCuda, target);
@@ -45,11 +45,12 @@ void Separable<D>::displacements(Context& context, const AlignedField<D>& field,
 }
 
 template <int D>
-void Separable<D>::jacobians(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                             const FieldTarget& target) const
+void Separable<D>::jacobians(Context& context, const AlignedField<D>& field,
+                             const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
   if (target.layout == FieldLayout::padded)
-    throw Error(ExitCode::usage, "Jacobians: the padded layout: it has room for 4 values. Allowed: planar or interleaved.");
+    throw Error(ExitCode::usage,
+                "Jacobians: the padded layout: it has room for 4 values. Allowed: planar or interleaved.");
   if (context.onCuda())
     separableJacobiansOnCuda(context, field, coefficients.onCuda, target);
   else
@@ -57,7 +58,8 @@ void Separable<D>::jacobians(Context& context, const AlignedField<D>& field, con
 }
 
 template <int D>
-void Separable<D>::jacobianDeterminants(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+void Separable<D>::jacobianDeterminants(Context& context, const AlignedField<D>& field,
+                                        const FieldCoefficients& coefficients,
                                         const FieldTarget& target) const
 {
   if (context.onCuda())

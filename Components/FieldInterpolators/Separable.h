@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Contraction axis by axis with weights kept per axis and voxel: any grid spacing of at least one voxel, any phase, orders 1 to 3.
+/// Contraction axis by axis with weights kept per axis and voxel: any grid spacing of at least one voxel, any
+/// phase, orders 1 to 3.
 ///
 /// (FieldInterpolator "Separable")
 template <int D>
@@ -20,10 +21,13 @@ public:
   std::string refusal(const AlignedField<D>&) const override;
   int rankForAuto() const override { return 2; }
 
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
   bool hasDerivatives() const override { return true; }
-  void jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
-  void jacobianDeterminants(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                 const FieldTarget&) const override;
+  void jacobianDeterminants(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                            const FieldTarget&) const override;
 };
 
 }

@@ -19,7 +19,7 @@ struct WholeJacobian {
   __device__ void store(const float (&byIndex)[D][D], float* to, std::size_t perComponent) const
   {
 #pragma unroll
-    for (int r = 0; r < D; ++r)
+    for (int r = 0; r < D; ++r) {
 #pragma unroll
       for (int c = 0; c < D; ++c) {
         float slope = r == c ? 1 : 0;
@@ -28,6 +28,7 @@ struct WholeJacobian {
           slope = fmaf(byIndex[r][a], axes.indexFromOffset[a][c], slope);
         to[(r * D + c) * perComponent] = slope;
       }
+    }
   }
 };
 
@@ -43,7 +44,8 @@ struct JacobianDeterminant {
     if constexpr (D == 2) {
       value = fmaf(m[0][0], m[1][1], -m[0][1] * m[1][0]);
     } else {
-      const float a = fmaf(m[1][1], m[2][2], -m[1][2] * m[2][1]), b = fmaf(m[1][0], m[2][2], -m[1][2] * m[2][0]),
+      const float a = fmaf(m[1][1], m[2][2], -m[1][2] * m[2][1]),
+                  b = fmaf(m[1][0], m[2][2], -m[1][2] * m[2][0]),
                   c = fmaf(m[1][0], m[2][1], -m[1][1] * m[2][0]);
       value = fmaf(m[0][0], a, fmaf(-m[0][1], b, m[0][2] * c));
     }
@@ -51,8 +53,8 @@ struct JacobianDeterminant {
   }
 };
 
-/// Derivatives by the grid index march along y as displacements do: by x from slopes along x, by y from slopes along y, by z from
-/// what was contracted by slopes along z.
+/// Derivatives by the grid index march along y as displacements do: by x from slopes along x, by y from
+/// slopes along y, by z from what was contracted by slopes along z.
 template <int D, int Order, class Result>
 __global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
     derivatives(const __grid_constant__ March<D> m, const Result result)
@@ -129,24 +131,26 @@ PhysicalAxes<D> physicalAxesOf(const AlignedField<D>& field)
 }
 
 template <int D, int Order, class Result>
-void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target, int components)
+void launch(Context& context, const AlignedField<D>& field, const float* coefficients,
+            const FieldTarget& target, int components)
 {
   constexpr int arrays = D == 3 ? 2 : 1;
-  const BlockShape shape =
-      shapeFor(field, warpsOfFewestIdleLanes(field.axes[0].voxels), wantedRows, 1, arrays * sizeof(float4), sharedBytesForPoints);
-  const std::size_t bytes = (arrays * shape.area() + 2 * shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
+  const BlockShape shape = shapeFor(field, warpsOfFewestIdleLanes(field.axes[0].voxels), wantedRows, 1,
+                                    arrays * sizeof(float4), sharedBytesForPoints);
+  const std::size_t bytes =
+      (arrays * shape.area() + 2 * shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
   March<D> march = marchOf(field, coefficients, target, shape);
   march.store.channels = components;
   march.store.perVoxel = target.layout == FieldLayout::planar ? 1 : components;
   march.store.perComponent = target.layout == FieldLayout::planar ? field.voxelCount() : 1;
-  derivatives<D, Order, Result>
-      <<<blocksOf(march), threadsOf(shape), bytes, cudaStreamOf(context)>>>(march, Result{physicalAxesOf(field)});
+  derivatives<D, Order, Result><<<blocksOf(march), threadsOf(shape), bytes, cudaStreamOf(context)>>>(
+      march, Result{physicalAxesOf(field)});
   checkLaunch("separable derivatives");
 }
 
 template <template <int> class Result, int D>
-void launchByOrder(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target,
-                   int components)
+void launchByOrder(Context& context, const AlignedField<D>& field, const float* coefficients,
+                   const FieldTarget& target, int components)
 {
   withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
     if (field.order == 1)
@@ -161,21 +165,24 @@ void launchByOrder(Context& context, const AlignedField<D>& field, const float* 
 }
 
 template <int D>
-void separableJacobiansOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
+void separableJacobiansOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients,
+                              const FieldTarget& target)
 {
   launchByOrder<WholeJacobian, D>(context, field, coefficients, target, D * D);
 }
 
 template <int D>
-void separableJacobianDeterminantsOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients,
-                                         const FieldTarget& target)
+void separableJacobianDeterminantsOnCuda(Context& context, const AlignedField<D>& field,
+                                         const float* coefficients, const FieldTarget& target)
 {
   launchByOrder<JacobianDeterminant, D>(context, field, coefficients, target, 1);
 }
 
 template void separableJacobiansOnCuda<2>(Context&, const AlignedField<2>&, const float*, const FieldTarget&);
 template void separableJacobiansOnCuda<3>(Context&, const AlignedField<3>&, const float*, const FieldTarget&);
-template void separableJacobianDeterminantsOnCuda<2>(Context&, const AlignedField<2>&, const float*, const FieldTarget&);
-template void separableJacobianDeterminantsOnCuda<3>(Context&, const AlignedField<3>&, const float*, const FieldTarget&);
+template void separableJacobianDeterminantsOnCuda<2>(Context&, const AlignedField<2>&, const float*,
+                                                     const FieldTarget&);
+template void separableJacobianDeterminantsOnCuda<3>(Context&, const AlignedField<3>&, const float*,
+                                                     const FieldTarget&);
 
 }

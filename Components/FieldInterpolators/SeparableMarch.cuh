@@ -10,8 +10,9 @@ namespace tessera::separable {
 
 constexpr int mostRows = 64;
 
-/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`) and y (`lines`) at
-/// most. In 2D the depth is 1. The first block has `missingRows` fewer, so that whole tiles are not cut.
+/// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`)
+/// and y (`lines`) at most. In 2D the depth is 1. The first block has `missingRows` fewer, so that whole
+/// tiles are not cut.
 struct BlockShape {
   int warps, rows, depth;
   int lines, width;
@@ -54,8 +55,8 @@ inline int warpsOfFewestBlocks(int voxels)
 
 /// About the wanted rows, whole tiles of them if there are such, as far as they fit `sharedBytes`.
 template <int D>
-BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int depth, std::size_t bytesAPoint,
-                    std::size_t sharedBytes)
+BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int depth,
+                    std::size_t bytesAPoint, std::size_t sharedBytes)
 {
   BlockShape shape{warps, 0, D == 3 ? depth : 1, 0, 0, 0};
   shape.width = pointsFor(field.axes[0], 32 * shape.warps, field.order);
@@ -92,7 +93,8 @@ struct March {
 };
 
 template <int D>
-March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const FieldTarget& target, const BlockShape& shape)
+March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const FieldTarget& target,
+                 const BlockShape& shape)
 {
   March<D> march;
   for (int d = 0; d < D; ++d)
@@ -106,7 +108,8 @@ March<D> marchOf(const AlignedField<D>& field, const float* coefficients, const 
 template <int D>
 dim3 blocksOf(const March<D>& m)
 {
-  return dim3(ceilDiv(m.axes[0].voxels, 32 * m.shape.warps), ceilDiv(m.axes[1].voxels + m.shape.missingRows, m.shape.rows),
+  return dim3(ceilDiv(m.axes[0].voxels, 32 * m.shape.warps),
+              ceilDiv(m.axes[1].voxels + m.shape.missingRows, m.shape.rows),
               D == 3 ? ceilDiv(m.axes[D - 1].voxels, m.shape.depth) : 1);
 }
 
@@ -115,8 +118,8 @@ inline dim3 threadsOf(const BlockShape& shape)
   return dim3(32 * shape.warps, shape.depth);
 }
 
-/// Where a block and its thread are, and the weights along z. Each lane of a warp finds one support of the block and all get it:
-/// the double-precision arithmetic of six supports would cost as much as a march.
+/// Where a block and its thread are, and the weights along z. Each lane of a warp finds one support of the
+/// block and all get it: the double-precision arithmetic of six supports would cost as much as a march.
 template <int D, int Order, int Depth>
 struct Place {
   int x, y, z;      // the thread's first voxel
@@ -158,7 +161,8 @@ struct Place {
       layer = startOf(firstOfZ);
 #pragma unroll
       for (int d = 0; d < Depth; ++d) {
-        const bool further = startOf(firstOfZ + d) != layer; // by one control point: voxels are no further apart
+        const bool further =
+            startOf(firstOfZ + d) != layer; // by one control point: voxels are no further apart
         float w[layers + 2] = {}, s[layers + 2] = {};
 #pragma unroll
         for (int k = 0; k <= Order; ++k) {
@@ -200,7 +204,8 @@ struct Place {
 
 /// Weights (or slopes) of a row and past which row each line of control points is done.
 template <int Order>
-__device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firstLine, float4* weights, float4* slopes, int* ends)
+__device__ void fillRows(const FieldAxis& axis, int firstRow, int rows, int firstLine, float4* weights,
+                         float4* slopes, int* ends)
 {
   const int threads = blockDim.x * blockDim.y;
   for (int row = threadIdx.y * blockDim.x + threadIdx.x; row < rows; row += threads) {
@@ -231,10 +236,11 @@ __device__ __forceinline__ float ringSum(const float4& w, const float (&v)[Taps]
   return sum;
 }
 
-/// Contracts what the block needs along z into along[z][line][x] (and by slopes into `slopesAlong` if that is not null); in 2D
-/// copies it.
+/// Contracts what the block needs along z into along[z][line][x] (and by slopes into `slopesAlong` if that is
+/// not null); in 2D copies it.
 template <int D, int Order, int Depth>
-__device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along, float4* slopesAlong)
+__device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along,
+                               float4* slopesAlong)
 {
   constexpr int layers = Place<D, Order, Depth>::layers;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -245,23 +251,26 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
     beyond[r] = D == 3 ? min(r, m.grid.points[2] - 1 - place.layer) * perLayer : 0;
   for (int line = warp; line < place.lines; line += blockDim.x / 32 * blockDim.y)
     for (int i = lane; i < place.width; i += 32) {
-      const unsigned from = place.layer * perLayer + (place.line + line) * m.grid.points[0] + place.pointX + i;
+      const unsigned from =
+          place.layer * perLayer + (place.line + line) * m.grid.points[0] + place.pointX + i;
       float points[D][layers];
 #pragma unroll
-      for (int c = 0; c < D; ++c)
+      for (int c = 0; c < D; ++c) {
 #pragma unroll
         for (int r = 0; r < layers; ++r)
           points[c][r] = __ldg(m.grid.coefficients + (from + c * perComponent + beyond[r]));
+      }
 #pragma unroll
       for (int z = 0; z < Depth; ++z) {
         float value[3] = {}, slope[3] = {};
 #pragma unroll
-        for (int c = 0; c < D; ++c)
+        for (int c = 0; c < D; ++c) {
 #pragma unroll
           for (int r = 0; r < layers; ++r) {
             value[c] = fmaf(place.zWeights[z][r], points[c][r], value[c]);
             slope[c] = fmaf(place.zSlopes[z][r], points[c][r], slope[c]);
           }
+        }
         const int at = (z * m.shape.lines + line) * m.shape.width + i;
         along[at] = make_float4(value[0], value[1], value[2], 0);
         if (slopesAlong)
@@ -272,7 +281,8 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
 
 /// The sum of Order + 1 neighbours by weights, for D components.
 template <int D, int Order>
-__device__ __forceinline__ void contractAlongX(const float4* from, const float (&w)[Order + 1], float (&sum)[D])
+__device__ __forceinline__ void contractAlongX(const float4* from, const float (&w)[Order + 1],
+                                               float (&sum)[D])
 {
 #pragma unroll
   for (int k = 0; k <= Order; ++k) {
@@ -284,8 +294,8 @@ __device__ __forceinline__ void contractAlongX(const float4* from, const float (
   }
 }
 
-/// The rows of a block in order: `load.template operator()<slot>(line)` makes a line, and `store.template operator()<first>(row)`
-/// writes a row from the ring whose oldest line is in slot `first`.
+/// The rows of a block in order: `load.template operator()<slot>(line)` makes a line, and `store.template
+/// operator()<first>(row)` writes a row from the ring whose oldest line is in slot `first`.
 template <int Taps, class Load, class Store>
 __device__ __forceinline__ void marchRows(const int* ends, int rows, Load&& load, Store&& store)
 {
@@ -331,8 +341,8 @@ std::size_t sharedBytes(const BlockShape& shape)
   return (depthOf<D> * shape.area() + shape.rows) * sizeof(float4) + shape.lines * sizeof(int);
 }
 
-/// Displacements of a block's voxels. Each thread that has some gets a sink, makeSink(place), and calls sink(u) for its rows in
-/// order.
+/// Displacements of a block's voxels. Each thread that has some gets a sink, makeSink(place), and calls
+/// sink(u) for its rows in order.
 template <int D, int Order, class MakeSink>
 __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, MakeSink&& makeSink)
 {
@@ -373,7 +383,8 @@ __device__ __forceinline__ void displaceRows(const March<D>& m, float4* shared, 
   });
 }
 
-/// Calls run(field, coefficients); if an axis has too few control points for any support, with a grid of zeros in their place.
+/// Calls run(field, coefficients); if an axis has too few control points for any support, with a grid of
+/// zeros in their place.
 template <int D, class Run>
 void withSupport(Context& context, AlignedField<D> field, const float* coefficients, Run&& run)
 {

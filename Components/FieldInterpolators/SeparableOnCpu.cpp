@@ -13,9 +13,10 @@ namespace {
 
 constexpr int largestTaps = 4;
 constexpr int layersPerBlock = 128;
-constexpr std::size_t planeBytes = std::size_t(640) << 10; // of the planes of a block: they stay in the second-level cache
-constexpr std::size_t piece = 1024;                        // voxels of a layer at a time
-constexpr std::size_t maskBrick = 64;                      // consecutive voxels of a layer
+constexpr std::size_t planeBytes = std::size_t(640)
+                                   << 10; // of the planes of a block: they stay in the second-level cache
+constexpr std::size_t piece = 1024;       // voxels of a layer at a time
+constexpr std::size_t maskBrick = 64;     // consecutive voxels of a layer
 
 enum class Wanted { displacements, jacobians, determinants };
 
@@ -38,15 +39,18 @@ struct Block {
   int firstRow, lastRow, firstLayer, lastLayer;
   int firstComponent, components; // of the coefficients
 
-  std::size_t voxels(const Lattice& lattice) const { return static_cast<std::size_t>(lastRow - firstRow) * lattice.x.voxels; }
+  std::size_t voxels(const Lattice& lattice) const
+  {
+    return static_cast<std::size_t>(lastRow - firstRow) * lattice.x.voxels;
+  }
   std::size_t firstVoxel(const Lattice& lattice, int layer) const
   {
     return (static_cast<std::size_t>(layer) * lattice.y.voxels + firstRow) * lattice.x.voxels;
   }
 };
 
-/// The finished planes of a block: contracted along x and y, one for each layer of control points, the last order + 1 used. Their
-/// voxels lie as in the target: no gap between rows.
+/// The finished planes of a block: contracted along x and y, one for each layer of control points, the last
+/// order + 1 used. Their voxels lie as in the target: no gap between rows.
 class RollingPlanes {
 public:
   RollingPlanes(const Lattice& lattice, const Block& block, std::vector<double>& scratch)
@@ -60,8 +64,8 @@ public:
     const std::size_t behind = reinterpret_cast<std::uintptr_t>(scratch.data()) / sizeof(double) % rowVector;
     lines_ = scratch.data() + (rowVector - behind) % rowVector;
     const std::size_t first = block.firstVoxel(lattice, block.firstLayer);
-    const std::size_t toLine =
-        lattice.writer.fromLine(block.firstComponent, first) - first; // vectors shall begin with lines of both
+    const std::size_t toLine = lattice.writer.fromLine(block.firstComponent, first)
+                               - first; // vectors shall begin with lines of both
     planes_ = lines_ + lineValues + (rowVector - toLine % rowVector) % rowVector;
   }
 
@@ -81,7 +85,10 @@ public:
   }
 
 private:
-  static std::size_t roundedUp(std::size_t values) { return (values + rowVector - 1) / rowVector * rowVector; }
+  static std::size_t roundedUp(std::size_t values)
+  {
+    return (values + rowVector - 1) / rowVector * rowVector;
+  }
 
   double* line(int y0, int kind) const { return lines_ + (y0 % lattice_.tapsY * 2 + kind) * lineStride_; }
 
@@ -90,7 +97,8 @@ private:
     for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c) {
       std::array<int, largestTaps> lineHeld;
       lineHeld.fill(-1);
-      for (int y = block_.firstRow; y < block_.lastRow; ++y) { // a row writes behind its end, where the next one begins
+      for (int y = block_.firstRow; y < block_.lastRow;
+           ++y) { // a row writes behind its end, where the next one begins
         const int start = lattice_.y.starts[y];
         for (int y0 = start; y0 < start + lattice_.tapsY && start != AxisRun::noSupport; ++y0)
           if (lineHeld[y0 % lattice_.tapsY] != y0) {
@@ -98,7 +106,9 @@ private:
             lineHeld[y0 % lattice_.tapsY] = y0;
           }
         for (int kind = 0; kind < lattice_.kinds; ++kind)
-          finishRow(y, start, kind, plane(layer, c, kind) + static_cast<std::size_t>(y - block_.firstRow) * lattice_.x.voxels);
+          finishRow(y, start, kind,
+                    plane(layer, c, kind)
+                        + static_cast<std::size_t>(y - block_.firstRow) * lattice_.x.voxels);
       }
     }
     held_[layer % lattice_.taps] = layer;
@@ -139,18 +149,21 @@ private:
 template <int D, Wanted wanted>
 class PieceOutput {
 public:
-  static constexpr int components = wanted == Wanted::displacements ? D : wanted == Wanted::jacobians ? D * D : 1;
+  static constexpr int components = wanted == Wanted::displacements ? D
+                                    : wanted == Wanted::jacobians   ? D * D
+                                                                    : 1;
   static constexpr int kinds = wanted == Wanted::displacements ? 1 : D;
 
-  PieceOutput(const Lattice& lattice, const Matrix<D>& indexFromOffset, const Block& block, const RollingPlanes& planes)
+  PieceOutput(const Lattice& lattice, const Matrix<D>& indexFromOffset, const Block& block,
+              const RollingPlanes& planes)
       : lattice_(lattice), indexFromOffset_(indexFromOffset), block_(block), planes_(planes)
   {
     for (int c = 0; c < components; ++c)
       rows_[c] = values_[c];
   }
 
-  /// Voxels [first, last) of the block in the layers [firstLayer, lastLayer), which the same planes serve; in each the voxels move
-  /// a little to begin and end with cache lines of the target.
+  /// Voxels [first, last) of the block in the layers [firstLayer, lastLayer), which the same planes serve; in
+  /// each the voxels move a little to begin and end with cache lines of the target.
   void write(int firstLayer, int lastLayer, std::size_t first, std::size_t last)
   {
     for (int z = firstLayer; z < lastLayer; ++z)
@@ -159,7 +172,8 @@ public:
           for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c)
             contract(z, c, from, count);
           if (block_.components == 1)
-            return lattice_.writer.writeComponent(block_.firstComponent, firstVoxel, count, rows_[block_.firstComponent]);
+            return lattice_.writer.writeComponent(block_.firstComponent, firstVoxel, count,
+                                                  rows_[block_.firstComponent]);
         } else {
           contractDerivatives(z, from, count);
         }
@@ -177,8 +191,9 @@ private:
       return std::min(lattice_.writer.fromLine(block_.firstComponent, layer + voxel) - layer, voxels);
     };
     const std::size_t begin = first == 0 ? 0 : moved(first), end = last == voxels ? last : moved(last);
-    lattice_.writer.forEachPart(layer + begin, end - begin, maskBrick,
-                                [&](std::size_t from, std::size_t count) { body(layer + begin + from, begin + from, count); });
+    lattice_.writer.forEachPart(
+        layer + begin, end - begin, maskBrick,
+        [&](std::size_t from, std::size_t count) { body(layer + begin + from, begin + from, count); });
   }
 
   /// One component of displacements.
@@ -245,7 +260,8 @@ void computeBlock(const Lattice& lattice, const Matrix<D>& indexFromOffset, cons
   PieceOutput<D, wanted> output(lattice, indexFromOffset, block, planes);
   const std::size_t voxels = block.voxels(lattice);
   for (const AxisRun& run : lattice.z.runs) {
-    const int first = std::max(run.firstVoxel, block.firstLayer), last = std::min(run.firstVoxel + run.voxels, block.lastLayer);
+    const int first = std::max(run.firstVoxel, block.firstLayer),
+              last = std::min(run.firstVoxel + run.voxels, block.lastLayer);
     if (first >= last || !wantsAny(lattice, block, first, last))
       continue;
     if (run.inside())
@@ -265,7 +281,8 @@ int equalPart(int whole, int largest)
 }
 
 template <int D, Wanted wanted>
-void compute(Context& context, const AlignedField<D>& field, const double* coefficients, const FieldTarget& target)
+void compute(Context& context, const AlignedField<D>& field, const double* coefficients,
+             const FieldTarget& target)
 {
   if (field.voxelCount() == 0)
     return;
@@ -279,17 +296,22 @@ void compute(Context& context, const AlignedField<D>& field, const double* coeff
                         Output::kinds,
                         coefficients,
                         FieldWriter(target, field.voxelCount(), Output::components)};
-  const int components =
-      wanted == Wanted::displacements && lattice.writer.planar() ? 1 : D; // each alone if that writes whole lines
+  const int components = wanted == Wanted::displacements && lattice.writer.planar()
+                             ? 1
+                             : D; // each alone if that writes whole lines
   const std::size_t rowBytes =
       lattice.taps * components * Output::kinds * static_cast<std::size_t>(lattice.x.voxels) * sizeof(double);
-  const int rows = equalPart(lattice.y.voxels, static_cast<int>(std::clamp<std::size_t>(planeBytes / rowBytes, 1, 1 << 20)));
+  const int rows = equalPart(lattice.y.voxels,
+                             static_cast<int>(std::clamp<std::size_t>(planeBytes / rowBytes, 1, 1 << 20)));
   const int layers = equalPart(lattice.z.voxels, layersPerBlock);
-  const int blocksY = (lattice.y.voxels + rows - 1) / rows, blocksZ = (lattice.z.voxels + layers - 1) / layers;
+  const int blocksY = (lattice.y.voxels + rows - 1) / rows,
+            blocksZ = (lattice.z.voxels + layers - 1) / layers;
   forEachChunk(context, static_cast<std::size_t>(D / components) * blocksZ * blocksY, [&](std::size_t chunk) {
     const int c = static_cast<int>(chunk / (blocksZ * blocksY)) * components;
-    const int z = static_cast<int>(chunk / blocksY % blocksZ) * layers, y = static_cast<int>(chunk % blocksY) * rows;
-    const Block block{y, std::min(y + rows, lattice.y.voxels), z, std::min(z + layers, lattice.z.voxels), c, components};
+    const int z = static_cast<int>(chunk / blocksY % blocksZ) * layers,
+              y = static_cast<int>(chunk % blocksY) * rows;
+    const Block block{
+        y, std::min(y + rows, lattice.y.voxels), z, std::min(z + layers, lattice.z.voxels), c, components};
     computeBlock<D, wanted>(lattice, field.indexFromOffset, block);
   });
 }
@@ -297,13 +319,15 @@ void compute(Context& context, const AlignedField<D>& field, const double* coeff
 }
 
 template <int D>
-void separableDisplacements(Context& context, const AlignedField<D>& field, const double* coefficients, const FieldTarget& target)
+void separableDisplacements(Context& context, const AlignedField<D>& field, const double* coefficients,
+                            const FieldTarget& target)
 {
   compute<D, Wanted::displacements>(context, field, coefficients, target);
 }
 
 template <int D>
-void separableJacobians(Context& context, const AlignedField<D>& field, const double* coefficients, const FieldTarget& target)
+void separableJacobians(Context& context, const AlignedField<D>& field, const double* coefficients,
+                        const FieldTarget& target)
 {
   if (target.layout == FieldLayout::padded)
     throw Error(ExitCode::usage, "spatial Jacobian of a field: padded layout: it has " + std::to_string(D * D)
@@ -322,7 +346,9 @@ template void separableDisplacements<2>(Context&, const AlignedField<2>&, const 
 template void separableDisplacements<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
 template void separableJacobians<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&);
 template void separableJacobians<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
-template void separableJacobianDeterminants<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&);
-template void separableJacobianDeterminants<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
+template void separableJacobianDeterminants<2>(Context&, const AlignedField<2>&, const double*,
+                                               const FieldTarget&);
+template void separableJacobianDeterminants<3>(Context&, const AlignedField<3>&, const double*,
+                                               const FieldTarget&);
 
 }

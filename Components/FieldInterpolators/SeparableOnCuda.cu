@@ -27,7 +27,8 @@ struct FieldSink {
   unsigned toRow = 0, perRow;
 
   template <class Place>
-  __device__ FieldSink(const March<D>& m, const Place& place) : perRow(m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel))
+  __device__ FieldSink(const March<D>& m, const Place& place)
+      : perRow(m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel))
   {
     const std::size_t voxel = place.voxel(m);
 #pragma unroll
@@ -50,14 +51,15 @@ struct FieldSink {
 };
 
 template <int D, int Order, bool Padded>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor) displacements(const __grid_constant__ March<D> m)
+__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
+    displacements(const __grid_constant__ March<D> m)
 {
   extern __shared__ float4 shared[];
   displaceRows<D, Order>(m, shared, [&](const auto& place) { return FieldSink<D, Padded>(m, place); });
 }
 
-/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and planar rows that begin
-/// within a sector of 32 bytes need that most; dense control points want long marches.
+/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and
+/// planar rows that begin within a sector of 32 bytes need that most; dense control points want long marches.
 template <int D>
 int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
 {
@@ -68,14 +70,18 @@ int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
 }
 
 template <int D, int Order>
-void launch(Context& context, const AlignedField<D>& field, const float* coefficients, const FieldTarget& target)
+void launch(Context& context, const AlignedField<D>& field, const float* coefficients,
+            const FieldTarget& target)
 {
   // where the ends of a block's rows are sectors written in parts, few blocks are worth some idle lanes
   const int voxels = field.axes[0].voxels;
-  const int warps = target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
-  const BlockShape shape = shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
+  const int warps =
+      target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
+  const BlockShape shape =
+      shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
   const March<D> march = marchOf(field, coefficients, target, shape);
-  const auto kernel = target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
+  const auto kernel =
+      target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
   kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
   checkLaunch("separable displacements");
 }
@@ -96,7 +102,9 @@ void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field
   });
 }
 
-template void separableDisplacementsOnCuda<2>(Context&, const AlignedField<2>&, const float*, const FieldTarget&);
-template void separableDisplacementsOnCuda<3>(Context&, const AlignedField<3>&, const float*, const FieldTarget&);
+template void separableDisplacementsOnCuda<2>(Context&, const AlignedField<2>&, const float*,
+                                              const FieldTarget&);
+template void separableDisplacementsOnCuda<3>(Context&, const AlignedField<3>&, const float*,
+                                              const FieldTarget&);
 
 }

@@ -53,7 +53,8 @@ struct WeightedRows {
 };
 
 template <int Taps>
-TESSERA_MULTIVERSION_TO_V4 void lineOfTaps(const AxisTable& axis, const double* weights, const double* points, double* line)
+TESSERA_MULTIVERSION_TO_V4 void lineOfTaps(const AxisTable& axis, const double* weights, const double* points,
+                                           double* line)
 {
   for (const AxisRun& run : axis.runs) {
     if (!run.inside()) {
@@ -61,7 +62,8 @@ TESSERA_MULTIVERSION_TO_V4 void lineOfTaps(const AxisTable& axis, const double* 
       continue;
     }
     const double* const carriers = points + run.start;
-    for (int i = run.firstVoxel; i < run.firstVoxel + run.voxels; i += rowVector) { // what it writes behind the run is written next
+    for (int i = run.firstVoxel; i < run.firstVoxel + run.voxels;
+         i += rowVector) { // what it writes behind the run is written next
       Lanes sum = load(weights + i) * carriers[0];
       for (int k = 1; k < Taps; ++k)
         sum += load(weights + k * axis.stride + i) * carriers[k];
@@ -71,7 +73,8 @@ TESSERA_MULTIVERSION_TO_V4 void lineOfTaps(const AxisTable& axis, const double* 
 }
 
 template <int Taps, class Value>
-TESSERA_MULTIVERSION_TO_V4 void rowsOfTaps(const double* const* sources, const double* weights, std::size_t count, Value* row)
+TESSERA_MULTIVERSION_TO_V4 void rowsOfTaps(const double* const* sources, const double* weights,
+                                           std::size_t count, Value* row)
 {
   const WeightedRows<Taps> rows(sources, weights);
   for (std::size_t i = 0; i < count; i += rowVector)
@@ -80,7 +83,8 @@ TESSERA_MULTIVERSION_TO_V4 void rowsOfTaps(const double* const* sources, const d
 
 /// The D by D matrix dT/dx of the vector of voxels at i.
 template <int D, int Taps>
-TESSERA_ALWAYS_INLINE void jacobianAt(const DerivativeSources<D>& from, std::size_t i, Lanes (&jacobian)[D][D])
+TESSERA_ALWAYS_INLINE void jacobianAt(const DerivativeSources<D>& from, std::size_t i,
+                                      Lanes (&jacobian)[D][D])
 {
   for (int c = 0; c < D; ++c) {
     const double* const* of = from.sources + c * D * Taps;
@@ -100,7 +104,8 @@ TESSERA_ALWAYS_INLINE void jacobianAt(const DerivativeSources<D>& from, std::siz
 }
 
 template <int D, int Taps>
-TESSERA_MULTIVERSION_TO_V4 void jacobiansOfTaps(const DerivativeSources<D>& from, std::size_t count, float* const* rows)
+TESSERA_MULTIVERSION_TO_V4 void jacobiansOfTaps(const DerivativeSources<D>& from, std::size_t count,
+                                                float* const* rows)
 {
   for (std::size_t i = 0; i < count; i += rowVector) {
     Lanes jacobian[D][D];
@@ -112,7 +117,8 @@ TESSERA_MULTIVERSION_TO_V4 void jacobiansOfTaps(const DerivativeSources<D>& from
 }
 
 template <int D, int Taps>
-TESSERA_MULTIVERSION_TO_V4 void determinantsOfTaps(const DerivativeSources<D>& from, std::size_t count, float* row)
+TESSERA_MULTIVERSION_TO_V4 void determinantsOfTaps(const DerivativeSources<D>& from, std::size_t count,
+                                                   float* row)
 {
   for (std::size_t i = 0; i < count; i += rowVector) {
     Lanes m[D][D];
@@ -120,7 +126,8 @@ TESSERA_MULTIVERSION_TO_V4 void determinantsOfTaps(const DerivativeSources<D>& f
     if constexpr (D == 2)
       store(row + i, m[0][0] * m[1][1] - m[0][1] * m[1][0]);
     else
-      store(row + i, m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1]) - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
+      store(row + i, m[0][0] * (m[1][1] * m[2][2] - m[1][2] * m[2][1])
+                         - m[0][1] * (m[1][0] * m[2][2] - m[1][2] * m[2][0])
                          + m[0][2] * (m[1][0] * m[2][1] - m[1][1] * m[2][0]));
   }
 }
@@ -145,12 +152,14 @@ void contractLine(const AxisTable& axis, int taps, const double* weights, const 
   withTaps(taps, [&](auto constant) { lineOfTaps<constant()>(axis, weights, points, line); });
 }
 
-void contractRows(int taps, const double* const* sources, const double* weights, std::size_t count, double* row)
+void contractRows(int taps, const double* const* sources, const double* weights, std::size_t count,
+                  double* row)
 {
   withTaps(taps, [&](auto constant) { rowsOfTaps<constant()>(sources, weights, count, row); });
 }
 
-void contractRowsToSingle(int taps, const double* const* sources, const double* weights, std::size_t count, float* row)
+void contractRowsToSingle(int taps, const double* const* sources, const double* weights, std::size_t count,
+                          float* row)
 {
   withTaps(taps, [&](auto constant) { rowsOfTaps<constant()>(sources, weights, count, row); });
 }

@@ -8,22 +8,25 @@ struct FreeArray {
   void operator()(cudaArray_t array) const { cudaFreeArray(array); }
 };
 
-/// The control points in a texture, one component behind the other along the last axis: a texel of four with one of them unused
-/// would take a third more of the filter units' time.
+/// The control points in a texture, one component behind the other along the last axis: a texel of four with
+/// one of them unused would take a third more of the filter units' time.
 template <int D>
 class ControlPointTexture {
 public:
   ControlPointTexture(const ControlGrid& grid, cudaStream_t stream) : stream_(stream)
   {
-    const std::size_t width = grid.points[0], height = static_cast<std::size_t>(grid.points[1]) * (D == 2 ? D : 1),
+    const std::size_t width = grid.points[0],
+                      height = static_cast<std::size_t>(grid.points[1]) * (D == 2 ? D : 1),
                       depth = static_cast<std::size_t>(grid.points[2]) * D;
     const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
     cudaArray_t array = nullptr;
-    checkCuda(cudaMalloc3DArray(&array, &format, make_cudaExtent(width, height, D == 2 ? 0 : depth)), "taking a texture's memory");
+    checkCuda(cudaMalloc3DArray(&array, &format, make_cudaExtent(width, height, D == 2 ? 0 : depth)),
+              "taking a texture's memory");
     array_.reset(array);
 
     cudaMemcpy3DParms copy{};
-    copy.srcPtr = make_cudaPitchedPtr(const_cast<float*>(grid.coefficients), width * sizeof(float), width, height);
+    copy.srcPtr =
+        make_cudaPitchedPtr(const_cast<float*>(grid.coefficients), width * sizeof(float), width, height);
     copy.dstArray = array;
     copy.extent = make_cudaExtent(width, height, D == 2 ? 1 : depth);
     copy.kind = cudaMemcpyDeviceToDevice;
@@ -56,8 +59,8 @@ private:
   cudaTextureObject_t texture_ = 0;
 };
 
-/// (voxels) <- (texture of points, three tables): takes 2^D * D filtered texels of 2^D floats each and about 20 * D B of tables,
-/// stores 4 * D B a voxel. The filter units' rate is the limit.
+/// (voxels) <- (texture of points, three tables): takes 2^D * D filtered texels of 2^D floats each and about
+/// 20 * D B of tables, stores 4 * D B a voxel. The filter units' rate is the limit.
 template <int D>
 struct TextureSum {
   VoxelGrid lattice;
@@ -71,7 +74,8 @@ struct TextureSum {
     const std::size_t voxel = lattice.voxel(x, row);
     if (!store.wants(voxel))
       return;
-    const int index[3] = {x, static_cast<int>(row % lattice.voxels[1]), static_cast<int>(row / lattice.voxels[1])};
+    const int index[3] = {x, static_cast<int>(row % lattice.voxels[1]),
+                          static_cast<int>(row / lattice.voxels[1])};
     float u[D] = {}, low[D], high[D], between[D];
     bool inside = true;
     TESSERA_UNROLL
@@ -95,19 +99,22 @@ struct TextureSum {
   }
 
 private:
-  __device__ float interpolated(const float (&low)[D], const float (&high)[D], const float (&between)[D]) const
+  __device__ float interpolated(const float (&low)[D], const float (&high)[D],
+                                const float (&between)[D]) const
   {
     if constexpr (D == 2) {
-      return linear(alongX(low, high, between, low[1], 0), alongX(low, high, between, high[1], 0), between[1]);
+      return linear(alongX(low, high, between, low[1], 0), alongX(low, high, between, high[1], 0),
+                    between[1]);
     } else {
-      const float front =
-          linear(alongX(low, high, between, low[1], low[2]), alongX(low, high, between, high[1], low[2]), between[1]);
-      const float back =
-          linear(alongX(low, high, between, low[1], high[2]), alongX(low, high, between, high[1], high[2]), between[1]);
+      const float front = linear(alongX(low, high, between, low[1], low[2]),
+                                 alongX(low, high, between, high[1], low[2]), between[1]);
+      const float back = linear(alongX(low, high, between, low[1], high[2]),
+                                alongX(low, high, between, high[1], high[2]), between[1]);
       return linear(front, back, between[2]);
     }
   }
-  __device__ float alongX(const float (&low)[D], const float (&high)[D], const float (&between)[D], float y, float z) const
+  __device__ float alongX(const float (&low)[D], const float (&high)[D], const float (&between)[D], float y,
+                          float z) const
   {
     return linear(fetch(low[0], y, z), fetch(high[0], y, z), between[0]);
   }
@@ -123,13 +130,14 @@ private:
 }
 
 template <int D>
-void TextureHardware<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                                       const FieldTarget& target) const
+void TextureHardware<D>::displacements(Context& context, const AlignedField<D>& field,
+                                       const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
   const ControlGrid grid = controlGridOf(field, coefficients);
   const auto tables = AxisTables<D>::template of<LinearFractions>(context, field);
   const ControlPointTexture<D> points(grid, cudaStreamOf(context));
-  TextureSum<D> work{voxelGridOf(field), points.texture(), grid.points[D - 1], {}, fieldStoreOf(field, target)};
+  TextureSum<D> work{
+      voxelGridOf(field), points.texture(), grid.points[D - 1], {}, fieldStoreOf(field, target)};
   for (int d = 0; d < D; ++d)
     work.tables[d] = tables[d];
   launchForEachVoxel(context, work, "TextureHardware");

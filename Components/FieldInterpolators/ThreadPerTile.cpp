@@ -17,7 +17,8 @@ const ComponentDescription& ThreadPerTile<D>::description()
       "FieldInterpolator",
       "ThreadPerTile",
       {},
-      "CUDA: one thread a tile, control points in registers, weighted sums; whole-voxel spacing (Zachariadis et al. 2020).",
+      "CUDA: one thread a tile, control points in registers, weighted sums; whole-voxel spacing (Zachariadis "
+      "et al. 2020).",
       {}};
   return description;
 }

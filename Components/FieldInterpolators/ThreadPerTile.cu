@@ -39,13 +39,16 @@ private:
 }
 
 template <int D>
-void ThreadPerTile<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                                     const FieldTarget& target) const
+void ThreadPerTile<D>::displacements(Context& context, const AlignedField<D>& field,
+                                     const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
-  launchThreadPerTile<D, TileSum<D>>(context, tiledFieldOf<SplineWeights<3>>(field, coefficients, target), "ThreadPerTile");
+  launchThreadPerTile<D, TileSum<D>>(context, tiledFieldOf<SplineWeights<3>>(field, coefficients, target),
+                                     "ThreadPerTile");
 }
 
-template void ThreadPerTile<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&, const FieldTarget&) const;
-template void ThreadPerTile<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&, const FieldTarget&) const;
+template void ThreadPerTile<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
+                                              const FieldTarget&) const;
+template void ThreadPerTile<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
+                                              const FieldTarget&) const;
 
 }

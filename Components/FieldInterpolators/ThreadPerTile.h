@@ -5,9 +5,9 @@
 
 namespace tessera {
 
-/// One thread a tile and component keeps the 64 control points in registers and adds them up for voxel after voxel, with weights
-/// from a table for each position in the tile (TT of Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020,
-/// section 3.2). Cubics on whole tiles.
+/// One thread a tile and component keeps the 64 control points in registers and adds them up for voxel after
+/// voxel, with weights from a table for each position in the tile (TT of Zachariadis et al., "Accelerating
+/// B-spline interpolation on GPUs", 2020, section 3.2). Cubics on whole tiles.
 ///
 /// (FieldInterpolator "ThreadPerTile")
 template <int D>
@@ -18,7 +18,8 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
   std::string refusal(const AlignedField<D>&) const override;
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

@@ -2,8 +2,8 @@
 
 #include "Components/FieldInterpolators/TileKernels.cuh"
 
-// One thread a tile and component; it goes on to the next tiles along z, whose control points are the last's but for one layer. A
-// Method holds the control points of a tile:
+// One thread a tile and component; it goes on to the next tiles along z, whose control points are the last's
+// but for one layer. A Method holds the control points of a tile:
 //   float points[D == 3 ? 4 : 1][4][4];                   loaded before anything else
 //   void setLayer(float4 z); void setRow(float4 y);       entries of the layer, then of the row
 //   float at(float4 x) const;                             the value of a voxel of the row
@@ -11,11 +11,13 @@
 namespace tessera {
 
 constexpr int warpsPerTileBlock = 4;
-constexpr int floatsPerLane = 64;                          // of rows gathered at once, if it is more than one row
-constexpr int mostTilesPerThread = 8, enoughWarps = 16384; // fewer tiles a thread where there would be fewer warps
+constexpr int floatsPerLane = 64; // of rows gathered at once, if it is more than one row
+constexpr int mostTilesPerThread = 8,
+              enoughWarps = 16384; // fewer tiles a thread where there would be fewer warps
 
-/// A warp takes lanesAlongX x (32 / lanesAlongX) neighbouring tiles. Their voxels in a row of tiles are segments of
-/// lanesAlongX * tile contiguous values. It gathers them in a row of shared memory, where a lane has its `rowPitch` values.
+/// A warp takes lanesAlongX x (32 / lanesAlongX) neighbouring tiles. Their voxels in a row of tiles are
+/// segments of lanesAlongX * tile contiguous values. It gathers them in a row of shared memory, where a lane
+/// has its `rowPitch` values.
 struct TileLaunch {
   TiledField field;
   int lanesShift = 5; // lanesAlongX = 1 << lanesShift
@@ -36,8 +38,8 @@ struct TileLaunch {
     const unsigned tile = tiled.axes[0].tile;
     warpsAlongX = ceilDiv(tiled.axes[0].tiles, 1 << lanesShift);
     blocksAlongY = ceilDiv(ceilDiv(tiled.axes[1].tiles, 32 >> lanesShift), warpsPerTileBlock);
-    const std::size_t warps =
-        static_cast<std::size_t>(warpsAlongX) * blocksAlongY * warpsPerTileBlock * tiled.axes[2].tiles * tiled.store.channels;
+    const std::size_t warps = static_cast<std::size_t>(warpsAlongX) * blocksAlongY * warpsPerTileBlock
+                              * tiled.axes[2].tiles * tiled.store.channels;
     tilesPerThread = std::clamp(static_cast<int>(warps / enoughWarps), 1, mostTilesPerThread);
     rowPitch = static_cast<int>(tile | 1);
     rowsAtOnce = std::clamp(floatsPerLane / rowPitch, 1, tiled.axes[1].tile);
@@ -50,8 +52,8 @@ private:
   {
     const int along = 1 << shift, across = 32 >> shift;
     const double filled = static_cast<double>(along) * field.axes[0].tile / 8;
-    return static_cast<double>(ceilDiv(field.axes[0].tiles, along) * along) * (ceilDiv(field.axes[1].tiles, across) * across)
-           * (filled + 1) / filled;
+    return static_cast<double>(ceilDiv(field.axes[0].tiles, along) * along)
+           * (ceilDiv(field.axes[1].tiles, across) * across) * (filled + 1) / filled;
   }
 };
 
@@ -62,11 +64,15 @@ struct TilePart {
   /// Positions are `pitch` voxels apart from `voxel`; pitch = 1 << shift.
   TESSERA_HOST_DEVICE TilePart(const TileAxis& axis, int voxel, int count, int shift)
       : first(before(0, voxel, count, shift)), end(before(axis.voxels, voxel, count, shift)),
-        insideFirst(before(axis.insideFirst, voxel, count, shift)), insideEnd(before(axis.insideEnd, voxel, count, shift))
+        insideFirst(before(axis.insideFirst, voxel, count, shift)),
+        insideEnd(before(axis.insideEnd, voxel, count, shift))
   {
   }
   TESSERA_HOST_DEVICE bool has(int position) const { return position >= first && position < end; }
-  TESSERA_HOST_DEVICE bool hasInside(int position) const { return position >= insideFirst && position < insideEnd; }
+  TESSERA_HOST_DEVICE bool hasInside(int position) const
+  {
+    return position >= insideFirst && position < insideEnd;
+  }
 
 private:
   TESSERA_HOST_DEVICE static int before(int bound, int voxel, int count, int shift)
@@ -82,10 +88,12 @@ class TileThread {
 public:
   static constexpr int layers = D == 3 ? 4 : 1;
 
-  TESSERA_HOST_DEVICE TileThread(const TileLaunch& launch, int component, int warpX, int warpY, int tileZ, int lane)
+  TESSERA_HOST_DEVICE TileThread(const TileLaunch& launch, int component, int warpX, int warpY, int tileZ,
+                                 int lane)
       : launch_(launch), component_(component), lane_(lane), laneX_(lane & ((1 << launch.lanesShift) - 1)),
-        tileX_((warpX << launch.lanesShift) + laneX_), tileY_(warpY * (32 >> launch.lanesShift) + (lane >> launch.lanesShift)),
-        tileZ_(tileZ), firstX_((tileX_ - laneX_) * axis(0).tile - axis(0).before + laneX_),
+        tileX_((warpX << launch.lanesShift) + laneX_),
+        tileY_(warpY * (32 >> launch.lanesShift) + (lane >> launch.lanesShift)), tileZ_(tileZ),
+        firstX_((tileX_ - laneX_) * axis(0).tile - axis(0).before + laneX_),
         stepsX_(axis(0), firstX_, axis(0).tile, launch.lanesShift),
         rowsY_(axis(1), tileY_ * axis(1).tile - axis(1).before, axis(1).tile, 0),
         layersZ_(axis(2), tileZ_ * axis(2).tile - axis(2).before, axis(2).tile, 0)
@@ -120,8 +128,8 @@ public:
   {
     const TiledField& field = launch_.field;
     layerInside_ = component_ < D && layersZ_.hasInside(z);
-    layerVoxel_ = static_cast<std::ptrdiff_t>(
-                      field.voxel(0, tileY_ * axis(1).tile - axis(1).before, tileZ_ * axis(2).tile - axis(2).before + z))
+    layerVoxel_ = static_cast<std::ptrdiff_t>(field.voxel(0, tileY_ * axis(1).tile - axis(1).before,
+                                                          tileZ_ * axis(2).tile - axis(2).before + z))
                   + firstX_;
     layerValues_ = field.store.values
                    + (layerVoxel_ * static_cast<std::ptrdiff_t>(field.store.perVoxel)
@@ -133,15 +141,18 @@ public:
   TESSERA_HOST_DEVICE bool wantsRow(int y) const
   {
     bool wanted = false;
-    const std::uint8_t* mask = launch_.field.store.mask + layerVoxel_ + static_cast<std::ptrdiff_t>(axis(0).voxels) * y;
+    const std::uint8_t* mask =
+        launch_.field.store.mask + layerVoxel_ + static_cast<std::ptrdiff_t>(axis(0).voxels) * y;
     if (rowsY_.has(y))
       for (int step = stepsX_.first; step < stepsX_.end; ++step)
         wanted = wanted || mask[step << launch_.lanesShift] != 0;
     return wanted;
   }
 
-  /// The voxels of rows first .. first + rowsAtOnce - 1 of the thread's tile into the warp's rows, of those with a bit of `wanted`.
-  TESSERA_HOST_DEVICE void computeRows(int first, unsigned wanted, const float4* entriesY, const float4* entriesX, float* rows)
+  /// The voxels of rows first .. first + rowsAtOnce - 1 of the thread's tile into the warp's rows, of those
+  /// with a bit of `wanted`.
+  TESSERA_HOST_DEVICE void computeRows(int first, unsigned wanted, const float4* entriesY,
+                                       const float4* entriesX, float* rows)
   {
     if (!layerInside_)
       return;
@@ -165,7 +176,8 @@ public:
   /// The warp's rows, computed by its lanes, into the segments: neighbouring lanes store neighbouring values.
   TESSERA_HOST_DEVICE void storeRows(int first, unsigned wanted, const float* rows) const
   {
-    const int perVoxel = static_cast<int>(launch_.field.store.perVoxel), pitch = perVoxel << launch_.lanesShift;
+    const int perVoxel = static_cast<int>(launch_.field.store.perVoxel),
+              pitch = perVoxel << launch_.lanesShift;
     const int from = (lane_ - laneX_) * tileX() + laneX_, end = least(first + launch_.rowsAtOnce, rowsY_.end);
     const bool whole = layerInside_ && stepsX_.insideEnd - stepsX_.insideFirst == tileX();
     for (int y = most(first, rowsY_.first); y < end; ++y) {
@@ -180,7 +192,9 @@ public:
           storeOnce(to + step * pitch, row[inRow(from + (step << launch_.lanesShift))]);
       } else {
         for (int step = stepsX_.first; step < stepsX_.end; ++step)
-          storeOnce(to + step * pitch, inside && stepsX_.hasInside(step) ? row[inRow(from + (step << launch_.lanesShift))] : 0.0f);
+          storeOnce(to + step * pitch, inside && stepsX_.hasInside(step)
+                                           ? row[inRow(from + (step << launch_.lanesShift))]
+                                           : 0.0f);
       }
     }
   }
@@ -211,9 +225,9 @@ private:
   {
     const TiledField& field = launch_.field;
     const int width = field.grid.points[0];
-    const float* layer =
-        field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent
-        + field.nearestPoint(2, axis(2).firstPoint + tileZ_ + k) * (static_cast<std::size_t>(width) * field.grid.points[1]);
+    const float* layer = field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent
+                         + field.nearestPoint(2, axis(2).firstPoint + tileZ_ + k)
+                               * (static_cast<std::size_t>(width) * field.grid.points[1]);
     TESSERA_UNROLL
     for (int j = 0; j < 4; ++j) {
       const float* row = layer + field.nearestPoint(1, axis(1).firstPoint + tileY_ + j) * width;
@@ -230,7 +244,9 @@ private:
   {
     if (TileX > 0)
       return TileX % 2 == 1 ? i : i + static_cast<int>(static_cast<unsigned>(i) / (TileX > 0 ? TileX : 1));
-    return i + static_cast<int>((static_cast<std::uint64_t>(static_cast<unsigned>(i)) * launch_.gapReciprocal) >> 32);
+    return i
+           + static_cast<int>((static_cast<std::uint64_t>(static_cast<unsigned>(i)) * launch_.gapReciprocal)
+                              >> 32);
   }
   TESSERA_HOST_DEVICE static int least(int a, int b) { return a < b ? a : b; }
   TESSERA_HOST_DEVICE static int most(int a, int b) { return a < b ? b : a; }
@@ -245,8 +261,9 @@ private:
   Method method_;
 };
 
-/// (voxels) <- (points): a thread loads 4 * 4^D B of control points a component for its first tile, a quarter of it for each next,
-/// and stores 4 B a voxel and component, gathered by warp in shared memory so that stores are contiguous.
+/// (voxels) <- (points): a thread loads 4 * 4^D B of control points a component for its first tile, a quarter
+/// of it for each next, and stores 4 B a voxel and component, gathered by warp in shared memory so that
+/// stores are contiguous.
 template <int D, class Method, int TileX>
 __global__ void __launch_bounds__(32 * warpsPerTileBlock, Method::blocksPerMultiprocessor)
     tileKernel(const __grid_constant__ TileLaunch launch)

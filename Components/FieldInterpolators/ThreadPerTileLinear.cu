@@ -4,14 +4,14 @@
 namespace tessera {
 namespace {
 
-/// Entries are LinearFractions. In 3D 22 operations a voxel and component, 40 a row and 64 a layer, instead of the 126 of every
-/// voxel by itself.
+/// Entries are LinearFractions. In 3D 22 operations a voxel and component, 40 a row and 64 a layer, instead
+/// of the 126 of every voxel by itself.
 template <int D>
 struct TileInterpolation {
   static constexpr int blocksPerMultiprocessor = 3, layers = D == 3 ? 4 : 1, corners = D == 3 ? 2 : 1;
 
   float points[layers][4][4];
-  float inLayer[corners][4][4];                           // between two layers of points: front and back corners
+  float inLayer[corners][4][4]; // between two layers of points: front and back corners
   float atZero[corners][2][2], difference[corners][2][2]; // then between two rows: corner along z, y, x
   float betweenZ, betweenY;
 
@@ -39,7 +39,9 @@ struct TileInterpolation {
     for (int corner = 0; corner < corners * 4; ++corner) {
       const int a = corner / 4, b = corner / 2 % 2, c = corner % 2;
       atZero[a][b][c] = linear(inLayer[a][2 * b][2 * c], inLayer[a][2 * b + 1][2 * c], fractions[b]);
-      difference[a][b][c] = linear(inLayer[a][2 * b][2 * c + 1], inLayer[a][2 * b + 1][2 * c + 1], fractions[b]) - atZero[a][b][c];
+      difference[a][b][c] =
+          linear(inLayer[a][2 * b][2 * c + 1], inLayer[a][2 * b + 1][2 * c + 1], fractions[b])
+          - atZero[a][b][c];
     }
   }
 
@@ -51,7 +53,8 @@ struct TileInterpolation {
       float inRow[2];
       TESSERA_UNROLL
       for (int b = 0; b < 2; ++b)
-        inRow[b] = linear(fmaf(x.x, difference[a][b][0], atZero[a][b][0]), fmaf(x.y, difference[a][b][1], atZero[a][b][1]), x.z);
+        inRow[b] = linear(fmaf(x.x, difference[a][b][0], atZero[a][b][0]),
+                          fmaf(x.y, difference[a][b][1], atZero[a][b][1]), x.z);
       along[a] = linear(inRow[0], inRow[1], betweenY);
     }
     return D == 3 ? linear(along[0], along[corners - 1], betweenZ) : along[0];
@@ -61,16 +64,17 @@ struct TileInterpolation {
 }
 
 template <int D>
-void ThreadPerTileLinear<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+void ThreadPerTileLinear<D>::displacements(Context& context, const AlignedField<D>& field,
+                                           const FieldCoefficients& coefficients,
                                            const FieldTarget& target) const
 {
-  launchThreadPerTile<D, TileInterpolation<D>>(context, tiledFieldOf<LinearFractions>(field, coefficients, target),
-                                               "ThreadPerTileLinear");
+  launchThreadPerTile<D, TileInterpolation<D>>(
+      context, tiledFieldOf<LinearFractions>(field, coefficients, target), "ThreadPerTileLinear");
 }
 
-template void ThreadPerTileLinear<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
-                                                    const FieldTarget&) const;
-template void ThreadPerTileLinear<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
-                                                    const FieldTarget&) const;
+template void ThreadPerTileLinear<2>::displacements(Context&, const AlignedField<2>&,
+                                                    const FieldCoefficients&, const FieldTarget&) const;
+template void ThreadPerTileLinear<3>::displacements(Context&, const AlignedField<3>&,
+                                                    const FieldCoefficients&, const FieldTarget&) const;
 
 }

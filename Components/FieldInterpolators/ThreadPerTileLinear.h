@@ -5,9 +5,10 @@
 
 namespace tessera {
 
-/// As ThreadPerTile, but the 4x4x4 sum is eight trilinear interpolations, one in each 2x2x2 corner, and one between their results,
-/// all of fused multiply-adds (TTLI of Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.3). What
-/// the voxels of a layer or a row share is interpolated once. Cubics on whole tiles.
+/// As ThreadPerTile, but the 4x4x4 sum is eight trilinear interpolations, one in each 2x2x2 corner, and one
+/// between their results, all of fused multiply-adds (TTLI of Zachariadis et al., "Accelerating B-spline
+/// interpolation on GPUs", 2020, section 3.3). What the voxels of a layer or a row share is interpolated
+/// once. Cubics on whole tiles.
 ///
 /// (FieldInterpolator "ThreadPerTileLinear")
 template <int D>
@@ -18,7 +19,8 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
   std::string refusal(const AlignedField<D>&) const override;
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

@@ -4,8 +4,9 @@
 namespace tessera {
 namespace {
 
-/// (voxels) <- (points, three tables): loads (Order + 1)^D * D floats of the cache and about 20 * D B of tables, stores 4 * D B a
-/// voxel. In 3D and cubic 252 operations and 192 loads a voxel: the loads' return from L1 is the limit.
+/// (voxels) <- (points, three tables): loads (Order + 1)^D * D floats of the cache and about 20 * D B of
+/// tables, stores 4 * D B a voxel. In 3D and cubic 252 operations and 192 loads a voxel: the loads' return
+/// from L1 is the limit.
 template <int D, int Order>
 struct VoxelSum {
   VoxelGrid lattice;
@@ -18,7 +19,8 @@ struct VoxelSum {
     const std::size_t voxel = lattice.voxel(x, row);
     if (!store.wants(voxel))
       return;
-    const int index[3] = {x, static_cast<int>(row % lattice.voxels[1]), static_cast<int>(row / lattice.voxels[1])};
+    const int index[3] = {x, static_cast<int>(row % lattice.voxels[1]),
+                          static_cast<int>(row / lattice.voxels[1])};
     float u[D] = {}, weights[D][4];
     std::size_t corner = 0, pitch = 1;
     bool inside = true;
@@ -64,10 +66,12 @@ private:
 };
 
 template <int Order, int D>
-void launch(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients, const FieldTarget& target)
+void launch(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+            const FieldTarget& target)
 {
   const auto tables = AxisTables<D>::template of<SplineWeights<Order>>(context, field);
-  VoxelSum<D, Order> work{voxelGridOf(field), controlGridOf(field, coefficients), {}, fieldStoreOf(field, target)};
+  VoxelSum<D, Order> work{
+      voxelGridOf(field), controlGridOf(field, coefficients), {}, fieldStoreOf(field, target)};
   for (int d = 0; d < D; ++d)
     work.tables[d] = tables[d];
   launchForEachVoxel(context, work, "ThreadPerVoxel");
@@ -76,8 +80,8 @@ void launch(Context& context, const AlignedField<D>& field, const FieldCoefficie
 }
 
 template <int D>
-void ThreadPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                                      const FieldTarget& target) const
+void ThreadPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field,
+                                      const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
   if (field.order == 1)
     launch<1>(context, field, coefficients, target);

@@ -5,8 +5,9 @@
 
 namespace tessera {
 
-/// One thread a voxel adds up all its (order + 1)^D control points; the weights come from a table for each axis. Any grid spacing.
-/// The scheme of NiftyReg (Modat et al., "Fast free-form deformation using graphics processing units", 2010).
+/// One thread a voxel adds up all its (order + 1)^D control points; the weights come from a table for each
+/// axis. Any grid spacing. The scheme of NiftyReg (Modat et al., "Fast free-form deformation using graphics
+/// processing units", 2010).
 ///
 /// (FieldInterpolator "ThreadPerVoxel")
 template <int D>
@@ -18,7 +19,8 @@ public:
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
   std::string refusal(const AlignedField<D>&) const override;
   int rankForAuto() const override { return 1; }
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

@@ -15,7 +15,8 @@ const ComponentDescription& ThreadPerVoxelTiled<D>::description()
       "FieldInterpolator",
       "ThreadPerVoxelTiled",
       {},
-      "CUDA: one thread a voxel, control points of the tile in shared memory; whole-voxel spacing (Ellingwood et al. 2016).",
+      "CUDA: one thread a voxel, control points of the tile in shared memory; whole-voxel spacing "
+      "(Ellingwood et al. 2016).",
       {}};
   return description;
 }

@@ -19,9 +19,10 @@ struct Divider {
   }
 };
 
-/// A block's work on `tilesPerBlock` tiles along x. The Order + 1 control points of a tile along x are an entry of four floats of
-/// its own, though neighbouring tiles share three of four, so that one load takes them all; the rows of a tile are an odd number
-/// of entries apart, so that neighbouring tiles lie in different banks.
+/// A block's work on `tilesPerBlock` tiles along x. The Order + 1 control points of a tile along x are an
+/// entry of four floats of its own, though neighbouring tiles share three of four, so that one load takes
+/// them all; the rows of a tile are an odd number of entries apart, so that neighbouring tiles lie in
+/// different banks.
 template <int D, int Order>
 struct TileBundle {
   static constexpr int points = Order + 1, layers = D == 3 ? points : 1;
@@ -29,19 +30,21 @@ struct TileBundle {
 
   TiledField field;
   int tilesPerBlock, bundlesAlongX;
-  unsigned voxelsPerTile, threadsPerTile; // the second is even: two threads that load the same are served together
+  unsigned voxelsPerTile,
+      threadsPerTile; // the second is even: two threads that load the same are served together
   Divider byTile, byLayer, byRow;
 
   explicit TileBundle(const TiledField& tiled)
       : field(tiled), voxelsPerTile(tiled.axes[0].tile * tiled.axes[1].tile * tiled.axes[2].tile),
-        threadsPerTile((voxelsPerTile + 1) / 2 * 2), byTile(threadsPerTile), byLayer(tiled.axes[0].tile * tiled.axes[1].tile),
-        byRow(tiled.axes[0].tile)
+        threadsPerTile((voxelsPerTile + 1) / 2 * 2), byTile(threadsPerTile),
+        byLayer(tiled.axes[0].tile * tiled.axes[1].tile), byRow(tiled.axes[0].tile)
   {
     const auto busyShare = [&](unsigned tiles) {
       const unsigned items = tiles * threadsPerTile;
       return static_cast<double>(items) / (ceilDiv<unsigned>(items, threadsPerBlock) * threadsPerBlock);
     };
-    const unsigned most = std::min<unsigned>({std::max(1u, voxelsPerBlock / threadsPerTile), rowBytes / (rowPitch * sizeof(float4)),
+    const unsigned most = std::min<unsigned>({std::max(1u, voxelsPerBlock / threadsPerTile),
+                                              rowBytes / (rowPitch * sizeof(float4)),
                                               static_cast<unsigned>(tiled.axes[0].tiles)});
     unsigned best = 1;
     for (unsigned tiles = 2; tiles <= most; ++tiles)
@@ -56,8 +59,8 @@ struct TileBundle {
   };
   TESSERA_HOST_DEVICE Place placeOf(unsigned blockX, unsigned blockY) const
   {
-    return {static_cast<int>(blockX % bundlesAlongX) * tilesPerBlock, static_cast<int>(blockX / bundlesAlongX),
-            static_cast<int>(blockY)};
+    return {static_cast<int>(blockX % bundlesAlongX) * tilesPerBlock,
+            static_cast<int>(blockX / bundlesAlongX), static_cast<int>(blockY)};
   }
 
   /// Row `item` = (tile, component, layer, row) of control points.
@@ -69,7 +72,8 @@ struct TileBundle {
     const std::size_t y = field.nearestPoint(1, field.axes[1].firstPoint + place.tileY + j);
     const std::size_t z = field.nearestPoint(2, field.axes[2].firstPoint + place.tileZ + k);
     const float* line =
-        field.grid.coefficients + (c * field.grid.perComponent + (z * field.grid.points[1] + y) * field.grid.points[0]);
+        field.grid.coefficients
+        + (c * field.grid.perComponent + (z * field.grid.points[1] + y) * field.grid.points[0]);
     float values[4] = {};
     TESSERA_UNROLL
     for (int i = 0; i < points; ++i)
@@ -85,10 +89,14 @@ struct TileBundle {
   TESSERA_HOST_DEVICE Item itemOf(const Place& place, unsigned item) const
   {
     const unsigned tile = byTile.quotient(item), inTile = item - tile * threadsPerTile;
-    const unsigned z = byLayer.quotient(inTile), inLayer = inTile - z * (field.axes[0].tile * field.axes[1].tile);
+    const unsigned z = byLayer.quotient(inTile),
+                   inLayer = inTile - z * (field.axes[0].tile * field.axes[1].tile);
     const unsigned y = byRow.quotient(inLayer), x = inLayer - y * field.axes[0].tile;
     const int tiles[3] = {place.tileX + static_cast<int>(tile), place.tileY, place.tileZ};
-    Item at{static_cast<int>(tile), {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)}, {}, inTile < voxelsPerTile};
+    Item at{static_cast<int>(tile),
+            {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)},
+            {},
+            inTile < voxelsPerTile};
     for (int d = 0; d < 3; ++d) {
       at.index[d] = tiles[d] * field.axes[d].tile - field.axes[d].before + at.r[d];
       at.exists = at.exists && field.contains(d, at.index[d]);
@@ -147,11 +155,12 @@ private:
   }
 };
 
-/// (voxels) <- (points): a block loads 4 * D * (Order + 1)^D B of control points a tile into shared memory and stores 4 * D B a
-/// voxel. In 3D and cubic 252 operations and 48 loads of 16 B from shared memory a voxel, which are the limit: two threads that
-/// load the same take a cycle for two registers.
+/// (voxels) <- (points): a block loads 4 * D * (Order + 1)^D B of control points a tile into shared memory
+/// and stores 4 * D B a voxel. In 3D and cubic 252 operations and 48 loads of 16 B from shared memory a
+/// voxel, which are the limit: two threads that load the same take a cycle for two registers.
 template <int D, int Order>
-__global__ void __launch_bounds__(threadsPerBlock, 3) tileBundleKernel(const __grid_constant__ TileBundle<D, Order> bundle)
+__global__ void __launch_bounds__(threadsPerBlock, 3)
+    tileBundleKernel(const __grid_constant__ TileBundle<D, Order> bundle)
 {
   extern __shared__ float4 rows[];
   __shared__ float4 entries[3][largestTileOnCuda];
@@ -174,7 +183,8 @@ __global__ void __launch_bounds__(threadsPerBlock, 3) tileBundleKernel(const __g
 }
 
 template <int Order, int D>
-void launch(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients, const FieldTarget& target)
+void launch(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+            const FieldTarget& target)
 {
   const TileBundle<D, Order> bundle(tiledFieldOf<SplineWeights<Order>>(field, coefficients, target));
   const dim3 blocks(bundle.bundlesAlongX * bundle.field.axes[1].tiles, bundle.field.axes[2].tiles);
@@ -186,7 +196,8 @@ void launch(Context& context, const AlignedField<D>& field, const FieldCoefficie
 }
 
 template <int D>
-void ThreadPerVoxelTiled<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
+void ThreadPerVoxelTiled<D>::displacements(Context& context, const AlignedField<D>& field,
+                                           const FieldCoefficients& coefficients,
                                            const FieldTarget& target) const
 {
   if (field.order == 1)
@@ -197,9 +208,9 @@ void ThreadPerVoxelTiled<D>::displacements(Context& context, const AlignedField<
     launch<3>(context, field, coefficients, target);
 }
 
-template void ThreadPerVoxelTiled<2>::displacements(Context&, const AlignedField<2>&, const FieldCoefficients&,
-                                                    const FieldTarget&) const;
-template void ThreadPerVoxelTiled<3>::displacements(Context&, const AlignedField<3>&, const FieldCoefficients&,
-                                                    const FieldTarget&) const;
+template void ThreadPerVoxelTiled<2>::displacements(Context&, const AlignedField<2>&,
+                                                    const FieldCoefficients&, const FieldTarget&) const;
+template void ThreadPerVoxelTiled<3>::displacements(Context&, const AlignedField<3>&,
+                                                    const FieldCoefficients&, const FieldTarget&) const;
 
 }

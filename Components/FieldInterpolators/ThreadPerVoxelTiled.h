@@ -5,9 +5,10 @@
 
 namespace tessera {
 
-/// One block for some tiles along x keeps their control points in shared memory; one thread a voxel adds them up, with weights from
-/// a table for each position in the tile (Ellingwood et al., "Efficient methods for implementation of multi-level nonrigid
-/// mass-preserving image registration on GPUs and multi-threaded CPUs", 2016).
+/// One block for some tiles along x keeps their control points in shared memory; one thread a voxel adds them
+/// up, with weights from a table for each position in the tile (Ellingwood et al., "Efficient methods for
+/// implementation of multi-level nonrigid mass-preserving image registration on GPUs and multi-threaded
+/// CPUs", 2016).
 ///
 /// (FieldInterpolator "ThreadPerVoxelTiled")
 template <int D>
@@ -18,7 +19,8 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
   std::string refusal(const AlignedField<D>&) const override;
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

@@ -7,9 +7,10 @@
 
 namespace tessera {
 
-/// An axis of a lattice cut into tiles: the voxels between two neighbouring control points, which all need the same control points.
-/// Tile j covers voxels j * tile - before + r, r = 0 .. tile - 1, and its control points start at firstPoint + j (which may lie
-/// outside of the grid, as its voxels may lie outside of the lattice). By default the one tile of a missing axis.
+/// An axis of a lattice cut into tiles: the voxels between two neighbouring control points, which all need
+/// the same control points. Tile j covers voxels j * tile - before + r, r = 0 .. tile - 1, and its control
+/// points start at firstPoint + j (which may lie outside of the grid, as its voxels may lie outside of the
+/// lattice). By default the one tile of a missing axis.
 struct TileAxis {
   int tile = 1;
   int before = 0; // voxels of the first tile before voxel 0
@@ -18,7 +19,7 @@ struct TileAxis {
   int points = 1;
   int voxels = 1;
   int insideFirst = 0, insideEnd = 1; // voxels in the grid's valid region
-  double phase = 0;                   // of position r: (r + phase) / tile of the way through the tile; in [0, 1)
+  double phase = 0; // of position r: (r + phase) / tile of the way through the tile; in [0, 1)
 };
 
 /// Of an axis with wholeTile(axis) > 0.

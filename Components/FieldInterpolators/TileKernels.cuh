@@ -8,7 +8,8 @@ namespace tessera {
 
 constexpr int largestTileOnCuda = 32;
 
-/// A field cut into tiles, with the entries of each position in a tile; by value into the constant memory of a kernel.
+/// A field cut into tiles, with the entries of each position in a tile; by value into the constant memory of
+/// a kernel.
 struct TiledField {
   TileAxis axes[3];
   float4 entries[3][largestTileOnCuda];
@@ -19,7 +20,10 @@ struct TiledField {
   {
     return (static_cast<std::size_t>(z) * axes[1].voxels + y) * axes[0].voxels + x;
   }
-  TESSERA_HOST_DEVICE bool contains(int axis, int voxel) const { return voxel >= 0 && voxel < axes[axis].voxels; }
+  TESSERA_HOST_DEVICE bool contains(int axis, int voxel) const
+  {
+    return voxel >= 0 && voxel < axes[axis].voxels;
+  }
   TESSERA_HOST_DEVICE bool inside(int axis, int voxel) const
   {
     return voxel >= axes[axis].insideFirst && voxel < axes[axis].insideEnd;
@@ -33,7 +37,8 @@ struct TiledField {
 };
 
 template <class Entry, int D>
-TiledField tiledFieldOf(const AlignedField<D>& field, const FieldCoefficients& coefficients, const FieldTarget& target)
+TiledField tiledFieldOf(const AlignedField<D>& field, const FieldCoefficients& coefficients,
+                        const FieldTarget& target)
 {
   TiledField tiled{{}, {}, controlGridOf(field, coefficients), fieldStoreOf(field, target)};
   for (int d = 0; d < D; ++d) {
@@ -48,7 +53,8 @@ TiledField tiledFieldOf(const AlignedField<D>& field, const FieldCoefficients& c
 __device__ inline void copyEntries(const TiledField& field, float4 (&entries)[3][largestTileOnCuda])
 {
   for (int i = threadIdx.x; i < 3 * largestTileOnCuda; i += blockDim.x)
-    entries[i / largestTileOnCuda][i % largestTileOnCuda] = field.entries[i / largestTileOnCuda][i % largestTileOnCuda];
+    entries[i / largestTileOnCuda][i % largestTileOnCuda] =
+        field.entries[i / largestTileOnCuda][i % largestTileOnCuda];
 }
 
 }

@@ -36,13 +36,14 @@ struct RowOfVoxels {
   }
 };
 
-/// A vector's voxels in all rows of a plane tile, or of a layer: edges[row pair][layer pair][column pair] of the sub-cubes, whose
-/// interpolations along x, in volumes along z too, are done.
+/// A vector's voxels in all rows of a plane tile, or of a layer: edges[row pair][layer pair][column pair] of
+/// the sub-cubes, whose interpolations along x, in volumes along z too, are done.
 template <int LayerPairs>
-TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges)[2][LayerPairs][2], const Voxels& betweenX,
-                                       float betweenZ, float* values)
+TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges)[2][LayerPairs][2],
+                                       const Voxels& betweenX, float betweenZ, float* values)
 {
-  for (int y = tile.runY.firstVoxel; y < tile.runY.firstVoxel + tile.runY.voxels; ++y, values += tile.valueRow) {
+  for (int y = tile.runY.firstVoxel; y < tile.runY.firstVoxel + tile.runY.voxels;
+       ++y, values += tile.valueRow) {
     const float low = tile.y->low[y], high = tile.y->high[y], betweenY = tile.y->between[y];
     Voxels layers[LayerPairs];
     for (int p = 0; p < LayerPairs; ++p) {
@@ -55,7 +56,8 @@ TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges
   }
 }
 
-/// The interpolations along z of the control points of layers 2 p and 2 p + 1 for voxel layer z: points[j][p][i].
+/// The interpolations along z of the control points of layers 2 p and 2 p + 1 for voxel layer z:
+/// points[j][p][i].
 TESSERA_ALWAYS_INLINE void interpolateLayers(const CubicTile& tile, int z, float (&points)[4][2][4])
 {
   const float fraction[2] = {tile.z->low[z], tile.z->high[z]};
@@ -79,7 +81,8 @@ TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
       for (int j = 0; j < 2; ++j)
         for (int p = 0; p < 2; ++p)
           row.interpolate(points[2 * j][p], points[2 * j + 1][p], edges[j][p]);
-      computeRows<2>(tile, edges, row.between, tile.z->between[voxelZ], tile.values + z * tile.valueLayer + x);
+      computeRows<2>(tile, edges, row.between, tile.z->between[voxelZ],
+                     tile.values + z * tile.valueLayer + x);
     }
   }
 }
@@ -90,7 +93,8 @@ TESSERA_MULTIVERSION_TO_V4 void computePlaneTile(const CubicTile& tile)
     const RowOfVoxels row(*tile.x, tile.runX.firstVoxel + x);
     Edge edges[2][1][2];
     for (int j = 0; j < 2; ++j)
-      row.interpolate(tile.points + 2 * j * tile.pointRow, tile.points + (2 * j + 1) * tile.pointRow, edges[j][0]);
+      row.interpolate(tile.points + 2 * j * tile.pointRow, tile.points + (2 * j + 1) * tile.pointRow,
+                      edges[j][0]);
     computeRows<1>(tile, edges, row.between, 0, tile.values + x);
   }
 }
@@ -104,21 +108,23 @@ std::string VectorPerTile<D>::refusal(const AlignedField<D>& field) const
 }
 
 template <int D>
-void VectorPerTile<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                                     const FieldTarget& target) const
+void VectorPerTile<D>::displacements(Context& context, const AlignedField<D>& field,
+                                     const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
-  fillByCubicTiles<D>(context, field, coefficients.onCpu, target, D == 3 ? computeVolumeTile : computePlaneTile);
+  fillByCubicTiles<D>(context, field, coefficients.onCpu, target,
+                      D == 3 ? computeVolumeTile : computePlaneTile);
 }
 
 template <int D>
 const ComponentDescription& VectorPerTile<D>::description()
 {
-  static const ComponentDescription description{"FieldInterpolator",
-                                                "VectorPerTile",
-                                                {},
-                                                "CPU: the voxels of a tile's row in the lanes of a vector, linear interpolations; "
-                                                "whole-voxel spacing (Zachariadis et al. 2020).",
-                                                {}};
+  static const ComponentDescription description{
+      "FieldInterpolator",
+      "VectorPerTile",
+      {},
+      "CPU: the voxels of a tile's row in the lanes of a vector, linear interpolations; "
+      "whole-voxel spacing (Zachariadis et al. 2020).",
+      {}};
   return description;
 }
 

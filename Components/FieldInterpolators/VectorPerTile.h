@@ -5,9 +5,10 @@
 
 namespace tessera {
 
-/// The voxels of a row of a tile in the lanes of vectors: the eight trilinear interpolations of the tile's control points and one
-/// of their results, each lane with its own fractions along x (VT of Zachariadis et al., "Accelerating B-spline interpolation on
-/// GPUs", 2020, section 3.5; four and one bilinear in a plane). Cubics on whole tiles, in single precision.
+/// The voxels of a row of a tile in the lanes of vectors: the eight trilinear interpolations of the tile's
+/// control points and one of their results, each lane with its own fractions along x (VT of Zachariadis et
+/// al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5; four and one bilinear in a plane).
+/// Cubics on whole tiles, in single precision.
 ///
 /// (FieldInterpolator "VectorPerTile")
 template <int D>
@@ -18,7 +19,8 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cpu; }
   std::string refusal(const AlignedField<D>&) const override;
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

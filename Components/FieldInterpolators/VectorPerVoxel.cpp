@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-// Lane x + 2 y + 4 z belongs to sub-cube (x, y, z) of 2 x 2 x 2 control points, in a plane lane x + 2 y to sub-square (x, y).
+// Lane x + 2 y + 4 z belongs to sub-cube (x, y, z) of 2 x 2 x 2 control points, in a plane lane x + 2 y to
+// sub-square (x, y).
 
 /// Of an axis: `low` in the lanes of its lower sub-cubes, `high` in those of its upper ones.
 template <int... LaneOfLowOrHigh>
@@ -46,43 +47,46 @@ TESSERA_ALWAYS_INLINE Lanes<N> corners(const CubicTile& tile, int x, int y, int 
   return lanes;
 }
 
-// The last interpolations, between the lanes of a voxel's results, are done for the eight voxels of a row together: at each step
-// half of the lanes leave, and two vectors become one.
+// The last interpolations, between the lanes of a voxel's results, are done for the eight voxels of a row
+// together: at each step half of the lanes leave, and two vectors become one.
 
 /// Between the halves (z) of the results of two voxels: lanes x + 2 y of the first, then of the second.
 TESSERA_ALWAYS_INLINE Lanes<8> joinLayers(const Lanes<8>& a, const Lanes<8>& b, float betweenZ)
 {
-  return linear(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11), __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15),
-                betweenZ);
+  return linear(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11),
+                __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), betweenZ);
 }
 
 /// Along y: lanes x of the first voxels of a and b, then of their second ones.
 TESSERA_ALWAYS_INLINE Lanes<8> joinRows(const Lanes<8>& a, const Lanes<8>& b, float betweenY)
 {
-  return linear(__builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13), __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15),
-                betweenY);
+  return linear(__builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13),
+                __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15), betweenY);
 }
 
 /// Along x: one lane a voxel.
 TESSERA_ALWAYS_INLINE Lanes<8> joinColumns(const Lanes<8>& a, const Lanes<8>& b, const Lanes<8>& betweenX)
 {
-  return linear(__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14), __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15),
-                betweenX);
+  return linear(__builtin_shufflevector(a, b, 0, 2, 8, 10, 4, 6, 12, 14),
+                __builtin_shufflevector(a, b, 1, 3, 9, 11, 5, 7, 13, 15), betweenX);
 }
 
 /// results[i] of voxel i, for eight voxels: in the order 0 4, 1 5, 2 6, 3 7 the lanes come out as 0 to 7.
-TESSERA_ALWAYS_INLINE Lanes<8> trilinear(const Lanes<8>* results, const Lanes<8>& betweenX, float betweenY, float betweenZ)
+TESSERA_ALWAYS_INLINE Lanes<8> trilinear(const Lanes<8>* results, const Lanes<8>& betweenX, float betweenY,
+                                         float betweenZ)
 {
   Lanes<8> squares[4];
   for (int i = 0; i < 4; ++i)
     squares[i] = joinLayers(results[i], results[i + 4], betweenZ);
-  return joinColumns(joinRows(squares[0], squares[1], betweenY), joinRows(squares[2], squares[3], betweenY), betweenX);
+  return joinColumns(joinRows(squares[0], squares[1], betweenY), joinRows(squares[2], squares[3], betweenY),
+                     betweenX);
 }
 
 /// Of voxels in a plane: vector i holds the results of voxels i and i + 4.
 TESSERA_ALWAYS_INLINE Lanes<8> bilinear(const Lanes<8>* results, const Lanes<8>& betweenX, float betweenY)
 {
-  return joinColumns(joinRows(results[0], results[1], betweenY), joinRows(results[2], results[3], betweenY), betweenX);
+  return joinColumns(joinRows(results[0], results[1], betweenY), joinRows(results[2], results[3], betweenY),
+                     betweenX);
 }
 
 constexpr int width = CubicTile::vector;
@@ -127,7 +131,8 @@ TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
       for (int x = 0; x < 2; ++x)
         edge[y][x] = linear(corner[0][y][x], corner[1][y][x], alongZ);
     for (int y = 0; y < tile.runY.voxels; ++y, row += tile.valueRow) {
-      const Lanes<8> left = linear(edge[0][0], edge[1][0], along.y[y]), right = linear(edge[0][1], edge[1][1], along.y[y]);
+      const Lanes<8> left = linear(edge[0][0], edge[1][0], along.y[y]),
+                     right = linear(edge[0][1], edge[1][1], along.y[y]);
       const float betweenY = tile.y->between[tile.runY.firstVoxel + y];
       for (int x = 0; x < tile.runX.voxels; x += width) {
         Lanes<8> results[width];
@@ -150,14 +155,17 @@ TESSERA_MULTIVERSION_TO_V4 void computePlaneTile(const CubicTile& tile)
   float* row = tile.values;
   for (int y = 0; y < tile.runY.voxels; ++y, row += tile.valueRow) {
     const Lanes<4> alongY = half(along.y[y]);
-    const Lanes<4> left = linear(corner[0][0], corner[1][0], alongY), right = linear(corner[0][1], corner[1][1], alongY);
+    const Lanes<4> left = linear(corner[0][0], corner[1][0], alongY),
+                   right = linear(corner[0][1], corner[1][1], alongY);
     for (int x = 0; x < tile.runX.voxels; x += width) {
       Lanes<8> results[width / 2];
       for (int i = 0; i < width / 2; ++i) {
-        const Lanes<4> first = linear(left, right, half(along.x[x + i])), second = linear(left, right, half(along.x[x + i + 4]));
+        const Lanes<4> first = linear(left, right, half(along.x[x + i])),
+                       second = linear(left, right, half(along.x[x + i + 4]));
         results[i] = __builtin_shufflevector(first, second, 0, 1, 2, 3, 4, 5, 6, 7);
       }
-      const Lanes<8> values = bilinear(results, betweenAlongRow(tile, x), tile.y->between[tile.runY.firstVoxel + y]);
+      const Lanes<8> values =
+          bilinear(results, betweenAlongRow(tile, x), tile.y->between[tile.runY.firstVoxel + y]);
       std::memcpy(row + x, &values, sizeof(values));
     }
   }
@@ -172,10 +180,11 @@ std::string VectorPerVoxel<D>::refusal(const AlignedField<D>& field) const
 }
 
 template <int D>
-void VectorPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field, const FieldCoefficients& coefficients,
-                                      const FieldTarget& target) const
+void VectorPerVoxel<D>::displacements(Context& context, const AlignedField<D>& field,
+                                      const FieldCoefficients& coefficients, const FieldTarget& target) const
 {
-  fillByCubicTiles<D>(context, field, coefficients.onCpu, target, D == 3 ? computeVolumeTile : computePlaneTile);
+  fillByCubicTiles<D>(context, field, coefficients.onCpu, target,
+                      D == 3 ? computeVolumeTile : computePlaneTile);
 }
 
 template <int D>
@@ -185,7 +194,8 @@ const ComponentDescription& VectorPerVoxel<D>::description()
       "FieldInterpolator",
       "VectorPerVoxel",
       {},
-      "CPU: the eight linear interpolations of a voxel in the lanes of a vector; whole-voxel spacing (Zachariadis et al. 2020).",
+      "CPU: the eight linear interpolations of a voxel in the lanes of a vector; whole-voxel spacing "
+      "(Zachariadis et al. 2020).",
       {}};
   return description;
 }

@@ -5,9 +5,10 @@
 
 namespace tessera {
 
-/// The eight trilinear interpolations of a voxel in the eight lanes of a vector, then the one of their results (VV of Zachariadis
-/// et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5; four and one bilinear in a plane). Control points stay
-/// in vectors for all voxels of a tile. Cubics on whole tiles, in single precision.
+/// The eight trilinear interpolations of a voxel in the eight lanes of a vector, then the one of their
+/// results (VV of Zachariadis et al., "Accelerating B-spline interpolation on GPUs", 2020, section 3.5; four
+/// and one bilinear in a plane). Control points stay in vectors for all voxels of a tile. Cubics on whole
+/// tiles, in single precision.
 ///
 /// (FieldInterpolator "VectorPerVoxel")
 template <int D>
@@ -18,7 +19,8 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cpu; }
   std::string refusal(const AlignedField<D>&) const override;
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const override;
+  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                     const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

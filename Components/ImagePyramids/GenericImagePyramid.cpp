@@ -17,8 +17,9 @@ const Parameter<bool>& useShrinkImageFilter()
 
 const Parameter<bool>& computePerResolution()
 {
-  static const auto parameter = booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
-                                                 "hold one level at a time; always so here, whatever the value");
+  static const auto parameter =
+      booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
+                       "hold one level at a time; always so here, whatever the value");
   return parameter;
 }
 
@@ -27,7 +28,8 @@ bool anyAbove(const auto& values, auto limit)
   return std::any_of(values.begin(), values.end(), [&](auto value) { return value > limit; });
 }
 
-/// Linear interpolation at (f - 1) / 2 + f i: two voxels' mean, or one voxel. 0 where that lies outside the image.
+/// Linear interpolation at (f - 1) / 2 + f i: two voxels' mean, or one voxel. 0 where that lies outside the
+/// image.
 template <int D>
 FilterStep<D> resamplingLinearly(const ImageGeometry<D>& original, const Size<D>& factors)
 {
@@ -35,8 +37,8 @@ FilterStep<D> resamplingLinearly(const ImageGeometry<D>& original, const Size<D>
   step.geometry = rescaledGeometry<D>(original, factors);
   for (int d = 0; d < D; ++d) {
     const std::size_t f = factors[d];
-    step.taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0}, static_cast<std::ptrdiff_t>((f - 1) / 2), f,
-                    step.geometry.size[d]};
+    step.taps[d] = {f % 2 == 0 ? std::vector{0.5, 0.5} : std::vector{1.0},
+                    static_cast<std::ptrdiff_t>((f - 1) / 2), f, step.geometry.size[d]};
     if (f >= 2 * original.size[d]) // one voxel only, at (f - 1) / 2 >= size - 1 / 2
       step.taps[d].weights = {0.0};
   }
@@ -58,16 +60,16 @@ Schedule<D, double> readSigmas(const Parameters& parameters, ImageSide side)
 
 template <int D>
 GenericImagePyramid<D>::GenericImagePyramid(const Parameters& parameters, ImageSide side)
-    : factors_(readFactors<D>(parameters, rescaleRows(side), FactorRule::decreasing)), sigmasMm_(readSigmas<D>(parameters, side)),
-      takesVoxels_(parameters.get(useShrinkImageFilter()))
+    : factors_(readFactors<D>(parameters, rescaleRows(side), FactorRule::decreasing)),
+      sigmasMm_(readSigmas<D>(parameters, side)), takesVoxels_(parameters.get(useShrinkImageFilter()))
 {
 }
 
 template <int D>
 Vec<D> GenericImagePyramid<D>::sigmaVoxels(const Vec<D>& spacingMm, std::size_t level) const
 {
-  const bool rescalesAnyLevel =
-      std::any_of(factors_.begin(), factors_.end(), [](const auto& f) { return anyAbove(f, std::size_t{1}); });
+  const bool rescalesAnyLevel = std::any_of(factors_.begin(), factors_.end(),
+                                            [](const auto& f) { return anyAbove(f, std::size_t{1}); });
   Vec<D> sigma{};
   for (int d = 0; d < D; ++d)
     if (!sigmasMm_.empty())
@@ -78,14 +80,17 @@ Vec<D> GenericImagePyramid<D>::sigmaVoxels(const Vec<D>& spacingMm, std::size_t 
 }
 
 template <int D>
-std::vector<FilterStep<D>> GenericImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+std::vector<FilterStep<D>> GenericImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original,
+                                                                std::size_t level) const
 {
   const Vec<D> sigma = sigmaVoxels(original.spacingMm, level);
   const Size<D>& factors = factors_[level];
   const bool smooths = anyAbove(sigma, 0.0), rescales = anyAbove(factors, std::size_t{1});
   if (!rescales)
-    return smooths ? std::vector{FilterStep<D>::smoothing(original, sigma, AxisOrder::lastFirst)} : std::vector<FilterStep<D>>{};
-  FilterStep<D> step = takesVoxels_ ? takingVoxels<D>(original, factors) : resamplingLinearly<D>(original, factors);
+    return smooths ? std::vector{FilterStep<D>::smoothing(original, sigma, AxisOrder::lastFirst)}
+                   : std::vector<FilterStep<D>>{};
+  FilterStep<D> step =
+      takesVoxels_ ? takingVoxels<D>(original, factors) : resamplingLinearly<D>(original, factors);
   step.sigmaVoxels = sigma;
   step.order = AxisOrder::lastFirst;
   return {step};
@@ -100,8 +105,9 @@ const ComponentDescription& GenericImagePyramid<D>::description(ImageSide side)
       rows.insert(rows.end(), schedule.begin(), schedule.end());
     rows.push_back(useShrinkImageFilter());
     rows.push_back(computePerResolution());
-    return pyramidDescription(s, "GenericImagePyramid",
-                              "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.", std::move(rows));
+    return pyramidDescription(
+        s, "GenericImagePyramid",
+        "Gaussian smoothing by a schedule in mm, then a coarser grid by another schedule.", std::move(rows));
   });
 }
 

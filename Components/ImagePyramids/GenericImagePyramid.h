@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Recursive Gaussian of a sigma in mm, then a coarser grid by linear interpolation or by taking voxels; both schedules are free.
+/// Recursive Gaussian of a sigma in mm, then a coarser grid by linear interpolation or by taking voxels; both
+/// schedules are free.
 ///
 /// (FixedImagePyramid "FixedGenericImagePyramid")
 /// (ImagePyramidRescaleSchedule 4 4 4 2 2 2 1 1 1)

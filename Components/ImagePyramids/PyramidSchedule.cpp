@@ -28,14 +28,17 @@ ComponentDescription pyramidDescription(ImageSide side, const std::string& name,
 
 std::vector<Parameter<double>> factorRows(ImageSide side)
 {
-  const std::string meaning = "factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
+  const std::string meaning =
+      "factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
   return {
       scheduleRow("ImagePyramidSchedule", "voxels", meaning),
       scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", "the same for this side only; wins"),
-      scheduleRow("Schedule", "voxels", "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
+      scheduleRow("Schedule", "voxels",
+                  "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
 }
 
-ComponentDescription factorPyramidDescription(ImageSide side, const std::string& name, const std::string& summary)
+ComponentDescription factorPyramidDescription(ImageSide side, const std::string& name,
+                                              const std::string& summary)
 {
   const std::vector<Parameter<double>> rows = factorRows(side);
   return pyramidDescription(side, name, summary, {rows.begin(), rows.end()});
@@ -43,19 +46,23 @@ ComponentDescription factorPyramidDescription(ImageSide side, const std::string&
 
 std::vector<Parameter<double>> rescaleRows(ImageSide side)
 {
-  const std::string meaning = "shrink factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
+  const std::string meaning =
+      "shrink factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
   const std::string wins = "another name of it; wins";
-  return {scheduleRow("ImagePyramidRescaleSchedule", "voxels", meaning), scheduleRow("ImagePyramidSchedule", "voxels", wins),
-          scheduleRow(sideName(side) + "ImagePyramidRescaleSchedule", "voxels", "the same for this side only; wins"),
+  return {scheduleRow("ImagePyramidRescaleSchedule", "voxels", meaning),
+          scheduleRow("ImagePyramidSchedule", "voxels", wins),
+          scheduleRow(sideName(side) + "ImagePyramidRescaleSchedule", "voxels",
+                      "the same for this side only; wins"),
           scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", wins)};
 }
 
 std::vector<Parameter<double>> sigmaRows(ImageSide side)
 {
-  const std::string meaning =
-      "sigma for each level and axis, coarse to fine; default half the shrunk spacing, 0 at a last factor of 1";
+  const std::string meaning = "sigma for each level and axis, coarse to fine; default half the shrunk "
+                              "spacing, 0 at a last factor of 1";
   return {scheduleRow("ImagePyramidSmoothingSchedule", "mm", meaning),
-          scheduleRow(sideName(side) + "ImagePyramidSmoothingSchedule", "mm", "the same for this side only; wins")};
+          scheduleRow(sideName(side) + "ImagePyramidSmoothingSchedule", "mm",
+                      "the same for this side only; wins")};
 }
 
 template <int D>
@@ -68,7 +75,8 @@ Schedule<D, double> readSchedule(const Parameters& parameters, const std::vector
     for (std::size_t row = rows.size(); row-- > 0;)
       if (const auto value = parameters.find(rows[row], entry)) {
         if (!(*value >= 0 && std::isfinite(*value)))
-          parameters.fail(rows[row].name, "entry " + std::to_string(entry + 1) + " is negative or not a number",
+          parameters.fail(rows[row].name,
+                          "entry " + std::to_string(entry + 1) + " is negative or not a number",
                           "Allowed: values of 0 or more");
         schedule[entry / D][entry % D] = *value;
         ++found;
@@ -85,11 +93,13 @@ Schedule<D, double> readSchedule(const Parameters& parameters, const std::vector
 }
 
 template <int D>
-Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::vector<Parameter<double>>& rows, FactorRule rule)
+Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::vector<Parameter<double>>& rows,
+                                     FactorRule rule)
 {
   const Schedule<D, double> given = readSchedule<D>(parameters, rows);
   const auto name = [&] { // of the last one that is given, which wins
-    const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](const auto& row) { return parameters.has(row.name); });
+    const auto last =
+        std::find_if(rows.rbegin(), rows.rend(), [&](const auto& row) { return parameters.has(row.name); });
     return last->name;
   };
   const std::size_t levels = parameters.levelCount();
@@ -110,7 +120,8 @@ Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::ve
                         + ": factors are whole numbers: the fraction of a factor is cut off, as in elastix.");
       if (rule == FactorRule::decreasing && level > 0 && factor > factors[level - 1][d])
         parameters.warn(parameters.where(name())
-                        + ": factors of this pyramid do not grow from level to level: the one before is kept, as in elastix.");
+                        + ": factors of this pyramid do not grow from level to level: the one before is "
+                          "kept, as in elastix.");
       if (rule == FactorRule::decreasing)
         factor = std::max<std::size_t>(1, level > 0 ? std::min(factor, factors[level - 1][d]) : factor);
     }
@@ -127,8 +138,10 @@ Vec<D> factorsAsVec(const Size<D>& factors)
 
 template Schedule<2, double> readSchedule<2>(const Parameters&, const std::vector<Parameter<double>>&);
 template Schedule<3, double> readSchedule<3>(const Parameters&, const std::vector<Parameter<double>>&);
-template Schedule<2, std::size_t> readFactors<2>(const Parameters&, const std::vector<Parameter<double>>&, FactorRule);
-template Schedule<3, std::size_t> readFactors<3>(const Parameters&, const std::vector<Parameter<double>>&, FactorRule);
+template Schedule<2, std::size_t> readFactors<2>(const Parameters&, const std::vector<Parameter<double>>&,
+                                                 FactorRule);
+template Schedule<3, std::size_t> readFactors<3>(const Parameters&, const std::vector<Parameter<double>>&,
+                                                 FactorRule);
 template Vec<2> factorsAsVec<2>(const Size<2>&);
 template Vec<3> factorsAsVec<3>(const Size<3>&);
 

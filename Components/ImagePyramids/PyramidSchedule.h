@@ -16,8 +16,10 @@ using Schedule = std::vector<std::array<T, D>>;
 /// "Fixed" or "Moving".
 std::string sideName(ImageSide);
 
-/// Role, name and alias of a pyramid for one side: the side's own name ("FixedSmoothingImagePyramid") is the alias.
-ComponentDescription pyramidDescription(ImageSide, const std::string& name, const std::string& summary, std::vector<ParameterInfo>);
+/// Role, name and alias of a pyramid for one side: the side's own name ("FixedSmoothingImagePyramid") is the
+/// alias.
+ComponentDescription pyramidDescription(ImageSide, const std::string& name, const std::string& summary,
+                                        std::vector<ParameterInfo>);
 
 /// What describe(side) gives, made once.
 template <class Describe>
@@ -27,8 +29,8 @@ const ComponentDescription& descriptionOf(ImageSide side, Describe describe)
   return side == ImageSide::fixed ? fixed : moving;
 }
 
-/// Rows for a schedule of whole factors, in the order in which they are read: a later one wins, entry by entry.
-/// `shared`, the same after the side's name, and, under the component's label, "Schedule".
+/// Rows for a schedule of whole factors, in the order in which they are read: a later one wins, entry by
+/// entry. `shared`, the same after the side's name, and, under the component's label, "Schedule".
 std::vector<Parameter<double>> factorRows(ImageSide);
 /// The description of a pyramid that has no other parameters.
 ComponentDescription factorPyramidDescription(ImageSide, const std::string& name, const std::string& summary);
@@ -36,20 +38,22 @@ ComponentDescription factorPyramidDescription(ImageSide, const std::string& name
 std::vector<Parameter<double>> rescaleRows(ImageSide);
 std::vector<Parameter<double>> sigmaRows(ImageSide);
 
-/// Entries level * D + axis of the first levels; empty if any entry is missing, with a warning if others were given.
-/// Throws Error(usage) for negative entries.
+/// Entries level * D + axis of the first levels; empty if any entry is missing, with a warning if others were
+/// given. Throws Error(usage) for negative entries.
 template <int D>
 Schedule<D, double> readSchedule(const Parameters&, const std::vector<Parameter<double>>& rows);
 
 enum class FactorRule {
   free,       // as given; 0: no smoothing along the axis
-  decreasing, // each at least 1 and at most the factor of the level before, as itk::MultiResolutionPyramidImageFilter takes them
+  decreasing, // each at least 1 and at most the factor of the level before, as
+              // itk::MultiResolutionPyramidImageFilter takes them
 };
 
-/// Whole factors (a fraction is cut off, as elastix reads it, with a warning), or 2^(levels - 1 - level) if the text has no full
-/// schedule.
+/// Whole factors (a fraction is cut off, as elastix reads it, with a warning), or 2^(levels - 1 - level) if
+/// the text has no full schedule.
 template <int D>
-Schedule<D, std::size_t> readFactors(const Parameters&, const std::vector<Parameter<double>>& rows, FactorRule);
+Schedule<D, std::size_t> readFactors(const Parameters&, const std::vector<Parameter<double>>& rows,
+                                     FactorRule);
 
 template <int D>
 Vec<D> factorsAsVec(const Size<D>& factors);

@@ -14,7 +14,8 @@ double varianceOf(std::size_t factor)
 }
 
 template <int D>
-FilterStep<D> smoothingAndShrinking(const ImageGeometry<D>& geometry, const Size<D>& factors, const Vec<D>& variances)
+FilterStep<D> smoothingAndShrinking(const ImageGeometry<D>& geometry, const Size<D>& factors,
+                                    const Vec<D>& variances)
 {
   const ShrunkGrid<D> grid = shrunkGrid<D>(geometry, factors);
   FilterStep<D> step;
@@ -43,7 +44,8 @@ bool RecursiveImagePyramid<D>::dividesDownward() const
 }
 
 template <int D>
-std::vector<FilterStep<D>> RecursiveImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+std::vector<FilterStep<D>> RecursiveImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original,
+                                                                  std::size_t level) const
 {
   if (!dividesDownward()) {
     Vec<D> variances;
@@ -61,7 +63,8 @@ std::vector<FilterStep<D>> RecursiveImagePyramid<D>::stepsOfLevel(const ImageGeo
       variances[d] = factors[d] == 1 ? 0 : varianceOf(factors[d]);
     }
     if (factors_[l] != reached)
-      steps.push_back(smoothingAndShrinking<D>(steps.empty() ? original : steps.back().geometry, factors, variances));
+      steps.push_back(
+          smoothingAndShrinking<D>(steps.empty() ? original : steps.back().geometry, factors, variances));
     reached = factors_[l];
   }
   return steps;

@@ -24,7 +24,8 @@ ShrinkingImagePyramid<D>::ShrinkingImagePyramid(const Parameters& parameters, Im
 }
 
 template <int D>
-std::vector<FilterStep<D>> ShrinkingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+std::vector<FilterStep<D>> ShrinkingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original,
+                                                                  std::size_t level) const
 {
   const Size<D>& factors = factors_[level];
   if (std::all_of(factors.begin(), factors.end(), [](std::size_t f) { return f == 1; }))
@@ -36,7 +37,8 @@ template <int D>
 const ComponentDescription& ShrinkingImagePyramid<D>::description(ImageSide side)
 {
   return descriptionOf(side, [](ImageSide s) {
-    return factorPyramidDescription(s, "ShrinkingImagePyramid", "Every f-th voxel of the full image, no smoothing.");
+    return factorPyramidDescription(s, "ShrinkingImagePyramid",
+                                    "Every f-th voxel of the full image, no smoothing.");
   });
 }
 

@@ -9,7 +9,8 @@ SmoothingImagePyramid<D>::SmoothingImagePyramid(const Parameters& parameters, Im
 }
 
 template <int D>
-std::vector<FilterStep<D>> SmoothingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const
+std::vector<FilterStep<D>> SmoothingImagePyramid<D>::stepsOfLevel(const ImageGeometry<D>& original,
+                                                                  std::size_t level) const
 {
   Vec<D> sigmaVoxels = scheduleOfLevel(level);
   bool smooths = false;
@@ -26,8 +27,9 @@ template <int D>
 const ComponentDescription& SmoothingImagePyramid<D>::description(ImageSide side)
 {
   return descriptionOf(side, [](ImageSide s) {
-    return factorPyramidDescription(s, "SmoothingImagePyramid",
-                                    "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).");
+    return factorPyramidDescription(
+        s, "SmoothingImagePyramid",
+        "Gaussian smoothing of sigma = factor / 2 voxels, size kept (Deriche 1993).");
   });
 }
 

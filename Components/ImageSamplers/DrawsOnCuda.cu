@@ -5,7 +5,8 @@
 namespace tessera {
 namespace {
 
-constexpr unsigned threadsABlock = 64; // draws are small: many blocks, so that many multiprocessors share them
+constexpr unsigned threadsABlock =
+    64; // draws are small: many blocks, so that many multiprocessors share them
 constexpr unsigned triesBetweenLooks = 32;
 
 /// A voxel of a box.
@@ -19,7 +20,10 @@ struct BoxVoxel {
   {
     return voxelIn<D>(first, size, imageSize, words);
   }
-  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const { return loadConstant(voxels + found.offset); }
+  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const
+  {
+    return loadConstant(voxels + found.offset);
+  }
 };
 
 /// A voxel of a list; of all if `offsets` is null.
@@ -37,7 +41,10 @@ struct ListedVoxel {
     const std::size_t offset = offsets != nullptr ? offsets[choice] : choice;
     return {indexOfVoxel<D>(imageSize, offset), offset};
   }
-  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const { return loadConstant(voxels + found.offset); }
+  TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>&) const
+  {
+    return loadConstant(voxels + found.offset);
+  }
 };
 
 /// A point of a box, with the intensity that a spline has there.
@@ -50,7 +57,10 @@ struct BoxPoint {
   struct Found {
     Vec<D> index;
   };
-  TESSERA_HOST_DEVICE Found find(const std::array<std::uint32_t, 4>& words) const { return {indexIn<D>(box, words)}; }
+  TESSERA_HOST_DEVICE Found find(const std::array<std::uint32_t, 4>& words) const
+  {
+    return {indexIn<D>(box, words)};
+  }
   TESSERA_HOST_DEVICE float value(const Found& found, const Vec<D>& pointMm) const
   {
     if constexpr (Order == 0) {
@@ -72,13 +82,14 @@ struct SamplesOut {
   std::size_t count;
 };
 
-/// (count) samples: stores 8 D + 4 B each, loads the intensity's support and 1 B of mask a try. Each thread tries until its sample
-/// lies in the mask or, as it sees now and then, all together tried more than `limit`: not even an empty mask holds a thread for
-/// long. `tries` is null if there is no mask.
+/// (count) samples: stores 8 D + 4 B each, loads the intensity's support and 1 B of mask a try. Each thread
+/// tries until its sample lies in the mask or, as it sees now and then, all together tried more than `limit`:
+/// not even an empty mask holds a thread for long. `tries` is null if there is no mask.
 template <int D, class Place>
 __global__ void __launch_bounds__(threadsABlock)
-    drawSamples(const Draw draw, const Place place, const AffineMap<D> pointFromIndex, const MaskOnCuda<D> mask,
-                const SamplesOut<D> out, unsigned long long limit, unsigned long long* tries)
+    drawSamples(const Draw draw, const Place place, const AffineMap<D> pointFromIndex,
+                const MaskOnCuda<D> mask, const SamplesOut<D> out, unsigned long long limit,
+                unsigned long long* tries)
 {
   const std::size_t sample = static_cast<std::size_t>(blockIdx.x) * threadsABlock + threadIdx.x;
   unsigned uncounted = 0;
@@ -124,8 +135,9 @@ void DrawsOnCuda<D>::draw(Context& context, const Draw& draw, const Place& place
   const cudaStream_t stream = cudaStreamOf(context);
   if (tries != nullptr)
     context.stream->fill(tries, 0, sizeof(unsigned long long));
-  drawSamples<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(out.count, threadsABlock)), threadsABlock, 0, stream>>>(
-      draw, place, pointFromIndex_, mask_, out, attempts.limit(), tries);
+  drawSamples<D>
+      <<<static_cast<unsigned>(ceilDiv<std::size_t>(out.count, threadsABlock)), threadsABlock, 0, stream>>>(
+          draw, place, pointFromIndex_, mask_, out, attempts.limit(), tries);
   checkLaunch("DrawsOnCuda");
   if (tries != nullptr)
     attempts.check(tries_.toHost(context)[0]);
@@ -142,13 +154,17 @@ void DrawsOnCuda<D>::drawVoxels(Context& context, const Draw& draw, std::span<co
 {
   const bool all = offsets.empty();
   this->draw(context, draw,
-             ListedVoxel<D>{all ? nullptr : offsets.data(), all ? fixed_->size() : offsets.size(), size_, fixedVoxels()});
+             ListedVoxel<D>{all ? nullptr : offsets.data(), all ? fixed_->size() : offsets.size(), size_,
+                            fixedVoxels()});
 }
 
 template <int D>
-void DrawsOnCuda<D>::drawPoints(Context& context, const Draw& draw, const IndexBox<D>& box, const InterpolatorOnCuda<D>& fixed)
+void DrawsOnCuda<D>::drawPoints(Context& context, const Draw& draw, const IndexBox<D>& box,
+                                const InterpolatorOnCuda<D>& fixed)
 {
-  withOrder(fixed.order, [&]<int Order>() { this->draw(context, draw, BoxPoint<D, Order>{box, size_, fixed}); });
+  withOrder(fixed.order, [&]<int Order>() {
+    this->draw(context, draw, BoxPoint<D, Order>{box, size_, fixed});
+  });
 }
 
 template class DrawsOnCuda<2>;

@@ -11,19 +11,21 @@
 
 namespace tessera {
 
-/// What a random sampler keeps on a CUDA device for a level: the fixed image, its mask and the samples. Samples are those of the
-/// CPU: points and, where the CPU forms them in double or by InterpolateAtPoint's operations, intensities bit for bit.
+/// What a random sampler keeps on a CUDA device for a level: the fixed image, its mask and the samples.
+/// Samples are those of the CPU: points and, where the CPU forms them in double or by InterpolateAtPoint's
+/// operations, intensities bit for bit.
 ///
-/// A draw is one kernel, which nobody waits for unless there is a mask: the number of tries must then be looked at. It replaces
-/// the samples in place. Throws as AttemptLimit::placeAll.
+/// A draw is one kernel, which nobody waits for unless there is a mask: the number of tries must then be
+/// looked at. It replaces the samples in place. Throws as AttemptLimit::placeAll.
 template <int D>
 class DrawsOnCuda {
 public:
   /// `mask` is null for none, or for samplers that keep a list of its voxels.
-  DrawsOnCuda(const Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t samples,
-              std::string sampler)
-      : fixed_(voxelsOnCuda<D>(context, fixed)), size_(fixed->geometry.size), pointFromIndex_(fixed->geometry.pointFromIndex()),
-        samples_(std::make_shared<PointsOnCuda<D>>()), sampler_(std::move(sampler))
+  DrawsOnCuda(const Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+              std::size_t samples, std::string sampler)
+      : fixed_(voxelsOnCuda<D>(context, fixed)), size_(fixed->geometry.size),
+        pointFromIndex_(fixed->geometry.pointFromIndex()), samples_(std::make_shared<PointsOnCuda<D>>()),
+        sampler_(std::move(sampler))
   {
     if (mask) {
       maskVoxels_ = voxelsOnCuda<D>(context, mask);
@@ -54,8 +56,8 @@ public:
   void drawVoxels(Context&, const Draw&, const VoxelBox<D>&);
   /// Voxels of a list of offsets on the device; of all the image if the list is empty.
   void drawVoxels(Context&, const Draw&, std::span<const std::size_t> offsets);
-  /// Points of a box in [0, size - 1], with intensities of order 0 or 1 in double from the image, of orders above from a spline's
-  /// coefficients.
+  /// Points of a box in [0, size - 1], with intensities of order 0 or 1 in double from the image, of orders
+  /// above from a spline's coefficients.
   void drawPoints(Context&, const Draw&, const IndexBox<D>&, const InterpolatorOnCuda<D>& fixed);
 
 private:

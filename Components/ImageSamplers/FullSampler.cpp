@@ -5,7 +5,8 @@ namespace tessera {
 template <int D>
 const ComponentDescription& FullSampler<D>::description()
 {
-  static const ComponentDescription description{"ImageSampler", "Full", {}, "every voxel of the fixed image inside the mask", {}};
+  static const ComponentDescription description{
+      "ImageSampler", "Full", {}, "every voxel of the fixed image inside the mask", {}};
   return description;
 }
 
@@ -19,7 +20,8 @@ VoxelLattice<D> FullSampler<D>::latticeOf(const ImagePointer<D>& fixed, const Ma
 }
 
 template <int D>
-void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t)
+void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                                     std::size_t)
 {
   this->samples_ = latticeOf(fixed, mask);
 }

@@ -12,7 +12,8 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                       std::size_t level) override;
   SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const override;
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }

@@ -17,20 +17,24 @@ GridSampler<D>::GridSampler(const Parameters& parameters) : steps_(parameters.le
 {
   for (std::size_t level = 0; level < steps_.size(); ++level)
     for (int d = 0; d < D; ++d)
-      steps_[level][d] =
-          static_cast<std::size_t>(parameters.find(sampleGridSpacing(), level * D + d).value_or(sampleGridSpacing().defaultValue));
+      steps_[level][d] = static_cast<std::size_t>(
+          parameters.find(sampleGridSpacing(), level * D + d).value_or(sampleGridSpacing().defaultValue));
 }
 
 template <int D>
 const ComponentDescription& GridSampler<D>::description()
 {
-  static const ComponentDescription description{
-      "ImageSampler", "Grid", {}, "voxels of the fixed image at regular steps, inside the mask", {sampleGridSpacing()}};
+  static const ComponentDescription description{"ImageSampler",
+                                                "Grid",
+                                                {},
+                                                "voxels of the fixed image at regular steps, inside the mask",
+                                                {sampleGridSpacing()}};
   return description;
 }
 
 template <int D>
-void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level)
+void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                                     std::size_t level)
 {
   this->samples_ = gridOfStep<D>(steps_[level], fixed, this->regionOf(fixed->geometry), mask);
 }
@@ -38,7 +42,9 @@ void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, con
 template <int D>
 SampleExtent<D> GridSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t level) const
 {
-  return {0, gridOfStep<D>(steps_[level], sampled.fixed, this->regionOf(sampled.fixed->geometry), sampled.mask), 0};
+  return {0,
+          gridOfStep<D>(steps_[level], sampled.fixed, this->regionOf(sampled.fixed->geometry), sampled.mask),
+          0};
 }
 
 template class GridSampler<2>;

@@ -4,7 +4,8 @@
 
 namespace tessera {
 
-/// Voxels of the fixed image at regular steps, inside the mask; the grid is centred in the mask's bounding box.
+/// Voxels of the fixed image at regular steps, inside the mask; the grid is centred in the mask's bounding
+/// box.
 template <int D>
 class GridSampler final : public ImageSampler<D> {
 public:
@@ -12,7 +13,8 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                       std::size_t level) override;
   SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const override;
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }

@@ -25,15 +25,16 @@ const Parameter<std::int64_t>& fixedImageBSplineInterpolationOrder()
 
 const Parameter<bool>& useRandomSampleRegion()
 {
-  static const auto p =
-      booleanParameter("UseRandomSampleRegion", false, Arity::perLevel, "draw from a box at a new random place each time");
+  static const auto p = booleanParameter("UseRandomSampleRegion", false, Arity::perLevel,
+                                         "draw from a box at a new random place each time");
   return p;
 }
 
 const Parameter<double>& sampleRegionSize()
 {
-  static const auto p = realParameter("SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension,
-                                      "mm", "size of that box; a third of the image's longest side, or the side itself, if absent");
+  static const auto p = realParameter(
+      "SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension, "mm",
+      "size of that box; a third of the image's longest side, or the side itself, if absent");
   return p;
 }
 
@@ -52,13 +53,14 @@ const ComponentDescription& RandomCoordinateSampler<D>::description()
       "RandomCoordinate",
       {},
       "random points of the fixed image, between its voxels, inside the mask",
-      {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder(), useRandomSampleRegion(), sampleRegionSize()}};
+      {numberOfSpatialSamples(), fixedImageBSplineInterpolationOrder(), useRandomSampleRegion(),
+       sampleRegionSize()}};
   return description;
 }
 
 template <int D>
-void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                                                 std::size_t level)
+void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed,
+                                                 const MaskPointer<D>& mask, std::size_t level)
 {
   fixed_ = fixed;
   mask_ = mask;
@@ -86,12 +88,15 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
 }
 
 template <int D>
-SampleExtent<D> RandomCoordinateSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t level) const
+SampleExtent<D> RandomCoordinateSampler<D>::extentOfLevel(const SampledExtent<D>& sampled,
+                                                          std::size_t level) const
 {
   const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
-  const std::size_t coefficients =
-      parameters_.get(fixedImageBSplineInterpolationOrder(), level) > 1 ? sampled.fixed->geometry.voxelCount() : 0;
-  return {samples, {}, DrawsOnCuda<D>::deviceBytes(samples) + static_cast<double>(coefficients) * sizeof(float)};
+  const std::size_t coefficients = parameters_.get(fixedImageBSplineInterpolationOrder(), level) > 1
+                                       ? sampled.fixed->geometry.voxelCount()
+                                       : 0;
+  return {
+      samples, {}, DrawsOnCuda<D>::deviceBytes(samples) + static_cast<double>(coefficients) * sizeof(float)};
 }
 
 template <int D>
@@ -110,7 +115,8 @@ void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t sam
   if (order_ > 1)
     coefficientsOnCuda_.fromHost(context, coefficients_);
   coefficients_ = {};
-  fixedOnCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : onCuda_->fixedVoxels(), fixed_->geometry, order_};
+  fixedOnCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : onCuda_->fixedVoxels(), fixed_->geometry,
+                  order_};
 }
 
 /// SampleRegionSize, or elastix's default: the longest side / 3, at most the side itself.
@@ -129,7 +135,8 @@ Vec<D> RandomCoordinateSampler<D>::regionSizeMm(std::size_t level, const ImageGe
       sizeMm[d] = std::min(sideMm[d], longestMm / 3);
     else if (!(sizeMm[d] > 0 && sizeMm[d] <= sideMm[d]))
       parameters_.fail(sampleRegionSize().name,
-                       "the fixed image is " + std::to_string(sideMm[d]) + " mm long on axis " + std::to_string(d),
+                       "the fixed image is " + std::to_string(sideMm[d]) + " mm long on axis "
+                           + std::to_string(d),
                        "Allowed: more than 0 and not more than that; a third is usual");
   }
   return sizeMm;
@@ -204,7 +211,8 @@ void RandomCoordinateSampler<D>::lookUp(const Indices& indices, std::size_t firs
     for (int d = 0; d < D; ++d)
       points.pointMm[d] = samples.mm[d].data() + first;
     std::array<std::uint8_t, samplesAChunk> inside;
-    evaluateSpline<D>(SplineImage<D>(coefficients_.data(), fixed_->geometry), order_, points, values, nullptr, inside.data());
+    evaluateSpline<D>(SplineImage<D>(coefficients_.data(), fixed_->geometry), order_, points, values, nullptr,
+                      inside.data());
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// Points between the voxels of the fixed image, uniform in the box of voxel centres that the mask's bounding box leaves, drawn
-/// until they lie in the mask. (UseRandomSampleRegion "true") draws from a small box that moves with every draw.
+/// Points between the voxels of the fixed image, uniform in the box of voxel centres that the mask's bounding
+/// box leaves, drawn until they lie in the mask. (UseRandomSampleRegion "true") draws from a small box that
+/// moves with every draw.
 template <int D>
 class RandomCoordinateSampler final : public ImageSampler<D> {
 public:
@@ -16,7 +17,8 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                       std::size_t level) override;
   SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const override;
   void endLevel() override;
   void draw(Context&, const Draw&) override;

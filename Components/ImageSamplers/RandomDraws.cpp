@@ -5,7 +5,8 @@ namespace tessera {
 const Parameter<std::int64_t>& numberOfSpatialSamples()
 {
   static const auto parameter = [] {
-    auto p = integerParameter("NumberOfSpatialSamples", 5000, 1, Arity::perLevel, "samples", "samples drawn at a time");
+    auto p = integerParameter("NumberOfSpatialSamples", 5000, 1, Arity::perLevel, "samples",
+                              "samples drawn at a time");
     p.maximum = 4294967295.0; // the counter of the random numbers has 32 bits
     return p;
   }();
@@ -18,7 +19,8 @@ void AttemptLimit::giveUp() const
               "(ImageSampler \"" + sampler_ + "\"): " + std::to_string(limit_)
                   + " tries: Could not find enough image samples within "
                     "reasonable time. Probably the mask is too small for its bounding box. Usual remedies: "
-                    "(ImageSampler \"RandomSparseMask\"), a larger mask (ErodeMask \"false\"), UseRandomSampleRegion \"false\".");
+                    "(ImageSampler \"RandomSparseMask\"), a larger mask (ErodeMask \"false\"), "
+                    "UseRandomSampleRegion \"false\".");
 }
 
 }

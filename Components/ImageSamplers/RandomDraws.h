@@ -15,7 +15,8 @@ namespace tessera {
 /// NumberOfSpatialSamples, which all random samplers read.
 const Parameter<std::int64_t>& numberOfSpatialSamples();
 
-/// What samplers give each thread at a time; a chunk's samples are placed, and then looked up while memory is on its way.
+/// What samplers give each thread at a time; a chunk's samples are placed, and then looked up while memory is
+/// on its way.
 constexpr std::size_t samplesAChunk = 128;
 
 template <int D>
@@ -37,11 +38,14 @@ void setPoint(PointList<D>& samples, std::size_t sample, const Vec<D>& pointMm)
     samples.mm[d][sample] = pointMm[d];
 }
 
-/// Tries of samples that must fall into a mask. Sample i takes attempts 0, 1, .. of its own counter, so what it gets depends
-/// neither on other samples nor on the order; elastix's limit of ten tries a sample holds for all of them together.
+/// Tries of samples that must fall into a mask. Sample i takes attempts 0, 1, .. of its own counter, so what
+/// it gets depends neither on other samples nor on the order; elastix's limit of ten tries a sample holds for
+/// all of them together.
 class AttemptLimit {
 public:
-  AttemptLimit(std::size_t samples, std::string sampler) : limit_(10 * samples), sampler_(std::move(sampler)) {}
+  AttemptLimit(std::size_t samples, std::string sampler) : limit_(10 * samples), sampler_(std::move(sampler))
+  {
+  }
 
   /// Calls place(sample, words) for the samples [first, last), each until it returns true.
   /// Throws Error(registrationFailed) once all chunks together have tried more than the limit.

@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Where random words put a sample, and the fixed image's intensity there: one text for the CPU and for kernels.
+// Where random words put a sample, and the fixed image's intensity there: one text for the CPU and for
+// kernels.
 namespace tessera {
 
 /// A box of continuous indices.
@@ -34,13 +35,15 @@ struct PlacedVoxel {
 
 /// A voxel of the box from `first` on.
 template <int D>
-TESSERA_HOST_DEVICE inline PlacedVoxel<D> voxelIn(const Size<D>& first, const Size<D>& size, const Size<D>& imageSize,
+TESSERA_HOST_DEVICE inline PlacedVoxel<D> voxelIn(const Size<D>& first, const Size<D>& size,
+                                                  const Size<D>& imageSize,
                                                   const std::array<std::uint32_t, 4>& words)
 {
   PlacedVoxel<D> placed{{}, 0};
   std::size_t stride = 1;
   for (int d = 0; d < D; ++d) {
-    const std::size_t voxel = first[d] + static_cast<std::size_t>(unitUniform(words[d]) * static_cast<double>(size[d]));
+    const std::size_t voxel =
+        first[d] + static_cast<std::size_t>(unitUniform(words[d]) * static_cast<double>(size[d]));
     placed.index[d] = static_cast<double>(voxel);
     placed.offset += stride * voxel;
     stride *= imageSize[d];

@@ -14,14 +14,17 @@ RandomSampler<D>::RandomSampler(const Parameters& parameters)
 template <int D>
 const ComponentDescription& RandomSampler<D>::description()
 {
-  static const ComponentDescription description{
-      "ImageSampler", "Random", {}, "random voxels of the fixed image inside the mask", {numberOfSpatialSamples()}};
+  static const ComponentDescription description{"ImageSampler",
+                                                "Random",
+                                                {},
+                                                "random voxels of the fixed image inside the mask",
+                                                {numberOfSpatialSamples()}};
   return description;
 }
 
 template <int D>
-void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                                       std::size_t level)
+void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed,
+                                       const MaskPointer<D>& mask, std::size_t level)
 {
   fixed_ = fixed;
   mask_ = mask;

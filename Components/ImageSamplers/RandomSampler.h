@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// Voxels of the fixed image, drawn uniformly and with replacement from the mask's bounding box until they lie in the mask.
+/// Voxels of the fixed image, drawn uniformly and with replacement from the mask's bounding box until they
+/// lie in the mask.
 template <int D>
 class RandomSampler final : public ImageSampler<D> {
 public:
@@ -15,7 +16,8 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                       std::size_t level) override;
   SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const override;
   void endLevel() override;
   void draw(Context&, const Draw&) override;

@@ -9,7 +9,8 @@ namespace {
 
 /// Offsets of the voxels whose centre lies in the mask, in order; rows are scanned on all threads.
 template <int D>
-std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>& geometry, const Mask<D>& mask)
+std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>& geometry,
+                                  const Mask<D>& mask)
 {
   constexpr std::size_t rowsPerChunk = 64;
   const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
@@ -19,7 +20,8 @@ std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>
   forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     auto& chunk = found[first / rowsPerChunk];
     for (std::size_t voxel = first * length; voxel < last * length; ++voxel)
-      if (sameGrid ? mask.voxels[voxel] != 0 : mask.contains(pointFromIndex(indexOfVoxel<D>(geometry.size, voxel))))
+      if (sameGrid ? mask.voxels[voxel] != 0
+                   : mask.contains(pointFromIndex(indexOfVoxel<D>(geometry.size, voxel))))
         chunk.push_back(voxel);
   });
   std::vector<std::size_t> all;
@@ -41,7 +43,9 @@ double mostVoxelsIn(const SampledExtent<D>& sampled)
   for (int d = 0; d < D; ++d)
     inside *= sampled.mask->geometry.spacingMm[d] / geometry.spacingMm[d];
   constexpr double borders = 1.02;
-  return std::min(all, sampled.mask->geometry == geometry ? inside : borders * inside + static_cast<double>(geometry.size[0]));
+  return std::min(all, sampled.mask->geometry == geometry
+                           ? inside
+                           : borders * inside + static_cast<double>(geometry.size[0]));
 }
 }
 
@@ -55,17 +59,18 @@ RandomSparseMaskSampler<D>::RandomSparseMaskSampler(const Parameters& parameters
 template <int D>
 const ComponentDescription& RandomSparseMaskSampler<D>::description()
 {
-  static const ComponentDescription description{"ImageSampler",
-                                                "RandomSparseMask",
-                                                {},
-                                                "random voxels of the fixed image from a list of those inside the mask",
-                                                {numberOfSpatialSamples()}};
+  static const ComponentDescription description{
+      "ImageSampler",
+      "RandomSparseMask",
+      {},
+      "random voxels of the fixed image from a list of those inside the mask",
+      {numberOfSpatialSamples()}};
   return description;
 }
 
 template <int D>
-void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
-                                                 std::size_t level)
+void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& fixed,
+                                                 const MaskPointer<D>& mask, std::size_t level)
 {
   fixed_ = fixed;
   voxelsInMask_.clear();
@@ -73,7 +78,8 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
     boxInMask<D>(fixed->geometry, mask.get()); // tells an empty mask from one beside the image
     voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
     if (voxelsInMask_.empty())
-      throw Error(ExitCode::unreadableInput, "mask: no voxel of the fixed image has its centre in it. Allowed: a larger mask.");
+      throw Error(ExitCode::unreadableInput,
+                  "mask: no voxel of the fixed image has its centre in it. Allowed: a larger mask.");
   }
   onCuda_.reset();
   listOnCuda_ = {};
@@ -87,9 +93,12 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
 }
 
 template <int D>
-SampleExtent<D> RandomSparseMaskSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t level) const
+SampleExtent<D> RandomSparseMaskSampler<D>::extentOfLevel(const SampledExtent<D>& sampled,
+                                                          std::size_t level) const
 {
-  return {counts_[level], {}, DrawsOnCuda<D>::deviceBytes(counts_[level]) + mostVoxelsIn(sampled) * sizeof(std::size_t)};
+  return {counts_[level],
+          {},
+          DrawsOnCuda<D>::deviceBytes(counts_[level]) + mostVoxelsIn(sampled) * sizeof(std::size_t)};
 }
 
 template <int D>

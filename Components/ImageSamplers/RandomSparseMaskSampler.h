@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Voxels of the fixed image, drawn uniformly and with replacement from a list of those inside the mask: no tries, so masks may
-/// be thin.
+/// Voxels of the fixed image, drawn uniformly and with replacement from a list of those inside the mask: no
+/// tries, so masks may be thin.
 template <int D>
 class RandomSparseMaskSampler final : public ImageSampler<D> {
 public:
@@ -16,7 +16,8 @@ public:
 
   static const ComponentDescription& description();
 
-  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) override;
+  void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                       std::size_t level) override;
   SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const override;
   void endLevel() override;
   void draw(Context&, const Draw&) override;

@@ -7,7 +7,8 @@
 namespace tessera {
 namespace {
 
-Parameter<std::int64_t> orderRow(const std::string& name, std::int64_t defaultOrder, Arity arity, const std::string& meaning)
+Parameter<std::int64_t> orderRow(const std::string& name, std::int64_t defaultOrder, Arity arity,
+                                 const std::string& meaning)
 {
   Parameter<std::int64_t> row = integerParameter(name, defaultOrder, 0, arity, "", meaning);
   row.maximum = 5;
@@ -18,7 +19,8 @@ const Parameter<std::int64_t>& orderParameter(InterpolatorUse use)
 {
   static const auto matching =
       orderRow("BSplineInterpolationOrder", 1, Arity::perLevel, "order 0 to 5; 0: nearest voxel, 1: linear");
-  static const auto resampling = orderRow("FinalBSplineInterpolationOrder", 3, Arity::single, "order 0 to 5 for result images");
+  static const auto resampling =
+      orderRow("FinalBSplineInterpolationOrder", 3, Arity::single, "order 0 to 5 for result images");
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 
@@ -46,7 +48,8 @@ void BSplineInterpolator<D>::requireGradients() const
 {
   for (std::size_t level = 0; level < parameters_.levelCount(); ++level)
     if (readOrder(parameters_, use_, level) == 0)
-      parameters_.fail(orderParameter(use_).name, "at order 0 the interpolator has no gradient, and the optimizer needs one",
+      parameters_.fail(orderParameter(use_).name,
+                       "at order 0 the interpolator has no gradient, and the optimizer needs one",
                        "Allowed: 1 to 5, or (Interpolator \"NearestNeighborInterpolator\")");
 }
 
@@ -60,7 +63,8 @@ void BSplineInterpolator<D>::readInPlace(const float* voxels, const ImageGeometr
 }
 
 template <int D>
-void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t level)
+void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
+                                             std::size_t level)
 {
   order_ = readOrder(parameters_, use_, level);
   image_ = image;
@@ -105,12 +109,13 @@ void BSplineInterpolator<D>::putOnCuda(const Context& context)
   voxelsOnCuda_ = order_ > 1 ? nullptr : voxelsOnCuda<D>(context, image_);
   if (order_ > 1)
     coefficientsOnCuda_.fromHost(context, coefficients_);
-  onCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : voxelsOnCuda_->span().data(), geometry_, order_};
+  onCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : voxelsOnCuda_->span().data(), geometry_,
+             order_};
 }
 
 template <int D>
-void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
-                                      std::uint8_t* inside) const
+void BSplineInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values,
+                                      float* const* gradients, std::uint8_t* inside) const
 {
   if (order_ == 0)
     evaluateNearest<D>(voxels_, pointToIndex_, NearestRule::inFloat, points, values, gradients, inside);
@@ -137,16 +142,18 @@ bool BSplineInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, 
 template <int D>
 const ComponentDescription& BSplineInterpolator<D>::description(InterpolatorUse use)
 {
-  static const ComponentDescription matching{"Interpolator",
-                                             "BSplineInterpolator",
-                                             {"BSplineInterpolatorFloat"},
-                                             "B-spline through the voxels, mirrored at the border (Unser 1999).",
-                                             {orderParameter(InterpolatorUse::matching)}};
-  static const ComponentDescription resampling{"ResampleInterpolator",
-                                               "BSplineInterpolator",
-                                               {"FinalBSplineInterpolator", "FinalBSplineInterpolatorFloat"},
-                                               "B-spline through the voxels, mirrored at the border (Unser 1999).",
-                                               {orderParameter(InterpolatorUse::resampling)}};
+  static const ComponentDescription matching{
+      "Interpolator",
+      "BSplineInterpolator",
+      {"BSplineInterpolatorFloat"},
+      "B-spline through the voxels, mirrored at the border (Unser 1999).",
+      {orderParameter(InterpolatorUse::matching)}};
+  static const ComponentDescription resampling{
+      "ResampleInterpolator",
+      "BSplineInterpolator",
+      {"FinalBSplineInterpolator", "FinalBSplineInterpolatorFloat"},
+      "B-spline through the voxels, mirrored at the border (Unser 1999).",
+      {orderParameter(InterpolatorUse::resampling)}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

@@ -12,14 +12,17 @@
 
 namespace tessera {
 
-/// B-spline interpolation of orders 0 to 5 through the voxels, with mirror boundaries (Unser, "Splines: a perfect fit", 1999).
+/// B-spline interpolation of orders 0 to 5 through the voxels, with mirror boundaries (Unser, "Splines: a
+/// perfect fit", 1999).
 ///
 /// (Interpolator "BSplineInterpolator")
 /// (BSplineInterpolationOrder 1)              one value per level; 0: nearest voxel, no gradient; 1: linear
 /// (ResampleInterpolator "FinalBSplineInterpolator")
 /// (FinalBSplineInterpolationOrder 3)
 template <int D>
-class BSplineInterpolator final : public Interpolator<D>, public RowInterpolator<D>, public LayerInterpolator<D> {
+class BSplineInterpolator final : public Interpolator<D>,
+                                  public RowInterpolator<D>,
+                                  public LayerInterpolator<D> {
 public:
   explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
 
@@ -28,7 +31,8 @@ public:
   bool takesLayers() const override { return order_ < 2; }
   bool readsVoxels() const override { return order_ < 2; }
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
-  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
+                std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   void endLevel() override

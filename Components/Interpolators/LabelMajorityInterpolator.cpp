@@ -16,7 +16,8 @@ void LabelMajorityInterpolator<D>::readInPlace(const float* voxels, const ImageG
 }
 
 template <int D>
-void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
+void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
+                                                   std::size_t)
 {
   image_ = image;
   readInPlace(image->voxels.data(), image->geometry);
@@ -25,11 +26,12 @@ void LabelMajorityInterpolator<D>::prepareForLevel(Context& context, const Image
 }
 
 template <int D>
-void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
-                                            std::uint8_t* inside) const
+void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values,
+                                            float* const* gradients, std::uint8_t* inside) const
 {
   if (gradients)
-    throw Error(ExitCode::usage, "LabelMajorityInterpolator: gradients: labels have none. Allowed: another interpolator.");
+    throw Error(ExitCode::usage,
+                "LabelMajorityInterpolator: gradients: labels have none. Allowed: another interpolator.");
   Located<D, double> located;
   for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {
     const std::size_t count = std::min(splineBlockSize, points.count - begin);
@@ -45,7 +47,8 @@ void LabelMajorityInterpolator<D>::evaluate(Context&, const ListSamples<D>& poin
       float corners[1 << D];
       double fraction[D];
       for (int c = 0; c < 1 << D; ++c)
-        corners[c] = support.rows[(c & 1) + (c >> 1 & 1) * support.rowStride + (c >> 2) * support.planeStride];
+        corners[c] =
+            support.rows[(c & 1) + (c >> 1 & 1) * support.rowStride + (c >> 2) * support.planeStride];
       for (int d = 0; d < D; ++d)
         fraction[d] = located.t[d][i];
       values[begin + i] = majorityLabel<D>(corners, fraction);

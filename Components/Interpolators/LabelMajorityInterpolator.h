@@ -7,8 +7,9 @@
 
 namespace tessera {
 
-/// The label whose linear weights sum to most among the nearest voxels: smoother borders than those of the nearest voxel, and no
-/// label that is not there. Ties go to the smaller label; beyond the border its voxels are repeated. It has no gradient.
+/// The label whose linear weights sum to most among the nearest voxels: smoother borders than those of the
+/// nearest voxel, and no label that is not there. Ties go to the smaller label; beyond the border its voxels
+/// are repeated. It has no gradient.
 ///
 /// (ResampleInterpolator "LabelMajorityInterpolator")
 template <int D>
@@ -19,7 +20,8 @@ public:
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   /// Throws Error(usage) if gradients are asked for.
-  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
+                std::uint8_t* inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   bool readsVoxels() const override { return true; }
   void endLevel() override { voxelsOnCuda_.reset(); }

@@ -14,17 +14,20 @@ TESSERA_ALWAYS_INLINE Real mix(Real a, Real b, Real t)
   return a + t * (b - a);
 }
 
-/// The voxels around the points of a block: pairs of neighbours along x, of 2 rows in 2D, of 4 in 3D (y first).
+/// The voxels around the points of a block: pairs of neighbours along x, of 2 rows in 2D, of 4 in 3D (y
+/// first).
 template <int D>
 struct Corners {
   static constexpr int rows = 1 << (D - 1);
   float pairs[rows][2 * splineBlockSize];
 
   template <class Real>
-  TESSERA_ALWAYS_INLINE void gather(const SplineImage<D>& image, const Located<D, Real>& located, std::size_t count)
+  TESSERA_ALWAYS_INLINE void gather(const SplineImage<D>& image, const Located<D, Real>& located,
+                                    std::size_t count)
   {
     std::int64_t voxels[splineBlockSize];
-    const auto width = static_cast<std::int64_t>(image.size[0]), height = static_cast<std::int64_t>(image.size[1]);
+    const auto width = static_cast<std::int64_t>(image.size[0]),
+               height = static_cast<std::int64_t>(image.size[1]);
     for (std::size_t i = 0; i < count; ++i) {
       std::int64_t row = located.first[1][i];
       if constexpr (D == 3)
@@ -43,10 +46,11 @@ struct Corners {
   }
 
   /// Cells that begin at these voxels, all in the image.
-  TESSERA_ALWAYS_INLINE void gatherInterior(const SplineImage<D>& image, const std::int64_t (&voxels)[splineBlockSize],
-                                            std::size_t count)
+  TESSERA_ALWAYS_INLINE void gatherInterior(const SplineImage<D>& image,
+                                            const std::int64_t (&voxels)[splineBlockSize], std::size_t count)
   {
-    const auto width = static_cast<std::int64_t>(image.size[0]), plane = width * static_cast<std::int64_t>(image.size[1]);
+    const auto width = static_cast<std::int64_t>(image.size[0]),
+               plane = width * static_cast<std::int64_t>(image.size[1]);
     const std::int64_t strides[4] = {0, width, plane, plane + width};
     for (std::size_t i = 0; i < count; ++i)
       for (int r = 0; r < rows; ++r)
@@ -70,8 +74,8 @@ private:
 
 /// Value and derivatives along the index axes.
 template <int D, bool WithGradient, class Real>
-TESSERA_ALWAYS_INLINE Real mixCorners(const Corners<D>& corners, const Real (&t)[D][splineBlockSize], std::size_t i,
-                                      Real (&slope)[D])
+TESSERA_ALWAYS_INLINE Real mixCorners(const Corners<D>& corners, const Real (&t)[D][splineBlockSize],
+                                      std::size_t i, Real (&slope)[D])
 {
   Real rows[Corners<D>::rows], differences[Corners<D>::rows];
   for (int r = 0; r < Corners<D>::rows; ++r) {
@@ -99,8 +103,8 @@ TESSERA_ALWAYS_INLINE Real mixCorners(const Corners<D>& corners, const Real (&t)
 }
 
 template <int D, bool WithGradient, class Real>
-TESSERA_ALWAYS_INLINE void evaluateBlocks(const SplineImage<D>& image, const ListSamples<D>& points, float* values,
-                                          float* const* gradients, std::uint8_t* inside)
+TESSERA_ALWAYS_INLINE void evaluateBlocks(const SplineImage<D>& image, const ListSamples<D>& points,
+                                          float* values, float* const* gradients, std::uint8_t* inside)
 {
   Real fromIndexSlopes[D][D]; // d value / d point = (d index / d point)^T d value / d index
   for (int d = 0; d < D; ++d)
@@ -135,22 +139,25 @@ TESSERA_ALWAYS_INLINE void evaluateBlocks(const SplineImage<D>& image, const Lis
 }
 
 template <int D, class Real>
-TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::valuesAlone(const SplineImage<D>& image, const ListSamples<D>& points,
-                                                                  float* values, std::uint8_t* inside)
+TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::valuesAlone(const SplineImage<D>& image,
+                                                                  const ListSamples<D>& points, float* values,
+                                                                  std::uint8_t* inside)
 {
   evaluateBlocks<D, false, Real>(image, points, values, nullptr, inside);
 }
 
 template <int D, class Real>
-TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::withGradients(const SplineImage<D>& image, const ListSamples<D>& points,
-                                                                    float* values, float* const* gradients, std::uint8_t* inside)
+TESSERA_MULTIVERSION_TO_V4 void
+LinearBatch<D, Real>::withGradients(const SplineImage<D>& image, const ListSamples<D>& points, float* values,
+                                    float* const* gradients, std::uint8_t* inside)
 {
   evaluateBlocks<D, true, Real>(image, points, values, gradients, inside);
 }
 
 template <int D, class Real>
-TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::interiorOfRow(const SplineImage<D>& image, const IndexRow<D>& row,
-                                                                    std::int32_t begin, std::int32_t end, float* values)
+TESSERA_MULTIVERSION_TO_V4 void
+LinearBatch<D, Real>::interiorOfRow(const SplineImage<D>& image, const IndexRow<D>& row, std::int32_t begin,
+                                    std::int32_t end, float* values)
 {
   Corners<D> corners;
   std::int64_t voxels[splineBlockSize];
@@ -176,8 +183,8 @@ TESSERA_MULTIVERSION_TO_V4 void LinearBatch<D, Real>::interiorOfRow(const Spline
 }
 
 template <int D, class Real>
-void LinearBatch<D, Real>::borderOfRow(const SplineImage<D>& image, const IndexRow<D>& row, std::int32_t begin, std::int32_t end,
-                                       float* values)
+void LinearBatch<D, Real>::borderOfRow(const SplineImage<D>& image, const IndexRow<D>& row,
+                                       std::int32_t begin, std::int32_t end, float* values)
 {
   Located<D, Real> located;
   Corners<D> corners;
@@ -192,7 +199,8 @@ void LinearBatch<D, Real>::borderOfRow(const SplineImage<D>& image, const IndexR
 }
 
 template <int D, class Real>
-bool LinearBatch<D, Real>::evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, RowSpan& inside)
+bool LinearBatch<D, Real>::evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values,
+                                       RowSpan& inside)
 {
   if (!insideOfRow<D>(row, image.size, inside))
     return false;

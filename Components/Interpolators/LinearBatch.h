@@ -4,12 +4,13 @@
 
 namespace tessera {
 
-/// As Interpolator::evaluate, linear between voxels; `gradients` may be null. Sums are formed in `Real`, float or double.
+/// As Interpolator::evaluate, linear between voxels; `gradients` may be null. Sums are formed in `Real`,
+/// float or double.
 template <int D, class Real>
 class LinearBatch {
 public:
-  static void evaluate(const SplineImage<D>& image, const ListSamples<D>& points, float* values, float* const* gradients,
-                       std::uint8_t* inside)
+  static void evaluate(const SplineImage<D>& image, const ListSamples<D>& points, float* values,
+                       float* const* gradients, std::uint8_t* inside)
   {
     if (gradients)
       withGradients(image, points, values, gradients, inside);
@@ -18,15 +19,18 @@ public:
   }
 
   /// As RowInterpolator::evaluateRow.
-  static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values, RowSpan& inside);
+  static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values,
+                          RowSpan& inside);
 
 private:
   /// Of points [begin, end), around each of which there are voxels, and of any that are inside.
-  static void interiorOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end, float* values);
-  static void borderOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end, float* values);
+  static void interiorOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end,
+                            float* values);
+  static void borderOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end,
+                          float* values);
   static void valuesAlone(const SplineImage<D>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
-  static void withGradients(const SplineImage<D>&, const ListSamples<D>&, float* values, float* const* gradients,
-                            std::uint8_t* inside);
+  static void withGradients(const SplineImage<D>&, const ListSamples<D>&, float* values,
+                            float* const* gradients, std::uint8_t* inside);
 };
 
 }

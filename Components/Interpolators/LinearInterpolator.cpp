@@ -25,8 +25,8 @@ void LinearInterpolator<D>::prepareForLevel(Context& context, const ImagePointer
 }
 
 template <int D>
-void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
-                                     std::uint8_t* inside) const
+void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values,
+                                     float* const* gradients, std::uint8_t* inside) const
 {
   if (use_ == InterpolatorUse::matching)
     LinearBatch<D, float>::evaluate(spline_, points, values, gradients, inside);
@@ -37,19 +37,24 @@ void LinearInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, flo
 template <int D>
 bool LinearInterpolator<D>::evaluateRow(const IndexRow<D>& row, float* values, RowSpan& inside) const
 {
-  return use_ == InterpolatorUse::resampling && LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
+  return use_ == InterpolatorUse::resampling
+         && LinearBatch<D, double>::evaluateRow(spline_, row, values, inside);
 }
 
 template <int D>
 const ComponentDescription& LinearInterpolator<D>::description(InterpolatorUse use)
 {
-  static const ComponentDescription matching{
-      "Interpolator", "LinearInterpolator", {}, "Linear between neighbouring voxels, mirrored at the border.", {}};
-  static const ComponentDescription resampling{"ResampleInterpolator",
-                                               "LinearInterpolator",
-                                               {"FinalLinearInterpolator"},
-                                               "Linear between neighbouring voxels, constant beyond the border.",
-                                               {}};
+  static const ComponentDescription matching{"Interpolator",
+                                             "LinearInterpolator",
+                                             {},
+                                             "Linear between neighbouring voxels, mirrored at the border.",
+                                             {}};
+  static const ComponentDescription resampling{
+      "ResampleInterpolator",
+      "LinearInterpolator",
+      {"FinalLinearInterpolator"},
+      "Linear between neighbouring voxels, constant beyond the border.",
+      {}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

@@ -9,19 +9,25 @@
 
 namespace tessera {
 
-/// Linear interpolation between the nearest voxels. In the half voxel beyond the border it mirrors the image while matching, as
-/// elastix does where it needs the gradient, and repeats the border voxel while resampling, as itk::LinearInterpolateImageFunction.
+/// Linear interpolation between the nearest voxels. In the half voxel beyond the border it mirrors the image
+/// while matching, as elastix does where it needs the gradient, and repeats the border voxel while
+/// resampling, as itk::LinearInterpolateImageFunction.
 ///
 /// (Interpolator "LinearInterpolator")
 /// (ResampleInterpolator "FinalLinearInterpolator")
 template <int D>
-class LinearInterpolator final : public Interpolator<D>, public RowInterpolator<D>, public LayerInterpolator<D> {
+class LinearInterpolator final : public Interpolator<D>,
+                                 public RowInterpolator<D>,
+                                 public LayerInterpolator<D> {
 public:
-  explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
+  explicit LinearInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use)
+  {
+  }
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
-  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
+                std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   bool readsVoxels() const override { return true; }

@@ -11,7 +11,8 @@ void NearestNeighborInterpolator<D>::readInPlace(const float* voxels, const Imag
 }
 
 template <int D>
-void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image, std::size_t)
+void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const ImagePointer<D>& image,
+                                                     std::size_t)
 {
   image_ = image;
   readInPlace(image->voxels.data(), image->geometry);
@@ -21,8 +22,8 @@ void NearestNeighborInterpolator<D>::prepareForLevel(Context& context, const Ima
 }
 
 template <int D>
-void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
-                                              std::uint8_t* inside) const
+void NearestNeighborInterpolator<D>::evaluate(Context&, const ListSamples<D>& points, float* values,
+                                              float* const* gradients, std::uint8_t* inside) const
 {
   evaluateNearest<D>(voxels_, pointToIndex_, NearestRule::exact, points, values, gradients, inside);
 }
@@ -38,8 +39,11 @@ const ComponentDescription& NearestNeighborInterpolator<D>::description(Interpol
 {
   const char* const summary = "The nearest voxel; gradient by central differences there.";
   static const ComponentDescription matching{"Interpolator", "NearestNeighborInterpolator", {}, summary, {}};
-  static const ComponentDescription resampling{
-      "ResampleInterpolator", "NearestNeighborInterpolator", {"FinalNearestNeighborInterpolator"}, summary, {}};
+  static const ComponentDescription resampling{"ResampleInterpolator",
+                                               "NearestNeighborInterpolator",
+                                               {"FinalNearestNeighborInterpolator"},
+                                               summary,
+                                               {}};
   return use == InterpolatorUse::matching ? matching : resampling;
 }
 

@@ -14,13 +14,19 @@ namespace tessera {
 /// (Interpolator "NearestNeighborInterpolator")
 /// (ResampleInterpolator "FinalNearestNeighborInterpolator")
 template <int D>
-class NearestNeighborInterpolator final : public Interpolator<D>, public RowInterpolator<D>, public LayerInterpolator<D> {
+class NearestNeighborInterpolator final : public Interpolator<D>,
+                                          public RowInterpolator<D>,
+                                          public LayerInterpolator<D> {
 public:
-  explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching) : use_(use) {}
+  explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching)
+      : use_(use)
+  {
+  }
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
-  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients, std::uint8_t* inside) const override;
+  void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,
+                std::uint8_t* inside) const override;
   bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const override;
   InterpolatorOnCuda<D> onCuda() const override { return onCuda_; }
   bool readsVoxels() const override { return true; }

@@ -35,8 +35,9 @@ struct NearestOfPoints {
   std::int32_t within[capacity];
   std::int64_t offset[capacity]; // of those that are inside
 
-  TESSERA_MULTIVERSION_TO_V4 void find(const Size<D>& size, const PointToIndex<D>& pointToIndex, NearestRule rule,
-                                       const ListSamples<D>& points, std::size_t begin, std::size_t count)
+  TESSERA_MULTIVERSION_TO_V4 void find(const Size<D>& size, const PointToIndex<D>& pointToIndex,
+                                       NearestRule rule, const ListSamples<D>& points, std::size_t begin,
+                                       std::size_t count)
   {
     const PointToIndex<D> map = pointToIndex;
     const bool inFloat = rule == NearestRule::inFloat;
@@ -63,12 +64,13 @@ struct NearestOfPoints {
   }
 };
 
-/// Offsets of the voxels nearest to points [begin, end) of a row, all inside; false if one lies midway between two to within
-/// `margin`.
+/// Offsets of the voxels nearest to points [begin, end) of a row, all inside; false if one lies midway
+/// between two to within `margin`.
 template <int D, NearestRule Rule>
 struct NearestOfRow {
-  TESSERA_MULTIVERSION_TO_V4 static bool offsets(const Size<D>& size, const IndexRow<D>& row, std::int32_t begin, std::int32_t end,
-                                                 double margin, std::int64_t* offsets)
+  TESSERA_MULTIVERSION_TO_V4 static bool offsets(const Size<D>& size, const IndexRow<D>& row,
+                                                 std::int32_t begin, std::int32_t end, double margin,
+                                                 std::int64_t* offsets)
   {
     std::int32_t undecided = 0;
     std::int64_t stride = 1;
@@ -76,7 +78,8 @@ struct NearestOfRow {
       const auto last = static_cast<std::int32_t>(size[d]) - 1;
       for (std::int32_t i = 0; i < end - begin; ++i) {
         const double index = indexOfRow<D>(row, d, begin + i);
-        const double behind = Rule == NearestRule::exact ? index + 0.5 : static_cast<double>(static_cast<float>(index) + 0.5f);
+        const double behind =
+            Rule == NearestRule::exact ? index + 0.5 : static_cast<double>(static_cast<float>(index) + 0.5f);
         const auto nearest = static_cast<std::int32_t>(behind); // not negative
         const double beyond = behind - nearest;
         undecided |= (beyond < margin ? 1 : 0) | (beyond > 1 - margin ? 1 : 0);
@@ -91,7 +94,8 @@ struct NearestOfRow {
 }
 
 template <int D>
-bool evaluateNearestRow(const VoxelArray<D>& image, NearestRule rule, const IndexRow<D>& row, float* values, RowSpan& inside)
+bool evaluateNearestRow(const VoxelArray<D>& image, NearestRule rule, const IndexRow<D>& row, float* values,
+                        RowSpan& inside)
 {
   const Size<D>& size = image.size;
   if (!insideOfRow<D>(row, size, inside))
@@ -100,9 +104,11 @@ bool evaluateNearestRow(const VoxelArray<D>& image, NearestRule rule, const Inde
   const double largest = static_cast<double>(*std::max_element(size.begin(), size.end()));
   const bool decided =
       rule == NearestRule::exact
-          ? NearestOfRow<D, NearestRule::exact>::offsets(size, row, inside.begin, inside.end, rowMargin, offsets.data())
+          ? NearestOfRow<D, NearestRule::exact>::offsets(size, row, inside.begin, inside.end, rowMargin,
+                                                         offsets.data())
           : NearestOfRow<D, NearestRule::inFloat>::offsets(
-              size, row, inside.begin, inside.end, rowMargin + 2 * largest * std::numeric_limits<float>::epsilon(), offsets.data());
+              size, row, inside.begin, inside.end,
+              rowMargin + 2 * largest * std::numeric_limits<float>::epsilon(), offsets.data());
   for (std::int32_t i = inside.begin; i < inside.end && decided; ++i)
     values[i] = image.voxels[static_cast<std::size_t>(offsets[i - inside.begin])];
   return decided;
@@ -110,7 +116,8 @@ bool evaluateNearestRow(const VoxelArray<D>& image, NearestRule rule, const Inde
 
 template <int D>
 void evaluateNearest(const VoxelArray<D>& image, const PointToIndex<D>& pointToIndex, NearestRule rule,
-                     const ListSamples<D>& points, float* values, float* const* gradients, std::uint8_t* inside)
+                     const ListSamples<D>& points, float* values, float* const* gradients,
+                     std::uint8_t* inside)
 {
   const Matrix<D> covectorFromIndex = transpose<D>(pointToIndex.fromOffset);
   NearestOfPoints<D> nearest;
@@ -124,17 +131,19 @@ void evaluateNearest(const VoxelArray<D>& image, const PointToIndex<D>& pointToI
     }
     for (std::size_t i = 0; gradients && i < count; ++i) {
       const Vec<D> gradient =
-          nearest.within[i] ? apply<D>(covectorFromIndex, centralDifferences<D>(image, nearest.offset[i])) : Vec<D>{};
+          nearest.within[i] ? apply<D>(covectorFromIndex, centralDifferences<D>(image, nearest.offset[i]))
+                            : Vec<D>{};
       for (int d = 0; d < D; ++d)
         gradients[d][begin + i] = static_cast<float>(gradient[d]);
     }
   }
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void evaluateNearest<D>(const VoxelArray<D>&, const PointToIndex<D>&, NearestRule, const ListSamples<D>&, float*,       \
-                                   float* const*, std::uint8_t*);                                                                  \
-  template bool evaluateNearestRow<D>(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float*, RowSpan&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void evaluateNearest<D>(const VoxelArray<D>&, const PointToIndex<D>&, NearestRule,                \
+                                   const ListSamples<D>&, float*, float* const*, std::uint8_t*);             \
+  template bool evaluateNearestRow<D>(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float*,         \
+                                      RowSpan&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

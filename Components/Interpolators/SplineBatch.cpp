@@ -6,10 +6,12 @@
 namespace tessera {
 
 template <int D>
-void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>& points, float* values, float* const* gradients,
-                    std::uint8_t* inside)
+void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>& points, float* values,
+                    float* const* gradients, std::uint8_t* inside)
 {
-  const auto run = [&]<int Order>() { evaluateWith<D, Order, float, float>(image, points, values, gradients, inside); };
+  const auto run = [&]<int Order>() {
+    evaluateWith<D, Order, float, float>(image, points, values, gradients, inside);
+  };
   switch (order) {
   case 1:
     return LinearBatch<D, float>::evaluate(image, points, values, gradients, inside);
@@ -24,7 +26,9 @@ void evaluateSpline(const SplineImage<D>& image, int order, const ListSamples<D>
   }
 }
 
-template void evaluateSpline(const SplineImage<2>&, int, const ListSamples<2>&, float*, float* const*, std::uint8_t*);
-template void evaluateSpline(const SplineImage<3>&, int, const ListSamples<3>&, float*, float* const*, std::uint8_t*);
+template void evaluateSpline(const SplineImage<2>&, int, const ListSamples<2>&, float*, float* const*,
+                             std::uint8_t*);
+template void evaluateSpline(const SplineImage<3>&, int, const ListSamples<3>&, float*, float* const*,
+                             std::uint8_t*);
 
 }

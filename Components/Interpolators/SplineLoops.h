@@ -7,8 +7,9 @@ namespace tessera {
 
 /// Value and derivatives along the index axes, at point i.
 template <int D, int Order, bool WithGradient, class Real>
-TESSERA_ALWAYS_INLINE void evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& support,
-                                         const Located<D, Real>& located, std::size_t i, Real& value, Real (&slope)[D])
+TESSERA_ALWAYS_INLINE void
+evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& support,
+              const Located<D, Real>& located, std::size_t i, Real& value, Real (&slope)[D])
 {
   using K = SplineKernel<Order, Real>;
   using Vector = typename K::Vector;
@@ -54,8 +55,9 @@ TESSERA_ALWAYS_INLINE void evaluatePoint(const Support<D, Order, SplineKernel<Or
 
 /// Values and index-axis derivatives of a block; zero outside.
 template <int D, int Order, bool WithGradient, class Coefficient, class Real>
-TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
-                                         std::size_t count, float* values, Real (&slopes)[D][splineBlockSize])
+TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& image,
+                                         const Located<D, Real>& located, std::size_t count, float* values,
+                                         Real (&slopes)[D][splineBlockSize])
 {
   Support<D, Order, SplineKernel<Order, Real>::lanes, Coefficient> support(image);
   for (std::size_t i = 0; i < count; ++i) {
@@ -73,8 +75,9 @@ TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& imag
 }
 
 template <int D, int Order, bool WithGradient, class Real, class Coefficient>
-TESSERA_ALWAYS_INLINE void evaluateBatch(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, float* values,
-                                         float* const* gradients, std::uint8_t* inside)
+TESSERA_ALWAYS_INLINE void evaluateBatch(const SplineImage<D, Coefficient>& image,
+                                         const ListSamples<D>& points, float* values, float* const* gradients,
+                                         std::uint8_t* inside)
 {
   Real fromIndexSlopes[D][D]; // d value / d point = (d index / d point)^T d value / d index
   for (int d = 0; d < D; ++d)
@@ -102,17 +105,19 @@ TESSERA_ALWAYS_INLINE void evaluateBatch(const SplineImage<D, Coefficient>& imag
 }
 
 template <int D, int Order, class Coefficient, class Real>
-TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::values(const SplineImage<D, Coefficient>& image,
-                                                                           const ListSamples<D>& points, float* values,
-                                                                           std::uint8_t* inside)
+TESSERA_MULTIVERSION void
+SplineBatch<D, Order, Coefficient, Real>::values(const SplineImage<D, Coefficient>& image,
+                                                 const ListSamples<D>& points, float* values,
+                                                 std::uint8_t* inside)
 {
   evaluateBatch<D, Order, false, Real>(image, points, values, nullptr, inside);
 }
 
 template <int D, int Order, class Coefficient, class Real>
-TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::row(const SplineImage<D, Coefficient>& image,
-                                                                        const IndexRow<D>& row, std::int32_t begin,
-                                                                        std::int32_t end, float* values)
+TESSERA_MULTIVERSION void
+SplineBatch<D, Order, Coefficient, Real>::row(const SplineImage<D, Coefficient>& image,
+                                              const IndexRow<D>& row, std::int32_t begin, std::int32_t end,
+                                              float* values)
 {
   Located<D, Real> located;
   Real slopes[D][splineBlockSize];
@@ -124,16 +129,17 @@ TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::row(const Sp
 }
 
 template <int D, int Order, class Coefficient, class Real>
-TESSERA_MULTIVERSION void SplineBatch<D, Order, Coefficient, Real>::gradients(const SplineImage<D, Coefficient>& image,
-                                                                              const ListSamples<D>& points, float* values,
-                                                                              float* const* gradients, std::uint8_t* inside)
+TESSERA_MULTIVERSION void
+SplineBatch<D, Order, Coefficient, Real>::gradients(const SplineImage<D, Coefficient>& image,
+                                                    const ListSamples<D>& points, float* values,
+                                                    float* const* gradients, std::uint8_t* inside)
 {
   evaluateBatch<D, Order, true, Real>(image, points, values, gradients, inside);
 }
 
 template <int D, int Order, class Coefficient, class Real>
-void evaluateWith(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, float* values, float* const* gradients,
-                  std::uint8_t* inside)
+void evaluateWith(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, float* values,
+                  float* const* gradients, std::uint8_t* inside)
 {
   using Batch = SplineBatch<D, Order, Coefficient, Real>;
   if (gradients)

@@ -7,10 +7,12 @@
 
 namespace tessera {
 
-constexpr std::size_t splineBlockSize = 128; // points at once: their indices, weights and corners stay in the first-level cache
+constexpr std::size_t splineBlockSize =
+    128; // points at once: their indices, weights and corners stay in the first-level cache
 constexpr std::size_t splinePrefetchDistance = 6; // points
 
-/// Where the points of a block lie: first knot of their support, fraction, and what has to be done about borders.
+/// Where the points of a block lie: first knot of their support, fraction, and what has to be done about
+/// borders.
 template <int D, class Real>
 struct Located {
   enum : std::uint8_t { outside = 0, interior = 1, nearBorder = 2 };
@@ -21,8 +23,8 @@ struct Located {
 
 /// Of points whose continuous indices indexAt(axis, point) gives.
 template <int D, int Order, class Coefficient, class Real, class IndexAt>
-TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& image, std::size_t count, Located<D, Real>& located,
-                                         const IndexAt& indexAt)
+TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& image, std::size_t count,
+                                         Located<D, Real>& located, const IndexAt& indexAt)
 {
   std::int32_t within[splineBlockSize], safe[splineBlockSize];
   double index[D][splineBlockSize];
@@ -44,8 +46,10 @@ TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& imag
     constexpr double half = Order % 2 == 0 ? 0.5 : 0.0;
     for (std::size_t i = 0; i < count; ++i) {
       const double shifted = index[d][i] + half;
-      // ITK's B-splines choose the cell in float: a point within float rounding of a voxel belongs to the cell behind it.
-      const double choosing = closes ? shifted : static_cast<double>(static_cast<float>(index[d][i]) + static_cast<float>(half));
+      // ITK's B-splines choose the cell in float: a point within float rounding of a voxel belongs to the
+      // cell behind it.
+      const double choosing =
+          closes ? shifted : static_cast<double>(static_cast<float>(index[d][i]) + static_cast<float>(half));
       std::int32_t floored = static_cast<std::int32_t>(choosing);
       floored -= static_cast<double>(floored) > choosing ? 1 : 0;
       floored -= shifted == closing ? 1 : 0;
@@ -60,8 +64,8 @@ TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& imag
 }
 
 template <int D, int Order, class Coefficient, class Real>
-TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, std::size_t begin,
-                                  std::size_t count, Located<D, Real>& located)
+TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points,
+                                  std::size_t begin, std::size_t count, Located<D, Real>& located)
 {
   locateIndices<D, Order>(
       image, count, located, [&](int d, std::size_t i) __attribute__((always_inline)) {
@@ -74,8 +78,8 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
 
 /// Points [begin, begin + count) of a row.
 template <int D, int Order, class Coefficient, class Real>
-TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const IndexRow<D>& row, std::size_t begin,
-                                  std::size_t count, Located<D, Real>& located)
+TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, const IndexRow<D>& row,
+                                  std::size_t begin, std::size_t count, Located<D, Real>& located)
 {
   locateIndices<D, Order>(
       image, count, located, [&](int d, std::size_t i) __attribute__((always_inline)) {
@@ -95,17 +99,19 @@ inline std::size_t folded(std::int32_t index, std::size_t size, EdgeRule rule)
 
 /// Copies the support of a point near the border: rows of `lanes` coefficients, y rows in each z plane.
 template <int D, int Order, class Coefficient>
-__attribute__((noinline)) void copySupport(const SplineImage<D, Coefficient>& image, const std::int32_t (&first)[D], int lanes,
-                                           Coefficient* support)
+__attribute__((noinline)) void copySupport(const SplineImage<D, Coefficient>& image,
+                                           const std::int32_t (&first)[D], int lanes, Coefficient* support)
 {
   constexpr int width = Order + 1;
   std::size_t column[width];
   for (int k = 0; k < width; ++k)
     column[k] = folded(first[0] + k, image.size[0], image.edges);
   for (int z = 0; z < (D == 3 ? width : 1); ++z) {
-    const std::size_t plane = D == 3 ? folded(first[D - 1] + z, image.size[D - 1], image.edges) * image.size[0] * image.size[1] : 0;
+    const std::size_t plane =
+        D == 3 ? folded(first[D - 1] + z, image.size[D - 1], image.edges) * image.size[0] * image.size[1] : 0;
     for (int y = 0; y < width; ++y) {
-      const Coefficient* const row = image.coefficients + plane + folded(first[1] + y, image.size[1], image.edges) * image.size[0];
+      const Coefficient* const row =
+          image.coefficients + plane + folded(first[1] + y, image.size[1], image.edges) * image.size[0];
       for (int k = 0; k < width; ++k)
         support[(z * width + y) * lanes + k] = row[column[k]];
     }
@@ -126,8 +132,8 @@ struct Support {
 
   /// Scattered points wait for memory, not for arithmetic: rows of a later point are asked for early.
   template <class Real>
-  static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
-                                             std::size_t i)
+  static TESSERA_ALWAYS_INLINE void prefetch(const SplineImage<D, Coefficient>& image,
+                                             const Located<D, Real>& located, std::size_t i)
   {
     if (located.place[i] != Located<D, Real>::interior)
       return;
@@ -138,8 +144,8 @@ struct Support {
   }
 
   template <class Real>
-  static TESSERA_ALWAYS_INLINE std::size_t offsetOf(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
-                                                    std::size_t i)
+  static TESSERA_ALWAYS_INLINE std::size_t offsetOf(const SplineImage<D, Coefficient>& image,
+                                                    const Located<D, Real>& located, std::size_t i)
   {
     std::size_t offset = static_cast<std::size_t>(located.first[D - 1][i]);
     for (int d = D - 2; d >= 0; --d)
@@ -148,7 +154,8 @@ struct Support {
   }
 
   template <class Real>
-  TESSERA_ALWAYS_INLINE void moveTo(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located, std::size_t i)
+  TESSERA_ALWAYS_INLINE void moveTo(const SplineImage<D, Coefficient>& image, const Located<D, Real>& located,
+                                    std::size_t i)
   {
     if (located.place[i] == Located<D, Real>::interior) {
       rows = image.coefficients + offsetOf(image, located, i);

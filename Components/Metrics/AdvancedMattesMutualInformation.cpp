@@ -10,21 +10,23 @@ namespace {
 
 const Parameter<bool>& useFastAndLowMemoryVersion()
 {
-  static const auto p = booleanParameter("UseFastAndLowMemoryVersion", true, Arity::perLevel,
-                                         "accepted; there is one version, fast and with little memory, of the same result");
+  static const auto p =
+      booleanParameter("UseFastAndLowMemoryVersion", true, Arity::perLevel,
+                       "accepted; there is one version, fast and with little memory, of the same result");
   return p;
 }
 
 const Parameter<bool>& finiteDifferenceDerivative()
 {
-  static const auto p =
-      booleanParameter("FiniteDifferenceDerivative", false, Arity::perLevel, "only \"false\": the gradient is exact");
+  static const auto p = booleanParameter("FiniteDifferenceDerivative", false, Arity::perLevel,
+                                         "only \"false\": the gradient is exact");
   return p;
 }
 
 const Parameter<bool>& useJacobianPreconditioning()
 {
-  static const auto p = booleanParameter("UseJacobianPreconditioning", false, Arity::perLevel, "only \"false\"");
+  static const auto p =
+      booleanParameter("UseJacobianPreconditioning", false, Arity::perLevel, "only \"false\"");
   return p;
 }
 
@@ -36,8 +38,8 @@ void refuse(const Parameters& parameters, const Parameter<bool>& mode, std::size
 
 }
 
-AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameters& parameters, std::size_t level,
-                                                                 const LevelFacts& facts)
+AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameters& parameters,
+                                                                 std::size_t level, const LevelFacts& facts)
     : histogram_(parameters, level, facts)
 {
   refuse(parameters, finiteDifferenceDerivative(), level);
@@ -47,11 +49,12 @@ AdvancedMattesMutualInformation::AdvancedMattesMutualInformation(const Parameter
 const ComponentDescription& AdvancedMattesMutualInformation::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric",
-                           "AdvancedMattesMutualInformation",
-                           {},
-                           "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
-                           ParzenHistogram::parameters()};
+    ComponentDescription d{
+        "Metric",
+        "AdvancedMattesMutualInformation",
+        {},
+        "minus the mutual information, from a Parzen-window histogram (Mattes et al. 2003)",
+        ParzenHistogram::parameters()};
     d.parameters.push_back(useFastAndLowMemoryVersion());
     d.parameters.push_back(finiteDifferenceDerivative());
     d.parameters.push_back(useJacobianPreconditioning());
@@ -62,7 +65,8 @@ const ComponentDescription& AdvancedMattesMutualInformation::description()
   return description;
 }
 
-AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(const Sums& sums, std::size_t valid) const
+AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(const Sums& sums,
+                                                                               std::size_t valid) const
 {
   return histogram_.finish<MutualInformationTerms>(sums, valid);
 }

@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-/// Minus the mutual information of fixed and moving intensities, from a joint histogram with B-spline Parzen windows:
-/// -sum p ln(p / (p_fixed p_moving)).
-/// Mattes et al. 2003; Thevenaz and Unser, "Optimization of mutual information for multiresolution image registration", 2000.
+/// Minus the mutual information of fixed and moving intensities, from a joint histogram with B-spline Parzen
+/// windows: -sum p ln(p / (p_fixed p_moving)). Mattes et al. 2003; Thevenaz and Unser, "Optimization of
+/// mutual information for multiresolution image registration", 2000.
 class AdvancedMattesMutualInformation {
 public:
   using Sums = ParzenHistogram::Sums;
@@ -26,8 +26,12 @@ public:
   }
   Table finish(const Sums&, std::size_t valid) const;
   double value(const Table& table) const { return table.value; }
-  float slope(const Table& table, float fixed, float moving) const { return histogram_.slope(table, fixed, moving); }
-  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count, float* slopes) const
+  float slope(const Table& table, float fixed, float moving) const
+  {
+    return histogram_.slope(table, fixed, moving);
+  }
+  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count,
+              float* slopes) const
   {
     histogram_.slopes(table, fixed, moving, count, slopes);
   }

@@ -11,18 +11,21 @@ namespace {
 
 const Parameter<bool>& useNormalization()
 {
-  static const auto p = booleanParameter("UseNormalization", false, Arity::perLevel,
-                                         "divide by the square of a tenth of the largest possible difference");
+  static const auto p =
+      booleanParameter("UseNormalization", false, Arity::perLevel,
+                       "divide by the square of a tenth of the largest possible difference");
   return p;
 }
 
 }
 
-AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
+AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size_t level,
+                                         const LevelFacts& facts)
 {
   if (!parameters.get(useNormalization(), level))
     return;
-  const double largest = std::max(std::abs(facts.fixedMax - facts.movingMin), std::abs(facts.movingMax - facts.fixedMin));
+  const double largest =
+      std::max(std::abs(facts.fixedMax - facts.movingMin), std::abs(facts.movingMax - facts.fixedMin));
   if (largest > 1e-10)
     normalization_ = 100 / (largest * largest);
 }
@@ -30,7 +33,8 @@ AdvancedMeanSquares::AdvancedMeanSquares(const Parameters& parameters, std::size
 const ComponentDescription& AdvancedMeanSquares::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Metric", "AdvancedMeanSquares", {}, "mean of squared intensity differences", {useNormalization()}};
+    ComponentDescription d{
+        "Metric", "AdvancedMeanSquares", {}, "mean of squared intensity differences", {useNormalization()}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

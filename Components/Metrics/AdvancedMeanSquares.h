@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Mean of squared intensity differences: mean (moving - fixed)^2. (UseNormalization "true") multiplies it by 100 / d^2, d the
-/// largest difference the images can have.
+/// Mean of squared intensity differences: mean (moving - fixed)^2. (UseNormalization "true") multiplies it by
+/// 100 / d^2, d the largest difference the images can have.
 class AdvancedMeanSquares {
 public:
   struct Sums {

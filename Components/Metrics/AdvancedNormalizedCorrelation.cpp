@@ -8,13 +8,15 @@ namespace {
 
 const Parameter<bool>& subtractMean()
 {
-  static const auto p = booleanParameter("SubtractMean", true, Arity::perLevel, "take means off the intensities first");
+  static const auto p =
+      booleanParameter("SubtractMean", true, Arity::perLevel, "take means off the intensities first");
   return p;
 }
 
 }
 
-AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& parameters, std::size_t level, const LevelFacts&)
+AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& parameters, std::size_t level,
+                                                             const LevelFacts&)
     : subtractMean_(parameters.get(subtractMean(), level))
 {
 }
@@ -22,8 +24,11 @@ AdvancedNormalizedCorrelation::AdvancedNormalizedCorrelation(const Parameters& p
 const ComponentDescription& AdvancedNormalizedCorrelation::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{
-        "Metric", "AdvancedNormalizedCorrelation", {}, "minus the correlation coefficient of the intensities", {subtractMean()}};
+    ComponentDescription d{"Metric",
+                           "AdvancedNormalizedCorrelation",
+                           {},
+                           "minus the correlation coefficient of the intensities",
+                           {subtractMean()}};
     const auto common = imageTermParameters();
     d.parameters.insert(d.parameters.end(), common.begin(), common.end());
     return d;

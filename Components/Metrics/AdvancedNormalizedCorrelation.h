@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Minus the correlation coefficient of fixed and moving intensities: -s_fm / sqrt(s_ff s_mm), s the sums of products of
-/// intensities minus their means (or of the intensities themselves: (SubtractMean "false")).
+/// Minus the correlation coefficient of fixed and moving intensities: -s_fm / sqrt(s_ff s_mm), s the sums of
+/// products of intensities minus their means (or of the intensities themselves: (SubtractMean "false")).
 class AdvancedNormalizedCorrelation {
 public:
   struct Sums {

@@ -25,9 +25,10 @@ struct SampleChunk {
   std::size_t first = 0, count = 0;
 };
 
-/// Where the gradient of a chunk's energy comes from for a transform that is not linear. Arrays of chunk.count doubles, one behind
-/// the other: the point where the last transform is asked (D of them; NaN: not at all), and the derivatives of the energy with
-/// respect to its first and second derivatives (of a B-spline: by the grid's index), component by component.
+/// Where the gradient of a chunk's energy comes from for a transform that is not linear. Arrays of
+/// chunk.count doubles, one behind the other: the point where the last transform is asked (D of them; NaN:
+/// not at all), and the derivatives of the energy with respect to its first and second derivatives (of a
+/// B-spline: by the grid's index), component by component.
 template <int D>
 constexpr std::size_t bendingCovectors()
 {
@@ -43,7 +44,8 @@ constexpr std::size_t bendingScratch()
 
 enum class BendingGradient { none, ofLinear, byCovectors };
 
-/// Whether the last transform's spatial Jacobian changes the energy: what it is composed with has second derivatives.
+/// Whether the last transform's spatial Jacobian changes the energy: what it is composed with has second
+/// derivatives.
 template <int D>
 bool bendsBefore(const ChainOnCuda<D>& chain)
 {
@@ -53,18 +55,21 @@ bool bendsBefore(const ChainOnCuda<D>& chain)
   return bends && chain.links[chain.count - 1].combination == Combination::compose;
 }
 
-/// Adds a chunk to the sums and, for a gradient by covectors, writes `covectors` (null otherwise). `scratch` holds
-/// bendingScratch<D>() doubles. Operations a sample: about 1000 fused multiply-adds in double for each cubic B-spline (3D), whose
-/// control points come from the caches; bytes: 24 of a list, 240 written for covectors.
+/// Adds a chunk to the sums and, for a gradient by covectors, writes `covectors` (null otherwise). `scratch`
+/// holds bendingScratch<D>() doubles. Operations a sample: about 1000 fused multiply-adds in double for each
+/// cubic B-spline (3D), whose control points come from the caches; bytes: 24 of a list, 240 written for
+/// covectors.
 template <int D>
 void bendingEnergyOnCuda(Context&, const SamplesOnCuda<D>&, const SampleChunk&, const ChainOnCuda<D>&,
-                         const MaskOnCuda<D>& movingMask, BendingGradient, double* scratch, double* covectors, BendingSums<D>*);
+                         const MaskOnCuda<D>& movingMask, BendingGradient, double* scratch, double* covectors,
+                         BendingSums<D>*);
 
-/// Adds the chunk's covectors, pulled back to a B-spline's control points, to the gradient (`overwrites`: instead of what is there)
-/// and, after the last chunk, divides by the number of valid samples. `sums` holds as many as the gradient, all zero before and
-/// after.
+/// Adds the chunk's covectors, pulled back to a B-spline's control points, to the gradient (`overwrites`:
+/// instead of what is there) and, after the last chunk, divides by the number of valid samples. `sums` holds
+/// as many as the gradient, all zero before and after.
 template <int D>
-void pullBackBendingOnCuda(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors, const BendingSums<D>*,
-                           bool overwrites, bool isLast, unsigned long long* sums, double* gradient);
+void pullBackBendingOnCuda(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
+                           const BendingSums<D>*, bool overwrites, bool isLast, unsigned long long* sums,
+                           double* gradient);
 
 }

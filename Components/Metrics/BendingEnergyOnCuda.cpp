@@ -13,8 +13,8 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 240 MiB of covect
 
 template <int D>
 BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLevel<D>& level)
-    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1), found_(context, 1),
-      scratch_(context, bendingScratch<D>())
+    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1),
+      found_(context, 1), scratch_(context, bendingScratch<D>())
 {
   if (level.movingMask) {
     movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
@@ -26,7 +26,8 @@ template <int D>
 double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
 {
   const Transform<D>& last = *extent.chain->transform;
-  double bytes = HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(BendingSums<D>) + sizeof(double) * bendingScratch<D>();
+  double bytes = HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(BendingSums<D>)
+                 + sizeof(double) * bendingScratch<D>();
   if (last.cudaForm() == CudaForm::linear)
     return bytes;
   std::size_t samples = extent.listedSamples;
@@ -50,8 +51,8 @@ unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, 
 }
 
 template <int D>
-void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
-                                  std::span<double> gradient)
+void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set,
+                                  std::span<const double> parameters, std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
@@ -74,11 +75,13 @@ void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std
   do {
     chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
     const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
-    bendingEnergyOnCuda<D>(context, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(), covectors, result);
+    bendingEnergyOnCuda<D>(context, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(),
+                           covectors, result);
     if (covectors && spline)
       pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
     else if (covectors)
-      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums, gradient.data());
+      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums,
+                               gradient.data());
     chunk.first += chunk.count;
   } while (chunk.first < samples.count);
   found_.copyLater(result);
@@ -86,14 +89,16 @@ void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set, std
 
 /// Sums of chunks add up; after the last one they become the gradient.
 template <int D>
-void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk, const ChainOnCuda<D>& chain,
-                                              const double* covectors, bool isLast, std::span<double> gradient)
+void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk,
+                                              const ChainOnCuda<D>& chain, const double* covectors,
+                                              bool isLast, std::span<double> gradient)
 {
   const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
   const std::size_t landmarks = gradient.size() / D;
   double* sums = grown(context, splineSums_, (landmarks + D + 1) * D);
-  sumSplineDerivativeCovectorsOnCuda<D>(context, spline, chunk.count, covectors, covectors + D * chunk.count, bendsBefore<D>(chain),
-                                        grown(context, splineScratch_, splineScratch<D>(landmarks)), sums, chunk.first == 0);
+  sumSplineDerivativeCovectorsOnCuda<D>(
+      context, spline, chunk.count, covectors, covectors + D * chunk.count, bendsBefore<D>(chain),
+      grown(context, splineScratch_, splineScratch<D>(landmarks)), sums, chunk.first == 0);
   if (isLast)
     splineGradientOnCuda<D>(context, spline, sums, gradient.data(), {true, result_.span().data()->valid()});
 }
@@ -112,7 +117,8 @@ TermValue BendingEnergyOnCuda<D>::take(std::span<const double> parameters, std::
     std::ranges::fill(gradient, 0.0);
     last.pullBackMoments(parameters, moments, gradient);
   }
-  return {perSample * found.energy(), static_cast<std::size_t>(*found.valid()), static_cast<std::size_t>(found.asked())};
+  return {perSample * found.energy(), static_cast<std::size_t>(*found.valid()),
+          static_cast<std::size_t>(found.asked())};
 }
 
 template class BendingEnergyOnCuda<2>;

@@ -24,8 +24,8 @@ public:
 
 private:
   unsigned long long* clearedSums(const Context&, std::size_t parameters);
-  void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors, bool isLast,
-                        std::span<double> gradient);
+  void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
+                        bool isLast, std::span<double> gradient);
 
   TermLevel<D> level_;
   HeldChainOnCuda<D> chain_;

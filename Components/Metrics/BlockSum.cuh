@@ -29,8 +29,8 @@ __device__ __forceinline__ T sumOfWarp(T value) // in lane 0
   return value;
 }
 
-/// The sum of all threads' values by T::add, always in the same order, for thread 0. All threads of the block, whole warps, call
-/// it.
+/// The sum of all threads' values by T::add, always in the same order, for thread 0. All threads of the
+/// block, whole warps, call it.
 template <class T>
 __device__ T sumOfBlock(T value)
 {

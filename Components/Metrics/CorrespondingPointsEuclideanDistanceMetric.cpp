@@ -48,7 +48,8 @@ struct PairBatch {
 }
 
 template <int D>
-CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDistanceMetric(const Parameters& parameters)
+CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDistanceMetric(
+    const Parameters& parameters)
     : parameters_(parameters)
 {
 }
@@ -56,19 +57,25 @@ CorrespondingPointsEuclideanDistanceMetric<D>::CorrespondingPointsEuclideanDista
 template <int D>
 const ComponentDescription& CorrespondingPointsEuclideanDistanceMetric<D>::description()
 {
-  static const ComponentDescription description{
-      "Metric", "CorrespondingPointsEuclideanDistanceMetric", {}, "mean distance of corresponding points (-fp, -mp) in mm", {}};
+  static const ComponentDescription description{"Metric",
+                                                "CorrespondingPointsEuclideanDistanceMetric",
+                                                {},
+                                                "mean distance of corresponding points (-fp, -mp) in mm",
+                                                {}};
   return description;
 }
 
 template <int D>
-void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
+void CorrespondingPointsEuclideanDistanceMetric<D>::prepareForLevel(Context& context,
+                                                                    const TermLevel<D>& level)
 {
-  if (!level.points || level.points->fixedMm.empty() || level.points->fixedMm.size() != level.points->movingMm.size())
-    throw Error(ExitCode::usage,
-                parameters_.where("Metric")
-                    + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
-                      "of as many points each.");
+  if (!level.points || level.points->fixedMm.empty()
+      || level.points->fixedMm.size() != level.points->movingMm.size())
+    throw Error(
+        ExitCode::usage,
+        parameters_.where("Metric")
+            + ": CorrespondingPointsEuclideanDistanceMetric has no points. Allowed: -fp and -mp with files "
+              "of as many points each.");
   level_ = level;
   onCuda_ = context.onCuda() ? std::make_unique<CorrespondingPointsOnCuda<D>>(context, level) : nullptr;
 }
@@ -82,8 +89,10 @@ DeviceMemory CorrespondingPointsEuclideanDistanceMetric<D>::deviceMemory(const T
 }
 
 template <int D>
-TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context, const SampleSet<D>& samples,
-                                                                  std::span<const double> parameters, std::span<double> gradient)
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context,
+                                                                  const SampleSet<D>& samples,
+                                                                  std::span<const double> parameters,
+                                                                  std::span<double> gradient)
 {
   if (onCuda_)
     return this->giveAndTake(context, samples, parameters, gradient);
@@ -99,7 +108,8 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& conte
     if (gradient.empty())
       continue;
     mapInitial<D>(context, chain, batch.points.list(), batch.points.out());
-    chain.transform->pullBack(context, batch.points.list(), chain.parameters, batch.covectors.list().pointMm, gradient);
+    chain.transform->pullBack(context, batch.points.list(), chain.parameters, batch.covectors.list().pointMm,
+                              gradient);
   }
   const double perPair = batch.valid == 0 ? 0 : 1 / static_cast<double>(batch.valid);
   for (double& value : gradient)
@@ -109,7 +119,8 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& conte
 
 template <int D>
 void CorrespondingPointsEuclideanDistanceMetric<D>::give(Context& context, const SampleSet<D>& samples,
-                                                         std::span<const double> parameters, std::span<double> gradient)
+                                                         std::span<const double> parameters,
+                                                         std::span<double> gradient)
 {
   if (onCuda_)
     onCuda_->give(context, parameters, gradient);
@@ -118,7 +129,8 @@ void CorrespondingPointsEuclideanDistanceMetric<D>::give(Context& context, const
 }
 
 template <int D>
-TermValue CorrespondingPointsEuclideanDistanceMetric<D>::take(std::span<const double> parameters, std::span<double> gradient)
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::take(std::span<const double> parameters,
+                                                              std::span<double> gradient)
 {
   return onCuda_ ? onCuda_->take(parameters, gradient) : CostTerm<D>::take(parameters, gradient);
 }

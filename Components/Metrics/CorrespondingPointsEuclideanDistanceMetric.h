@@ -6,8 +6,9 @@
 
 namespace tessera {
 
-/// Mean distance in mm between mapped points of the fixed image and their partners in the moving image (-fp, -mp).
-/// Pairs whose mapped point lies outside the moving mask are left out; a pair that coincides has no gradient.
+/// Mean distance in mm between mapped points of the fixed image and their partners in the moving image (-fp,
+/// -mp). Pairs whose mapped point lies outside the moving mask are left out; a pair that coincides has no
+/// gradient.
 template <int D>
 class CorrespondingPointsEuclideanDistanceMetric final : public CostTerm<D> {
 public:
@@ -17,13 +18,18 @@ public:
 
   bool needsPoints() const override { return true; }
   bool needsSampler() const override { return false; }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
+  {
+    return tessera::whyNotOnCuda<D>(chain);
+  }
   /// Throws Error(usage) if the level has no points.
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                     std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters,
+            std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:

@@ -11,9 +11,10 @@ namespace {
 
 /// A thread a pair.
 template <int D>
-__global__ void distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<const double*, D> partnersMm,
-                          const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
-                          const std::array<float*, D> covectors, double* scratch, DistanceSums<D>* result)
+__global__ void
+distances(const __grid_constant__ SamplesOnCuda<D> points, const std::array<const double*, D> partnersMm,
+          const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ MaskOnCuda<D> movingMask,
+          const std::array<float*, D> covectors, double* scratch, DistanceSums<D>* result)
 {
   double sums[2] = {};
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < points.count;
@@ -44,22 +45,25 @@ __global__ void distances(const __grid_constant__ SamplesOnCuda<D> points, const
 }
 
 template <int D>
-void pointDistancesOnCuda(Context& context, const SamplesOnCuda<D>& points, const std::array<const double*, D>& partnersMm,
-                          const ChainOnCuda<D>& chain, const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors,
+void pointDistancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
+                          const std::array<const double*, D>& partnersMm, const ChainOnCuda<D>& chain,
+                          const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors,
                           double* scratch, DistanceSums<D>* result)
 {
   if (points.count == 0)
     return;
   constexpr int threads = 32;
-  const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), mostDistanceWarps));
-  distances<D><<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, chain, movingMask, covectors, scratch, result);
+  const auto blocks =
+      static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), mostDistanceWarps));
+  distances<D><<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, chain, movingMask,
+                                                              covectors, scratch, result);
   checkLaunch("distances of corresponding points");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void pointDistancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&,                    \
-                                        const ChainOnCuda<D>&, const MaskOnCuda<D>&, const std::array<float*, D>&, double*,        \
-                                        DistanceSums<D>*);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void pointDistancesOnCuda<D>(                                                                     \
+      Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&, const ChainOnCuda<D>&,         \
+      const MaskOnCuda<D>&, const std::array<float*, D>&, double*, DistanceSums<D>*);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

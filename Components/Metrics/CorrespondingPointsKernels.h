@@ -19,11 +19,13 @@ struct DistanceSums {
 constexpr std::size_t mostDistanceWarps = 4224;
 constexpr std::size_t distanceScratch = 2 * mostDistanceWarps; // doubles
 
-/// Distances of the mapped points to their partners and, unless null, covectors (mapped - partner) / distance: those of pairs that
-/// coincide, or that the moving mask leaves out, are zero. Bytes a pair: 48 read, 12 written (3D).
+/// Distances of the mapped points to their partners and, unless null, covectors (mapped - partner) /
+/// distance: those of pairs that coincide, or that the moving mask leaves out, are zero. Bytes a pair: 48
+/// read, 12 written (3D).
 template <int D>
-void pointDistancesOnCuda(Context&, const SamplesOnCuda<D>& points, const std::array<const double*, D>& partnersMm,
-                          const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors,
+void pointDistancesOnCuda(Context&, const SamplesOnCuda<D>& points,
+                          const std::array<const double*, D>& partnersMm, const ChainOnCuda<D>&,
+                          const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors,
                           double* scratch, DistanceSums<D>*);
 
 }

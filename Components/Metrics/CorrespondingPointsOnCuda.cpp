@@ -21,7 +21,8 @@ std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm, int axis)
 template <int D>
 CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, const TermLevel<D>& level)
     : level_(level), chain_(context, *level.chain), result_(context, 1), found_(context, 1),
-      scratch_(context, std::max(distanceScratch, momentScratch<D>())), covectors_(context, D * level.points->fixedMm.size())
+      scratch_(context, std::max(distanceScratch, momentScratch<D>())),
+      covectors_(context, D * level.points->fixedMm.size())
 {
   points_.count = level.points->fixedMm.size();
   for (int d = 0; d < D; ++d) {
@@ -55,31 +56,36 @@ std::array<float*, D> CorrespondingPointsOnCuda<D>::covectorArrays()
 }
 
 template <int D>
-void CorrespondingPointsOnCuda<D>::give(Context& context, std::span<const double> parameters, std::span<double> gradient)
+void CorrespondingPointsOnCuda<D>::give(Context& context, std::span<const double> parameters,
+                                        std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   DistanceSums<D>* result = result_.span().data();
   context.stream->fill(result, 0, sizeof *result);
   pointDistancesOnCuda<D>(context, points_, partnersMm_, chain, movingMask_,
-                          gradient.empty() ? std::array<float*, D>{} : covectorArrays(), scratch_.span().data(), result);
+                          gradient.empty() ? std::array<float*, D>{} : covectorArrays(),
+                          scratch_.span().data(), result);
   if (!gradient.empty())
     pullBack(context, chain, gradient);
   found_.copyLater(result);
 }
 
 template <int D>
-void CorrespondingPointsOnCuda<D>::pullBack(Context& context, const ChainOnCuda<D>& chain, std::span<double> gradient)
+void CorrespondingPointsOnCuda<D>::pullBack(Context& context, const ChainOnCuda<D>& chain,
+                                            std::span<double> gradient)
 {
   DistanceSums<D>* result = result_.span().data();
   std::array<const float*, D> covectors;
   std::ranges::copy(covectorArrays(), covectors.begin());
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
-    return momentsOnCuda<D>(context, points_, chain, covectors, nullptr, scratch_.span().data(), &result->moments);
+    return momentsOnCuda<D>(context, points_, chain, covectors, nullptr, scratch_.span().data(),
+                            &result->moments);
   pullBack_.add(context, points_, chain, covectors, nullptr, gradient, {true, result->valid()});
 }
 
 template <int D>
-TermValue CorrespondingPointsOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient) const
+TermValue CorrespondingPointsOnCuda<D>::take(std::span<const double> parameters,
+                                             std::span<double> gradient) const
 {
   const DistanceSums<D>& found = found_[0];
   const Transform<D>& last = *level_.chain->transform;

@@ -6,11 +6,12 @@
 
 namespace tessera {
 
-/// How samples are counted into bins of 32 bits in the shared memory of blocks; each sample adds at most 2^bits to a bin.
+/// How samples are counted into bins of 32 bits in the shared memory of blocks; each sample adds at most
+/// 2^bits to a bin.
 struct CountingPlan {
   static constexpr int samplesAThread = 4;                    // of one round
   static constexpr int log2FewCopies = 3, log2ManyCopies = 5; // without gathering
-  static constexpr int mostBits = 22;                         // what a float's mantissa holds beside its leading one
+  static constexpr int mostBits = 22; // what a float's mantissa holds beside its leading one
   static constexpr int fewestBits = 16;
 
   int rows = 0;        // of the histogram in one block
@@ -22,14 +23,19 @@ struct CountingPlan {
   int bits = 0;
   unsigned rounds = 0, roundsBetweenFlushes = 0;
 
-  std::size_t sharedBytes(int columns) const { return (sizeof(std::uint32_t) * rows * columns) << log2Copies; }
+  std::size_t sharedBytes(int columns) const
+  {
+    return (sizeof(std::uint32_t) * rows * columns) << log2Copies;
+  }
 };
 
-/// `sharedBytes`: of one block. Zeroing and emptying bins takes as long as a few thousand samples: below that, and where more than
-/// four ranges would be needed, there is no plan.
-inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int multiprocessors, std::size_t sharedBytes)
+/// `sharedBytes`: of one block. Zeroing and emptying bins takes as long as a few thousand samples: below
+/// that, and where more than four ranges would be needed, there is no plan.
+inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int multiprocessors,
+                                 std::size_t sharedBytes)
 {
-  constexpr std::size_t fewestSamples = 16384, samplesForWholeMultiprocessors = 262144, usualShared = 32 << 10;
+  constexpr std::size_t fewestSamples = 16384, samplesForWholeMultiprocessors = 262144,
+                        usualShared = 32 << 10;
   constexpr int mostRanges = 4;
   CountingPlan plan;
   const std::size_t rowBytes = sizeof(std::uint32_t) * columns;
@@ -47,12 +53,14 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
   while (plan.gather && fits(plan.log2Copies + 1))
     ++plan.log2Copies;
   if (!plan.gather)
-    plan.log2Copies = fits(CountingPlan::log2ManyCopies) ? CountingPlan::log2ManyCopies : CountingPlan::log2FewCopies;
+    plan.log2Copies =
+        fits(CountingPlan::log2ManyCopies) ? CountingPlan::log2ManyCopies : CountingPlan::log2FewCopies;
 
-  const std::size_t aRound = static_cast<std::size_t>(plan.threads) * CountingPlan::samplesAThread; // of one block
+  const std::size_t aRound =
+      static_cast<std::size_t>(plan.threads) * CountingPlan::samplesAThread; // of one block
   const std::size_t blocksForAll = (samples + aRound - 1) / aRound;
-  const auto slices =
-      static_cast<unsigned>(std::min<std::size_t>(blocksForAll, std::max(1, multiprocessors * (large ? 1 : 2) / plan.ranges)));
+  const auto slices = static_cast<unsigned>(
+      std::min<std::size_t>(blocksForAll, std::max(1, multiprocessors * (large ? 1 : 2) / plan.ranges)));
   plan.blocks = slices * plan.ranges;
   plan.rounds = static_cast<unsigned>((samples + slices * aRound - 1) / (slices * aRound));
 
@@ -62,7 +70,8 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
   plan.bits = CountingPlan::mostBits;
   while (plan.bits > CountingPlan::fewestBits && (binARound * plan.rounds << plan.bits) > mostSamples)
     --plan.bits;
-  plan.roundsBetweenFlushes = static_cast<unsigned>(std::min<std::size_t>(plan.rounds, (mostSamples >> plan.bits) / binARound));
+  plan.roundsBetweenFlushes =
+      static_cast<unsigned>(std::min<std::size_t>(plan.rounds, (mostSamples >> plan.bits) / binARound));
   return plan;
 }
 

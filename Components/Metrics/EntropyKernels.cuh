@@ -7,8 +7,9 @@
 
 namespace tessera::parzen {
 
-// From counts to a value and the table of slopes, in three steps. Small histograms take them in one block: what costs time there
-// is a launch and the latency of a few dependent loads. 64 x 64 bins: 32 KB of counts, 4 logarithms a thread.
+// From counts to a value and the table of slopes, in three steps. Small histograms take them in one block:
+// what costs time there is a launch and the latency of a few dependent loads. 64 x 64 bins: 32 KB of counts,
+// 4 logarithms a thread.
 
 constexpr int finishThreads = 1024;
 constexpr unsigned finishBlocks = 64; // of each step, if there are many bins
@@ -28,14 +29,18 @@ struct EntropyArrays {
   MetricResult* result;
 
   __device__ unsigned bins() const { return static_cast<unsigned>(rows) * columns; }
-  __device__ double perCount() const { return *valid == 0 ? 0 : 1 / (ParzenWindows::countScale * static_cast<double>(*valid)); }
+  __device__ double perCount() const
+  {
+    return *valid == 0 ? 0 : 1 / (ParzenWindows::countScale * static_cast<double>(*valid));
+  }
   __device__ double weight(const Terms& terms, unsigned bin, unsigned row, unsigned column) const
   {
     return terms.weight(weights[bin], fixed[row], moving[column]);
   }
 };
 
-/// Rows by warps; columns by blocks of 32, whose warps share the rows. Sums of integers, so their order does not matter.
+/// Rows by warps; columns by blocks of 32, whose warps share the rows. Sums of integers, so their order does
+/// not matter.
 template <class Terms>
 __device__ void findMarginals(const EntropyArrays<Terms>& a)
 {

@@ -6,9 +6,9 @@
 
 namespace tessera {
 
-// Entropies of a joint histogram, summed bin by bin: `ofMarginal` is what the others take for a marginal probability; `add` gives
-// the bin's weight before, `weight` the one after all bins are known: d value / d probability, but for constants that the windows'
-// derivatives cancel.
+// Entropies of a joint histogram, summed bin by bin: `ofMarginal` is what the others take for a marginal
+// probability; `add` gives the bin's weight before, `weight` the one after all bins are known: d value / d
+// probability, but for constants that the windows' derivatives cancel.
 
 /// value = -sum p ln(p / (p_f p_m))
 struct MutualInformationTerms {
@@ -27,14 +27,20 @@ struct MutualInformationTerms {
   }
   TESSERA_HOST_DEVICE void add(const MutualInformationTerms& others) { sum += others.sum; }
   TESSERA_HOST_DEVICE double value() const { return sum; }
-  TESSERA_HOST_DEVICE double weight(double minusLogRatio, double /*fixed*/, double /*moving*/) const { return minusLogRatio; }
+  TESSERA_HOST_DEVICE double weight(double minusLogRatio, double /*fixed*/, double /*moving*/) const
+  {
+    return minusLogRatio;
+  }
 };
 
 /// value = -N / J, N = H(F) + H(M) and J = H(F, M): d value / dp = (ln p_f + ln p_m - (N / J) ln p) / J.
 struct NormalizedTerms {
   double marginalEntropies = 0, jointEntropy = 0;
 
-  TESSERA_HOST_DEVICE static double ofMarginal(double probability) { return probability > 1e-16 ? std::log(probability) : 0; }
+  TESSERA_HOST_DEVICE static double ofMarginal(double probability)
+  {
+    return probability > 1e-16 ? std::log(probability) : 0;
+  }
   TESSERA_HOST_DEVICE double add(double joint, double logFixed, double logMoving)
   {
     const double logJoint = ofMarginal(joint);

@@ -28,8 +28,8 @@ void HistogramOnCuda::keepFixedBins(Context& context, const IntensityPairs& pair
   const std::size_t fours = ceilDiv<std::size_t>(pairs.count, 4);
   kept_ = {};
   std::uint32_t* const words = grown(context, keptWords_, memory.keptWords(pairs.count));
-  parzen::keepFixedBins<<<blocksFor(fours, threads, blocksAMultiprocessor * multiprocessors_), threads, 0, cudaStreamOf(context)>>>(
-      lookup_, FourPairs(pairs), memory.wide, words);
+  parzen::keepFixedBins<<<blocksFor(fours, threads, blocksAMultiprocessor * multiprocessors_), threads, 0,
+                          cudaStreamOf(context)>>>(lookup_, FourPairs(pairs), memory.wide, words);
   checkLaunch("bins of fixed intensities");
   kept_ = now;
 }
@@ -55,7 +55,8 @@ void HistogramOnCuda::accumulate(Context& context, const IntensityPairs& pairs)
       kernel<<<plan.blocks, plan.threads, bytes, stream>>>(lookup_, fours, plan, to);
     };
     if (plan.ranges == 0) {
-      const unsigned blocks = blocksFor(pairs.count, threadsForGlobal, blocksAMultiprocessor * multiprocessors_);
+      const unsigned blocks =
+          blocksFor(pairs.count, threadsForGlobal, blocksAMultiprocessor * multiprocessors_);
       parzen::countInGlobal<Fixed, Moving><<<blocks, threadsForGlobal, 0, stream>>>(lookup_, pairs, to);
     } else if (Fixed > 0 || kept.words == nullptr) {
       countIn(FourPairs(pairs));

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// The joint histogram in global memory: fixed bin * moving bins + moving bin, as ParzenHistogram::Sums, and the number of samples.
+/// The joint histogram in global memory: fixed bin * moving bins + moving bin, as ParzenHistogram::Sums, and
+/// the number of samples.
 struct CountsOnCuda {
   unsigned long long* bins = nullptr;
   unsigned long long* valid = nullptr;
@@ -19,13 +20,15 @@ constexpr unsigned wholeWarp = 0xffffffff;
 
 /// Out of line: inlined several times they would take registers from the way that nearly all samples take.
 template <class Fixed>
-__device__ __noinline__ void exactPlace(const ParzenLookup& lookup, Fixed fixed, float moving, ParzenPlace& place)
+__device__ __noinline__ void exactPlace(const ParzenLookup& lookup, Fixed fixed, float moving,
+                                        ParzenPlace& place)
 {
   place = lookup.exact(fixed, moving);
 }
 
 template <int FixedOrder, int MovingOrder, class Fixed>
-__device__ __noinline__ void carefulPlace(const ParzenLookup& lookup, Fixed fixed, float moving, ParzenPlace& place)
+__device__ __noinline__ void carefulPlace(const ParzenLookup& lookup, Fixed fixed, float moving,
+                                          ParzenPlace& place)
 {
   place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
 }
@@ -68,20 +71,22 @@ __device__ __forceinline__ bool warpAgrees(bool valid, int row, int column)
   return __all_sync(wholeWarp, key == first && first >= 0) != 0;
 }
 
-/// Adds `share(f, m)` of every lane to the bins of a window, `add(f, m, sum)` once a bin: by the lane of that number.
+/// Adds `share(f, m)` of every lane to the bins of a window, `add(f, m, sum)` once a bin: by the lane of that
+/// number.
 template <int FixedOrder, int MovingOrder, class Count, class Share, class Add>
 __device__ __forceinline__ void addOnceAWarp(const Share& share, const Add& add)
 {
   const int lane = threadIdx.x % 32;
   Count mine = 0;
 #pragma unroll
-  for (int f = 0; f <= FixedOrder; ++f)
+  for (int f = 0; f <= FixedOrder; ++f) {
 #pragma unroll
     for (int m = 0; m <= MovingOrder; ++m) {
       const Count sum = warpSum(static_cast<Count>(share(f, m)));
       if (lane == f * (MovingOrder + 1) + m)
         mine = sum;
     }
+  }
   if (lane < (FixedOrder + 1) * (MovingOrder + 1))
     add(lane / (MovingOrder + 1), lane % (MovingOrder + 1), mine);
 }
@@ -99,8 +104,8 @@ struct SharedBins {
       bins[word] = 0;
   }
 
-  /// Adds the copies to global memory, where a sample counts 2^32, and zeroes them. Lanes begin at different copies, so that they
-  /// are on different banks.
+  /// Adds the copies to global memory, where a sample counts 2^32, and zeroes them. Lanes begin at different
+  /// copies, so that they are on different banks.
   __device__ void flush(unsigned long long* counts, int bits) const
   {
     const unsigned copies = 1u << log2Copies, rotation = (threadIdx.x % 32) >> (5 - log2Copies);
@@ -155,40 +160,43 @@ __device__ __forceinline__ void addShared(unsigned address, unsigned value)
   asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
 }
 
-/// Adds a sample to its window of bins, from `window` in shared memory on, that lie 2^log2Copies words apart, rows of them
-/// `columns` bins apart.
+/// Adds a sample to its window of bins, from `window` in shared memory on, that lie 2^log2Copies words apart,
+/// rows of them `columns` bins apart.
 template <int FixedOrder, int MovingOrder>
-__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned window, int columns, int log2Copies, float scale)
+__device__ __forceinline__ void addShares(const ParzenPlace& place, unsigned window, int columns,
+                                          int log2Copies, float scale)
 {
   const Shares<FixedOrder, MovingOrder> share(place, scale);
 #pragma unroll
-  for (int f = 0; f <= FixedOrder; ++f)
+  for (int f = 0; f <= FixedOrder; ++f) {
 #pragma unroll
     for (int m = 0; m <= MovingOrder; ++m)
-      addShared(window + (f == 0 ? 0 : (f * columns) << (log2Copies + 2)) + (m << (log2Copies + 2)), share(f, m));
+      addShared(window + (f == 0 ? 0 : (f * columns) << (log2Copies + 2)) + (m << (log2Copies + 2)),
+                share(f, m));
+  }
 }
 
 /// The few samples that the quick lookup is not sure of, out of the way of all others.
 template <int FixedOrder, int MovingOrder, class Fixed>
-__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLane, int log2Copies, float scale, Fixed fixed,
-                                       float moving)
+__device__ __noinline__ void addUnsure(const ParzenLookup& lookup, unsigned ofLane, int log2Copies,
+                                       float scale, Fixed fixed, float moving)
 {
   const ParzenPlace place = lookup.careful(fixed, moving, FixedOrder, MovingOrder);
   const int columns = lookup.windows.moving.bins;
-  addShares<FixedOrder, MovingOrder>(place, ofLane + ((place.row * columns + place.column) << (log2Copies + 2)), columns,
-                                     log2Copies, scale);
+  addShares<FixedOrder, MovingOrder>(
+      place, ofLane + ((place.row * columns + place.column) << (log2Copies + 2)), columns, log2Copies, scale);
 }
 
-/// Four samples of a thread, side by side. Those that the quick lookup is not sure of add nothing to bin 0 at first, so that there
-/// is no branch among the others.
+/// Four samples of a thread, side by side. Those that the quick lookup is not sure of add nothing to bin 0 at
+/// first, so that there is no branch among the others.
 template <int FixedOrder, int MovingOrder, int Log2Copies, class Pairs>
 struct FourSamples {
   typename Pairs::Four loaded;
 
-  /// Counts what was loaded of `four` and loads `next` meanwhile. `ofLane`: the lane's copy of bin 0 in shared memory. Returns how
-  /// many counted.
-  __device__ __forceinline__ unsigned count(const ParzenLookup& lookup, const Pairs& pairs, unsigned four, unsigned next,
-                                            unsigned ofLane, float scale)
+  /// Counts what was loaded of `four` and loads `next` meanwhile. `ofLane`: the lane's copy of bin 0 in
+  /// shared memory. Returns how many counted.
+  __device__ __forceinline__ unsigned count(const ParzenLookup& lookup, const Pairs& pairs, unsigned four,
+                                            unsigned next, unsigned ofLane, float scale)
   {
     const int columns = lookup.windows.moving.bins;
     ParzenPlace places[4];
@@ -201,16 +209,18 @@ struct FourSamples {
     if (sure[0] || sure[1] || sure[2] || sure[3])
 #pragma unroll
       for (int s = 0; s < 4; ++s) {
-        const unsigned window = ofLane + (static_cast<unsigned>(places[s].row * columns + places[s].column) << (Log2Copies + 2));
-        addShares<FixedOrder, MovingOrder>(places[s], sure[s] ? window : ofLane, columns, Log2Copies, sure[s] ? scale : 0);
+        const unsigned window =
+            ofLane + (static_cast<unsigned>(places[s].row * columns + places[s].column) << (Log2Copies + 2));
+        addShares<FixedOrder, MovingOrder>(places[s], sure[s] ? window : ofLane, columns, Log2Copies,
+                                           sure[s] ? scale : 0);
       }
     return all ? 4 : countUnsure(lookup, pairs, four, ofLane, scale);
   }
 
 private:
   /// Reads the samples and looks them up again, so that nothing stays in registers for it.
-  static __device__ __forceinline__ unsigned countUnsure(const ParzenLookup& lookup, const Pairs& pairs, unsigned four,
-                                                         unsigned ofLane, float scale)
+  static __device__ __forceinline__ unsigned countUnsure(const ParzenLookup& lookup, const Pairs& pairs,
+                                                         unsigned four, unsigned ofLane, float scale)
   {
     const typename Pairs::Four again = pairs.load(kept(four));
     unsigned valid = 0;
@@ -221,15 +231,18 @@ private:
       ++valid;
       ParzenPlace place;
       if (!lookup.quick(again.fixed(s), again.moving[s], FixedOrder, MovingOrder, place))
-        addUnsure<FixedOrder, MovingOrder>(lookup, ofLane, Log2Copies, scale, again.fixed(s), again.moving[s]);
+        addUnsure<FixedOrder, MovingOrder>(lookup, ofLane, Log2Copies, scale, again.fixed(s),
+                                           again.moving[s]);
     }
     return valid;
   }
 };
 
-/// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its lane's counted.
+/// Counts one sample of each lane of a warp; lanes without a valid one take part. Returns how many of its
+/// lane's counted.
 template <int FixedOrder, int MovingOrder, class Fixed>
-__device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale, Fixed fixed, float moving)
+__device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const SharedBins& to, float scale,
+                                           Fixed fixed, float moving)
 {
   const bool valid = lookup.counts(fixed, moving);
   ParzenPlace place;
@@ -237,7 +250,8 @@ __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const Sha
     place = placeOf<FixedOrder, MovingOrder>(lookup, fixed, moving);
   const Shares<FixedOrder, MovingOrder> share(place, scale);
   const int row = place.row - to.firstRow, copies = 1 << to.log2Copies;
-  unsigned* const window = to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & (copies - 1));
+  unsigned* const window =
+      to.bins + ((row * to.columns + place.column) << to.log2Copies) + (threadIdx.x & (copies - 1));
   const auto add = [&](int f, int m, unsigned sum) {
     if (static_cast<unsigned>(row + f) < static_cast<unsigned>(to.rows))
       atomicAdd(window + f * (to.columns << to.log2Copies) + m * copies, sum);
@@ -246,34 +260,36 @@ __device__ __forceinline__ unsigned gather(const ParzenLookup& lookup, const Sha
     addOnceAWarp<FixedOrder, MovingOrder, unsigned>(share, add);
   } else if (valid) {
 #pragma unroll
-    for (int f = 0; f <= FixedOrder; ++f)
+    for (int f = 0; f <= FixedOrder; ++f) {
 #pragma unroll
       for (int m = 0; m <= MovingOrder; ++m)
         add(f, m, share(f, m));
+    }
   }
   return valid;
 }
 
-/// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block has all rows; -1: the
-/// plan's, and warps gather. Reads 8 bytes a sample, or with KeptPairs 5 or 6, once for each range of rows; writes 8 bytes a bin
-/// and block. A round's samples are read while those before them are counted. At most 2^33 samples.
+/// Four samples a thread and round, side by side. KnownLog2Copies: for the compiler to know, where one block
+/// has all rows; -1: the plan's, and warps gather. Reads 8 bytes a sample, or with KeptPairs 5 or 6, once for
+/// each range of rows; writes 8 bytes a bin and block. A round's samples are read while those before them are
+/// counted. At most 2^33 samples.
 template <int FixedOrder, int MovingOrder, int KnownLog2Copies, class Pairs>
-__global__ void __launch_bounds__(1024, 1)
-    countInShared(const __grid_constant__ ParzenLookup lookup, Pairs pairs, CountingPlan plan, CountsOnCuda to)
+__global__ void __launch_bounds__(1024, 1) countInShared(const __grid_constant__ ParzenLookup lookup,
+                                                         Pairs pairs, CountingPlan plan, CountsOnCuda to)
 {
   static_assert(CountingPlan::samplesAThread == 4);
   extern __shared__ unsigned bins[];
   const int range = static_cast<int>(blockIdx.x) % plan.ranges, firstRow = range * plan.rows;
-  const SharedBins own{bins, firstRow, min(plan.rows, lookup.windows.fixed.bins - firstRow), lookup.windows.moving.bins,
-                       KnownLog2Copies < 0 ? plan.log2Copies : KnownLog2Copies};
+  const SharedBins own{bins, firstRow, min(plan.rows, lookup.windows.fixed.bins - firstRow),
+                       lookup.windows.moving.bins, KnownLog2Copies < 0 ? plan.log2Copies : KnownLog2Copies};
   own.zero();
   __syncthreads();
 
   const unsigned stride = gridDim.x / plan.ranges * blockDim.x;
   unsigned four = blockIdx.x / plan.ranges * blockDim.x + threadIdx.x;
   const float scale = kept(Shares<FixedOrder, MovingOrder>::scaleOf(plan.bits));
-  const unsigned ofLane =
-      kept(static_cast<unsigned>(__cvta_generic_to_shared(bins + (threadIdx.x & ((1u << own.log2Copies) - 1)))));
+  const unsigned ofLane = kept(
+      static_cast<unsigned>(__cvta_generic_to_shared(bins + (threadIdx.x & ((1u << own.log2Copies) - 1)))));
   unsigned valid = 0, roundsToFlush = plan.roundsBetweenFlushes;
   FourSamples<FixedOrder, MovingOrder, KnownLog2Copies, Pairs> samples;
   samples.loaded = pairs.load(four);
@@ -281,7 +297,8 @@ __global__ void __launch_bounds__(1024, 1)
     if constexpr (KnownLog2Copies < 0) {
 #pragma unroll
       for (int s = 0; s < CountingPlan::samplesAThread; ++s)
-        valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, samples.loaded.fixed(s), samples.loaded.moving[s]);
+        valid += gather<FixedOrder, MovingOrder>(lookup, own, scale, samples.loaded.fixed(s),
+                                                 samples.loaded.moving[s]);
       samples.loaded = pairs.load(four + stride);
     } else {
       valid += samples.count(lookup, pairs, four, four + stride, ofLane, scale);
@@ -333,10 +350,11 @@ __global__ void __launch_bounds__(256)
       addOnceAWarp<FixedOrder, MovingOrder, unsigned long long>(share, add);
     } else if (valid) {
 #pragma unroll
-      for (int f = 0; f <= FixedOrder; ++f)
+      for (int f = 0; f <= FixedOrder; ++f) {
 #pragma unroll
         for (int m = 0; m <= MovingOrder; ++m)
           add(f, m, share(f, m));
+      }
     }
     samples += valid;
   }

@@ -41,8 +41,9 @@ void allowShared(Kernel kernel, std::size_t bytes)
 {
   constexpr std::size_t withoutAsking = 48 << 10;
   if (bytes > withoutAsking)
-    checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "asking for shared memory");
+    checkCuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "asking for shared memory");
 }
 
 }

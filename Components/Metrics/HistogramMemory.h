@@ -10,7 +10,7 @@ namespace tessera {
 /// How long the arrays of HistogramOnCuda are, in elements.
 struct HistogramMemory {
   static constexpr std::size_t doublesOfTerms = 2; // of a block's sums of entropies
-  static constexpr unsigned finishBlocks = 64;     // of each step from counts to table, if there are many bins
+  static constexpr unsigned finishBlocks = 64; // of each step from counts to table, if there are many bins
 
   std::size_t counts, scratch, table;
   bool keeps; // bins of a fixed side that stays: windows of order 0 have one each
@@ -18,8 +18,9 @@ struct HistogramMemory {
 
   explicit HistogramMemory(const ParzenWindows& windows)
       : counts(bins(windows) + 1),
-        scratch(bins(windows) + windows.fixed.bins + windows.moving.bins + doublesOfTerms * finishBlocks), table(bins(windows)),
-        keeps(windows.fixed.order == 0), wide(windows.fixed.bins > 255) // 255 is none of a byte's
+        scratch(bins(windows) + windows.fixed.bins + windows.moving.bins + doublesOfTerms * finishBlocks),
+        table(bins(windows)), keeps(windows.fixed.order == 0),
+        wide(windows.fixed.bins > 255) // 255 is none of a byte's
   {
   }
 
@@ -34,8 +35,8 @@ struct HistogramMemory {
   double bytes(std::size_t samples, bool fixedStays) const
   {
     const std::size_t words = fixedStays && keepsBinsOf(samples) ? keptWords(samples) : 0;
-    return static_cast<double>(counts * sizeof(unsigned long long) + scratch * sizeof(double) + table * sizeof(float)
-                               + words * sizeof(std::uint32_t));
+    return static_cast<double>(counts * sizeof(unsigned long long) + scratch * sizeof(double)
+                               + table * sizeof(float) + words * sizeof(std::uint32_t));
   }
 };
 

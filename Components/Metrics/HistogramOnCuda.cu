@@ -12,7 +12,8 @@ namespace {
 int attributeOf(const Context& context, cudaDeviceAttr attribute)
 {
   int value = 0;
-  checkCuda(cudaDeviceGetAttribute(&value, attribute, context.device.ordinal), "asking for a device's attribute");
+  checkCuda(cudaDeviceGetAttribute(&value, attribute, context.device.ordinal),
+            "asking for a device's attribute");
   return value;
 }
 
@@ -75,16 +76,16 @@ void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, floa
   const std::size_t tableBytes = bins() * sizeof(float);
   const bool large = pairs.count >= fewestSamplesForShared, shared = large && tableBytes <= mostSharedBytes;
   const int threads = large ? mostThreads : fewThreads;
-  const unsigned blocks =
-      blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threads, multiprocessors_ * blocksAMultiprocessor * (mostThreads / threads));
+  const unsigned blocks = blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threads,
+                                    multiprocessors_ * blocksAMultiprocessor * (mostThreads / threads));
   const KeptFixedBins kept = keptFor(pairs);
   const cudaStream_t stream = cudaStreamOf(context);
   parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
     const auto write = [&]<class Pairs>(const Pairs& fours) {
-      const auto kernel =
-          shared ? parzen::tableSlopes<Fixed, Moving, true, Pairs> : parzen::tableSlopes<Fixed, Moving, false, Pairs>;
-      kernel<<<blocks, threads, shared ? tableBytes : 0, stream>>>(lookup_, fours, table_.span().data(), slopes,
-                                                                   multipleOf16(slopes));
+      const auto kernel = shared ? parzen::tableSlopes<Fixed, Moving, true, Pairs>
+                                 : parzen::tableSlopes<Fixed, Moving, false, Pairs>;
+      kernel<<<blocks, threads, shared ? tableBytes : 0, stream>>>(lookup_, fours, table_.span().data(),
+                                                                   slopes, multipleOf16(slopes));
     };
     if (Fixed > 0 || kept.words == nullptr)
       write(FourPairs(pairs));
@@ -94,7 +95,8 @@ void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, floa
   });
 }
 
-std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context& context, const ParzenWindows& windows, EntropyKind kind)
+std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context& context, const ParzenWindows& windows,
+                                              EntropyKind kind)
 {
   return std::make_unique<HistogramOnCuda>(context, windows, kind);
 }

@@ -17,8 +17,8 @@ struct KeptFixedBins {
   bool wide = false;                    // two bytes
 };
 
-/// Metrics on entropies of a joint histogram, in kernels. The bins are those of ParzenHistogram; what a sample adds to them is
-/// rounded to 2^-22 to 2^-16 if there are very many samples, and to 2^-32 otherwise.
+/// Metrics on entropies of a joint histogram, in kernels. The bins are those of ParzenHistogram; what a
+/// sample adds to them is rounded to 2^-22 to 2^-16 if there are very many samples, and to 2^-32 otherwise.
 class HistogramOnCuda final : public MetricOnCuda {
 public:
   HistogramOnCuda(const Context&, const ParzenWindows&, EntropyKind);
@@ -37,7 +37,10 @@ private:
   /// For a call to accumulate: finds the bins of a fixed side that comes the second time in a row.
   void keepFixedBins(Context&, const IntensityPairs&);
   KeptFixedBins keptFor(const IntensityPairs&) const;
-  std::size_t bins() const { return static_cast<std::size_t>(lookup_.windows.fixed.bins) * lookup_.windows.moving.bins; }
+  std::size_t bins() const
+  {
+    return static_cast<std::size_t>(lookup_.windows.fixed.bins) * lookup_.windows.moving.bins;
+  }
 
   ParzenLookup lookup_;
   EntropyKind kind_;

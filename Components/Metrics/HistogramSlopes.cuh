@@ -23,7 +23,8 @@ struct TableSlope {
   __device__ __forceinline__ float at(const ParzenPlace& place) const
   {
     const int columns = lookup.windows.moving.bins; // at most 4096, as rows
-    return parzenSlope<FixedOrder, MovingOrder>(place, [&](int row, int column) { return table[row * columns + column]; });
+    return parzenSlope<FixedOrder, MovingOrder>(
+        place, [&](int row, int column) { return table[row * columns + column]; });
   }
 
   /// Side by side if the quick lookup is sure of all four, and one by one otherwise.
@@ -43,14 +44,17 @@ struct TableSlope {
     }
 #pragma unroll
     for (int s = 0; s < 4; ++s)
-      found[s] = lookup.counts(loaded.fixed(s), loaded.moving[s]) ? (*this)(loaded.fixed(s), loaded.moving[s]) : 0;
+      found[s] =
+          lookup.counts(loaded.fixed(s), loaded.moving[s]) ? (*this)(loaded.fixed(s), loaded.moving[s]) : 0;
   }
 };
 
-/// Reads 8 bytes a sample, or with KeptPairs 5 or 6, and writes 4; the table of 4 bytes a bin lies in shared memory or the L1.
+/// Reads 8 bytes a sample, or with KeptPairs 5 or 6, and writes 4; the table of 4 bytes a bin lies in shared
+/// memory or the L1.
 template <int FixedOrder, int MovingOrder, bool Shared, class Pairs>
 __global__ void __launch_bounds__(512, 2)
-    tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes, bool slopesAligned)
+    tableSlopes(const __grid_constant__ ParzenLookup lookup, Pairs pairs, const float* table, float* slopes,
+                bool slopesAligned)
 {
   extern __shared__ float copied[];
   if constexpr (Shared) {

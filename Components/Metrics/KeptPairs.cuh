@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Pairs by fours whose fixed bins are known: a word of four bytes or two words of two numbers for each four, also for the last.
+/// Pairs by fours whose fixed bins are known: a word of four bytes or two words of two numbers for each four,
+/// also for the last.
 template <bool Wide>
 struct KeptPairs {
   struct Four {
@@ -26,7 +27,8 @@ struct KeptPairs {
   unsigned alignedFours; // whose moving intensities begin at multiples of 16 bytes, and that are whole
 
   KeptPairs(const IntensityPairs& p, const KeptFixedBins& kept)
-      : pairs(p), words(kept.words), alignedFours(multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
+      : pairs(p), words(kept.words),
+        alignedFours(multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
   {
   }
 

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-NormalizedMutualInformation::NormalizedMutualInformation(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
+NormalizedMutualInformation::NormalizedMutualInformation(const Parameters& parameters, std::size_t level,
+                                                         const LevelFacts& facts)
     : histogram_(parameters, level, facts)
 {
 }
@@ -27,7 +28,8 @@ const ComponentDescription& NormalizedMutualInformation::description()
   return description;
 }
 
-NormalizedMutualInformation::Table NormalizedMutualInformation::finish(const Sums& sums, std::size_t valid) const
+NormalizedMutualInformation::Table NormalizedMutualInformation::finish(const Sums& sums,
+                                                                       std::size_t valid) const
 {
   return histogram_.finish<NormalizedTerms>(sums, valid);
 }

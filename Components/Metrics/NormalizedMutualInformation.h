@@ -5,7 +5,8 @@
 namespace tessera {
 
 /// Minus the normalized mutual information, -(H(fixed) + H(moving)) / H(fixed, moving), from the histogram of
-/// AdvancedMattesMutualInformation. Studholme et al., "An overlap invariant entropy measure of 3D medical image alignment", 1999.
+/// AdvancedMattesMutualInformation. Studholme et al., "An overlap invariant entropy measure of 3D medical
+/// image alignment", 1999.
 class NormalizedMutualInformation {
 public:
   using Sums = ParzenHistogram::Sums;
@@ -25,8 +26,12 @@ public:
   }
   Table finish(const Sums&, std::size_t valid) const;
   double value(const Table& table) const { return table.value; }
-  float slope(const Table& table, float fixed, float moving) const { return histogram_.slope(table, fixed, moving); }
-  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count, float* slopes) const
+  float slope(const Table& table, float fixed, float moving) const
+  {
+    return histogram_.slope(table, fixed, moving);
+  }
+  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count,
+              float* slopes) const
   {
     histogram_.slopes(table, fixed, moving, count, slopes);
   }

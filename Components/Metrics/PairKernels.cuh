@@ -18,7 +18,8 @@ __device__ __forceinline__ bool counts(float fixed, float moving)
 }
 
 /// Past the end: a pair that does not count.
-__device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_t i, float& fixed, float& moving)
+__device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_t i, float& fixed,
+                                         float& moving)
 {
   const bool inside = i < pairs.count;
   fixed = inside ? __ldg(pairs.fixed + i) : __int_as_float(0x7fffffff);
@@ -37,7 +38,8 @@ struct FourPairs {
   unsigned alignedFours; // that begin at multiples of 16 bytes and are whole
 
   explicit FourPairs(const IntensityPairs& p)
-      : pairs(p), alignedFours(multipleOf16(p.fixed) && multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
+      : pairs(p),
+        alignedFours(multipleOf16(p.fixed) && multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
   {
   }
 
@@ -81,9 +83,11 @@ __device__ __forceinline__ float kept(float value)
   return __uint_as_float(kept(__float_as_uint(value)));
 }
 
-/// slopesOfFour(loaded, found) finds four slopes, 0 where a pair does not count; by a grid of any size. 4 bytes a sample written.
+/// slopesOfFour(loaded, found) finds four slopes, 0 where a pair does not count; by a grid of any size. 4
+/// bytes a sample written.
 template <class Pairs, class SlopesOfFour>
-__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFour& slopesOfFour, float* slopes, bool slopesAligned)
+__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFour& slopesOfFour,
+                                            float* slopes, bool slopesAligned)
 {
   const unsigned stride = gridDim.x * blockDim.x;
   unsigned four = blockIdx.x * blockDim.x + threadIdx.x;
@@ -105,7 +109,8 @@ __device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFo
 /// Blocks for `count` items, at most `most`.
 inline unsigned blocksFor(std::size_t count, int threads, unsigned most)
 {
-  return static_cast<unsigned>(std::min<std::size_t>(ceilDiv(count, static_cast<std::size_t>(threads)), most));
+  return static_cast<unsigned>(
+      std::min<std::size_t>(ceilDiv(count, static_cast<std::size_t>(threads)), most));
 }
 
 }

@@ -5,7 +5,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t blockSize = 64; // pairs at once: their windows stay in the first-level cache beside the histogram
+constexpr std::size_t blockSize =
+    64; // pairs at once: their windows stay in the first-level cache beside the histogram
 constexpr int mostTaps = 4;
 
 /// Windows of a block along one axis.
@@ -22,7 +23,8 @@ TESSERA_ALWAYS_INLINE void findWindows(const ParzenAxis axis, std::size_t count,
 {
   int beyond = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double term = block.limited[i] / axis.binSize - axis.normalizedMin, place = term + (0.5 - axis.order / 2.0);
+    const double term = block.limited[i] / axis.binSize - axis.normalizedMin,
+                 place = term + (0.5 - axis.order / 2.0);
     const int start = static_cast<int>(place); // rounds down from 0 on
     block.start[i] = start;
     block.t[i] = term - start;
@@ -34,7 +36,8 @@ TESSERA_ALWAYS_INLINE void findWindows(const ParzenAxis axis, std::size_t count,
 }
 
 /// Applies the limiter where there is something to limit.
-TESSERA_ALWAYS_INLINE void limit(const SoftLimiter limiter, const float* moving, std::size_t count, AxisBlock& block)
+TESSERA_ALWAYS_INLINE void limit(const SoftLimiter limiter, const float* moving, std::size_t count,
+                                 AxisBlock& block)
 {
   int beyond = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -86,36 +89,40 @@ TESSERA_ALWAYS_INLINE void withOrder(int order, Visit&& visit)
   }
 }
 
-TESSERA_MULTIVERSION_TO_V4 void fixedWeights(const ParzenWindows& windows, const float* fixed, std::size_t count, AxisBlock& block)
+TESSERA_MULTIVERSION_TO_V4 void fixedWeights(const ParzenWindows& windows, const float* fixed,
+                                             std::size_t count, AxisBlock& block)
 {
   for (std::size_t i = 0; i < count; ++i)
     block.limited[i] = windows.limitedFixed(fixed[i]);
   findWindows(windows.fixed, count, block);
   withOrder(
-      windows.fixed.order, [&]<int Order>() __attribute__((always_inline)) { findWeights<Order>(count, block); });
+      windows.fixed.order, [&]<int Order>()
+                               __attribute__((always_inline)) { findWeights<Order>(count, block); });
 }
 
-TESSERA_MULTIVERSION_TO_V4 void movingWeights(const ParzenWindows& windows, const float* moving, std::size_t count,
-                                              AxisBlock& block)
+TESSERA_MULTIVERSION_TO_V4 void movingWeights(const ParzenWindows& windows, const float* moving,
+                                              std::size_t count, AxisBlock& block)
 {
   limit(windows.movingLimiter, moving, count, block);
   findWindows(windows.moving, count, block);
   withOrder(
-      windows.moving.order, [&]<int Order>() __attribute__((always_inline)) { findWeights<Order>(count, block); });
+      windows.moving.order, [&]<int Order>()
+                                __attribute__((always_inline)) { findWeights<Order>(count, block); });
 }
 
-TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, const float* moving, std::size_t count,
-                                                  AxisBlock& block)
+TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, const float* moving,
+                                                  std::size_t count, AxisBlock& block)
 {
   limit(windows.movingLimiter, moving, count, block);
   findWindows(windows.moving, count, block);
   withOrder(
-      windows.moving.order, [&]<int Order>() __attribute__((always_inline)) { findDerivatives<Order>(count, block); });
+      windows.moving.order, [&]<int Order>()
+                                __attribute__((always_inline)) { findDerivatives<Order>(count, block); });
 }
 
 /// shares[m][i] = what pair i adds m bins behind the first of a row
-TESSERA_MULTIVERSION_TO_V4 void findShares(const double* fixedWeights, const AxisBlock& moving, int taps, std::size_t count,
-                                           std::int64_t (&shares)[mostTaps][blockSize])
+TESSERA_MULTIVERSION_TO_V4 void findShares(const double* fixedWeights, const AxisBlock& moving, int taps,
+                                           std::size_t count, std::int64_t (&shares)[mostTaps][blockSize])
 {
   for (int m = 0; m < taps; ++m)
     for (std::size_t i = 0; i < count; ++i)
@@ -123,11 +130,13 @@ TESSERA_MULTIVERSION_TO_V4 void findShares(const double* fixedWeights, const Axi
 }
 
 template <int Taps>
-TESSERA_ALWAYS_INLINE void addShares(const ParzenWindows& windows, const AxisBlock& fixed, const AxisBlock& moving, int row,
-                                     std::size_t count, const std::int64_t (&shares)[mostTaps][blockSize], std::int64_t* counts)
+TESSERA_ALWAYS_INLINE void addShares(const ParzenWindows& windows, const AxisBlock& fixed,
+                                     const AxisBlock& moving, int row, std::size_t count,
+                                     const std::int64_t (&shares)[mostTaps][blockSize], std::int64_t* counts)
 {
   for (std::size_t i = 0; i < count; ++i) {
-    std::int64_t* at = counts + static_cast<std::ptrdiff_t>(fixed.start[i] + row) * windows.moving.bins + moving.start[i];
+    std::int64_t* at =
+        counts + static_cast<std::ptrdiff_t>(fixed.start[i] + row) * windows.moving.bins + moving.start[i];
     for (int m = 0; m < Taps; ++m)
       at[m] += shares[m][i];
   }
@@ -135,7 +144,8 @@ TESSERA_ALWAYS_INLINE void addShares(const ParzenWindows& windows, const AxisBlo
 
 }
 
-void accumulatePairs(const ParzenWindows& windows, const float* fixed, const float* moving, std::size_t count, std::int64_t* counts)
+void accumulatePairs(const ParzenWindows& windows, const float* fixed, const float* moving, std::size_t count,
+                     std::int64_t* counts)
 {
   AxisBlock fixedBlock, movingBlock;
   std::int64_t shares[mostTaps][blockSize];
@@ -145,14 +155,15 @@ void accumulatePairs(const ParzenWindows& windows, const float* fixed, const flo
     movingWeights(windows, moving + first, pairs, movingBlock);
     for (int f = 0; f <= windows.fixed.order; ++f) {
       findShares(fixedBlock.taps[f], movingBlock, windows.moving.order + 1, pairs, shares);
-      withOrder(windows.moving.order,
-                [&]<int Order>() { addShares<Order + 1>(windows, fixedBlock, movingBlock, f, pairs, shares, counts); });
+      withOrder(windows.moving.order, [&]<int Order>() {
+        addShares<Order + 1>(windows, fixedBlock, movingBlock, f, pairs, shares, counts);
+      });
     }
   }
 }
 
-void slopesOfPairs(const ParzenWindows& windows, const double* weights, double perSample, const float* fixed, const float* moving,
-                   std::size_t count, float* slopes)
+void slopesOfPairs(const ParzenWindows& windows, const double* weights, double perSample, const float* fixed,
+                   const float* moving, std::size_t count, float* slopes)
 {
   AxisBlock fixedBlock, movingBlock;
   for (std::size_t first = 0; first < count; first += blockSize) {
@@ -163,8 +174,9 @@ void slopesOfPairs(const ParzenWindows& windows, const double* weights, double p
       for (std::size_t i = 0; i < pairs; ++i) {
         double sum = 0;
         for (int f = 0; f <= windows.fixed.order; ++f) {
-          const double* row =
-              weights + static_cast<std::ptrdiff_t>(fixedBlock.start[i] + f) * windows.moving.bins + movingBlock.start[i];
+          const double* row = weights
+                              + static_cast<std::ptrdiff_t>(fixedBlock.start[i] + f) * windows.moving.bins
+                              + movingBlock.start[i];
           double ofRow = 0;
           for (int m = 0; m <= Order; ++m)
             ofRow += movingBlock.taps[m][i] * row[m];

@@ -7,7 +7,8 @@ namespace {
 
 const Parameter<std::int64_t>& numberOfHistogramBins()
 {
-  static const auto p = integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "bins", "size of the joint histogram");
+  static const auto p = integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "bins",
+                                         "size of the joint histogram");
   return p;
 }
 
@@ -33,7 +34,8 @@ Parameter<double> limitRangeRatio(const std::string& side)
 
 Parameter<std::int64_t> kernelOrder(const std::string& side, std::int64_t order)
 {
-  auto p = integerParameter(side + "KernelBSplineOrder", order, 0, Arity::perLevel, "", "order of the Parzen window");
+  auto p = integerParameter(side + "KernelBSplineOrder", order, 0, Arity::perLevel, "",
+                            "order of the Parzen window");
   p.maximum = 3;
   return p;
 }
@@ -96,25 +98,30 @@ ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level
   const int movingBins = readBins(parameters, numberOfMovingHistogramBins(), level, movingOrder);
 
   const double fixedRoom = parameters.get(fixedLimitRangeRatio(), level) * (facts.fixedMax - facts.fixedMin);
-  const double movingRoom = parameters.get(movingLimitRangeRatio(), level) * (facts.movingMax - facts.movingMin);
+  const double movingRoom =
+      parameters.get(movingLimitRangeRatio(), level) * (facts.movingMax - facts.movingMin);
   windows_.fixedLowerBound = facts.fixedMin - fixedRoom;
   windows_.fixedUpperBound = facts.fixedMax + fixedRoom;
-  windows_.movingLimiter = {facts.movingMin, facts.movingMax, facts.movingMin - movingRoom, facts.movingMax + movingRoom};
+  windows_.movingLimiter = {facts.movingMin, facts.movingMax, facts.movingMin - movingRoom,
+                            facts.movingMax + movingRoom};
 
-  windows_.fixed = makeAxis(fixedBins, fixedOrder, fixedBins, windows_.fixedLowerBound, windows_.fixedUpperBound);
-  windows_.moving =
-      makeAxis(movingBins, movingOrder, fixedBins, windows_.movingLimiter.lowerBound, windows_.movingLimiter.upperBound);
+  windows_.fixed =
+      makeAxis(fixedBins, fixedOrder, fixedBins, windows_.fixedLowerBound, windows_.fixedUpperBound);
+  windows_.moving = makeAxis(movingBins, movingOrder, fixedBins, windows_.movingLimiter.lowerBound,
+                             windows_.movingLimiter.upperBound);
 }
 
 std::vector<ParameterInfo> ParzenHistogram::parameters()
 {
-  return {numberOfHistogramBins(), numberOfFixedHistogramBins(), numberOfMovingHistogramBins(), fixedLimitRangeRatio(),
-          movingLimitRangeRatio(), fixedKernelBSplineOrder(),    movingKernelBSplineOrder()};
+  return {numberOfHistogramBins(),   numberOfFixedHistogramBins(), numberOfMovingHistogramBins(),
+          fixedLimitRangeRatio(),    movingLimitRangeRatio(),      fixedKernelBSplineOrder(),
+          movingKernelBSplineOrder()};
 }
 
 ParzenHistogram::Densities ParzenHistogram::densities(const Sums& sums, std::size_t valid) const
 {
-  const std::size_t rows = static_cast<std::size_t>(windows_.fixed.bins), columns = static_cast<std::size_t>(windows_.moving.bins);
+  const std::size_t rows = static_cast<std::size_t>(windows_.fixed.bins),
+                    columns = static_cast<std::size_t>(windows_.moving.bins);
   Densities p{std::vector<double>(rows * columns), std::vector<double>(rows), std::vector<double>(columns)};
   const double perCount = valid == 0 ? 0 : 1 / (ParzenWindows::countScale * static_cast<double>(valid));
   for (std::size_t row = 0; row < rows; ++row)

@@ -55,7 +55,8 @@ public:
   template <class Terms>
   Table finish(const Sums&, std::size_t valid) const;
   float slope(const Table&, float fixed, float moving) const;
-  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count, float* slopes) const
+  void slopes(const Table& table, const float* fixed, const float* moving, std::size_t count,
+              float* slopes) const
   {
     slopesOfPairs(windows_, table.weights.data(), table.perSample, fixed, moving, count, slopes);
   }
@@ -85,7 +86,8 @@ inline void ParzenHistogram::accumulate(Sums& sums, float fixed, float moving) c
   const int movingStart = windows_.movingStart(moving, t, unused);
   parzenWeights(axis.order, t, movingWeights);
   for (int f = 0; f <= windows_.fixed.order; ++f) {
-    std::int64_t* row = sums.counts.data() + static_cast<std::size_t>(fixedStart + f) * axis.bins + movingStart;
+    std::int64_t* row =
+        sums.counts.data() + static_cast<std::size_t>(fixedStart + f) * axis.bins + movingStart;
     for (int m = 0; m <= axis.order; ++m)
       row[m] += ParzenWindows::fixedPoint(fixedWeights[f], movingWeights[m]);
   }
@@ -122,7 +124,8 @@ inline float ParzenHistogram::slope(const Table& table, float fixed, float movin
   parzenDerivatives(axis.order, t, derivatives);
   double sum = 0;
   for (int f = 0; f <= windows_.fixed.order; ++f) {
-    const double* row = table.weights.data() + static_cast<std::size_t>(fixedStart + f) * axis.bins + movingStart;
+    const double* row =
+        table.weights.data() + static_cast<std::size_t>(fixedStart + f) * axis.bins + movingStart;
     double ofRow = 0;
     for (int m = 0; m <= axis.order; ++m)
       ofRow += derivatives[m] * row[m];

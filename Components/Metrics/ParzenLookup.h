@@ -7,20 +7,21 @@
 
 namespace tessera {
 
-/// ParzenAxis::window by one fused multiply-add and no division, for intensities that no limit bends. It gives the same bin or
-/// says that it cannot tell.
+/// ParzenAxis::window by one fused multiply-add and no division, for intensities that no limit bends. It
+/// gives the same bin or says that it cannot tell.
 class QuickParzenAxis {
 public:
   QuickParzenAxis() = default;
   /// `lowest`, `highest`: beyond these a limiter is at work.
   QuickParzenAxis(const ParzenAxis& axis, double lowest, double highest)
-      : scale_(1 / axis.binSize), offset_(0.5 - axis.order / 2.0 - axis.normalizedMin + magic), lowest_(roundedUp(lowest)),
-        highest_(-roundedUp(-highest))
+      : scale_(1 / axis.binSize), offset_(0.5 - axis.order / 2.0 - axis.normalizedMin + magic),
+        lowest_(roundedUp(lowest)), highest_(-roundedUp(-highest))
   {
-    // Half a unit each from the offset and the sum, where a unit is 2^-32 bin; 2^-53 of the terms from each operation, here and
-    // in ParzenAxis::window: with room to spare, 2^-49 of the largest.
+    // Half a unit each from the offset and the sum, where a unit is 2^-32 bin; 2^-53 of the terms from each
+    // operation, here and in ParzenAxis::window: with room to spare, 2^-49 of the largest.
     const double units = 4 + std::ldexp(std::abs(axis.normalizedMin) + axis.bins, 32 - 49);
-    if (units < maximumDoubt && startOf(axis, lowest_) >= 0 && startOf(axis, highest_) <= axis.bins - 1 - axis.order) {
+    if (units < maximumDoubt && startOf(axis, lowest_) >= 0
+        && startOf(axis, highest_) <= axis.bins - 1 - axis.order) {
       doubt_ = static_cast<std::uint32_t>(units);
       surePart_ = 0u - 2 * doubt_;
     }
@@ -33,7 +34,8 @@ public:
     const auto fraction = static_cast<std::uint32_t>(bits); // of a bin, in units
     start = static_cast<int>(static_cast<std::uint32_t>(bits >> 32) - highOfMagic);
     t = fmaf(static_cast<float>(fraction), unit, 0.5f * static_cast<float>(order - 1));
-    return intensity >= lowest_ && intensity <= highest_ && fraction - doubt_ < surePart_; // at least `doubt_` off the next bins
+    return intensity >= lowest_ && intensity <= highest_
+           && fraction - doubt_ < surePart_; // at least `doubt_` off the next bins
   }
 
 private:
@@ -65,7 +67,8 @@ struct ParzenPlace {
   float limiterDerivative = 1;
 };
 
-/// The bin of a fixed intensity in a window of order 0, found before; past the last bin: the sample does not count.
+/// The bin of a fixed intensity in a window of order 0, found before; past the last bin: the sample does not
+/// count.
 struct KnownBin {
   unsigned row = 0;
 };
@@ -91,7 +94,8 @@ struct ParzenLookup {
     place.limiterDerivative = 1;
     return fixedSure && movingSure;
   }
-  TESSERA_HOST_DEVICE bool quick(KnownBin fixedBin, float movingIntensity, int, int movingOrder, ParzenPlace& place) const
+  TESSERA_HOST_DEVICE bool quick(KnownBin fixedBin, float movingIntensity, int, int movingOrder,
+                                 ParzenPlace& place) const
   {
     place.row = static_cast<int>(fixedBin.row);
     place.fixedT = 0;
@@ -100,9 +104,11 @@ struct ParzenLookup {
     return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingSure;
   }
 
-  /// By `quick` where that is sure, each axis for itself, so that a fixed bin known before changes nothing; otherwise exactly.
+  /// By `quick` where that is sure, each axis for itself, so that a fixed bin known before changes nothing;
+  /// otherwise exactly.
   template <class Fixed>
-  TESSERA_HOST_DEVICE ParzenPlace careful(Fixed fixedSide, float movingIntensity, int fixedOrder, int movingOrder) const
+  TESSERA_HOST_DEVICE ParzenPlace careful(Fixed fixedSide, float movingIntensity, int fixedOrder,
+                                          int movingOrder) const
   {
     ParzenPlace place;
     findRow(fixedSide, fixedOrder, false, place);
@@ -134,7 +140,8 @@ struct ParzenLookup {
   TESSERA_HOST_DEVICE KnownBin knownBin(float fixedIntensity) const
   {
     double t;
-    return {fixedIntensity == fixedIntensity ? static_cast<unsigned>(windows.fixedStart(fixedIntensity, t)) : ~0u};
+    return {fixedIntensity == fixedIntensity ? static_cast<unsigned>(windows.fixedStart(fixedIntensity, t))
+                                             : ~0u};
   }
 
 private:
@@ -146,7 +153,10 @@ private:
     place.row = windows.fixedStart(intensity, t);
     place.fixedT = static_cast<float>(t);
   }
-  TESSERA_HOST_DEVICE void findRow(KnownBin bin, int, bool, ParzenPlace& place) const { place.row = static_cast<int>(bin.row); }
+  TESSERA_HOST_DEVICE void findRow(KnownBin bin, int, bool, ParzenPlace& place) const
+  {
+    place.row = static_cast<int>(bin.row);
+  }
 
   TESSERA_HOST_DEVICE void findColumn(float intensity, ParzenPlace& place) const
   {
@@ -157,8 +167,8 @@ private:
   }
 };
 
-/// bsplineWeights<3>, to the bit, with fewer operations where a fused multiply-add is one: for t in [1, 2] in single precision all
-/// differences from whole numbers are exact.
+/// bsplineWeights<3>, to the bit, with fewer operations where a fused multiply-add is one: for t in [1, 2] in
+/// single precision all differences from whole numbers are exact.
 TESSERA_HOST_DEVICE inline void fusedCubicWeights(float t, float* w)
 {
   const float u = t - 1, v = 2 - t;
@@ -169,8 +179,8 @@ TESSERA_HOST_DEVICE inline void fusedCubicWeights(float t, float* w)
   w[3] = u2 * u * (1.0f / 6);
 }
 
-/// weight * 2^bits, rounded to a whole number, in one multiplication by shareScale(bits): the product is a denormal float, whose
-/// bits count in ones of 2^-149. For weights up to 1.
+/// weight * 2^bits, rounded to a whole number, in one multiplication by shareScale(bits): the product is a
+/// denormal float, whose bits count in ones of 2^-149. For weights up to 1.
 TESSERA_HOST_DEVICE inline unsigned wholeShare(float weight, float scale)
 {
   return std::bit_cast<unsigned>(weight * scale);
@@ -182,8 +192,9 @@ TESSERA_HOST_DEVICE inline float shareScale(int bits)
   return std::bit_cast<float>(1u << bits);
 }
 
-/// The slope of one pair from differences of neighbouring columns' weights: the sum of derivatives times weights, as the derivative
-/// of a B-spline is the difference of those one order lower. Order 0 takes the weights themselves.
+/// The slope of one pair from differences of neighbouring columns' weights: the sum of derivatives times
+/// weights, as the derivative of a B-spline is the difference of those one order lower. Order 0 takes the
+/// weights themselves.
 template <int FixedOrder, int MovingOrder, class At>
 TESSERA_HOST_DEVICE inline float parzenSlope(const ParzenPlace& place, const At& tableAt)
 {

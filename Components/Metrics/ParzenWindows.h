@@ -8,13 +8,15 @@
 
 namespace tessera {
 
-/// Bins of one intensity axis, with a B-spline Parzen window of order 0 to 3 (Mattes et al., "PET-CT image registration in the
-/// chest using free-form deformations", 2003, eq. 6; padding and bin size as elastix has them).
+/// Bins of one intensity axis, with a B-spline Parzen window of order 0 to 3 (Mattes et al., "PET-CT image
+/// registration in the chest using free-form deformations", 2003, eq. 6; padding and bin size as elastix has
+/// them).
 struct ParzenAxis {
   int bins = 32, order = 0;
   double binSize = 1, normalizedMin = 0;
 
-  /// First of the order + 1 bins that an intensity touches; `t` is its distance from that bin, as bsplineWeights takes it.
+  /// First of the order + 1 bins that an intensity touches; `t` is its distance from that bin, as
+  /// bsplineWeights takes it.
   TESSERA_HOST_DEVICE int window(double intensity, double& t) const
   {
     const double term = intensity / binSize - normalizedMin;
@@ -27,7 +29,8 @@ struct ParzenAxis {
   }
 };
 
-/// Leaves what lies between the thresholds and bends what lies beyond towards the bounds: elastix's exponential limiter.
+/// Leaves what lies between the thresholds and bends what lies beyond towards the bounds: elastix's
+/// exponential limiter.
 struct SoftLimiter {
   double lowerThreshold = 0, upperThreshold = 1, lowerBound = 0, upperBound = 1;
 
@@ -105,7 +108,10 @@ struct ParzenWindows {
   {
     return std::min(std::max<double>(intensity, fixedLowerBound), fixedUpperBound);
   }
-  TESSERA_HOST_DEVICE int fixedStart(float intensity, double& t) const { return fixed.window(limitedFixed(intensity), t); }
+  TESSERA_HOST_DEVICE int fixedStart(float intensity, double& t) const
+  {
+    return fixed.window(limitedFixed(intensity), t);
+  }
   TESSERA_HOST_DEVICE int movingStart(float intensity, double& t, double& limiterDerivative) const
   {
     return moving.window(movingLimiter(intensity, limiterDerivative), t);

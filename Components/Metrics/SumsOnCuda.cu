@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(threads)
   constexpr int perThread = 4;
   const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
   PartialSums<Formula> own;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs.count; i += perThread * stride) {
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs.count;
+       i += perThread * stride) {
     float fixed[perThread], moving[perThread];
 #pragma unroll
     for (int s = 0; s < perThread; ++s)
@@ -58,8 +59,9 @@ __global__ void __launch_bounds__(threads)
 
 /// One block adds all partials: at most 1056 of 16 to 48 bytes.
 template <class Formula>
-__global__ void __launch_bounds__(threads) finishSums(Formula formula, const PartialSums<Formula>* partials, unsigned count,
-                                                      typename Formula::Table* table, MetricResult* result)
+__global__ void __launch_bounds__(threads)
+    finishSums(Formula formula, const PartialSums<Formula>* partials, unsigned count,
+               typename Formula::Table* table, MetricResult* result)
 {
   PartialSums<Formula> own;
   for (unsigned p = threadIdx.x; p < count; p += blockDim.x)
@@ -74,7 +76,8 @@ __global__ void __launch_bounds__(threads) finishSums(Formula formula, const Par
 /// Reads 8 bytes a sample, writes 4.
 template <class Formula>
 __global__ void __launch_bounds__(threadsOfSlopes)
-    formulaSlopes(Formula formula, const typename Formula::Table* table, FourPairs pairs, float* slopes, bool slopesAligned)
+    formulaSlopes(Formula formula, const typename Formula::Table* table, FourPairs pairs, float* slopes,
+                  bool slopesAligned)
 {
   const typename Formula::Table known = *table;
   const auto slopesOfFour = [&](const FourPairs::Four& loaded, float(&found)[4]) {
@@ -102,15 +105,16 @@ public:
     if (pairs.count == 0)
       return;
     const unsigned blocks = blocksFor(pairs.count, threads, mostBlocksOfSums);
-    sumPairs<<<blocks, threads, 0, cudaStreamOf(context)>>>(formula_, pairs, partials_.span().data(), partialCount_);
+    sumPairs<<<blocks, threads, 0, cudaStreamOf(context)>>>(formula_, pairs, partials_.span().data(),
+                                                            partialCount_);
     checkLaunch("sums over pairs of intensities");
     partialCount_ = std::max(partialCount_, blocks);
   }
 
   void finish(Context& context, MetricResult* result) override
   {
-    finishSums<<<1, threads, 0, cudaStreamOf(context)>>>(formula_, partials_.span().data(), partialCount_, table_.span().data(),
-                                                         result);
+    finishSums<<<1, threads, 0, cudaStreamOf(context)>>>(formula_, partials_.span().data(), partialCount_,
+                                                         table_.span().data(), result);
     checkLaunch("sum of partial sums");
   }
 
@@ -118,14 +122,16 @@ public:
   {
     if (pairs.count == 0)
       return;
-    const unsigned blocks = blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threadsOfSlopes, mostBlocksOfSlopes);
-    formulaSlopes<<<blocks, threadsOfSlopes, 0, cudaStreamOf(context)>>>(formula_, table_.span().data(), FourPairs(pairs), slopes,
-                                                                         multipleOf16(slopes));
+    const unsigned blocks =
+        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threadsOfSlopes, mostBlocksOfSlopes);
+    formulaSlopes<<<blocks, threadsOfSlopes, 0, cudaStreamOf(context)>>>(
+        formula_, table_.span().data(), FourPairs(pairs), slopes, multipleOf16(slopes));
     checkLaunch("slopes of pairs of intensities");
   }
 
 private:
-  static_assert(sizeof(PartialSums<Formula>) == sizeof(typename Formula::Sums) + sizeof(double), "as sumsOnCudaBytes counts them");
+  static_assert(sizeof(PartialSums<Formula>) == sizeof(typename Formula::Sums) + sizeof(double),
+                "as sumsOnCudaBytes counts them");
 
   Formula formula_;
   unsigned partialCount_ = 0; // blocks that wrote one since begin

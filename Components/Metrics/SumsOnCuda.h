@@ -16,6 +16,7 @@ constexpr unsigned mostBlocksOfSums = 1056; // whatever the device, so that sums
 template <class Formula>
 constexpr double sumsOnCudaBytes()
 {
-  return mostBlocksOfSums * (sizeof(typename Formula::Sums) + sizeof(double)) + sizeof(typename Formula::Table);
+  return mostBlocksOfSums * (sizeof(typename Formula::Sums) + sizeof(double))
+         + sizeof(typename Formula::Table);
 }
 }

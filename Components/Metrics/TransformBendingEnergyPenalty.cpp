@@ -34,7 +34,8 @@ constexpr std::array<double, symmetricCount(D)> multiplicities()
 
 /// Drops the points that T takes out of the mask.
 template <int D>
-void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Mask<D>& mask, PointBatch<D>& points)
+void keepInMovingMask(Context& context, const TransformChain<D>& chain, const Mask<D>& mask,
+                      PointBatch<D>& points)
 {
   thread_local PointBatch<D> mapped;
   mapChain<D>(context, chain, points.list(), mapped.out());
@@ -73,7 +74,8 @@ double energyAndCovector(std::vector<double>& hessian, std::size_t count)
 
 template <int D>
 TransformBendingEnergyPenalty<D>::TransformBendingEnergyPenalty(const Parameters& parameters)
-    : parameters_(parameters), validSampleRule_(parameters), isExact_(parameters.get(bendingEnergyIntegration()) == "Exact")
+    : parameters_(parameters), validSampleRule_(parameters),
+      isExact_(parameters.get(bendingEnergyIntegration()) == "Exact")
 {
 }
 
@@ -81,7 +83,11 @@ template <int D>
 const ComponentDescription& TransformBendingEnergyPenalty<D>::description()
 {
   static const ComponentDescription description{
-      "Metric", "TransformBendingEnergyPenalty", {}, "mean squared second derivatives of the transform (Rueckert et al. 1999)", [] {
+      "Metric",
+      "TransformBendingEnergyPenalty",
+      {},
+      "mean squared second derivatives of the transform (Rueckert et al. 1999)",
+      [] {
         std::vector<ParameterInfo> rows = ValidSampleRule::parameters();
         rows.push_back(bendingEnergyIntegration());
         return rows;
@@ -93,7 +99,8 @@ template <int D>
 void TransformBendingEnergyPenalty<D>::checkTransform(const Transform<D>& transform) const
 {
   if (isExact_ && !dynamic_cast<const BSplineTransform<D>*>(&transform))
-    parameters_.fail(bendingEnergyIntegration().name, "\"Exact\" with (Transform \"" + transform.name() + "\")",
+    parameters_.fail(bendingEnergyIntegration().name,
+                     "\"Exact\" with (Transform \"" + transform.name() + "\")",
                      "Allowed: \"Sampled\", or (Transform \"BSplineTransform\")");
 }
 
@@ -113,7 +120,8 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
     return prepareExact();
   if (!chainHasHessian<D>(*level.chain))
     return;
-  chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr, nullptr); // of no samples: throws if some transform has none
+  chainSpatialDerivatives<D>(context, *level.chain, {}, nullptr,
+                             nullptr); // of no samples: throws if some transform has none
   if (context.onCuda())
     onCuda_ = std::make_unique<BendingEnergyOnCuda<D>>(context, level);
 }
@@ -147,11 +155,12 @@ ExactBendingEnergy<D>* TransformBendingEnergyPenalty<D>::closedForm(const Sample
 }
 
 template <int D>
-std::optional<ExactBendingEnergy<D>> TransformBendingEnergyPenalty<D>::overVoxels(const TransformChain<D>& chain,
-                                                                                  const VoxelLattice<D>& lattice)
+std::optional<ExactBendingEnergy<D>>
+TransformBendingEnergyPenalty<D>::overVoxels(const TransformChain<D>& chain, const VoxelLattice<D>& lattice)
 {
   const auto* spline = dynamic_cast<const BSplineTransform<D>*>(chain.transform.get());
-  const bool bendsAlone = !chain.initial || (chain.combination == Combination::add && !chainHasHessian<D>(*chain.initial));
+  const bool bendsAlone =
+      !chain.initial || (chain.combination == Combination::add && !chainHasHessian<D>(*chain.initial));
   return spline && bendsAlone ? ExactBendingEnergy<D>::overVoxels(spline->grid(), lattice) : std::nullopt;
 }
 
@@ -185,7 +194,8 @@ void TransformBendingEnergyPenalty<D>::endLevel()
 
 template <int D>
 TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
-                                                     std::span<const double> parameters, std::span<double> gradient)
+                                                     std::span<const double> parameters,
+                                                     std::span<double> gradient)
 {
   if (context.onCuda() && (exact_ || onCuda_))
     return this->giveAndTake(context, samples, parameters, gradient);
@@ -220,8 +230,8 @@ TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const Sam
 }
 
 template <int D>
-void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                                            std::span<double> gradient)
+void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>& samples,
+                                            std::span<const double> parameters, std::span<double> gradient)
 {
   closedPositions_.reset();
   ExactBendingEnergy<D>* form = context.onCuda() ? closedForm(samples) : nullptr;
@@ -237,7 +247,8 @@ void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>
 }
 
 template <int D>
-TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> parameters, std::span<double> gradient)
+TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> parameters,
+                                                 std::span<double> gradient)
 {
   if (closedPositions_)
     return {closedValueFound_[0], *closedPositions_, *closedPositions_};
@@ -250,12 +261,14 @@ TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> paramet
 
 template <int D>
 typename TransformBendingEnergyPenalty<D>::StripeSum
-TransformBendingEnergyPenalty<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<D>& chain, std::size_t first,
-                                            std::size_t last, std::span<double> gradient) const
+TransformBendingEnergyPenalty<D>::sumStripe(const SampleSet<D>& samples, const TransformChain<D>& chain,
+                                            std::size_t first, std::size_t last,
+                                            std::span<double> gradient) const
 {
   thread_local PointBatch<D> points;
   thread_local std::vector<float> fixed(batchCapacity);
-  thread_local std::vector<double> jacobian(D * D * samplesAtOnce), hessian(D * symmetricCount(D) * samplesAtOnce);
+  thread_local std::vector<double> jacobian(D * D * samplesAtOnce),
+      hessian(D * symmetricCount(D) * samplesAtOnce);
   Context oneThread;
   StripeSum sum;
   for (; first < last; first += samplesAtOnce) {

@@ -13,15 +13,16 @@
 
 namespace tessera {
 
-/// Bending energy of the whole chain at the sampler's points: mean over samples of sum_k |d^2 T_k / dx dx^T|^2 (Frobenius), in mm.
-/// Rueckert et al., "Nonrigid registration using free-form deformations", 1999, eq. 4. Samples that map outside the moving mask
-/// are left out; the moving image's own extent does not matter. Where the samples are a lattice of voxels along the axes of a cubic
-/// B-spline, which bends alone, and no mask leaves any out, their mean is a quadratic form of the coefficients too: no sample is
-/// visited.
+/// Bending energy of the whole chain at the sampler's points: mean over samples of sum_k |d^2 T_k / dx
+/// dx^T|^2 (Frobenius), in mm. Rueckert et al., "Nonrigid registration using free-form deformations", 1999,
+/// eq. 4. Samples that map outside the moving mask are left out; the moving image's own extent does not
+/// matter. Where the samples are a lattice of voxels along the axes of a cubic B-spline, which bends alone,
+/// and no mask leaves any out, their mean is a quadratic form of the coefficients too: no sample is visited.
 ///
-/// (BendingEnergyIntegration "Exact"): that of the chain's last transform alone, a B-spline, as its mean over the fixed level's
-/// image between the first and last voxel centres as far as it lies in the grid's valid region; after another transform that it is
-/// composed with, over the whole valid region. No samples, no masks.
+/// (BendingEnergyIntegration "Exact"): that of the chain's last transform alone, a B-spline, as its mean over
+/// the fixed level's image between the first and last voxel centres as far as it lies in the grid's valid
+/// region; after another transform that it is composed with, over the whole valid region. No samples, no
+/// masks.
 template <int D>
 class TransformBendingEnergyPenalty final : public CostTerm<D> {
 public:
@@ -31,12 +32,17 @@ public:
 
   bool needsSampler() const override { return !isExact_; }
   void checkTransform(const Transform<D>&) const override;
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
+  {
+    return tessera::whyNotOnCuda<D>(chain);
+  }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override;
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                     std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters,
+            std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
@@ -59,7 +65,8 @@ private:
   std::optional<VoxelLattice<D>> voxels_;
   Buffer<double> closedValue_; // on a CUDA device
   PinnedValues<double> closedValueFound_;
-  std::optional<std::size_t> closedPositions_;     // of the samples given last to a CUDA device, if they had a closed form
+  std::optional<std::size_t>
+      closedPositions_; // of the samples given last to a CUDA device, if they had a closed form
   std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
 
   // Reused over evaluations.

@@ -31,24 +31,25 @@ std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const Formula&)
 template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedMeanSquares&);
 template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedNormalizedCorrelation&);
 
-#define TESSERA_WITHOUT_CUDA(D)                                                                                                    \
-  template <>                                                                                                                      \
-  void bendingEnergyOnCuda<D>(Context&, const SamplesOnCuda<D>&, const SampleChunk&, const ChainOnCuda<D>&, const MaskOnCuda<D>&,  \
-                              BendingGradient, double*, double*, BendingSums<D>*)                                                  \
-  {                                                                                                                                \
-    fail("bending energy");                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  void pullBackBendingOnCuda<D>(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double*, const BendingSums<D>*, bool,   \
-                                bool, unsigned long long*, double*)                                                                \
-  {                                                                                                                                \
-    fail("bending energy");                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  void pointDistancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&, const ChainOnCuda<D>&,      \
-                               const MaskOnCuda<D>&, const std::array<float*, D>&, double*, DistanceSums<D>*)                      \
-  {                                                                                                                                \
-    fail("distances of corresponding points");                                                                                     \
+#define TESSERA_WITHOUT_CUDA(D)                                                                              \
+  template <>                                                                                                \
+  void bendingEnergyOnCuda<D>(Context&, const SamplesOnCuda<D>&, const SampleChunk&, const ChainOnCuda<D>&,  \
+                              const MaskOnCuda<D>&, BendingGradient, double*, double*, BendingSums<D>*)      \
+  {                                                                                                          \
+    fail("bending energy");                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  void pullBackBendingOnCuda<D>(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double*,          \
+                                const BendingSums<D>*, bool, bool, unsigned long long*, double*)             \
+  {                                                                                                          \
+    fail("bending energy");                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  void pointDistancesOnCuda<D>(Context&, const SamplesOnCuda<D>&, const std::array<const double*, D>&,       \
+                               const ChainOnCuda<D>&, const MaskOnCuda<D>&, const std::array<float*, D>&,    \
+                               double*, DistanceSums<D>*)                                                    \
+  {                                                                                                          \
+    fail("distances of corresponding points");                                                               \
   }
 TESSERA_WITHOUT_CUDA(2)
 TESSERA_WITHOUT_CUDA(3)

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* name = "AdaptiveStochasticGradientDescent";
 
-Parameter<double> realAtLeastZero(const char* parameter, double defaultValue, const char* unit, const char* meaning)
+Parameter<double> realAtLeastZero(const char* parameter, double defaultValue, const char* unit,
+                                  const char* meaning)
 {
   Parameter<double> row = realParameter(parameter, defaultValue, Arity::perLevel, unit, meaning);
   row.minimum = 0;
@@ -21,10 +22,10 @@ Parameter<double> realAtLeastZero(const char* parameter, double defaultValue, co
 
 Parameter<double> maximumStepLengthRow()
 {
-  return realAtLeastZero(
-      "MaximumStepLength", std::numeric_limits<double>::quiet_NaN(), "mm",
-      "largest displacement of a point in one step; MaximumStepLengthRatio times the mean in-plane spacing of both "
-      "images if not given");
+  return realAtLeastZero("MaximumStepLength", std::numeric_limits<double>::quiet_NaN(), "mm",
+                         "largest displacement of a point in one step; MaximumStepLengthRatio times the mean "
+                         "in-plane spacing of both "
+                         "images if not given");
 }
 
 Parameter<bool> flag(const char* parameter, bool defaultValue, const char* meaning)
@@ -32,7 +33,8 @@ Parameter<bool> flag(const char* parameter, bool defaultValue, const char* meani
   return booleanParameter(parameter, defaultValue, Arity::perLevel, meaning);
 }
 
-Parameter<std::int64_t> count(const char* parameter, std::int64_t defaultValue, std::int64_t minimum, const char* meaning)
+Parameter<std::int64_t> count(const char* parameter, std::int64_t defaultValue, std::int64_t minimum,
+                              const char* meaning)
 {
   return integerParameter(parameter, defaultValue, minimum, Arity::perLevel, "", meaning);
 }
@@ -45,8 +47,8 @@ Parameter<double> manual(const char* parameter, double defaultValue, const char*
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(500);
   Parameter<std::int64_t> samplingAttempts = maximumNumberOfSamplingAttempts();
-  Parameter<bool> automatic =
-      flag("AutomaticParameterEstimation", true, "estimate SP_a, SP_alpha and the sigmoid at each level's start");
+  Parameter<bool> automatic = flag("AutomaticParameterEstimation", true,
+                                   "estimate SP_a, SP_alpha and the sigmoid at each level's start");
   Parameter<bool> adaptive = flag("UseAdaptiveStepSizes", true,
                                   "let the time of the step sizes follow the gradients; off with "
                                   "UseRandomSampleRegion and automatic estimation");
@@ -55,36 +57,48 @@ struct Rows {
   Parameter<double> A = realAtLeastZero("SP_A", 20, "", "step size a / (A + t + 1)^alpha: A");
   Parameter<double> initialTime = realAtLeastZero("SigmoidInitialTime", 0, "", "time t at the level's start");
 
-  Parameter<std::string> method =
-      textParameter("ASGDParameterEstimationMethod", "Original", Arity::single, "how automatic parameters are found",
-                    {"Original", "OriginalButSigmoidToDefault", "DisplacementDistribution"});
+  Parameter<std::string> method = textParameter(
+      "ASGDParameterEstimationMethod", "Original", Arity::single, "how automatic parameters are found",
+      {"Original", "OriginalButSigmoidToDefault", "DisplacementDistribution"});
   Parameter<double> maximumStepLength = maximumStepLengthRow();
   Parameter<double> maximumStepRatio =
       realAtLeastZero("MaximumStepLengthRatio", 1, "", "MaximumStepLength in mean in-plane spacings");
   Parameter<std::int64_t> gradientMeasurements =
-      count("NumberOfGradientMeasurements", 0, 0, "positions at which gradients are measured; 0: as many as needed");
-  Parameter<std::int64_t> jacobianMeasurements = count(
-      "NumberOfJacobianMeasurements", 0, 0, "samples for statistics of the Jacobian; 0: the larger of 1000 and the parameters");
+      count("NumberOfGradientMeasurements", 0, 0,
+            "positions at which gradients are measured; 0: as many as needed");
+  Parameter<std::int64_t> jacobianMeasurements =
+      count("NumberOfJacobianMeasurements", 0, 0,
+            "samples for statistics of the Jacobian; 0: the larger of 1000 and the parameters");
   Parameter<std::int64_t> exactGradientSamples =
       count("NumberOfSamplesForExactGradient", 100000, 1, "samples of the gradients that count as exact");
-  Parameter<double> sigmoidScaleFactor = realAtLeastZero("SigmoidScaleFactor", 0.1, "", "width of the automatic sigmoid");
-  Parameter<bool> noiseCompensation = booleanParameter("NoiseCompensation", true, Arity::single,
-                                                       "DisplacementDistribution: shorten steps by the noise of sampled gradients");
-  Parameter<std::string> displacementMethod =
-      textParameter("MaximumDisplacementEstimationMethod", "2sigma", Arity::single,
-                    "DisplacementDistribution: which displacement may reach MaximumStepLength", {"2sigma", "95percentile"});
+  Parameter<double> sigmoidScaleFactor =
+      realAtLeastZero("SigmoidScaleFactor", 0.1, "", "width of the automatic sigmoid");
+  Parameter<bool> noiseCompensation =
+      booleanParameter("NoiseCompensation", true, Arity::single,
+                       "DisplacementDistribution: shorten steps by the noise of sampled gradients");
+  Parameter<std::string> displacementMethod = textParameter(
+      "MaximumDisplacementEstimationMethod", "2sigma", Arity::single,
+      "DisplacementDistribution: which displacement may reach MaximumStepLength", {"2sigma", "95percentile"});
 
-  Parameter<double> a = realAtLeastZero("SP_a", 400, "", "step size a / (A + t + 1)^alpha: a, if not automatic");
-  Parameter<double> alpha = realAtLeastZero("SP_alpha", 0.602, "", "step size a / (A + t + 1)^alpha: alpha, if not automatic");
-  Parameter<double> sigmoidMaximum = manual("SigmoidMax", 1, "largest step of the time, above 0, if not automatic");
-  Parameter<double> sigmoidMinimum = manual("SigmoidMin", -0.8, "smallest step of the time, below 0, if not automatic");
-  Parameter<double> sigmoidScale = manual("SigmoidScale", 1e-8, "width of the sigmoid, above 0, if not automatic");
+  Parameter<double> a =
+      realAtLeastZero("SP_a", 400, "", "step size a / (A + t + 1)^alpha: a, if not automatic");
+  Parameter<double> alpha =
+      realAtLeastZero("SP_alpha", 0.602, "", "step size a / (A + t + 1)^alpha: alpha, if not automatic");
+  Parameter<double> sigmoidMaximum =
+      manual("SigmoidMax", 1, "largest step of the time, above 0, if not automatic");
+  Parameter<double> sigmoidMinimum =
+      manual("SigmoidMin", -0.8, "smallest step of the time, below 0, if not automatic");
+  Parameter<double> sigmoidScale =
+      manual("SigmoidScale", 1e-8, "width of the sigmoid, above 0, if not automatic");
 
   Parameter<std::int64_t> bandSize =
-      count("MaxBandCovSize", 192, 1, "elastix stores the covariance of Jacobians in so many bands; no effect on results");
+      count("MaxBandCovSize", 192, 1,
+            "elastix stores the covariance of Jacobians in so many bands; no effect on results");
   Parameter<std::int64_t> bandSamples =
-      count("NumberOfBandStructureSamples", 10, 1, "elastix looks for those bands in so many samples; no effect on results");
-  Parameter<bool> progress = flag("ShowProgressPercentage", false, "no effect on results: progress of the estimation is not shown");
+      count("NumberOfBandStructureSamples", 10, 1,
+            "elastix looks for those bands in so many samples; no effect on results");
+  Parameter<bool> progress =
+      flag("ShowProgressPercentage", false, "no effect on results: progress of the estimation is not shown");
 };
 
 const Rows& rows()
@@ -96,24 +110,27 @@ const Rows& rows()
 StepSizes readGivenSteps(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
-  const StepSizes given{
-      parameters.get(r.a, level),
-      parameters.get(r.alpha, level),
-      {parameters.get(r.sigmoidMaximum, level), parameters.get(r.sigmoidMinimum, level), parameters.get(r.sigmoidScale, level)}};
+  const StepSizes given{parameters.get(r.a, level),
+                        parameters.get(r.alpha, level),
+                        {parameters.get(r.sigmoidMaximum, level), parameters.get(r.sigmoidMinimum, level),
+                         parameters.get(r.sigmoidScale, level)}};
   if (!(given.sigmoid.maximum > 0))
-    parameters.fail(r.sigmoidMaximum.name, "the sigmoid of the time must rise above 0", "Allowed: a number above 0");
+    parameters.fail(r.sigmoidMaximum.name, "the sigmoid of the time must rise above 0",
+                    "Allowed: a number above 0");
   if (!(given.sigmoid.minimum < 0))
-    parameters.fail(r.sigmoidMinimum.name, "the sigmoid of the time must fall below 0", "Allowed: a number below 0");
+    parameters.fail(r.sigmoidMinimum.name, "the sigmoid of the time must fall below 0",
+                    "Allowed: a number below 0");
   if (!(given.sigmoid.scale > 0))
-    parameters.fail(r.sigmoidScale.name, "the sigmoid of the time needs a width", "Allowed: a number above 0");
+    parameters.fail(r.sigmoidScale.name, "the sigmoid of the time needs a width",
+                    "Allowed: a number above 0");
   return given;
 }
 
 StepSizeSettings readEstimation(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
-  const auto chosen =
-      std::find(r.method.choices.begin(), r.method.choices.end(), parameters.get(r.method)) - r.method.choices.begin();
+  const auto chosen = std::find(r.method.choices.begin(), r.method.choices.end(), parameters.get(r.method))
+                      - r.method.choices.begin();
   StepSizeSettings settings;
   settings.method = static_cast<StepSizeMethod>(chosen); // in the order of the choices
   settings.A = parameters.get(r.A, level);
@@ -141,42 +158,42 @@ std::vector<FileEntry> settingsAsRun(const StepSizes& steps, double A)
 const ComponentDescription& AdaptiveStochasticGradientDescent::description()
 {
   const Rows& r = rows();
-  static const ComponentDescription description{
-      Optimizer::roleName,
-      name,
-      {},
-      "stochastic gradient descent with adaptive, automatically estimated step sizes (Klein et al., IJCV 2009)",
-      {r.iterations,
-       r.samplingAttempts,
-       stageparameters::newSamplesEveryIteration(),
-       r.automatic,
-       r.adaptive,
-       r.cruz,
-       r.constantStep,
-       r.A,
-       r.initialTime,
-       r.method,
-       r.maximumStepLength,
-       r.maximumStepRatio,
-       r.gradientMeasurements,
-       r.jacobianMeasurements,
-       r.exactGradientSamples,
-       r.sigmoidScaleFactor,
-       r.noiseCompensation,
-       r.displacementMethod,
-       r.a,
-       r.alpha,
-       r.sigmoidMaximum,
-       r.sigmoidMinimum,
-       r.sigmoidScale,
-       r.bandSize,
-       r.bandSamples,
-       r.progress}};
+  static const ComponentDescription description{Optimizer::roleName,
+                                                name,
+                                                {},
+                                                "stochastic gradient descent with adaptive, automatically "
+                                                "estimated step sizes (Klein et al., IJCV 2009)",
+                                                {r.iterations,
+                                                 r.samplingAttempts,
+                                                 stageparameters::newSamplesEveryIteration(),
+                                                 r.automatic,
+                                                 r.adaptive,
+                                                 r.cruz,
+                                                 r.constantStep,
+                                                 r.A,
+                                                 r.initialTime,
+                                                 r.method,
+                                                 r.maximumStepLength,
+                                                 r.maximumStepRatio,
+                                                 r.gradientMeasurements,
+                                                 r.jacobianMeasurements,
+                                                 r.exactGradientSamples,
+                                                 r.sigmoidScaleFactor,
+                                                 r.noiseCompensation,
+                                                 r.displacementMethod,
+                                                 r.a,
+                                                 r.alpha,
+                                                 r.sigmoidMaximum,
+                                                 r.sigmoidMinimum,
+                                                 r.sigmoidScale,
+                                                 r.bandSize,
+                                                 r.bandSamples,
+                                                 r.progress}};
   return description;
 }
 
-AdaptiveStochasticGradientDescent::Level AdaptiveStochasticGradientDescent::readLevel(const Parameters& parameters,
-                                                                                      std::size_t level)
+AdaptiveStochasticGradientDescent::Level
+AdaptiveStochasticGradientDescent::readLevel(const Parameters& parameters, std::size_t level)
 {
   const Rows& r = rows();
   Level settings;
@@ -227,7 +244,8 @@ OptimizerExtent AdaptiveStochasticGradientDescent::extentOfLevel(std::size_t lev
   return {vectorsOfEstimation(settings.estimation.method), settings.estimation.exactGradientSamples};
 }
 
-OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,
+OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, std::size_t level,
+                                                            Buffer<double>& position,
                                                             const IterationSink& sink)
 {
   const Level& settings = levels_.at(level);
@@ -250,7 +268,8 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
       cost.drawSamples(k, 0);
     std::swap(gradient, previousGradient);
     report.value = evaluateWithAttempts(cost, k, settings.samplingAttempts, position.span(), gradient.span());
-    const auto [squaredNorm, alongPrevious] = dots(context, gradient.span(), (k > 0 ? previousGradient : gradient).span());
+    const auto [squaredNorm, alongPrevious] =
+        dots(context, gradient.span(), (k > 0 ? previousGradient : gradient).span());
     const double gradientNorm = std::sqrt(squaredNorm);
     requireFinite(name, level, k, report.value, gradientNorm);
     const double stepSize = gain.at(settings.constantStep ? 0 : time);

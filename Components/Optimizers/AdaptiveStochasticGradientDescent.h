@@ -7,11 +7,12 @@
 
 namespace tessera {
 
-/// Stochastic gradient descent whose steps follow an adaptive time (Klein et al., IJCV 2009; Cruz's acceleration):
-/// y_{k+1} = y_k - a / (A + t_k + 1)^alpha g_k,   t_{k+1} = max(0, t_k + f(-g_k . g_{k-1})), f a sigmoid through 0.
+/// Stochastic gradient descent whose steps follow an adaptive time (Klein et al., IJCV 2009; Cruz's
+/// acceleration): y_{k+1} = y_k - a / (A + t_k + 1)^alpha g_k,   t_{k+1} = max(0, t_k + f(-g_k . g_{k-1})), f
+/// a sigmoid through 0.
 ///
-/// a, alpha and the sigmoid are estimated at the start of each level unless (AutomaticParameterEstimation "false").
-/// (Optimizer "AdaptiveStochasticGradientDescent")
+/// a, alpha and the sigmoid are estimated at the start of each level unless (AutomaticParameterEstimation
+/// "false"). (Optimizer "AdaptiveStochasticGradientDescent")
 class AdaptiveStochasticGradientDescent final : public Optimizer {
 public:
   explicit AdaptiveStochasticGradientDescent(const Parameters&);
@@ -20,7 +21,8 @@ public:
 
   std::vector<std::string> columns() const override { return {"3a:Time", "3b:StepSize", "4:||Gradient||"}; }
   OptimizerExtent extentOfLevel(std::size_t level) const override;
-  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
+                           const IterationSink&) override;
 
 private:
   struct Level {

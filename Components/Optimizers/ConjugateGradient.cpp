@@ -16,15 +16,18 @@ constexpr const char* betaNames[] = {"SteepestDescent", "FletcherReeves",  "Pola
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
-  Parameter<std::string> type = textParameter("ConjugateGradientType", "DaiYuanHestenesStiefel", Arity::perLevel,
-                                              "how much of the last direction is kept: SteepestDescent (nothing), FletcherReeves, "
-                                              "PolakRibiere, DaiYuan, HestenesStiefel or DaiYuanHestenesStiefel");
-  Parameter<std::string> lineSearch = textParameter("LineSearch", "MoreThuente", Arity::perLevel,
-                                                    "MoreThuente (Wolfe conditions), or BoundedStep (values alone, steps that are "
-                                                    "never longer than MaximumStepLength)");
+  Parameter<std::string> type =
+      textParameter("ConjugateGradientType", "DaiYuanHestenesStiefel", Arity::perLevel,
+                    "how much of the last direction is kept: SteepestDescent (nothing), FletcherReeves, "
+                    "PolakRibiere, DaiYuan, HestenesStiefel or DaiYuanHestenesStiefel");
+  Parameter<std::string> lineSearch =
+      textParameter("LineSearch", "MoreThuente", Arity::perLevel,
+                    "MoreThuente (Wolfe conditions), or BoundedStep (values alone, steps that are "
+                    "never longer than MaximumStepLength)");
   Parameter<double> maximumStep = [] {
-    auto row = realParameter("MaximumStepLength", 1, Arity::perLevel, "mm",
-                             "BoundedStep: largest change of a parameter in one step; if absent, the images' mean spacing");
+    auto row = realParameter(
+        "MaximumStepLength", 1, Arity::perLevel, "mm",
+        "BoundedStep: largest change of a parameter in one step; if absent, the images' mean spacing");
     row.minimum = 0;
     return row;
   }();
@@ -49,8 +52,8 @@ const ComponentDescription& ConjugateGradient::description()
       name,
       {},
       "nonlinear conjugate gradients, with More and Thuente's line search or with steps of bounded length",
-      {r.iterations, r.type, r.lineSearch, l.iterations, l.stepLength, r.maximumStep, l.valueTolerance, l.gradientTolerance,
-       r.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows}};
+      {r.iterations, r.type, r.lineSearch, l.iterations, l.stepLength, r.maximumStep, l.valueTolerance,
+       l.gradientTolerance, r.valueTolerance, l.gradientMagnitude, l.stopIfWolfe, l.rows}};
   return description;
 }
 
@@ -64,11 +67,13 @@ ConjugateGradient::Level ConjugateGradient::readLevel(const Parameters& paramete
   const auto found = std::ranges::find(betaNames, type);
   if (found == std::end(betaNames))
     parameters.fail(r.type.name, "no such type: \"" + type + "\"",
-                    "Allowed: SteepestDescent, FletcherReeves, PolakRibiere, DaiYuan, HestenesStiefel, DaiYuanHestenesStiefel");
+                    "Allowed: SteepestDescent, FletcherReeves, PolakRibiere, DaiYuan, HestenesStiefel, "
+                    "DaiYuanHestenesStiefel");
   settings.beta = static_cast<Beta>(found - std::begin(betaNames));
   settings.boundedStep = lineSearch == "BoundedStep";
   if (!settings.boundedStep && lineSearch != "MoreThuente")
-    parameters.fail(r.lineSearch.name, "no such line search: \"" + lineSearch + "\"", "Allowed: \"MoreThuente\", \"BoundedStep\"");
+    parameters.fail(r.lineSearch.name, "no such line search: \"" + lineSearch + "\"",
+                    "Allowed: \"MoreThuente\", \"BoundedStep\"");
   if (parameters.has(r.maximumStep.name))
     settings.maximumStep = parameters.get(r.maximumStep, level);
   settings.valueTolerance = parameters.get(r.valueTolerance, level);
@@ -93,10 +98,11 @@ std::vector<std::string> ConjugateGradient::columns() const
 /// One level's work.
 class ConjugateGradient::Run {
 public:
-  Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position, const IterationSink& sink)
-      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position), sink_(sink),
-        gradient_(context_, position.size()), direction_(context_, position.size()), trial_(context_, position.size()),
-        trialGradient_(context_, position.size())
+  Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
+      const IterationSink& sink)
+      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position),
+        sink_(sink), gradient_(context_, position.size()), direction_(context_, position.size()),
+        trial_(context_, position.size()), trialGradient_(context_, position.size())
   {
   }
 
@@ -135,7 +141,8 @@ public:
 private:
   bool gradientHasVanished() const
   {
-    return gradientNorm_ <= settings_.gradientMagnitudeTolerance * std::max(1.0, norm(context_, std::as_const(position_).span()));
+    return gradientNorm_ <= settings_.gradientMagnitudeTolerance
+                                * std::max(1.0, norm(context_, std::as_const(position_).span()));
   }
 
   std::string stopAfter(double before) const
@@ -145,11 +152,13 @@ private:
       return "The last step size was (nearly) zero.";
     if (report_.iterations >= static_cast<std::size_t>(settings_.iterations))
       return maximumIterationsReached;
-    if (2 * std::abs(after - before) <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20))
+    if (2 * std::abs(after - before)
+        <= settings_.valueTolerance * (std::abs(after) + std::abs(before) + 1e-20))
       return "The value changes by less than ValueTolerance.";
     if (gradientHasVanished())
       return gradientVanished;
-    if (!settings_.boundedStep && settings_.stopIfWolfeNotSatisfied && !(line_.sufficientDecrease && line_.curvature))
+    if (!settings_.boundedStep && settings_.stopIfWolfeNotSatisfied
+        && !(line_.sufficientDecrease && line_.curvature))
       return "Wolfe conditions are not satisfied.";
     return {};
   }
@@ -161,7 +170,8 @@ private:
     return cost_.evaluate(trial_.span(), gradient);
   }
 
-  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where it stands.
+  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where
+  /// it stands.
   bool search(const LinePoint& start)
   {
     try {
@@ -202,13 +212,15 @@ private:
 
   bool searchBounded(const LinePoint& start)
   {
-    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01, negligible = 0.1; // of the bound; of what is taken already
-    const double perStep = largestMagnitude(context_, direction_.span());            // change of a parameter at step 1
+    constexpr double longer = 1.1, shorter = 0.5, smallest = 0.01,
+                     negligible = 0.1; // of the bound; of what is taken already
+    const double perStep = largestMagnitude(context_, direction_.span()); // change of a parameter at step 1
     const double bound = settings_.maximumStep.value_or(cost_.meanInPlaneSpacingMm()) / perStep;
     double step = lastTaken_ > 0 ? std::min(bound, lastTaken_ / perStep) : bound, taken = 0;
     line_ = {};
     line_.point = start;
-    for (; line_.iteration < settings_.line.maximumIterations && step > std::max(smallest * bound, negligible * taken);
+    for (; line_.iteration < settings_.line.maximumIterations
+           && step > std::max(smallest * bound, negligible * taken);
          ++line_.iteration) {
       const double value = evaluateAt(taken + step, {});
       if (value < line_.point.value) {
@@ -233,8 +245,8 @@ private:
   {
     const double gg = gradientNorm_ * gradientNorm_, newGg = newNorm * newNorm;
     const double across = dot(context_, trialGradient_.span(), gradient_.span());
-    const double along =
-        dot(context_, direction_.span(), trialGradient_.span()) - dot(context_, direction_.span(), gradient_.span());
+    const double along = dot(context_, direction_.span(), trialGradient_.span())
+                         - dot(context_, direction_.span(), gradient_.span());
     const double daiYuan = newGg / along, hestenesStiefel = (newGg - across) / along;
     double beta = 0;
     switch (settings_.beta) {
@@ -270,7 +282,8 @@ private:
 
   void row(const char* phase, const std::string& stop, const std::string& lineIteration)
   {
-    sink_(lineSearchRow(rowCount_++, line_, gradientNorm_, directionNorm_, report_.iterations, lineIteration, phase, stop),
+    sink_(lineSearchRow(rowCount_++, line_, gradientNorm_, directionNorm_, report_.iterations, lineIteration,
+                        phase, stop),
           std::as_const(position_).span());
   }
 

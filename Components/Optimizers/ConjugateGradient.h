@@ -5,14 +5,14 @@
 
 namespace tessera {
 
-/// Nonlinear conjugate gradients (Hager and Zhang, "A survey of nonlinear conjugate gradient methods", 2006), meant for costs
-/// without noise: samples that do not change, or many.
+/// Nonlinear conjugate gradients (Hager and Zhang, "A survey of nonlinear conjugate gradient methods", 2006),
+/// meant for costs without noise: samples that do not change, or many.
 ///
-/// (LineSearch "MoreThuente") is elastix's. (LineSearch "BoundedStep") tries a step that changes no parameter by more than
-/// MaximumStepLength, nor by more than the search before, takes it if the value falls, lengthens it by a tenth after a success and
-/// halves it after a failure, until it is a hundredth of that length or a tenth of what is taken: it asks for values alone and never
-/// leaps over a voxel (Modat et al., "Fast free-form deformation using
-/// graphics processing units", 2010).
+/// (LineSearch "MoreThuente") is elastix's. (LineSearch "BoundedStep") tries a step that changes no parameter
+/// by more than MaximumStepLength, nor by more than the search before, takes it if the value falls, lengthens
+/// it by a tenth after a success and halves it after a failure, until it is a hundredth of that length or a
+/// tenth of what is taken: it asks for values alone and never leaps over a voxel (Modat et al., "Fast
+/// free-form deformation using graphics processing units", 2010).
 ///
 /// (Optimizer "ConjugateGradient")
 class ConjugateGradient final : public Optimizer {
@@ -23,10 +23,18 @@ public:
 
   std::vector<std::string> columns() const override;
   OptimizerExtent extentOfLevel(std::size_t) const override { return {4, 0}; }
-  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
+                           const IterationSink&) override;
 
 private:
-  enum class Beta { steepestDescent, fletcherReeves, polakRibiere, daiYuan, hestenesStiefel, daiYuanHestenesStiefel };
+  enum class Beta {
+    steepestDescent,
+    fletcherReeves,
+    polakRibiere,
+    daiYuan,
+    hestenesStiefel,
+    daiYuanHestenesStiefel
+  };
   struct Level {
     std::int64_t iterations = 0;
     Beta beta = Beta::daiYuanHestenesStiefel;

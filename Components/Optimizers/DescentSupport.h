@@ -21,13 +21,14 @@ Parameter<std::int64_t> maximumNumberOfSamplingAttempts();
 /// The value in force at a level, or `fallback` where the text does not have the parameter.
 double valueOr(const Parameters&, const Parameter<double>&, std::size_t level, double fallback);
 
-/// Evaluates over the current samples; while too few are valid, draws others, at most `attempts` times for this iteration.
-/// Throws the cost's Error(registrationFailed) when they are used up.
-double evaluateWithAttempts(CostFunction&, std::uint32_t iteration, std::int64_t attempts, std::span<const double> position,
-                            std::span<double> gradient);
+/// Evaluates over the current samples; while too few are valid, draws others, at most `attempts` times for
+/// this iteration. Throws the cost's Error(registrationFailed) when they are used up.
+double evaluateWithAttempts(CostFunction&, std::uint32_t iteration, std::int64_t attempts,
+                            std::span<const double> position, std::span<double> gradient);
 
 /// Throws Error(registrationFailed) if the value or the norm of the gradient is not finite.
-void requireFinite(const std::string& optimizer, std::size_t level, std::size_t iteration, double value, double gradientNorm);
+void requireFinite(const std::string& optimizer, std::size_t level, std::size_t iteration, double value,
+                   double gradientNorm);
 
 /// Report of a level on which no iteration was asked for.
 OptimizerReport reportOfNoIteration(CostFunction&, std::span<const double> position);

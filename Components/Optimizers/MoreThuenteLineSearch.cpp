@@ -27,8 +27,8 @@ double clampedRoot(double theta, double slope0, double slope1)
   return scale * std::sqrt(std::max(0.0, ratio * ratio - slope0 / scale * (slope1 / scale)));
 }
 
-/// Minimiser of the cubic through values and slopes at a and b, as the fraction of the way from a to b; `root` receives the
-/// square root in it, 0 if the cubic has no minimum beyond.
+/// Minimiser of the cubic through values and slopes at a and b, as the fraction of the way from a to b;
+/// `root` receives the square root in it, 0 if the cubic has no minimum beyond.
 double cubicFraction(const LinePoint& a, const LinePoint& b, double& root)
 {
   const double theta = 3 * (a.value - b.value) / (b.step - a.step) + a.slope + b.slope;
@@ -65,8 +65,8 @@ double farther(double reference, double a, double b)
   return std::abs(a - reference) > std::abs(b - reference) ? a : b;
 }
 
-/// Next trial when value and slope both fall towards the trial and the slope flattens: the cubic counts only if its minimum lies
-/// beyond.
+/// Next trial when value and slope both fall towards the trial and the slope flattens: the cubic counts only
+/// if its minimum lies beyond.
 double trialBeyond(const Interval& interval, const LinePoint& trial, double lower, double upper)
 {
   double root = 0;
@@ -78,13 +78,14 @@ double trialBeyond(const Interval& interval, const LinePoint& trial, double lowe
   return interval.bracketed ? nearer(trial.step, cubic, secant) : farther(trial.step, cubic, secant);
 }
 
-/// One update of the interval and the next trial step (section 4 of the paper). False if the trial contradicts the interval.
+/// One update of the interval and the next trial step (section 4 of the paper). False if the trial
+/// contradicts the interval.
 bool updateInterval(Interval& interval, const LinePoint& trial, double lower, double upper, double& nextStep)
 {
   const LinePoint& best = interval.best;
   const auto [low, high] = std::minmax(best.step, interval.other.step);
-  if ((interval.bracketed && (trial.step <= low || trial.step >= high)) || best.slope * (trial.step - best.step) >= 0
-      || upper < lower)
+  if ((interval.bracketed && (trial.step <= low || trial.step >= high))
+      || best.slope * (trial.step - best.step) >= 0 || upper < lower)
     return false;
 
   const bool slopesOppose = trial.slope * std::copysign(1.0, best.slope) < 0;
@@ -118,7 +119,8 @@ bool updateInterval(Interval& interval, const LinePoint& trial, double lower, do
   nextStep = std::clamp(next, lower, upper);
   if (interval.bracketed && bound) {
     const double limit = interval.best.step + shrinkage * (interval.other.step - interval.best.step);
-    nextStep = interval.other.step > interval.best.step ? std::min(limit, nextStep) : std::max(limit, nextStep);
+    nextStep =
+        interval.other.step > interval.best.step ? std::min(limit, nextStep) : std::max(limit, nextStep);
   }
   return true;
 }
@@ -134,7 +136,8 @@ LinePoint lessDecrease(LinePoint point, double decreaseSlope)
 class Search {
 public:
   Search(const LineSearchSettings& settings, const LinePoint& start)
-      : settings_(settings), start_(start), decreaseSlope_(settings.valueTolerance * start.slope), step_(settings.firstStep)
+      : settings_(settings), start_(start), decreaseSlope_(settings.valueTolerance * start.slope),
+        step_(settings.firstStep)
   {
     interval_.best = interval_.other = start;
   }
@@ -149,7 +152,8 @@ public:
       upper_ = step_ + extrapolation * (step_ - interval_.best.step);
     }
     step_ = std::clamp(step_, minimumStep, maximumStep);
-    if (outsideBracket() || iteration + 1 >= settings_.maximumIterations || contradicted_ || intervalIsTooSmall())
+    if (outsideBracket() || iteration + 1 >= settings_.maximumIterations || contradicted_
+        || intervalIsTooSmall())
       step_ = interval_.best.step; // the search ends here: end at the best point
     return step_;
   }
@@ -183,11 +187,12 @@ public:
     if (state.sufficientDecrease && state.point.slope >= start_.slope * tolerance)
       firstStage_ = false;
     if (firstStage_ && state.point.value <= interval_.best.value && !state.sufficientDecrease) {
-      Interval auxiliary{lessDecrease(interval_.best, decreaseSlope_), lessDecrease(interval_.other, decreaseSlope_),
-                         interval_.bracketed};
-      contradicted_ = !updateInterval(auxiliary, lessDecrease(state.point, decreaseSlope_), lower_, upper_, step_);
-      interval_ = {lessDecrease(auxiliary.best, -decreaseSlope_), lessDecrease(auxiliary.other, -decreaseSlope_),
-                   auxiliary.bracketed};
+      Interval auxiliary{lessDecrease(interval_.best, decreaseSlope_),
+                         lessDecrease(interval_.other, decreaseSlope_), interval_.bracketed};
+      contradicted_ =
+          !updateInterval(auxiliary, lessDecrease(state.point, decreaseSlope_), lower_, upper_, step_);
+      interval_ = {lessDecrease(auxiliary.best, -decreaseSlope_),
+                   lessDecrease(auxiliary.other, -decreaseSlope_), auxiliary.bracketed};
     } else {
       contradicted_ = !updateInterval(interval_, state.point, lower_, upper_, step_);
     }
@@ -201,7 +206,10 @@ public:
 
 private:
   bool outsideBracket() const { return interval_.bracketed && (step_ <= lower_ || step_ >= upper_); }
-  bool intervalIsTooSmall() const { return interval_.bracketed && upper_ - lower_ <= intervalTolerance * upper_; }
+  bool intervalIsTooSmall() const
+  {
+    return interval_.bracketed && upper_ - lower_ <= intervalTolerance * upper_;
+  }
 
   LineSearchSettings settings_;
   LinePoint start_;

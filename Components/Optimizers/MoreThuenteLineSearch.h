@@ -36,10 +36,11 @@ struct LineSearchState {
   LineSearchStop stop = LineSearchStop::ascentDirection; // valid when the search has ended
 };
 
-/// Searches a step that satisfies the strong Wolfe conditions (More and Thuente, "Line search algorithms with guaranteed
-/// sufficient decrease", ACM TOMS 20, 1994). `evaluate` is asked at each trial step, `watch` told after it.
-/// An ascent direction ends the search at step 0 without an evaluation.
-LineSearchState searchLine(const LineSearchSettings&, const LinePoint& start, const std::function<LinePoint(double step)>& evaluate,
+/// Searches a step that satisfies the strong Wolfe conditions (More and Thuente, "Line search algorithms with
+/// guaranteed sufficient decrease", ACM TOMS 20, 1994). `evaluate` is asked at each trial step, `watch` told
+/// after it. An ascent direction ends the search at step 0 without an evaluation.
+LineSearchState searchLine(const LineSearchSettings&, const LinePoint& start,
+                           const std::function<LinePoint(double step)>& evaluate,
                            const std::function<void(const LineSearchState&)>& watch);
 
 }

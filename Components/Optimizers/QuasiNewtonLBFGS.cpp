@@ -15,8 +15,8 @@ constexpr const char* name = "QuasiNewtonLBFGS";
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
-  Parameter<std::int64_t> memory =
-      integerParameter("LBFGSUpdateAccuracy", 5, 0, Arity::perLevel, "", "number of past steps that shape the search direction");
+  Parameter<std::int64_t> memory = integerParameter("LBFGSUpdateAccuracy", 5, 0, Arity::perLevel, "",
+                                                    "number of past steps that shape the search direction");
 };
 
 const Rows& rows()
@@ -31,13 +31,13 @@ const ComponentDescription& QuasiNewtonLBFGS::description()
 {
   const Rows& r = rows();
   const LineSearchParameters& l = lineSearchParameters();
-  static const ComponentDescription description{Optimizer::roleName,
-                                                name,
-                                                {},
-                                                "limited memory quasi-Newton method with More and Thuente's line search",
-                                                {r.iterations, l.iterations, l.stepLength, l.valueTolerance, l.gradientTolerance,
-                                                 l.gradientMagnitude, r.memory, l.stopIfWolfe, l.rows,
-                                                 stageparameters::newSamplesEveryIteration()}};
+  static const ComponentDescription description{
+      Optimizer::roleName,
+      name,
+      {},
+      "limited memory quasi-Newton method with More and Thuente's line search",
+      {r.iterations, l.iterations, l.stepLength, l.valueTolerance, l.gradientTolerance, l.gradientMagnitude,
+       r.memory, l.stopIfWolfe, l.rows, stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
@@ -63,7 +63,8 @@ QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
 
 OptimizerExtent QuasiNewtonLBFGS::extentOfLevel(std::size_t level) const
 {
-  const std::size_t pastSteps = std::min(levels_.at(level).memory, static_cast<std::size_t>(levels_.at(level).iterations));
+  const std::size_t pastSteps =
+      std::min(levels_.at(level).memory, static_cast<std::size_t>(levels_.at(level).iterations));
   return {4 + 2 * pastSteps, 0};
 }
 
@@ -75,10 +76,11 @@ std::vector<std::string> QuasiNewtonLBFGS::columns() const
 /// One level's work: the vectors and the memory of past steps.
 class QuasiNewtonLBFGS::Run {
 public:
-  Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position, const IterationSink& sink)
-      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position), sink_(sink),
-        gradient_(context_, position.size()), direction_(context_, position.size()), trial_(context_, position.size()),
-        trialGradient_(context_, position.size())
+  Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
+      const IterationSink& sink)
+      : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position),
+        sink_(sink), gradient_(context_, position.size()), direction_(context_, position.size()),
+        trial_(context_, position.size()), trialGradient_(context_, position.size())
   {
   }
 
@@ -115,7 +117,10 @@ private:
     requireFinite(name, level_, report_.iterations, report_.value, norm(context_, gradient_.span()));
   }
 
-  bool isLastIteration() const { return report_.iterations >= static_cast<std::size_t>(settings_.iterations); }
+  bool isLastIteration() const
+  {
+    return report_.iterations >= static_cast<std::size_t>(settings_.iterations);
+  }
 
   bool gradientHasVanished() const
   {
@@ -145,7 +150,8 @@ private:
       return true;
     }
     const PastStep& last = past_.back();
-    const double curvature = 1 / (last.inverseProduct * dot(context_, last.gradientChange.span(), last.gradientChange.span()));
+    const double curvature =
+        1 / (last.inverseProduct * dot(context_, last.gradientChange.span(), last.gradientChange.span()));
     if (!(curvature > 0)) {
       report_.stopCondition = "The diagonal matrix is invalid.";
       return false;
@@ -157,13 +163,15 @@ private:
     }
     scaleInto(context_, curvature, direction_.span(), direction_.span());
     for (std::size_t i = 0; i < past_.size(); ++i) {
-      const double beta = past_[i].inverseProduct * dot(context_, past_[i].gradientChange.span(), direction_.span());
+      const double beta =
+          past_[i].inverseProduct * dot(context_, past_[i].gradientChange.span(), direction_.span());
       axpy(context_, alpha[i] - beta, past_[i].step.span(), direction_.span());
     }
     return true;
   }
 
-  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where it stands.
+  /// Leaves the point found in trial_ and trialGradient_. A cost that fails on the way ends the level where
+  /// it stands.
   bool searchAlongDirection()
   {
     directionNorm_ = norm(context_, direction_.span());
@@ -201,7 +209,8 @@ private:
       past_.push_back(std::move(past_.front())); // reuse the oldest one's vectors
       past_.pop_front();
     } else {
-      past_.push_back({Buffer<double>(context_, position_.size()), Buffer<double>(context_, position_.size()), 0});
+      past_.push_back(
+          {Buffer<double>(context_, position_.size()), Buffer<double>(context_, position_.size()), 0});
     }
     PastStep& last = past_.back();
     scaleInto(context_, line_.point.step, direction_.span(), last.step.span());
@@ -216,12 +225,14 @@ private:
       row(state, "LineOptimizing", "---", lineIteration);
   }
 
-  /// The gradient shown is that of the state's point: in trialGradient_ during a search, in gradient_ after it.
-  void row(const LineSearchState& state, const std::string& phase, const std::string& stop, const std::string& lineIteration)
+  /// The gradient shown is that of the state's point: in trialGradient_ during a search, in gradient_ after
+  /// it.
+  void row(const LineSearchState& state, const std::string& phase, const std::string& stop,
+           const std::string& lineIteration)
   {
     const Buffer<double>& shown = phase == "Main" ? gradient_ : trialGradient_;
-    sink_(lineSearchRow(rowCount_++, state, norm(context_, shown.span()), directionNorm_, report_.iterations, lineIteration, phase,
-                        stop),
+    sink_(lineSearchRow(rowCount_++, state, norm(context_, shown.span()), directionNorm_, report_.iterations,
+                        lineIteration, phase, stop),
           position_.span());
   }
 

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// Limited memory quasi-Newton method (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980) with More and
-/// Thuente's line search. Meant for costs without noise: samples that do not change, or many.
+/// Limited memory quasi-Newton method (Nocedal, "Updating quasi-Newton matrices with limited storage", 1980)
+/// with More and Thuente's line search. Meant for costs without noise: samples that do not change, or many.
 ///
 /// (Optimizer "QuasiNewtonLBFGS")
 class QuasiNewtonLBFGS final : public Optimizer {
@@ -17,7 +17,8 @@ public:
 
   std::vector<std::string> columns() const override;
   OptimizerExtent extentOfLevel(std::size_t level) const override;
-  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
+                           const IterationSink&) override;
 
 private:
   struct Level {

@@ -10,20 +10,23 @@ namespace {
 
 Parameter<double> halvingPerLevel(const char* name, const char* meaning)
 {
-  Parameter<double> row = realParameter(name, std::numeric_limits<double>::quiet_NaN(), Arity::perLevel, "", meaning);
+  Parameter<double> row =
+      realParameter(name, std::numeric_limits<double>::quiet_NaN(), Arity::perLevel, "", meaning);
   row.minimum = 0;
   return row;
 }
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(500);
-  Parameter<double> minimumGradientMagnitude =
-      realParameter("MinimumGradientMagnitude", 1e-8, Arity::perLevel, "", "stop below this norm of gradient / scales");
-  Parameter<double> maximumStepLength = halvingPerLevel("MaximumStepLength", "length of the first step; 16 / 2^level if not given");
+  Parameter<double> minimumGradientMagnitude = realParameter(
+      "MinimumGradientMagnitude", 1e-8, Arity::perLevel, "", "stop below this norm of gradient / scales");
+  Parameter<double> maximumStepLength =
+      halvingPerLevel("MaximumStepLength", "length of the first step; 16 / 2^level if not given");
   Parameter<double> minimumStepLength =
       halvingPerLevel("MinimumStepLength", "stop when steps become shorter; 0.5 / 2^level if not given");
-  Parameter<double> relaxationFactor = realParameter("RelaxationFactor", 0.5, Arity::perLevel, "",
-                                                     "factor on the step length when the direction turns back, in [0, 1)");
+  Parameter<double> relaxationFactor =
+      realParameter("RelaxationFactor", 0.5, Arity::perLevel, "",
+                    "factor on the step length when the direction turns back, in [0, 1)");
 };
 
 const Rows& rows()
@@ -36,12 +39,13 @@ const Rows& rows()
 
 const ComponentDescription& RegularStepGradientDescent::description()
 {
-  static const ComponentDescription description{Optimizer::roleName,
-                                                "RegularStepGradientDescent",
-                                                {},
-                                                "gradient descent with steps of fixed length, shortened at turns",
-                                                {rows().iterations, rows().minimumGradientMagnitude, rows().maximumStepLength,
-                                                 rows().minimumStepLength, rows().relaxationFactor}};
+  static const ComponentDescription description{
+      Optimizer::roleName,
+      "RegularStepGradientDescent",
+      {},
+      "gradient descent with steps of fixed length, shortened at turns",
+      {rows().iterations, rows().minimumGradientMagnitude, rows().maximumStepLength, rows().minimumStepLength,
+       rows().relaxationFactor}};
   return description;
 }
 
@@ -49,7 +53,8 @@ RegularStepGradientDescent::RegularStepGradientDescent(const Parameters& paramet
 {
   for (std::size_t level = 0; level < parameters.levelCount(); ++level) {
     const double halving = std::ldexp(1.0, -static_cast<int>(level));
-    const Level settings{parameters.get(rows().iterations, level), parameters.get(rows().minimumGradientMagnitude, level),
+    const Level settings{parameters.get(rows().iterations, level),
+                         parameters.get(rows().minimumGradientMagnitude, level),
                          valueOr(parameters, rows().maximumStepLength, level, 16 * halving),
                          valueOr(parameters, rows().minimumStepLength, level, 0.5 * halving),
                          parameters.get(rows().relaxationFactor, level)};
@@ -60,8 +65,8 @@ RegularStepGradientDescent::RegularStepGradientDescent(const Parameters& paramet
   }
 }
 
-OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,
-                                                     const IterationSink& sink)
+OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::size_t level,
+                                                     Buffer<double>& position, const IterationSink& sink)
 {
   const Level& settings = levels_.at(level);
   const Context& context = cost.context();
@@ -71,7 +76,8 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
   OptimizerReport report;
   report.stopCondition = maximumIterationsReached;
   const std::size_t count = position.size();
-  Buffer<double> gradient(context, count), direction(context, count), previousDirection(context, count), scratch(context, count);
+  Buffer<double> gradient(context, count), direction(context, count), previousDirection(context, count),
+      scratch(context, count);
   fill(context, 0, direction.span());
   double length = settings.maximumStepLength;
   for (std::size_t k = 0; k < static_cast<std::size_t>(settings.iterations); ++k) {
@@ -79,7 +85,8 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
     report.value = cost.evaluate(position.span(), gradient.span());
     multiplyInto(context, gradient.span(), cost.inverseRootScales(), direction.span());
     divideInto(context, gradient.span(), cost.inverseRootScales(), scratch.span());
-    const double directionNorm = norm(context, direction.span()), gradientNorm = norm(context, scratch.span());
+    const double directionNorm = norm(context, direction.span()),
+                 gradientNorm = norm(context, scratch.span());
     requireFinite("RegularStepGradientDescent", level, k, report.value, gradientNorm);
     if (directionNorm < settings.minimumGradientMagnitude || directionNorm == 0) {
       report.stopCondition = "Minimum gradient magnitude has been reached.";
@@ -91,7 +98,8 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
       report.stopCondition = "Minimum step size has been reached.";
       break;
     }
-    axpy(context, -length / directionNorm, gradient.span(), position.span()); // along y, a step of `length` along x
+    axpy(context, -length / directionNorm, gradient.span(),
+         position.span()); // along y, a step of `length` along x
     ++report.iterations;
     sink({k, report.value, {length, gradientNorm}, {}}, position.span());
   }

@@ -4,10 +4,11 @@
 
 namespace tessera {
 
-/// Gradient descent with steps of fixed length in parameter space, shortened when the direction turns by more than 90 degrees.
+/// Gradient descent with steps of fixed length in parameter space, shortened when the direction turns by more
+/// than 90 degrees.
 ///
-/// x_{k+1} = x_k - length_k d_k / |d_k| with d = g_i / scale_i; length_k = RelaxationFactor length_{k-1} if d_k . d_{k-1} < 0.
-/// Samples stay those of the level's start. (Optimizer "RegularStepGradientDescent")
+/// x_{k+1} = x_k - length_k d_k / |d_k| with d = g_i / scale_i; length_k = RelaxationFactor length_{k-1} if
+/// d_k . d_{k-1} < 0. Samples stay those of the level's start. (Optimizer "RegularStepGradientDescent")
 class RegularStepGradientDescent final : public Optimizer {
 public:
   explicit RegularStepGradientDescent(const Parameters&);
@@ -16,7 +17,8 @@ public:
 
   std::vector<std::string> columns() const override { return {"3:StepSize", "4:||Gradient||"}; }
   OptimizerExtent extentOfLevel(std::size_t) const override { return {4, 0}; }
-  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
+                           const IterationSink&) override;
 
 private:
   struct Level {

@@ -10,7 +10,8 @@ struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(500);
   Parameter<double> a = realParameter("SP_a", 400, Arity::perLevel, "", "step size a / (A + k + 1)^alpha: a");
   Parameter<double> A = realParameter("SP_A", 50, Arity::perLevel, "", "step size a / (A + k + 1)^alpha: A");
-  Parameter<double> alpha = realParameter("SP_alpha", 0.602, Arity::perLevel, "", "step size a / (A + k + 1)^alpha: alpha");
+  Parameter<double> alpha =
+      realParameter("SP_alpha", 0.602, Arity::perLevel, "", "step size a / (A + k + 1)^alpha: alpha");
   Parameter<std::int64_t> samplingAttempts = maximumNumberOfSamplingAttempts();
 
   Rows() { a.minimum = A.minimum = alpha.minimum = 0; }
@@ -26,12 +27,13 @@ const Rows& rows()
 
 const ComponentDescription& StandardGradientDescent::description()
 {
-  static const ComponentDescription description{
-      Optimizer::roleName,
-      "StandardGradientDescent",
-      {},
-      "gradient descent with steps a / (A + k + 1)^alpha",
-      {rows().iterations, rows().a, rows().A, rows().alpha, rows().samplingAttempts, stageparameters::newSamplesEveryIteration()}};
+  static const ComponentDescription description{Optimizer::roleName,
+                                                "StandardGradientDescent",
+                                                {},
+                                                "gradient descent with steps a / (A + k + 1)^alpha",
+                                                {rows().iterations, rows().a, rows().A, rows().alpha,
+                                                 rows().samplingAttempts,
+                                                 stageparameters::newSamplesEveryIteration()}};
   return description;
 }
 
@@ -40,11 +42,12 @@ StandardGradientDescent::StandardGradientDescent(const Parameters& parameters)
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
     levels_.push_back({parameters.get(rows().iterations, level),
                        parameters.get(rows().samplingAttempts, level),
-                       {parameters.get(rows().a, level), parameters.get(rows().A, level), parameters.get(rows().alpha, level)}});
+                       {parameters.get(rows().a, level), parameters.get(rows().A, level),
+                        parameters.get(rows().alpha, level)}});
 }
 
-OptimizerReport StandardGradientDescent::minimize(CostFunction& cost, std::size_t level, Buffer<double>& position,
-                                                  const IterationSink& sink)
+OptimizerReport StandardGradientDescent::minimize(CostFunction& cost, std::size_t level,
+                                                  Buffer<double>& position, const IterationSink& sink)
 {
   const Level& settings = levels_.at(level);
   const Context& context = cost.context();

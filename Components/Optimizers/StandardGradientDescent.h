@@ -15,7 +15,8 @@ public:
 
   std::vector<std::string> columns() const override { return {"3:StepSize", "4:||Gradient||"}; }
   OptimizerExtent extentOfLevel(std::size_t) const override { return {1, 0}; }
-  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) override;
+  OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
+                           const IterationSink&) override;
 
 private:
   struct Level {

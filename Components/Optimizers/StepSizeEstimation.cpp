@@ -22,7 +22,8 @@ public:
   std::string text() const
   {
     char text[32];
-    std::snprintf(text, sizeof text, "%.6fs", std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
+    std::snprintf(text, sizeof text, "%.6fs",
+                  std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count());
     return text;
   }
 
@@ -42,7 +43,8 @@ std::vector<double> standardNormalVector(const Draw& draw, std::size_t count)
   return values;
 }
 
-JacobianTerms jacobianTermsOf(CostFunction& cost, const StepSizeSettings& settings, std::span<const double> position)
+JacobianTerms jacobianTermsOf(CostFunction& cost, const StepSizeSettings& settings,
+                              std::span<const double> position)
 {
   cost.log("  Computing JacobianTerms ...");
   const Stopwatch watch;
@@ -67,19 +69,21 @@ GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings
   }
   cost.log("  Sampling gradients ...");
   const Stopwatch watch;
-  const GradientPower power =
-      measureGradients(cost, position, perturbationFor(terms, settings.maximumStepMm), count, settings.exactGradientSamples);
+  const GradientPower power = measureGradients(cost, position, perturbationFor(terms, settings.maximumStepMm),
+                                               count, settings.exactGradientSamples);
   cost.log("  Sampling the gradients took " + watch.text());
   return power;
 }
 
-EstimatedSteps estimateFromDisplacements(CostFunction& cost, const StepSizeSettings& settings, std::span<const double> position)
+EstimatedSteps estimateFromDisplacements(CostFunction& cost, const StepSizeSettings& settings,
+                                         std::span<const double> position)
 {
   cost.log("  Computing displacement distribution ...");
   const Stopwatch watch;
   Buffer<double> gradient(cost.context(), position.size());
   cost.evaluate(position, gradient.span());
-  std::vector<double> lengths = cost.displacementsMm(settings.jacobianMeasurements, position, gradient.span());
+  std::vector<double> lengths =
+      cost.displacementsMm(settings.jacobianMeasurements, position, gradient.span());
   const double large = largeDisplacement(std::move(lengths), settings.use95Percentile);
   cost.log("  Computing the displacement distribution took " + watch.text());
 
@@ -104,16 +108,18 @@ double Sigmoid::operator()(double x) const
   return minimum + (maximum - minimum) / (1 + std::exp(-(x - beta) / scale));
 }
 
-GradientPower measureGradients(CostFunction& cost, std::span<const double> position, double perturbation, std::size_t count,
-                               std::size_t exactGradientSamples)
+GradientPower measureGradients(CostFunction& cost, std::span<const double> position, double perturbation,
+                               std::size_t count, std::size_t exactGradientSamples)
 {
   const Context& context = cost.context();
   const bool stochastic = cost.newSamplesEveryIteration() && cost.samplesAreRandom();
   GradientPower power;
   if (stochastic)
-    power.usesRandomRegion = cost.setRandomRegion(false); // a region's gradient says little about the whole image's
+    power.usesRandomRegion =
+        cost.setRandomRegion(false); // a region's gradient says little about the whole image's
 
-  Buffer<double> perturbed(context, position.size()), exact(context, position.size()), sampled(context, position.size());
+  Buffer<double> perturbed(context, position.size()), exact(context, position.size()),
+      sampled(context, position.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     Draw draw = cost.draw();
     draw.iteration = perturbationDraws + i;
@@ -146,7 +152,8 @@ std::size_t gradientMeasurementsFor(const JacobianTerms& terms)
   constexpr double K = 1.5;
   if (!(terms.frobeniusC2 > tiny && terms.traceC > tiny))
     return 2;
-  const double wanted = std::ceil(8 * terms.frobeniusC2 / (terms.traceC * terms.traceC) / ((K - 1) * (K - 1)));
+  const double wanted =
+      std::ceil(8 * terms.frobeniusC2 / (terms.traceC * terms.traceC) / ((K - 1) * (K - 1)));
   return std::max<std::size_t>(2, static_cast<std::size_t>(wanted));
 }
 
@@ -155,7 +162,8 @@ double perturbationFor(const JacobianTerms& terms, double maximumStepMm)
   return terms.maxJJ > tiny ? maximumStepMm / std::sqrt(terms.maxJJ) : 0;
 }
 
-StepSizes originalStepSizes(const StepSizeSettings& settings, const JacobianTerms& terms, const GradientPower& power)
+StepSizes originalStepSizes(const StepSizeSettings& settings, const JacobianTerms& terms,
+                            const GradientPower& power)
 {
   const bool hasJacobian = terms.traceC > tiny;
   const double sigma1 = power.exact > tiny && hasJacobian ? std::sqrt(power.exact / terms.traceC) : 0;
@@ -166,8 +174,9 @@ StepSizes originalStepSizes(const StepSizeSettings& settings, const JacobianTerm
   if (sigma1 > tiny && terms.maxJCJ > tiny)
     steps.a = settings.A * settings.maximumStepMm / sigma1 / std::sqrt(terms.maxJCJ) * noiseFactor;
   if (settings.method == StepSizeMethod::original)
-    steps.sigmoid = {1, -0.99 + 0.98 * noiseFactor,
-                     std::max(tiny, settings.sigmoidScaleFactor * sigma3 * sigma3 * std::sqrt(terms.frobeniusC2))};
+    steps.sigmoid = {
+        1, -0.99 + 0.98 * noiseFactor,
+        std::max(tiny, settings.sigmoidScaleFactor * sigma3 * sigma3 * std::sqrt(terms.frobeniusC2))};
   return steps;
 }
 
@@ -193,17 +202,20 @@ double largeDisplacement(std::vector<double> displacementsMm, bool use95Percenti
   return mean + 2 * std::sqrt(variance);
 }
 
-EstimatedSteps estimateStepSizes(CostFunction& cost, const StepSizeSettings& settings, std::span<const double> position)
+EstimatedSteps estimateStepSizes(CostFunction& cost, const StepSizeSettings& settings,
+                                 std::span<const double> position)
 {
   const Stopwatch watch;
   cost.log("Starting automatic parameter estimation for AdaptiveStochasticGradientDescent ...");
-  EstimatedSteps estimate = withContext("estimating step sizes (AutomaticParameterEstimation)", [&]() -> EstimatedSteps {
-    if (settings.method == StepSizeMethod::displacementDistribution)
-      return estimateFromDisplacements(cost, settings, position);
-    const JacobianTerms terms = jacobianTermsOf(cost, settings, position);
-    const GradientPower power = measureAndLog(cost, settings, terms, gradientMeasurementsFor(terms), position);
-    return {originalStepSizes(settings, terms, power), power.usesRandomRegion};
-  });
+  EstimatedSteps estimate =
+      withContext("estimating step sizes (AutomaticParameterEstimation)", [&]() -> EstimatedSteps {
+        if (settings.method == StepSizeMethod::displacementDistribution)
+          return estimateFromDisplacements(cost, settings, position);
+        const JacobianTerms terms = jacobianTermsOf(cost, settings, position);
+        const GradientPower power =
+            measureAndLog(cost, settings, terms, gradientMeasurementsFor(terms), position);
+        return {originalStepSizes(settings, terms, power), power.usesRandomRegion};
+      });
   cost.log("Automatic parameter estimation took " + watch.text());
   return estimate;
 }

@@ -7,9 +7,10 @@
 namespace tessera {
 
 // Automatic parameters of adaptive stochastic gradient descent:
-// Klein, Pluim, Staring, Viergever, "Adaptive stochastic gradient descent optimisation for image registration", IJCV 2009;
-// Qiao, van Lew, Lelieveldt, Staring, "Fast automatic step size estimation for gradient descent optimization of image
-// registration", IEEE TMI 2016. All in the scaled space of CostFunction.
+// Klein, Pluim, Staring, Viergever, "Adaptive stochastic gradient descent optimisation for image
+// registration", IJCV 2009; Qiao, van Lew, Lelieveldt, Staring, "Fast automatic step size estimation for
+// gradient descent optimization of image registration", IEEE TMI 2016. All in the scaled space of
+// CostFunction.
 
 /// f(x) = min + (max - min) / (1 + exp(-(x - beta) / scale)) with beta such that f(0) = 0.
 struct Sigmoid {
@@ -44,12 +45,13 @@ struct GradientPower {
   bool usesRandomRegion = false; // some sampler has UseRandomSampleRegion
 };
 
-/// Over `count` positions drawn from N(position, perturbation^2 I). The error is 0 unless samples are new every iteration.
-/// Leaves the samples of iteration 0.
-GradientPower measureGradients(CostFunction&, std::span<const double> position, double perturbation, std::size_t count,
-                               std::size_t exactGradientSamples);
+/// Over `count` positions drawn from N(position, perturbation^2 I). The error is 0 unless samples are new
+/// every iteration. Leaves the samples of iteration 0.
+GradientPower measureGradients(CostFunction&, std::span<const double> position, double perturbation,
+                               std::size_t count, std::size_t exactGradientSamples);
 
-/// Measurements so that the mean squared norm is known to within a factor 1.5 by two standard deviations; at least 2.
+/// Measurements so that the mean squared norm is known to within a factor 1.5 by two standard deviations; at
+/// least 2.
 std::size_t gradientMeasurementsFor(const JacobianTerms&);
 
 /// Standard deviation of the perturbed positions: no point moves much more than `maximumStepMm`.
@@ -58,7 +60,8 @@ double perturbationFor(const JacobianTerms&, double maximumStepMm);
 /// Klein's parameters; originalButSigmoidToDefault leaves the sigmoid at its defaults.
 StepSizes originalStepSizes(const StepSizeSettings&, const JacobianTerms&, const GradientPower&);
 
-/// Mean + 2 standard deviations of n values, or the mean of the three around the 95th percentile (n >= 3, else the largest).
+/// Mean + 2 standard deviations of n values, or the mean of the three around the 95th percentile (n >= 3,
+/// else the largest).
 double largeDisplacement(std::vector<double> displacementsMm, bool use95Percentile);
 
 /// Vectors as long as the position that an estimation holds at a time.
@@ -73,7 +76,8 @@ struct EstimatedSteps {
 };
 
 /// Runs the method at `position` and says in the log what it does.
-/// Throws Error(registrationFailed) if no sample lies inside the mask or a perturbed position has too few valid samples.
+/// Throws Error(registrationFailed) if no sample lies inside the mask or a perturbed position has too few
+/// valid samples.
 EstimatedSteps estimateStepSizes(CostFunction&, const StepSizeSettings&, std::span<const double> position);
 
 }

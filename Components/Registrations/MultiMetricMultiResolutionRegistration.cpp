@@ -7,14 +7,16 @@ constexpr int documentedTerms = 16;
 
 const Parameter<bool>& useRelativeWeights()
 {
-  static const auto parameter
-    = booleanParameter("UseRelativeWeights", false, Arity::single, "weight gradients by the ratio of their norms to the first one's");
+  static const auto parameter =
+      booleanParameter("UseRelativeWeights", false, Arity::single,
+                       "weight gradients by the ratio of their norms to the first one's");
   return parameter;
 }
 
 Parameter<double> weightOf(std::size_t term)
 {
-  auto parameter = realParameter("Metric" + std::to_string(term) + "Weight", 1, Arity::perLevel, "", "weight of this metric");
+  auto parameter = realParameter("Metric" + std::to_string(term) + "Weight", 1, Arity::perLevel, "",
+                                 "weight of this metric");
   parameter.defaultText = "1 / number of metrics";
   return parameter;
 }
@@ -29,11 +31,13 @@ Parameter<double> relativeWeightOf(std::size_t term)
 
 Parameter<bool> useOf(std::size_t term)
 {
-  return booleanParameter("Metric" + std::to_string(term) + "Use", true, Arity::perLevel, "false: weight 0 at this level");
+  return booleanParameter("Metric" + std::to_string(term) + "Use", true, Arity::perLevel,
+                          "false: weight 0 at this level");
 }
 
 /// The level's value, or the first; nothing if the text has none.
-std::optional<double> levelValue(const Parameters& parameters, const Parameter<double>& parameter, std::size_t level)
+std::optional<double> levelValue(const Parameters& parameters, const Parameter<double>& parameter,
+                                 std::size_t level)
 {
   const auto ofLevel = parameters.find(parameter, level);
   return ofLevel ? ofLevel : parameters.find(parameter, 0);
@@ -44,7 +48,11 @@ std::optional<double> levelValue(const Parameters& parameters, const Parameter<d
 const ComponentDescription& MultiMetricMultiResolutionRegistration::description()
 {
   static const ComponentDescription description = [] {
-    ComponentDescription d{"Registration", "MultiMetricMultiResolutionRegistration", {}, "A weighted sum of metrics, coarse to fine.", {}};
+    ComponentDescription d{"Registration",
+                           "MultiMetricMultiResolutionRegistration",
+                           {},
+                           "A weighted sum of metrics, coarse to fine.",
+                           {}};
     d.parameters.push_back(useRelativeWeights());
     for (int term = 0; term < documentedTerms; ++term) {
       d.parameters.push_back(weightOf(term));
@@ -59,15 +67,18 @@ const ComponentDescription& MultiMetricMultiResolutionRegistration::description(
 void MultiMetricMultiResolutionRegistration::checkTermCount(std::size_t terms) const
 {
   if (terms > documentedTerms)
-    parameters_.fail("Metric", std::to_string(terms) + " metrics", "Allowed: at most " + std::to_string(documentedTerms));
+    parameters_.fail("Metric", std::to_string(terms) + " metrics",
+                     "Allowed: at most " + std::to_string(documentedTerms));
 }
 
-TermCombination MultiMetricMultiResolutionRegistration::combination(std::size_t level, std::size_t terms) const
+TermCombination MultiMetricMultiResolutionRegistration::combination(std::size_t level,
+                                                                    std::size_t terms) const
 {
   TermCombination combination;
   combination.relative = parameters_.get(useRelativeWeights());
   for (std::size_t term = 0; term < terms; ++term) {
-    const auto given = levelValue(parameters_, combination.relative ? relativeWeightOf(term) : weightOf(term), level);
+    const auto given =
+        levelValue(parameters_, combination.relative ? relativeWeightOf(term) : weightOf(term), level);
     const bool used = parameters_.get(useOf(term), level);
     combination.weights.push_back(used ? given.value_or(1.0 / static_cast<double>(terms)) : 0.0);
   }

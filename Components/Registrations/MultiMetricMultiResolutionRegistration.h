@@ -11,7 +11,8 @@ public:
   static const ComponentDescription& description();
 
   void checkTermCount(std::size_t terms) const override;
-  /// Metric<i>Weight (1 / terms each by default), or Metric<i>RelativeWeight with UseRelativeWeights; 0 where Metric<i>Use is false.
+  /// Metric<i>Weight (1 / terms each by default), or Metric<i>RelativeWeight with UseRelativeWeights; 0 where
+  /// Metric<i>Use is false.
   TermCombination combination(std::size_t level, std::size_t terms) const override;
 
 private:

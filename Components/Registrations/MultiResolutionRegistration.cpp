@@ -5,14 +5,15 @@ namespace tessera {
 const ComponentDescription& MultiResolutionRegistration::description()
 {
   static const ComponentDescription description{
-    "Registration", "MultiResolutionRegistration", {}, "One metric, coarse to fine.", {}};
+      "Registration", "MultiResolutionRegistration", {}, "One metric, coarse to fine.", {}};
   return description;
 }
 
 void MultiResolutionRegistration::checkTermCount(std::size_t terms) const
 {
   if (terms != 1)
-    parameters_.fail("Registration", "MultiResolutionRegistration takes one metric, the text names " + std::to_string(terms),
+    parameters_.fail("Registration",
+                     "MultiResolutionRegistration takes one metric, the text names " + std::to_string(terms),
                      "Allowed: (Registration \"MultiMetricMultiResolutionRegistration\") for several");
 }
 

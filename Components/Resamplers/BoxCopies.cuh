@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cuda.h>
 
-// Boxes of a volume that a multiprocessor's copy engine brings to shared memory, by one thread's word, from compute capability 9.0
-// on.
+// Boxes of a volume that a multiprocessor's copy engine brings to shared memory, by one thread's word, from
+// compute capability 9.0 on.
 namespace tessera::resampling {
 
 /// What the copy engine has to know of a volume and the boxes that are brought from it.
@@ -18,8 +18,8 @@ struct BoxesOfVolume {
 #endif
 };
 
-constexpr int voxelsOfPiece =
-    4; // rows of the volume, and where boxes begin in them, are multiples of 16 bytes; boxes are one plane deep
+constexpr int voxelsOfPiece = 4; // rows of the volume, and where boxes begin in them, are multiples of 16
+                                 // bytes; boxes are one plane deep
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 
@@ -41,7 +41,10 @@ struct BoxBarrier {
   /// By one thread, once a round, before it asks for boxes.
   __device__ __forceinline__ void expect(unsigned bytes)
   {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" : : "r"(inShared(&state)), "r"(bytes) : "memory");
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 :
+                 : "r"(inShared(&state)), "r"(bytes)
+                 : "memory");
   }
   /// `round`: counted from 0.
   __device__ __forceinline__ void wait(int round)
@@ -59,9 +62,11 @@ struct BoxBarrier {
 };
 
 /// From a voxel of the volume on, which may lie outside: there zeros come. To a multiple of 128 bytes.
-__device__ __forceinline__ void bringBox(unsigned toShared, const BoxesOfVolume& boxes, int x, int y, int z, BoxBarrier& barrier)
+__device__ __forceinline__ void bringBox(unsigned toShared, const BoxesOfVolume& boxes, int x, int y, int z,
+                                         BoxBarrier& barrier)
 {
-  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];"
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, "
+               "{%2, %3, %4}], [%5];"
                :
                : "r"(toShared), "l"(&boxes.map), "r"(x), "r"(y), "r"(z), "r"(inShared(&barrier.state))
                : "memory");

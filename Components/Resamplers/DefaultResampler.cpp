@@ -22,8 +22,8 @@ namespace {
 
 const Parameter<double>& defaultPixelValue()
 {
-  static const auto parameter =
-      realParameter("DefaultPixelValue", 0, Arity::single, "intensity", "value of voxels that are mapped outside the moving image");
+  static const auto parameter = realParameter("DefaultPixelValue", 0, Arity::single, "intensity",
+                                              "value of voxels that are mapped outside the moving image");
   return parameter;
 }
 
@@ -31,11 +31,11 @@ constexpr const char* extrapolationNames[] = {"Constant", "Nearest", "Mirror"}; 
 
 const Parameter<std::string>& resampleExtrapolation()
 {
-  static const auto parameter =
-      textParameter("ResampleExtrapolation", extrapolationNames[0], Arity::single,
-                    "voxels that are mapped outside the moving image: DefaultPixelValue, its nearest border voxel, or its mirror "
-                    "image about the border voxels' centres",
-                    {std::begin(extrapolationNames), std::end(extrapolationNames)});
+  static const auto parameter = textParameter("ResampleExtrapolation", extrapolationNames[0], Arity::single,
+                                              "voxels that are mapped outside the moving image: "
+                                              "DefaultPixelValue, its nearest border voxel, or its mirror "
+                                              "image about the border voxels' centres",
+                                              {std::begin(extrapolationNames), std::end(extrapolationNames)});
   return parameter;
 }
 
@@ -48,47 +48,53 @@ Extrapolation extrapolationOf(const Parameters& parameters)
 const Parameter<bool>& writeResultImage()
 {
   static const auto parameter =
-      booleanParameter("WriteResultImage", true, Arity::single, "write the moving image on the fixed grid after the last level");
+      booleanParameter("WriteResultImage", true, Arity::single,
+                       "write the moving image on the fixed grid after the last level");
   return parameter;
 }
 
 const Parameter<bool>& writeAfterResolution()
 {
-  static const auto parameter = booleanParameter("WriteResultImageAfterEachResolution", false, Arity::perLevel,
-                                                 "write it after each level too, as result.<stage>.R<level>");
+  static const auto parameter =
+      booleanParameter("WriteResultImageAfterEachResolution", false, Arity::perLevel,
+                       "write it after each level too, as result.<stage>.R<level>");
   return parameter;
 }
 
 const Parameter<bool>& writeAfterIteration()
 {
-  static const auto parameter = booleanParameter("WriteResultImageAfterEachIteration", false, Arity::perLevel,
-                                                 "write it after each iteration too, as result.<stage>.R<level>.It<iteration>");
+  static const auto parameter =
+      booleanParameter("WriteResultImageAfterEachIteration", false, Arity::perLevel,
+                       "write it after each iteration too, as result.<stage>.R<level>.It<iteration>");
   return parameter;
 }
 
 const Parameter<std::string>& resultImageFormat()
 {
-  static const auto parameter =
-      textParameter("ResultImageFormat", "mhd", Arity::single, "ending of the result image's file", writableFormats());
+  static const auto parameter = textParameter("ResultImageFormat", "mhd", Arity::single,
+                                              "ending of the result image's file", writableFormats());
   return parameter;
 }
 
 const Parameter<std::string>& resultImagePixelType()
 {
-  static const auto parameter = textParameter("ResultImagePixelType", "short", Arity::single,
-                                              "type of the result image's voxels; integers are rounded and clamped to its range");
+  static const auto parameter =
+      textParameter("ResultImagePixelType", "short", Arity::single,
+                    "type of the result image's voxels; integers are rounded and clamped to its range");
   return parameter;
 }
 
 const Parameter<bool>& compressResultImage()
 {
-  static const auto parameter = booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
+  static const auto parameter =
+      booleanParameter("CompressResultImage", false, Arity::single, "compress the voxels in the file");
   return parameter;
 }
 
 const Parameter<std::string>& resultImageName()
 {
-  static const auto parameter = textParameter("ResultImageName", "result", Arity::single, "stem of the result image's file name");
+  static const auto parameter =
+      textParameter("ResultImageName", "result", Arity::single, "stem of the result image's file name");
   return parameter;
 }
 
@@ -96,7 +102,8 @@ std::string resultNameOf(const Parameters& parameters)
 {
   const std::string name = parameters.get(resultImageName());
   if (name.empty() || name.find('/') != std::string::npos)
-    parameters.fail(resultImageName().name, "not a file name", "Allowed: a name without folders and without an ending");
+    parameters.fail(resultImageName().name, "not a file name",
+                    "Allowed: a name without folders and without an ending");
   return name;
 }
 
@@ -112,9 +119,9 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
     const auto lowest = static_cast<double>(std::numeric_limits<Held>::lowest()),
                highest = static_cast<double>(std::numeric_limits<Held>::max());
     if (value < lowest || value > highest)
-      parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type) + "\" hold "
-                      + realText(lowest) + " to " + realText(highest) + "; " + realText(std::clamp(value, lowest, highest))
-                      + " is written instead.");
+      parameters.warn(parameters.where(defaultPixelValue().name) + ": voxels of type \"" + pixelTypeName(type)
+                      + "\" hold " + realText(lowest) + " to " + realText(highest) + "; "
+                      + realText(std::clamp(value, lowest, highest)) + " is written instead.");
   });
 }
 
@@ -128,7 +135,8 @@ struct OnCpu {
   const std::vector<SourceBatches<D>>& images;
   std::span<const PixelsOut> results; // of each image, from the first voxel asked for
 
-  /// What evaluate(values) gives for at most batchCapacity voxels of an image, rounded; false, and nothing, if it says so.
+  /// What evaluate(values) gives for at most batchCapacity voxels of an image, rounded; false, and nothing,
+  /// if it says so.
   template <class Evaluate>
   bool put(std::size_t image, std::size_t firstVoxel, std::size_t count, Evaluate&& evaluate) const
   {
@@ -152,31 +160,34 @@ struct OnCpu {
 
   void byPoints() const
   {
-    forEachVoxelBatch<D>(context, output, asked.begin, asked.end, [&](std::size_t first, PointBatch<D>& points) {
-      mapChain<D>(context, chain, points.list(), points.out());
-      for (std::size_t i = 0; i < images.size(); ++i)
-        putPoints(i, first, points);
-    });
+    forEachVoxelBatch<D>(context, output, asked.begin, asked.end,
+                         [&](std::size_t first, PointBatch<D>& points) {
+                           mapChain<D>(context, chain, points.list(), points.out());
+                           for (std::size_t i = 0; i < images.size(); ++i)
+                             putPoints(i, first, points);
+                         });
   }
 
   /// Points are mapped only for the images that need them, once.
   void byRows() const
   {
     const AffineMap<D> pointFromIndex = output.pointFromIndex();
-    forEachRowPiece<D>(context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
-      bool mapped = false;
-      for (std::size_t i = 0; i < images.size(); ++i) {
-        if (put(i, piece.first, piece.count,
-                [&](float* values) { return images[i].evaluateRow(piece.firstVoxel, piece.count, values); }))
-          continue;
-        if (!mapped) {
-          fillVoxelPoints<D>(output.size, pointFromIndex, piece.first, piece.count, points);
-          mapChain<D>(context, chain, points.list(), points.out());
-          mapped = true;
-        }
-        putPoints(i, piece.first, points);
-      }
-    });
+    forEachRowPiece<D>(
+        context, output, asked.begin, asked.end, [&](const RowPiece<D>& piece, PointBatch<D>& points) {
+          bool mapped = false;
+          for (std::size_t i = 0; i < images.size(); ++i) {
+            if (put(i, piece.first, piece.count, [&](float* values) {
+                  return images[i].evaluateRow(piece.firstVoxel, piece.count, values);
+                }))
+              continue;
+            if (!mapped) {
+              fillVoxelPoints<D>(output.size, pointFromIndex, piece.first, piece.count, points);
+              mapChain<D>(context, chain, points.list(), points.out());
+              mapped = true;
+            }
+            putPoints(i, piece.first, points);
+          }
+        });
   }
 };
 
@@ -184,11 +195,10 @@ struct OnCpu {
 
 template <int D>
 DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
-    : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue())), extrapolation_(extrapolationOf(parameters)),
-      writesFinalResult_(parameters.get(writeResultImage())), resultImage_{resultNameOf(parameters),
-                                                                           parameters.get(resultImageFormat()),
-                                                                           parameters.get(resultImagePixelType()),
-                                                                           parameters.get(compressResultImage())}
+    : parameters_(parameters), defaultPixelValue_(parameters.get(defaultPixelValue())),
+      extrapolation_(extrapolationOf(parameters)), writesFinalResult_(parameters.get(writeResultImage())),
+      resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()),
+                   parameters.get(resultImagePixelType()), parameters.get(compressResultImage())}
 {
   resultType(parameters_, resultImage_); // a name that is not known
 }
@@ -207,8 +217,9 @@ const ComponentDescription& DefaultResampler<D>::description()
       "DefaultResampler",
       {"CUDAResampler"},
       "The moving image at T(x) for every voxel x of the fixed grid; CUDAResampler means the same.",
-      {defaultPixelValue(), resampleExtrapolation(), writeResultImage(), writeAfterResolution(), writeAfterIteration(),
-       resultImageFormat(), resultImagePixelType(), compressResultImage(), resultImageName()}};
+      {defaultPixelValue(), resampleExtrapolation(), writeResultImage(), writeAfterResolution(),
+       writeAfterIteration(), resultImageFormat(), resultImagePixelType(), compressResultImage(),
+       resultImageName()}};
   return description;
 }
 
@@ -223,7 +234,8 @@ std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& cont
 }
 
 template <int D>
-void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain, std::span<const ResampleSource<D>> sources,
+void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain,
+                                       std::span<const ResampleSource<D>> sources,
                                        const ImageGeometry<D>& output, const LayerRange& layers,
                                        std::span<const PixelsOut> ofSources) const
 {
@@ -246,7 +258,8 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
 
 template <int D>
 std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const TransformChain<D>& chain,
-                                                   std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
+                                                   std::span<const ResampleSource<D>> sources,
+                                                   const ImageGeometry<D>& output,
                                                    std::span<const PixelsOut> ofSources) const
 {
   if (context.onCuda())
@@ -272,9 +285,10 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
 
 /// Nothing, and why, if all of the image must be there.
 template <int D>
-std::optional<InputLayers<D>> DefaultResampler<D>::inputLayers(const TransformChain<D>& chain, bool readsVoxels,
-                                                               const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
-                                                               std::string& whyNot) const
+std::optional<InputLayers<D>>
+DefaultResampler<D>::inputLayers(const TransformChain<D>& chain, bool readsVoxels,
+                                 const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
+                                 std::string& whyNot) const
 {
   if (!readsVoxels) {
     whyNot = "the coefficients of splines are made of whole lines of it";
@@ -292,8 +306,9 @@ std::optional<InputLayers<D>> DefaultResampler<D>::inputLayers(const TransformCh
 }
 
 template <int D>
-LayersAskedFor DefaultResampler<D>::layersAskedFor(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
-                                                   const ImageGeometry<D>& moving, const ImageGeometry<D>& output) const
+LayersAskedFor
+DefaultResampler<D>::layersAskedFor(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
+                                    const ImageGeometry<D>& moving, const ImageGeometry<D>& output) const
 {
   const auto* reader = dynamic_cast<const LayerInterpolator<D>*>(&interpolator);
   LayersAskedFor asked;
@@ -303,22 +318,25 @@ LayersAskedFor DefaultResampler<D>::layersAskedFor(const TransformChain<D>& chai
 }
 
 template <int D>
-LayersThatFit DefaultResampler<D>::layersThatFit(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
-                                                 bool hasInvalidVoxels, const ImageGeometry<D>& output, double deviceBytes) const
+LayersThatFit DefaultResampler<D>::layersThatFit(const TransformChain<D>& chain,
+                                                 const Interpolator<D>& interpolator, bool hasInvalidVoxels,
+                                                 const ImageGeometry<D>& output, double deviceBytes) const
 {
   const ImageGeometry<D>& moving = interpolator.imageGeometry();
   std::string whyNot;
-  const std::optional<InputLayers<D>> input = inputLayers(chain, interpolator.readsVoxels(), moving, output, whyNot);
+  const std::optional<InputLayers<D>> input =
+      inputLayers(chain, interpolator.readsVoxels(), moving, output, whyNot);
   if (!input)
     return {0, whyNot};
   const std::size_t all = moving.size[D - 1], needed = input->mostAskedBy(1);
   double forLayers = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
   if (hasInvalidVoxels)
     forLayers -= static_cast<double>(moving.voxelCount());
-  const double fitting = std::floor(forLayers / (Interpolator<D>::deviceBytes(moving) / static_cast<double>(all)));
+  const double fitting =
+      std::floor(forLayers / (Interpolator<D>::deviceBytes(moving) / static_cast<double>(all)));
   if (fitting < static_cast<double>(needed))
-    return {0, "a layer of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all) + " layers, "
-                   + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};
+    return {0, "a layer of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all)
+                   + " layers, " + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};
   return {static_cast<std::size_t>(std::min(fitting, static_cast<double>(all))), ""};
 }
 

@@ -9,25 +9,29 @@
 
 namespace tessera {
 
-/// The moving image at T(x) where T(x) lies inside it, DefaultPixelValue elsewhere unless the image is extrapolated.
+/// The moving image at T(x) where T(x) lies inside it, DefaultPixelValue elsewhere unless the image is
+/// extrapolated.
 template <int D>
 class DefaultResampler final : public Resampler<D> {
 public:
   explicit DefaultResampler(const Parameters&);
   static const ComponentDescription& description();
 
-  void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
-                    const LayerRange&, std::span<const PixelsOut> ofSources) const override;
-  /// On the CPU of mapping (none where rows do without points) and of interpolation, the difference to mapping alone; on CUDA of
-  /// kernels, and of copies beside them.
+  void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                    const ImageGeometry<D>& output, const LayerRange&,
+                    std::span<const PixelsOut> ofSources) const override;
+  /// On the CPU of mapping (none where rows do without points) and of interpolation, the difference to
+  /// mapping alone; on CUDA of kernels, and of copies beside them.
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources) const override;
+                                const ImageGeometry<D>& output,
+                                std::span<const PixelsOut> ofSources) const override;
   DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                             const ImageGeometry<D>& output) const override;
 
   LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                               const ImageGeometry<D>& output, double deviceBytes) const override;
-  LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&, const ImageGeometry<D>& moving,
+  LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&,
+                                const ImageGeometry<D>& moving,
                                 const ImageGeometry<D>& output) const override;
 
   double outsideValue() const override { return defaultPixelValue_; }
@@ -39,8 +43,9 @@ public:
   std::vector<FileEntry> fileEntries() const override;
 
 private:
-  std::optional<InputLayers<D>> inputLayers(const TransformChain<D>&, bool readsVoxels, const ImageGeometry<D>& moving,
-                                            const ImageGeometry<D>& output, std::string& whyNot) const;
+  std::optional<InputLayers<D>> inputLayers(const TransformChain<D>&, bool readsVoxels,
+                                            const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
+                                            std::string& whyNot) const;
   std::vector<MovingToResample<D>> onCuda(const Context&, std::span<const ResampleSource<D>>) const;
 
   Parameters parameters_;

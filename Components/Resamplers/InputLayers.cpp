@@ -12,7 +12,8 @@ namespace {
 // Beside a place, linear interpolation reads the voxel behind it, and rounding may take the one before.
 constexpr double before = 1, behind = 2;
 constexpr std::size_t fewest = 3; // at the border, cells of the last voxels are read in one
-// What roundings may shift a place by, as a share of the largest coordinate on its way: some operations of 2^-53 each.
+// What roundings may shift a place by, as a share of the largest coordinate on its way: some operations of
+// 2^-53 each.
 constexpr double roundings = 0x1p-49;
 constexpr double mostShift = 0.5; // voxels
 
@@ -22,7 +23,8 @@ double farthestMm(const ImageGeometry<D>& lattice)
   return largestCoordinate<D>(lattice.pointFromIndex(), lattice.size);
 }
 
-/// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through the chain.
+/// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through
+/// the chain.
 template <int D>
 double farthestMm(const TransformChain<D>& chain, double reachMm, double longestShiftMm)
 {
@@ -37,13 +39,15 @@ double farthestMm(const TransformChain<D>& chain, double reachMm, double longest
 }
 
 template <int D>
-InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<D>& moving, const ImageGeometry<D>& output)
+InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
+                            const ImageGeometry<D>& output)
     : layers_(moving.size[D - 1])
 {
   const std::optional<OneSplineChain<D>> whole = asOneSpline<D>(chain);
   if (!whole)
     return;
-  const AffineMap<D> toIndex = moving.indexFromPoint(), index = compose(toIndex, compose(whole->linear, output.pointFromIndex()));
+  const AffineMap<D> toIndex = moving.indexFromPoint(),
+                     index = compose(toIndex, compose(whole->linear, output.pointFromIndex()));
   double longestMm = 0;
   if (whole->spline)
     for (const double value : whole->spline->parameters)
@@ -63,14 +67,16 @@ InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<
   low_ -= shift;
   high_ += shift;
   step_ = index.matrix[D - 1][D - 1];
-  const double rounded = roundings * voxelsPerMm * (farthestMm<D>(chain, farthestMm(output), longestMm) + farthestMm(moving));
+  const double rounded =
+      roundings * voxelsPerMm * (farthestMm<D>(chain, farthestMm(output), longestMm) + farthestMm(moving));
   known_ = std::isfinite(low_) && std::isfinite(high_) && std::isfinite(step_) && rounded < mostShift;
 }
 
 template <int D>
 LayerRange InputLayers<D>::between(double low, double high) const
 {
-  const auto last = static_cast<double>(layers_) - 1, most = static_cast<double>(std::min(fewest, layers_)) - 1;
+  const auto last = static_cast<double>(layers_) - 1,
+             most = static_cast<double>(std::min(fewest, layers_)) - 1;
   const double first = std::clamp(std::floor(low) - before, 0.0, last - most),
                end = std::clamp(std::floor(high) + behind, most, last);
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first) + 1};
@@ -87,9 +93,10 @@ LayerRange InputLayers<D>::askedBy(const LayerRange& ofOutput) const
 template <int D>
 std::size_t InputLayers<D>::mostAskedBy(std::size_t count) const
 {
-  const double wide = high_ - low_ + std::abs(step_) * static_cast<double>(count - 1) + before + behind + 2; // two halves of voxels
-  return static_cast<std::size_t>(
-      std::clamp(std::ceil(wide), static_cast<double>(std::min(fewest, layers_)), static_cast<double>(layers_)));
+  const double wide = high_ - low_ + std::abs(step_) * static_cast<double>(count - 1) + before + behind
+                      + 2; // two halves of voxels
+  return static_cast<std::size_t>(std::clamp(std::ceil(wide), static_cast<double>(std::min(fewest, layers_)),
+                                             static_cast<double>(layers_)));
 }
 
 template class InputLayers<2>;

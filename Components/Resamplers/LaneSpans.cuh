@@ -3,7 +3,8 @@
 #include "Components/Resamplers/OrderedFloats.cuh"
 #include "Components/Resamplers/RunsOfVoxels.cuh"
 
-// Which of a lane's voxels need not be asked about the border of the image, from where they lie along its path.
+// Which of a lane's voxels need not be asked about the border of the image, from where they lie along its
+// path.
 namespace tessera::resampling {
 
 /// Numbers of a lane's voxels: first <= number < end.
@@ -13,10 +14,12 @@ struct Span {
   __device__ __forceinline__ bool has(float number) const { return number >= first && number < end; }
 };
 
-/// Voxels of an index by which roundings of up to 128 numbers, and a step of less than slowestStep, may be off.
+/// Voxels of an index by which roundings of up to 128 numbers, and a step of less than slowestStep, may be
+/// off.
 constexpr float slackOfSpans = 1.0f / 1024, slowestStep = 0x1p-20f;
 
-/// The numbers at which indices along a straight path, start + number * step, lie between two bounds on every axis.
+/// The numbers at which indices along a straight path, start + number * step, lie between two bounds on every
+/// axis.
 struct Crossings {
   static constexpr float most = 0x1p20f; // more than there are
   float first = -1, last = most;         // not rounded
@@ -28,12 +31,15 @@ struct Crossings {
     last = fminf(last, oneByStep > 0 ? atHigh : atLow);
   }
   /// Numbers above `first` and below `last`.
-  __device__ __forceinline__ Span within() const { return {floorf(fminf(first, most)) + 1, ceilf(fmaxf(last, -1.0f))}; }
+  __device__ __forceinline__ Span within() const
+  {
+    return {floorf(fminf(first, most)) + 1, ceilf(fmaxf(last, -1.0f))};
+  }
 };
 
-/// Of a path that lies within `lowest` and `highest` of a straight one on each axis: the numbers whose index is inside an image for
-/// sure, from `low` to `high`; and those that may lie less than `belt` outside. For all lanes of a warp, of which those count that
-/// have voxels.
+/// Of a path that lies within `lowest` and `highest` of a straight one on each axis: the numbers whose index
+/// is inside an image for sure, from `low` to `high`; and those that may lie less than `belt` outside. For
+/// all lanes of a warp, of which those count that have voxels.
 template <int D>
 struct LaneSpans {
   Span inside, near;
@@ -41,8 +47,9 @@ struct LaneSpans {
 
   LaneSpans() = default;
 
-  __device__ __forceinline__ LaneSpans(const float (&start)[D], const float (&step)[D], const Window<D>& image,
-                                       const float (&lowest)[D], const float (&highest)[D], float belt, bool counts)
+  __device__ __forceinline__ LaneSpans(const float (&start)[D], const float (&step)[D],
+                                       const Window<D>& image, const float (&lowest)[D],
+                                       const float (&highest)[D], float belt, bool counts)
   {
     Crossings ofInside, ofNear;
     belt += slackOfSpans;

@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-/// No coordinate of what the map makes of |x_e| <= reach[e] is larger in magnitude; NaN if one is not a number.
+/// No coordinate of what the map makes of |x_e| <= reach[e] is larger in magnitude; NaN if one is not a
+/// number.
 template <int D>
 double largestCoordinate(const AffineMap<D>& map, const Vec<D>& reach)
 {

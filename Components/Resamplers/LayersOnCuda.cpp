@@ -3,7 +3,8 @@
 namespace tessera {
 
 template <int D>
-LayersOnCuda<D>::LayersOnCuda(const MovingToResample<D>& moving, const TransformChain<D>& chain, const ImageGeometry<D>& output)
+LayersOnCuda<D>::LayersOnCuda(const MovingToResample<D>& moving, const TransformChain<D>& chain,
+                              const ImageGeometry<D>& output)
     : moving_(moving)
 {
   if (moving.inLayers)

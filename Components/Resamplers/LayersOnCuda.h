@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// A moving image as kernels see it while a result is computed in order of its layers: all of it, or some layers at a time.
+/// A moving image as kernels see it while a result is computed in order of its layers: all of it, or some
+/// layers at a time.
 template <int D>
 class LayersOnCuda {
 public:

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// T(x) = linear(x) + turn * u(asked(x)), u the displacements of a B-spline: what any linear transforms before, after and beside
-/// one B-spline come to. All in mm.
+/// T(x) = linear(x) + turn * u(asked(x)), u the displacements of a B-spline: what any linear transforms
+/// before, after and beside one B-spline come to. All in mm.
 template <int D>
 struct OneSplineChain {
   AffineMap<D> linear, asked;

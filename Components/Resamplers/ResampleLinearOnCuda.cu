@@ -25,7 +25,8 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
     if (!run.isInLattice)
       return;
     float* to = run.target(r, run.firstNumber);
-    resampleVoxels<D, Kind, Which, Asks>(r, window, path, run.firstNumber, run.endNumber, to, run.stride(r), spans, 0);
+    resampleVoxels<D, Kind, Which, Asks>(r, window, path, run.firstNumber, run.endNumber, to, run.stride(r),
+                                         spans, 0);
   };
   const float reach = map.reach[middle.axis];
   resampleWhere<D, Kind, Which>(r, run, middle, middle.fraction - reach, middle.fraction + reach, resample);
@@ -34,13 +35,15 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
 }
 
 template <int D>
-void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const RunShape& shape)
+void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index,
+                      const RunShape& shape)
 {
   if constexpr (D == 3)
     if (resampleByPlanes(context, r, index, shape))
       return;
   withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
-    resampleLinear<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
+    resampleLinear<D, Kind, Which>
+        <<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
   });
   checkLaunch("resampling by a linear map");
 }

@@ -34,8 +34,9 @@ __device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> map
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     const double last = r.image.size[d] - 1;
-    const double inside = r.extrapolation == Extrapolation::nearest ? broughtInside<Extrapolation::nearest>(index[d], last)
-                                                                    : broughtInside<Extrapolation::mirror>(index[d], last);
+    const double inside = r.extrapolation == Extrapolation::nearest
+                              ? broughtInside<Extrapolation::nearest>(index[d], last)
+                              : broughtInside<Extrapolation::mirror>(index[d], last);
     moves = moves || inside != index[d];
     index[d] = inside;
   }
@@ -77,12 +78,14 @@ __device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& vox
     return value;
   } else {
     const SplineCell<D> cell = cellOf<D, orderOf(Kind)>(r.image, index);
-    return cell.interior ? valueInside<D, orderOf(Kind)>(r.image, cell) : splineAtBorder<D, orderOf(Kind)>(r.image, cell);
+    return cell.interior ? valueInside<D, orderOf(Kind)>(r.image, cell)
+                         : splineAtBorder<D, orderOf(Kind)>(r.image, cell);
   }
 }
 
 template <int D, Interpolation Kind>
-__global__ void __launch_bounds__(32 * warpsOfBlock) resamplePoints(const __grid_constant__ LatticeToResample<D> r, RunShape shape)
+__global__ void __launch_bounds__(32 * warpsOfBlock)
+    resamplePoints(const __grid_constant__ LatticeToResample<D> r, RunShape shape)
 {
   const Run<D> run(r, shape);
   if (run.isEmpty || !run.isInLattice || run.firstNumber >= run.endNumber)
@@ -102,10 +105,11 @@ __device__ __forceinline__ int placeOfBit(unsigned word, int n)
   return __ffs(word) - 1;
 }
 
-/// The marks that a warp has found: its lanes share the voxels. `word` is the lane's, of the 32-bit words from `firstWord` on,
-/// `step` apart.
+/// The marks that a warp has found: its lanes share the voxels. `word` is the lane's, of the 32-bit words
+/// from `firstWord` on, `step` apart.
 template <int D, Interpolation Kind>
-__device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, unsigned word, unsigned long long firstWord, int step)
+__device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, unsigned word,
+                                               unsigned long long firstWord, int step)
 {
   const int lane = threadIdx.x % 32;
   int before = __popc(word); // bits in the words up to the lane's
@@ -123,7 +127,8 @@ __device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, un
     const int upTo = __shfl_sync(~0u, before, in & 31);
     if (wanted >= total)
       continue;
-    const unsigned long long offset = (firstWord + in * step) * 32 + placeOfBit(bits, wanted - (upTo - __popc(bits)));
+    const unsigned long long offset =
+        (firstWord + in * step) * 32 + placeOfBit(bits, wanted - (upTo - __popc(bits)));
     Voxel<D> voxel;
     unsigned long long rest = offset;
 #pragma unroll
@@ -143,9 +148,11 @@ template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(threadsABlock)
     resampleUnsure(const __grid_constant__ LatticeToResample<D> r, unsigned long long words)
 {
-  const unsigned long long threads = gridDim.x * static_cast<unsigned long long>(threadsABlock), lane = threadIdx.x % 32;
+  const unsigned long long threads = gridDim.x * static_cast<unsigned long long>(threadsABlock),
+                           lane = threadIdx.x % 32;
   const uint4* const marks = reinterpret_cast<const uint4*>(r.unsure);
-  for (unsigned long long first = blockIdx.x * static_cast<unsigned long long>(threadsABlock) + threadIdx.x - lane;
+  for (unsigned long long first =
+           blockIdx.x * static_cast<unsigned long long>(threadsABlock) + threadIdx.x - lane;
        first * wordsALane < words; first += threads) {
     const uint4 four = (first + lane) * wordsALane < words ? marks[first + lane] : make_uint4(0, 0, 0, 0);
     if (!__any_sync(~0u, (four.x | four.y | four.z | four.w) != 0))
@@ -180,14 +187,15 @@ void resampleUnsureVoxels(Context& context, const LatticeToResample<D>& r)
   const std::size_t words = wordsOfMarks<D>(r);
   withInterpolation(r.image, [&]<Interpolation Kind>() {
     constexpr std::size_t mostBlocks = 2048; // as many as run at the same time: most have nothing to do
-    const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(words, threadsABlock * wordsALane), mostBlocks));
+    const auto blocks =
+        static_cast<unsigned>(std::min(ceilDiv<std::size_t>(words, threadsABlock * wordsALane), mostBlocks));
     resampleUnsure<D, Kind><<<blocks, threadsABlock, 0, cudaStreamOf(context)>>>(r, words);
   });
   checkLaunch("resampling unsure voxels by points");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void resampleByPoints<D>(Context&, const LatticeToResample<D>&);                                                        \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void resampleByPoints<D>(Context&, const LatticeToResample<D>&);                                  \
   template void resampleUnsureVoxels<D>(Context&, const LatticeToResample<D>&)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);

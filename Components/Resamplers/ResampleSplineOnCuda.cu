@@ -11,7 +11,8 @@ constexpr int threadsOfBlock = 32 * warpsOfSplineBlock, lanesOfLine = 16;
 enum class Place { inside, outside, unsure }; // of the grid's valid region
 
 template <int D>
-__device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int (&first)[D], const float (&fraction)[D])
+__device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int (&first)[D],
+                                         const float (&fraction)[D])
 {
   bool inside = true, outside = false;
 #pragma unroll
@@ -32,8 +33,9 @@ struct GridPoint {
   float fraction[D];
   Place place;
 
-  __device__ __forceinline__ GridPoint(const SplineToResample<D>& s, const int (&firstStaged)[D], const StraightPath<D>& path,
-                                       const int (&whole)[D], float number, bool isInside)
+  __device__ __forceinline__ GridPoint(const SplineToResample<D>& s, const int (&firstStaged)[D],
+                                       const StraightPath<D>& path, const int (&whole)[D], float number,
+                                       bool isInside)
   {
     float index[D];
     int first[D];
@@ -49,8 +51,8 @@ struct GridPoint {
   }
 };
 
-/// Control points that voxels of a block may need, those beyond the grid repeated, as displacements in voxels of the moving image:
-/// [z][y][x][component], each with its three next neighbours along x.
+/// Control points that voxels of a block may need, those beyond the grid repeated, as displacements in voxels
+/// of the moving image: [z][y][x][component], each with its three next neighbours along x.
 template <int D>
 struct StagedGrid {
   float4* points;
@@ -77,15 +79,17 @@ struct StagedGrid {
   /// Reads 4 D bytes of each control point, writes 16 D; returns the lane's part of the hull.
   __device__ __forceinline__ Hull<D> load(const SplineToResample<D>& s) const
   {
-    const int row = s.points[0], plane = row * s.points[1], perComponent = D == 3 ? plane * s.points[D - 1] : plane;
-    const int lane = threadIdx.x % lanesOfLine, group = threadIdx.y * (32 / lanesOfLine) + threadIdx.x / lanesOfLine;
+    const int row = s.points[0], plane = row * s.points[1],
+              perComponent = D == 3 ? plane * s.points[D - 1] : plane;
+    const int lane = threadIdx.x % lanesOfLine,
+              group = threadIdx.y * (32 / lanesOfLine) + threadIdx.x / lanesOfLine;
     constexpr int groups = threadsOfBlock / lanesOfLine, wholeLanes = lanesOfLine - 3;
     const int lines = size[1] * size[2];
     Hull<D> hull;
     for (int firstLine = 0; firstLine < lines; firstLine += groups) { // all lanes, for the sake of shuffles
       const int line = min(firstLine + group, lines - 1), z = line / size[1], y = line - z * size[1];
-      const int lineBegin =
-          repeated(first[1] + y, s.points[1] - 1) * row + (D == 3 ? repeated(first[D - 1] + z, s.points[D - 1] - 1) * plane : 0);
+      const int lineBegin = repeated(first[1] + y, s.points[1] - 1) * row
+                            + (D == 3 ? repeated(first[D - 1] + z, s.points[D - 1] - 1) * plane : 0);
       for (int firstX = 0; firstX < size[0]; firstX += wholeLanes) {
         const float* const from = s.coefficients + (lineBegin + repeated(first[0] + firstX + lane, row - 1));
         float mm[D], u[D];
@@ -108,8 +112,8 @@ struct StagedGrid {
     return hull;
   }
 
-  /// sum of c w over the 4^D control points of a cell, for several points in it. 16 D 4^(D-1) bytes of shared memory, which are
-  /// what this waits for.
+  /// sum of c w over the 4^D control points of a cell, for several points in it. 16 D 4^(D-1) bytes of shared
+  /// memory, which are what this waits for.
   template <int Points>
   __device__ __forceinline__ void displacements(const int (&cell)[D], const GridPoint<D>* const (&at)[Points],
                                                 float (&u)[Points][D]) const
@@ -127,28 +131,34 @@ struct StagedGrid {
     for (int k = 0; k < (D == 3 ? 4 : 1); ++k) {
       float ofPlane[Points][D];
 #pragma unroll
-      for (int j = 0; j < 4; ++j)
+      for (int j = 0; j < 4; ++j) {
 #pragma unroll
         for (int d = 0; d < D; ++d) {
           const float4 four = corner[j * row + k * plane + d];
 #pragma unroll
           for (int p = 0; p < Points; ++p) {
-            const float ofRow = fmaf(x[p][3], four.w, fmaf(x[p][2], four.z, fmaf(x[p][1], four.y, x[p][0] * four.x)));
+            const float ofRow =
+                fmaf(x[p][3], four.w, fmaf(x[p][2], four.z, fmaf(x[p][1], four.y, x[p][0] * four.x)));
             ofPlane[p][d] = j == 0 ? y[p][0] * ofRow : fmaf(y[p][j], ofRow, ofPlane[p][d]);
           }
         }
+      }
 #pragma unroll
-      for (int p = 0; p < Points; ++p)
+      for (int p = 0; p < Points; ++p) {
 #pragma unroll
         for (int d = 0; d < D; ++d)
-          u[p][d] = D == 2 ? ofPlane[p][d] : k == 0 ? z[p][0] * ofPlane[p][d] : fmaf(z[p][k], ofPlane[p][d], u[p][d]);
+          u[p][d] = D == 2   ? ofPlane[p][d]
+                    : k == 0 ? z[p][0] * ofPlane[p][d]
+                             : fmaf(z[p][k], ofPlane[p][d], u[p][d]);
+      }
     }
   }
 };
 
 template <int D, Interpolation Kind, Asked Asks>
-__device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s, const Run<D>& run,
-                                            const StagedGrid<D>& grid, const IndexMap<D>& map, const MiddleOfRun<D>& middle)
+__device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const SplineToResample<D>& s,
+                                            const Run<D>& run, const StagedGrid<D>& grid,
+                                            const IndexMap<D>& map, const MiddleOfRun<D>& middle)
 {
   const Window<D> window(r, middle);
   const StraightPath<D> path(map, run, middle);
@@ -212,7 +222,8 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     middleOfBlock.index[1] = run.middle[1] - static_cast<int>(threadIdx.y) + warpsOfSplineBlock / 2;
     middleOfBlock.index[2] = run.middle[2];
   } else {
-    middleOfBlock.index[1] = run.first + (warpsOfSplineBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
+    middleOfBlock.index[1] =
+        run.first + (warpsOfSplineBlock / 2 - static_cast<int>(threadIdx.y)) * shape.voxelsALane();
   }
   const StagedGrid<D> grid(s, middleOfBlock, shared);
   if (threadIdx.y == 0 && threadIdx.x < D) {
@@ -235,7 +246,8 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, map, middle); };
   const float low = fromOrdered(lowestOfHull[middle.axis]), high = fromOrdered(highestOfHull[middle.axis]);
   const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[middle.axis]);
-  const float lowest = grid.isInside ? middle.fraction + low - reach : -HUGE_VALF; // else each voxel asks where it is
+  const float lowest =
+      grid.isInside ? middle.fraction + low - reach : -HUGE_VALF; // else each voxel asks where it is
   const float highest = grid.isInside ? middle.fraction + high + reach : HUGE_VALF;
   resampleWhere<D, Kind, Which>(r, run, middle, lowest, highest, resample);
 }
@@ -243,22 +255,23 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
 }
 
 template <int D>
-void resampleBySpline(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index, const SplineToResample<D>& s,
-                      const RunShape& shape)
+void resampleBySpline(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index,
+                      const SplineToResample<D>& s, const RunShape& shape)
 {
   const std::size_t bytes = s.bytesOfBlock;
   withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
-    checkCuda(
-        cudaFuncSetAttribute(resampleSpline<D, Kind, Which>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-        "shared memory for a B-spline");
-    resampleSpline<D, Kind, Which><<<blocksFor(r, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
+    checkCuda(cudaFuncSetAttribute(resampleSpline<D, Kind, Which>,
+                                   cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "shared memory for a B-spline");
+    resampleSpline<D, Kind, Which>
+        <<<blocksFor(r, shape), threadsOf(shape), bytes, cudaStreamOf(context)>>>(r, index, s, shape);
   });
   checkLaunch("resampling by a B-spline");
 }
 
-template void resampleBySpline<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&, const SplineToResample<2>&,
-                                  const RunShape&);
-template void resampleBySpline<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&, const SplineToResample<3>&,
-                                  const RunShape&);
+template void resampleBySpline<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&,
+                                  const SplineToResample<2>&, const RunShape&);
+template void resampleBySpline<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&,
+                                  const SplineToResample<3>&, const RunShape&);
 
 }

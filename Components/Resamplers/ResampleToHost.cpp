@@ -12,7 +12,8 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t mostLayers = 65535; // of a launch
-// Bytes of a chunk: the long ones are enough for kernels to fill a device, the short ones do with little of its memory.
+// Bytes of a chunk: the long ones are enough for kernels to fill a device, the short ones do with little of
+// its memory.
 constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
 
 template <int D>
@@ -28,7 +29,8 @@ std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
 template <int D>
 std::size_t layersOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t bytesOfChunk)
 {
-  const std::size_t layers = bytesOfChunk / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
+  const std::size_t layers =
+      bytesOfChunk / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
   return std::clamp(layers, std::size_t(1), std::min(mostLayers, output.size[D - 1]));
 }
 
@@ -42,7 +44,8 @@ double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPi
 
 /// Long chunks where there are several short ones, and room.
 template <int D>
-std::size_t layersOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t all)
+std::size_t layersOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel,
+                           std::size_t all)
 {
   const std::size_t few = layersOfChunk<D>(output, bytesOfPixel, shortChunk),
                     more = layersOfChunk<D>(output, bytesOfPixel, longChunk);
@@ -51,7 +54,8 @@ std::size_t layersOfChunks(const Context& context, const ImageGeometry<D>& outpu
   return std::min(all, more);
 }
 
-/// Two chunks on their way: values that leave as they are, or as pixels of another type that are made of them.
+/// Two chunks on their way: values that leave as they are, or as pixels of another type that are made of
+/// them.
 class ChunksOnCuda {
 public:
   static constexpr int count = 2;
@@ -61,7 +65,8 @@ public:
   /// Where the next values are to be computed.
   float* values(int turn, PixelType type)
   {
-    return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type)) : grown(context_, values_, mostVoxels_);
+    return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type))
+                                      : grown(context_, values_, mostVoxels_);
   }
   /// What is to be copied of them once they are computed.
   const std::byte* rounded(int turn, PixelType type, std::size_t count)
@@ -73,7 +78,10 @@ public:
   }
 
 private:
-  std::byte* pixels(int turn, PixelType type) { return grown(context_, pixels_[turn], mostVoxels_ * pixelTypeSize(type)); }
+  std::byte* pixels(int turn, PixelType type)
+  {
+    return grown(context_, pixels_[turn], mostVoxels_ * pixelTypeSize(type));
+  }
 
   Context& context_;
   std::size_t mostVoxels_;
@@ -86,7 +94,8 @@ class ChunkCopies {
 public:
   explicit ChunkCopies(const Context& context) : copies_(context) {}
 
-  /// Begins to copy what the stream was given to compute; the chunk before has arrived then. Only after drain.
+  /// Begins to copy what the stream was given to compute; the chunk before has arrived then. Only after
+  /// drain.
   void start(std::byte* host, const std::byte* device, std::size_t bytes)
   {
     finishPieces();
@@ -138,13 +147,15 @@ double chunkBytes(const ImageGeometry<D>& output)
 {
   double most = 0;
   for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)})
-    most = std::max(most, deviceBytesOfChunks<D>(output, bytesOfPixel, layersOfChunk<D>(output, bytesOfPixel, shortChunk)));
+    most = std::max(most, deviceBytesOfChunks<D>(output, bytesOfPixel,
+                                                 layersOfChunk<D>(output, bytesOfPixel, shortChunk)));
   return most;
 }
 
 template <int D>
-void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<const MovingToResample<D>> images,
-                    const ImageGeometry<D>& output, const LayerRange& layers, std::span<const PixelsOut> ofSources)
+void resampleToHost(Context& context, const TransformChain<D>& chain,
+                    std::span<const MovingToResample<D>> images, const ImageGeometry<D>& output,
+                    const LayerRange& layers, std::span<const PixelsOut> ofSources)
 {
   const std::size_t first = std::min(layers.first, output.size[D - 1]);
   const std::size_t end = first + std::min(layers.count, output.size[D - 1] - first);
@@ -155,7 +166,8 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
   std::size_t bytesOfPixel = 1;
   for (const PixelsOut& out : ofSources)
     bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
-  const bool inLayers = std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
+  const bool inLayers =
+      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
   std::size_t most = inLayers ? std::min(layersOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
                               : layersOfChunks<D>(context, output, bytesOfPixel, end - first);
   std::vector<LayersOnCuda<D>> inputs;
@@ -179,7 +191,8 @@ void resampleToHost(Context& context, const TransformChain<D>& chain, std::span<
 }
 
 template <int D>
-std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain, std::span<const MovingToResample<D>> images,
+std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain,
+                                      std::span<const MovingToResample<D>> images,
                                       const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources)
 {
   double all = 0;
@@ -195,11 +208,12 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
   return {{"kernels", kernels}, {"copies to the host", all - kernels}};
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template double chunkBytes<D>(const ImageGeometry<D>&);                                                                          \
-  template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,                        \
-                                  const ImageGeometry<D>&, const LayerRange&, std::span<const PixelsOut>);                         \
-  template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,      \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template double chunkBytes<D>(const ImageGeometry<D>&);                                                    \
+  template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,  \
+                                  const ImageGeometry<D>&, const LayerRange&, std::span<const PixelsOut>);   \
+  template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&,                      \
+                                                    std::span<const MovingToResample<D>>,                    \
                                                     const ImageGeometry<D>&, std::span<const PixelsOut>)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);

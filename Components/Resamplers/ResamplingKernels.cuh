@@ -18,7 +18,8 @@ __device__ __forceinline__ void markUnsure(const LatticeToResample<D>& r, const 
 
 /// A voxel's value by way of every question.
 template <int D, Interpolation Kind>
-__device__ __noinline__ void resampleCarefully(const LatticeToResample<D>& r, SplineCell<D> cell, float* to, bool isSure)
+__device__ __noinline__ void resampleCarefully(const LatticeToResample<D>& r, SplineCell<D> cell, float* to,
+                                               bool isSure)
 {
   float value;
   isSure = valueInCell<D, Kind>(r, cell, value) && isSure;
@@ -33,10 +34,11 @@ constexpr float beltOf(Interpolation kind)
   return 0.5f * orderOf(kind);
 }
 
-/// An index beyond the border as one between: the nearest, or mirrored. Returns how far beyond it was, on the axis where that was
-/// most; 0 between. In the image's last cell it may be its end.
+/// An index beyond the border as one between: the nearest, or mirrored. Returns how far beyond it was, on the
+/// axis where that was most; 0 between. In the image's last cell it may be its end.
 template <int D>
-__device__ __forceinline__ float fold(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D])
+__device__ __forceinline__ float fold(const LatticeToResample<D>& r, const Window<D>& window,
+                                      float (&index)[D])
 {
   float past[D], most = 0;
 #pragma unroll
@@ -76,7 +78,8 @@ struct CellBits {
     bool inner = true;
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      inner = inner && static_cast<unsigned>(bits[d] - (bitsOfWholeNumbers - window.whole[d])) < r.innerCells[d];
+      inner =
+          inner && static_cast<unsigned>(bits[d] - (bitsOfWholeNumbers - window.whole[d])) < r.innerCells[d];
     return inner;
   }
   __device__ __forceinline__ SplineCell<D> inImage(const Window<D>& window) const
@@ -150,8 +153,9 @@ void withForm(const LatticeToResample<D>& r, Function&& function)
 
 /// One voxel at an index of the window.
 template <int D, Interpolation Kind, Asked Asks, bool LooksAhead = false>
-__device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window, float (&index)[D], float* to,
-                                           bool isSure = true, bool asksAhead = false)
+__device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window,
+                                           float (&index)[D], float* to, bool isSure = true,
+                                           bool asksAhead = false)
 {
   constexpr int Order = orderOf(Kind);
   CellBits<D> cell(index);
@@ -165,7 +169,8 @@ __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const 
     *to = cell.template value<Order>(r, corner);
     if (Order == 0 && !cell.isNearest(r.margin))
       markUnsure<D>(r, to);
-  } else if constexpr (Order == 1) { // inner cells and others by one way: a warp whose lanes go by two takes the time of both
+  } else if constexpr (Order == 1) { // inner cells and others by one way: a warp whose lanes go by two takes
+                                     // the time of both
     const float beyond = fold<D>(r, window, index);
     const bool plain = isSure && beyond <= -r.plainDepth;
     float value = r.outside;
@@ -208,12 +213,13 @@ __device__ __forceinline__ float beltOfSpans(const LatticeToResample<D>& r)
   return r.extrapolation == Extrapolation::constant ? beltOf(Kind) + r.margin : HUGE_VALF;
 }
 
-/// A lane's voxels from `to` on, which moves, `stride` bytes apart, at path.at(number, index) for the numbers in [first, end), of
-/// which none is asked about the border, or all about everything. `later`: voxels of the lane's run after those, which are inside,
-/// too.
+/// A lane's voxels from `to` on, which moves, `stride` bytes apart, at path.at(number, index) for the numbers
+/// in [first, end), of which none is asked about the border, or all about everything. `later`: voxels of the
+/// lane's run after those, which are inside, too.
 template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
-__device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
-                                               int end, float*& to, std::ptrdiff_t stride, int later)
+__device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window,
+                                               const Path& path, int first, int end, float*& to,
+                                               std::ptrdiff_t stride, int later)
 {
   constexpr bool looksAhead = Which == Form::lookAhead && Asks == Asked::nothing;
   float number = static_cast<float>(first);
@@ -224,9 +230,11 @@ __device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, co
     number += 1;
     to = moved(to, stride);
   };
-  // one number fewer to count, where there are few instructions a voxel; more voxels under way would cost warps
+  // one number fewer to count, where there are few instructions a voxel; more voxels under way would cost
+  // warps
   if constexpr (orderOf(Kind) < 2) {
-    const float endNumber = static_cast<float>(end), endAsking = static_cast<float>(end + later - numbersAhead);
+    const float endNumber = static_cast<float>(end),
+                endAsking = static_cast<float>(end + later - numbersAhead);
 #pragma unroll 1
     while (number < endNumber)
       next(number < endAsking);
@@ -239,15 +247,16 @@ __device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, co
 
 /// The same where the border is asked about for voxels near it; `spans`: of these numbers.
 template <int D, Interpolation Kind, class Path>
-__device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D>& r, const Window<D>& window, const Path& path,
-                                                       int first, int end, float*& to, std::ptrdiff_t stride,
-                                                       const LaneSpans<D>& spans)
+__device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D>& r, const Window<D>& window,
+                                                       const Path& path, int first, int end, float*& to,
+                                                       std::ptrdiff_t stride, const LaneSpans<D>& spans)
 {
   float number = static_cast<float>(first);
 #pragma unroll 1
   for (int left = end - first; left > 0; --left) {
     const bool near = spans.near.has(number);
-    bool inside = orderOf(Kind) != 1 && spans.inside.has(number); // of order 1, inner cells go the way of those at the border
+    bool inside = orderOf(Kind) != 1
+                  && spans.inside.has(number); // of order 1, inner cells go the way of those at the border
     if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside))
       inside = false; // all together: both ways would take both times
     float index[D];
@@ -265,17 +274,21 @@ __device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D
 
 /// A lane's voxels: as above, in parts where the run is at the border.
 template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
-__device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, const Window<D>& window, const Path& path, int first,
-                                               int end, float*& to, std::ptrdiff_t stride, const LaneSpans<D>& spans, int later)
+__device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, const Window<D>& window,
+                                               const Path& path, int first, int end, float*& to,
+                                               std::ptrdiff_t stride, const LaneSpans<D>& spans, int later)
 {
   if constexpr (Asks != Asked::border) {
     resampleColumn<D, Kind, Which, Asks>(r, window, path, first, end, to, stride, later);
   } else {
-    const int firstInside = static_cast<int>(spans.allInside.first), endInside = static_cast<int>(spans.allInside.end);
+    const int firstInside = static_cast<int>(spans.allInside.first),
+              endInside = static_cast<int>(spans.allInside.end);
 #pragma unroll 1
     while (first < end) {
       const bool inside = first >= firstInside && first < endInside;
-      const int part = inside ? min(end, endInside) : first < firstInside && firstInside < endInside ? min(end, firstInside) : end;
+      const int part = inside                                           ? min(end, endInside)
+                       : first < firstInside && firstInside < endInside ? min(end, firstInside)
+                                                                        : end;
       if (inside)
         resampleColumn<D, Kind, Which, Asked::nothing>(r, window, path, first, part, to, stride,
                                                        min(later + end, endInside) - part);
@@ -293,14 +306,16 @@ __device__ __forceinline__ void fillRun(const LatticeToResample<D>& r, const Run
   const std::ptrdiff_t stride = run.stride(r);
   float* to = run.target(r, run.firstNumber);
 #pragma unroll 1
-  for (int left = run.isInLattice ? run.endNumber - run.firstNumber : 0; left > 0; --left, to = moved(to, stride))
+  for (int left = run.isInLattice ? run.endNumber - run.firstNumber : 0; left > 0;
+       --left, to = moved(to, stride))
     *to = r.outside;
 }
 
 /// Calls resample.template operator()<Asked>() for a run, or fills it if it lies outside. See whereRunIs.
 template <int D, Interpolation Kind, Form Which, class Resample>
-__device__ __forceinline__ void resampleWhere(const LatticeToResample<D>& r, const Run<D>& run, const MiddleOfRun<D>& middle,
-                                              float lowest, float highest, Resample&& resample)
+__device__ __forceinline__ void resampleWhere(const LatticeToResample<D>& r, const Run<D>& run,
+                                              const MiddleOfRun<D>& middle, float lowest, float highest,
+                                              Resample&& resample)
 {
   if constexpr (Which == Form::careful) {
     resample.template operator()<Asked::everything>();

@@ -8,16 +8,17 @@
 
 #include <algorithm>
 
-// Kernels that write the moving image at T(x) for the voxels x of a lattice. All arrays lie on the context's CUDA device.
+// Kernels that write the moving image at T(x) for the voxels x of a lattice. All arrays lie on the context's
+// CUDA device.
 //
-// Indices of the moving image are in single precision, counted from the middle of a run of voxels: they are within
-// LatticeToResample::margin of the CPU's. Where that leaves a choice open (inside or outside, which voxel is the nearest, where a
-// grid of control points ends) a voxel is marked, and done again by the CPU's expressions in double precision, so that the choice
-// is the CPU's.
+// Indices of the moving image are in single precision, counted from the middle of a run of voxels: they are
+// within LatticeToResample::margin of the CPU's. Where that leaves a choice open (inside or outside, which
+// voxel is the nearest, where a grid of control points ends) a voxel is marked, and done again by the CPU's
+// expressions in double precision, so that the choice is the CPU's.
 namespace tessera {
 
-/// Layers [firstLayer, endLayer) of the lattice's last axis; what is read of the moving image, and where from if all goes by
-/// points.
+/// Layers [firstLayer, endLayer) of the lattice's last axis; what is read of the moving image, and where from
+/// if all goes by points.
 template <int D>
 struct LatticeToResample {
   std::array<int, D> size{};
@@ -27,19 +28,23 @@ struct LatticeToResample {
   ChainOnCuda<D> chain;
   InterpolatorOnCuda<D> image;
   std::array<unsigned, D> innerCells{}; // by their first knot, those all of whose knots lie in the image
-  bool hasPlainValues = false;          // no labels, no mask, more than the order's voxels an axis: indices are all that decides
-  bool hasAllLayers = true;             // of the image, on the device
-  std::array<unsigned, D> steps{};      // voxels to the next one along an axis of the image
-  unsigned stepsOfWholeNumbers = 0;     // what bitsOfWholeNumbers on each axis come to, modulo 2^32
-  int voxelsAhead = 0; // to where a run of resampleByTiles reads the image numbersAhead voxels later, about; 0: it does not ask
+  bool hasPlainValues =
+      false; // no labels, no mask, more than the order's voxels an axis: indices are all that decides
+  bool hasAllLayers = true;         // of the image, on the device
+  std::array<unsigned, D> steps{};  // voxels to the next one along an axis of the image
+  unsigned stepsOfWholeNumbers = 0; // what bitsOfWholeNumbers on each axis come to, modulo 2^32
+  int voxelsAhead = 0; // to where a run of resampleByTiles reads the image numbersAhead voxels later, about;
+                       // 0: it does not ask
   AffineMap<D> pointFromImageIndex;
   MaskOnCuda<D> valid;
   bool validHasImagesGrid = false;
   Extrapolation extrapolation = Extrapolation::constant;
-  float outside = 0;          // value of voxels that are mapped outside the moving image
-  float margin = 0;           // voxels of the moving image by which indices may be off
-  float plainDepth = 0;       // voxels behind the first and before the last inner cell from where on plain values are right
-  unsigned* unsure = nullptr; // a bit a voxel, zero before: what resampleUnsureVoxels has to do; unused by resampleByPoints
+  float outside = 0; // value of voxels that are mapped outside the moving image
+  float margin = 0;  // voxels of the moving image by which indices may be off
+  float plainDepth =
+      0; // voxels behind the first and before the last inner cell from where on plain values are right
+  unsigned* unsure =
+      nullptr; // a bit a voxel, zero before: what resampleUnsureVoxels has to do; unused by resampleByPoints
 };
 
 /// Voxels of a run after which what is asked for has come to the device's second-level cache.
@@ -62,10 +67,12 @@ struct IndexMap {
   float reach[D];                 // more than an index of a run's voxels is from that of its middle
 };
 
-constexpr int warpsOfBlock = 4, warpsOfSplineBlock = 8; // the latter share what resampleBySpline brings to shared memory
+constexpr int warpsOfBlock = 4,
+              warpsOfSplineBlock = 8; // the latter share what resampleBySpline brings to shared memory
 
-/// The voxels of a warp: 2^bitsOfLanesX along x, as many rows of lanes as that leaves, and 2^bitsOfVoxels along the lattice's
-/// last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The `warps` of a block are neighbours along y.
+/// The voxels of a warp: 2^bitsOfLanesX along x, as many rows of lanes as that leaves, and 2^bitsOfVoxels
+/// along the lattice's last axis (in 2D a lane's are as many rows apart as there are rows of lanes). The
+/// `warps` of a block are neighbours along y.
 struct RunShape {
   int bitsOfLanesX = 5, bitsOfVoxels = 5, warps = warpsOfBlock;
 
@@ -97,15 +104,15 @@ struct SplineToResample {
   const SplinePoint* displacements = nullptr; // x fastest
   std::array<const SplineVoxel*, D> voxels{}; // along each axis of the lattice
   std::array<int, 2> mostPoints{};            // control points along x and the last axis that a run needs
-  float powersOfStep[3] = {};                 // of cells from layer to layer: three times, three times the square, the cube
+  float powersOfStep[3] = {}; // of cells from layer to layer: three times, three times the square, the cube
   // for resampleBySpline:
   const float* coefficients = nullptr; // mm, planar, x fastest
-  double reachOfBlock[D] = {};         // more than a grid index of a block's voxels is from that of its middle
-  std::size_t bytesOfBlock = 0;        // of shared memory
+  double reachOfBlock[D] = {};  // more than a grid index of a block's voxels is from that of its middle
+  std::size_t bytesOfBlock = 0; // of shared memory
 };
 
-/// Bytes of shared memory that resampleByTiles takes for a warp: lines of control points, and in their place what the lanes'
-/// weights along x make of each.
+/// Bytes of shared memory that resampleByTiles takes for a warp: lines of control points, and in their place
+/// what the lanes' weights along x make of each.
 template <int D>
 std::size_t bytesOfTile(const SplineToResample<D>& s)
 {
@@ -117,18 +124,21 @@ std::size_t bytesOfTile(const SplineToResample<D>& s)
 template <int D>
 void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const RunShape&);
 
-/// The same bits for linear interpolation in 3D, in runs of 32 layers, by planes of the image that a copy engine brings to shared
-/// memory ahead of the voxels. False, and nothing done, where the device has none or the image, or the map, is not for it.
+/// The same bits for linear interpolation in 3D, in runs of 32 layers, by planes of the image that a copy
+/// engine brings to shared memory ahead of the voxels. False, and nothing done, where the device has none or
+/// the image, or the map, is not for it.
 bool resampleByPlanes(Context&, const LatticeToResample<3>&, const IndexMap<3>& index, const RunShape&);
 
-/// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any spacing of at least
-/// one voxel. Bytes a voxel: the same.
+/// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any
+/// spacing of at least one voxel. Bytes a voxel: the same.
 template <int D>
-void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const SplineToResample<D>&, const RunShape&);
+void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
+                     const SplineToResample<D>&, const RunShape&);
 
 /// The same wherever the grid lies: D 4^D coefficients a voxel are read from shared memory.
 template <int D>
-void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const SplineToResample<D>&, const RunShape&);
+void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
+                      const SplineToResample<D>&, const RunShape&);
 
 /// After the others: voxels that they have marked, by points.
 template <int D>

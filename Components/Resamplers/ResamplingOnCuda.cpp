@@ -17,7 +17,8 @@ using namespace resampling;
 
 // Voxels; what integers and floats of kernels can hold.
 constexpr double largestWhole = 0x1p29, longestShift = 0x1p12, farthestVoxel = 0x1p31;
-// Of shared memory, for control points; of a tile so many that ten blocks leave first-level cache to the image.
+// Of shared memory, for control points; of a tile so many that ten blocks leave first-level cache to the
+// image.
 constexpr double wantedBytesOfTile = 9 << 9, wantedBytesOfWarp = 5 << 10, mostBytesOfBlock = 96 << 10;
 
 template <int D>
@@ -34,7 +35,8 @@ AffineMap<D> indexFromPoint(const PointToIndex<D>& pointToIndex)
 template <int D>
 void lookAhead(LatticeToResample<D>& r, const AffineMap<D>& index)
 {
-  constexpr double fewRows = 4; // of the image: where the lanes of a warp read many, asking costs more than it brings
+  constexpr double fewRows =
+      4; // of the image: where the lanes of a warp read many, asking costs more than it brings
   if (rowsCrossed<D>(index, 32) > fewRows)
     return;
   for (int d = 0; d < D; ++d) // rounded towards zero, so that it lies between the two voxels
@@ -84,7 +86,8 @@ void appendAxis(std::vector<SplineVoxel>& voxels, const FieldAxis& axis, double 
     SplineVoxel voxel{};
     double weights[4];
     axisWeights<3>(support, weights);
-    std::transform(weights, weights + 4, voxel.weights, [&](double weight) { return static_cast<float>(scale * weight); });
+    std::transform(weights, weights + 4, voxel.weights,
+                   [&](double weight) { return static_cast<float>(scale * weight); });
     voxel.first = support.start;
     voxel.past = static_cast<float>((support.distance - firstKnotOffset<3>()) / axis.step);
     voxel.inside = support.inside;
@@ -92,7 +95,8 @@ void appendAxis(std::vector<SplineVoxel>& voxels, const FieldAxis& axis, double 
   }
   int end = axis.voxels;
   for (std::size_t v = voxels.size(); v-- > begin;) {
-    if (v + 1 < voxels.size() && (voxels[v + 1].first != voxels[v].first || voxels[v + 1].inside != voxels[v].inside))
+    if (v + 1 < voxels.size()
+        && (voxels[v + 1].first != voxels[v].first || voxels[v + 1].inside != voxels[v].inside))
       end = static_cast<int>(v + 1 - begin);
     voxels[v].end = end;
   }
@@ -108,7 +112,8 @@ std::vector<SplinePoint> displacementsOf(const std::vector<double>& parameters)
   return points;
 }
 
-/// The B-spline's field in the voxels of the lattice, where asked(x) of them, too, lies along the grid's axes.
+/// The B-spline's field in the voxels of the lattice, where asked(x) of them, too, lies along the grid's
+/// axes.
 template <int D>
 std::optional<AlignedField<D>> fieldInTiles(const OneSplineChain<D>& chain, ImageGeometry<D> lattice)
 {
@@ -116,7 +121,8 @@ std::optional<AlignedField<D>> fieldInTiles(const OneSplineChain<D>& chain, Imag
     return {};
   lattice.originMm = chain.asked(lattice.originMm);
   std::optional<AlignedField<D>> field = chain.spline->transform->alignedField(lattice);
-  for (int d = 0; field && d < D; ++d) // a step of a cell at most, as the march takes a line of control points at a time
+  for (int d = 0; field && d < D;
+       ++d) // a step of a cell at most, as the march takes a line of control points at a time
     if (!(field->axes[d].step <= 1) || field->axes[d].points <= field->order)
       field.reset();
   return field;
@@ -125,9 +131,11 @@ std::optional<AlignedField<D>> fieldInTiles(const OneSplineChain<D>& chain, Imag
 }
 
 template <int D>
-MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source, Extrapolation rule, float outside)
-    : image(source.interpolator->onCuda()), pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()),
-      extrapolation(rule), outsideValue(outside), inLayers(source.inLayers)
+MovingToResample<D>::MovingToResample(const Context& context, const ResampleSource<D>& source,
+                                      Extrapolation rule, float outside)
+    : image(source.interpolator->onCuda()),
+      pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()), extrapolation(rule),
+      outsideValue(outside), inLayers(source.inLayers)
 {
   if (!source.valid)
     return;
@@ -136,8 +144,10 @@ MovingToResample<D>::MovingToResample(const Context& context, const ResampleSour
 }
 
 template <int D>
-ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice)
-    : lattice_(lattice), held_(std::make_shared<HeldChainOnCuda<D>>(context, chain)), oneSpline_(asOneSpline<D>(chain))
+ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>& chain,
+                                      const ImageGeometry<D>& lattice)
+    : lattice_(lattice), held_(std::make_shared<HeldChainOnCuda<D>>(context, chain)),
+      oneSpline_(asOneSpline<D>(chain))
 {
   if (chain.transform->cudaForm() == CudaForm::linear) {
     chain_ = held_->at(context, chain.parameters);
@@ -234,12 +244,14 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   r.outside = moving.outsideValue;
   r.hasAllLayers = !moving.inLayers;
   const PointToIndex<D>& toIndex = moving.image.pointToIndex;
-  r.validHasImagesGrid = moving.valid.size == moving.image.size && moving.valid.pointToIndex.fromOffset == toIndex.fromOffset
+  r.validHasImagesGrid = moving.valid.size == moving.image.size
+                         && moving.valid.pointToIndex.fromOffset == toIndex.fromOffset
                          && moving.valid.pointToIndex.originMm == toIndex.originMm;
   if (!oneSpline_)
     return work;
 
-  const AffineMap<D> index = compose(indexFromPoint<D>(toIndex), compose(oneSpline_->linear, r.pointFromIndex));
+  const AffineMap<D> index =
+      compose(indexFromPoint<D>(toIndex), compose(oneSpline_->linear, r.pointFromIndex));
   const Matrix<D> fromDisplacement = multiply<D>(toIndex.fromOffset, oneSpline_->turn);
   double longest = 0; // of what a millimetre along each axis comes to, voxels
   for (int d = 0; d < D; ++d) {
@@ -259,18 +271,23 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   work.shape = hasSpline ? shapeOfSpline_ : shapeForLinear<D>(index, lattice_.size, moving.image.order);
   const double reach = farthest<D>(reachOfRun<D>(index, work.shape));
   constexpr int mostKnots = 8; // of an axis, and roundings
-  if (!(largestCoordinate<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift) || !(imageVoxels < 0x1p32)
-      || !(reach <= farthestOfRun) || !((reach + shift + mostKnots) * steps < farthestVoxel))
+  if (!(largestCoordinate<D>(index, lattice_.size) < largestWhole) || !(shift < longestShift)
+      || !(imageVoxels < 0x1p32) || !(reach <= farthestOfRun)
+      || !((reach + shift + mostKnots) * steps < farthestVoxel))
     return work;
   double margin = marginOfIndices<D>(index, work.shape) + 0x1p-19 * shift; // 32 roundings
-  if (moving.image.order == 0 && !moving.image.nearestInDouble)            // of indices that are rounded to single precision
-    margin += 0x1p-23 * static_cast<double>(*std::max_element(moving.image.size.begin(), moving.image.size.end()));
+  if (moving.image.order == 0
+      && !moving.image.nearestInDouble) // of indices that are rounded to single precision
+    margin +=
+        0x1p-23 * static_cast<double>(*std::max_element(moving.image.size.begin(), moving.image.size.end()));
   r.margin = static_cast<float>(margin);
   // the cell of an even order begins half a voxel before its middle knot, and any Order / 2 knots before that
   const int order = moving.image.order == orderOfLabels ? 1 : moving.image.order;
   const double toFirstKnot = (order % 2 == 0 ? 0.5 : 0.0) - order / 2;
   // what is extrapolated begins at the border voxels' centres, else half a voxel further
-  r.plainDepth = moving.extrapolation == Extrapolation::constant || order == 0 ? r.margin - 0.5f * static_cast<float>(order) : 0;
+  r.plainDepth = moving.extrapolation == Extrapolation::constant || order == 0
+                     ? r.margin - 0.5f * static_cast<float>(order)
+                     : 0;
   r.hasPlainValues = moving.image.order != orderOfLabels && moving.valid.voxels == nullptr;
   unsigned step = 1;
   for (int d = 0; d < D; ++d) {
@@ -307,8 +324,8 @@ const char* ResamplingOnCuda<D>::method(const MovingToResample<D>& moving) const
 }
 
 template <int D>
-void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& moving, std::size_t first, std::size_t count,
-                                   float* voxels) const
+void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& moving, std::size_t first,
+                                   std::size_t count, float* voxels) const
 {
   Work work = workFor(moving);
   work.lattice.firstLayer = static_cast<int>(first);

@@ -38,13 +38,15 @@ public:
   /// What it takes of the device.
   static double deviceBytes(const TransformChain<D>&);
 
-  /// How kernels go about it, for the log: "one linear map", "tiles of a B-spline", "a B-spline at each voxel", "points in double
-  /// precision".
+  /// How kernels go about it, for the log: "one linear map", "tiles of a B-spline", "a B-spline at each
+  /// voxel", "points in double precision".
   const char* method(const MovingToResample<D>&) const;
 
-  /// The moving image at T(x) for layers [first, first + count) of the lattice's last axis, x fastest, into `voxels` on the device.
-  /// Only gives work to the context's stream. The same bits whichever layers are asked for at once.
-  void resample(Context&, const MovingToResample<D>&, std::size_t first, std::size_t count, float* voxels) const;
+  /// The moving image at T(x) for layers [first, first + count) of the lattice's last axis, x fastest, into
+  /// `voxels` on the device. Only gives work to the context's stream. The same bits whichever layers are
+  /// asked for at once.
+  void resample(Context&, const MovingToResample<D>&, std::size_t first, std::size_t count,
+                float* voxels) const;
 
 private:
   enum class Way { linear, tiles, spline, points };

@@ -22,7 +22,8 @@ void withInterpolation(const InterpolatorOnCuda<D>& image, Function&& function)
   if (image.order == orderOfLabels)
     function.template operator()<Interpolation::labelMajority>();
   else
-    withOrder(image.order, [&]<int Order>() { function.template operator()<static_cast<Interpolation>(Order)>(); });
+    withOrder(image.order,
+              [&]<int Order>() { function.template operator()<static_cast<Interpolation>(Order)>(); });
 }
 
 /// A voxel of the output lattice.
@@ -33,7 +34,8 @@ struct Voxel {
 
 /// The corners of a cell of order 1, those beyond the border repeated.
 template <int D>
-__device__ void readCorners(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell, float (&corners)[1 << D])
+__device__ void readCorners(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell,
+                            float (&corners)[1 << D])
 {
 #pragma unroll
   for (int c = 0; c < 1 << D; ++c) {
@@ -64,7 +66,8 @@ __device__ __forceinline__ float between(float a, float b, float t)
   return fmaf(t, b - a, a);
 }
 
-/// Of the image: from where it is read, two lines of the cache are brought to the device's second-level one at a time.
+/// Of the image: from where it is read, two lines of the cache are brought to the device's second-level one
+/// at a time.
 __device__ __forceinline__ float loadVoxel(const float* voxel)
 {
 #if __CUDA_ARCH__ >= 800
@@ -84,8 +87,8 @@ __device__ __forceinline__ void prefetchVoxel(const float* voxel)
 #endif
 }
 
-/// Of a cell whose knots all lie in the image, from its first one; rows and planes are that many voxels apart.
-/// 4 B * (Order + 1)^D loaded.
+/// Of a cell whose knots all lie in the image, from its first one; rows and planes are that many voxels
+/// apart. 4 B * (Order + 1)^D loaded.
 template <int D, int Order>
 __device__ __forceinline__ float valueFrom(const float* corner, std::ptrdiff_t row, std::ptrdiff_t plane,
                                            const float (&fraction)[D])
@@ -132,16 +135,19 @@ template <int D, int Order>
 __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
 {
   const float* const start = rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
-  return valueFrom<D, Order>(start, image.size[0], D == 3 ? static_cast<std::ptrdiff_t>(image.size[0]) * image.size[1] : 0,
+  return valueFrom<D, Order>(start, image.size[0],
+                             D == 3 ? static_cast<std::ptrdiff_t>(image.size[0]) * image.size[1] : 0,
                              cell.fraction);
 }
 
-/// Of what sums of linear weights in single precision may be off by, for each voxel by which the cell's fractions may.
+/// Of what sums of linear weights in single precision may be off by, for each voxel by which the cell's
+/// fractions may.
 constexpr float errorOfSums = 8;
 
 /// The label of most weight; false if another has as much within `margin`.
 template <int D>
-__device__ __forceinline__ bool majority(const float (&corners)[1 << D], const SplineCell<D>& cell, float margin, float& label)
+__device__ __forceinline__ bool majority(const float (&corners)[1 << D], const SplineCell<D>& cell,
+                                         float margin, float& label)
 {
   constexpr int count = 1 << D;
   label = corners[0];
@@ -182,7 +188,8 @@ __device__ __forceinline__ bool majority(const float (&corners)[1 << D], const S
 template <int D, int Order>
 __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, const SplineCell<D>& cell)
 {
-  constexpr bool even = Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
+  constexpr bool even =
+      Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
   bool sure = r.validHasImagesGrid;
   std::size_t nearest = 0;
 #pragma unroll
@@ -255,9 +262,11 @@ __device__ __forceinline__ float depthInside(const InterpolatorOnCuda<D>& image,
   return depth;
 }
 
-/// False for choices that are not sure, and where masks or extrapolation meet the border: there the CPU's expressions are needed.
+/// False for choices that are not sure, and where masks or extrapolation meet the border: there the CPU's
+/// expressions are needed.
 template <int D, Interpolation Kind>
-__device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell, float& value)
+__device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell,
+                                            float& value)
 {
   constexpr int Order = orderOf(Kind);
   bool plain = true;

@@ -59,13 +59,15 @@ RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
   for (const std::size_t extent : size)
     voxels *= static_cast<double>(extent);
   const auto layers = static_cast<double>(size[D - 1]);
-  while (shape.bitsOfVoxels > fewestBits && (voxels < enoughWarps * 32 * shape.voxelsALane() || layers <= shape.voxelsALane() / 2))
+  while (shape.bitsOfVoxels > fewestBits
+         && (voxels < enoughWarps * 32 * shape.voxelsALane() || layers <= shape.voxelsALane() / 2))
     --shape.bitsOfVoxels;
   return shape;
 }
 
-/// Lanes along x, unless they would cross many rows of the moving image: then 16 of them on 2 rows, or 8 on 4, which a cache reads
-/// from the same banks if the image's rows are a multiple of 32 voxels. Shorter runs where indices would need too many bits.
+/// Lanes along x, unless they would cross many rows of the moving image: then 16 of them on 2 rows, or 8 on
+/// 4, which a cache reads from the same banks if the image's rows are a multiple of 32 voxels. Shorter runs
+/// where indices would need too many bits.
 template <int D>
 RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size, int order)
 {
@@ -73,7 +75,8 @@ RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size, int order)
   constexpr RunShape patches{3, 3};
   const double rows = rowsCrossed<D>(map, 32);
   const RunShape lines{rows > someRows ? 4 : 5, order < 2 ? 5 : 4};
-  RunShape shape = withEnoughWarps<D>(rows > manyRows && rows > rowsCrossed<D>(map, 8) ? patches : lines, size);
+  RunShape shape =
+      withEnoughWarps<D>(rows > manyRows && rows > rowsCrossed<D>(map, 8) ? patches : lines, size);
   while (shape.bitsOfVoxels > fewestBits && farthest<D>(reachOfRun<D>(map, shape)) > farthestOfRun)
     --shape.bitsOfVoxels;
   return shape;

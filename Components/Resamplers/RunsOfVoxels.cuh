@@ -3,7 +3,8 @@
 #include "Components/Resamplers/ResamplingKernels.h"
 #include "Core/Compute/Cuda.cuh"
 
-// Warps that work on runs of voxels, each counting indices from the middle of its run, so that single precision holds them.
+// Warps that work on runs of voxels, each counting indices from the middle of its run, so that single
+// precision holds them.
 namespace tessera::resampling {
 
 /// The value, which loops would else make of its parts anew in each round.
@@ -21,8 +22,8 @@ __device__ __forceinline__ float* moved(float* voxel, std::ptrdiff_t bytes)
   return reinterpret_cast<float*>(reinterpret_cast<char*>(voxel) + bytes);
 }
 
-/// The voxels of a warp, and those of its lane among them: voxel[D - 1] + apart * number. Runs begin at multiples of their length,
-/// and their indices are the same, whatever layers are asked for.
+/// The voxels of a warp, and those of its lane among them: voxel[D - 1] + apart * number. Runs begin at
+/// multiples of their length, and their indices are the same, whatever layers are asked for.
 template <int D>
 struct Run {
   int first, end;             // of the warp, along the lattice's last axis
@@ -79,8 +80,8 @@ struct Run {
   }
 };
 
-/// Where the middle of a run is mapped to. Lane d of the warp holds axis d of the index, all others the last: that takes a third of
-/// the instructions, and few registers.
+/// Where the middle of a run is mapped to. Lane d of the warp holds axis d of the index, all others the last:
+/// that takes a third of the instructions, and few registers.
 template <int D>
 struct MiddleOfRun {
   int axis, whole; // the index, rounded down
@@ -89,7 +90,8 @@ struct MiddleOfRun {
   __device__ __forceinline__ MiddleOfRun(const IndexMap<D>& map, const Run<D>& run)
       : axis(min(static_cast<int>(threadIdx.x), D - 1))
   {
-    constexpr double wholeNumbersInDouble = 6755399441055744; // 3 * 2^51: adding it rounds down, if so asked, to its lowest bits
+    constexpr double wholeNumbersInDouble =
+        6755399441055744; // 3 * 2^51: adding it rounds down, if so asked, to its lowest bits
     double index = map.offset[axis];
 #pragma unroll
     for (int e = 0; e < D; ++e)
@@ -119,7 +121,8 @@ template <int D>
 struct StraightPath {
   float start[D], step[D];
 
-  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run, const MiddleOfRun<D>& middle)
+  __device__ __forceinline__ StraightPath(const IndexMap<D>& map, const Run<D>& run,
+                                          const MiddleOfRun<D>& middle)
   {
 #pragma unroll
     for (int d = 0; d < D; ++d) {
@@ -172,13 +175,14 @@ struct Window {
 /// Where all indices of a run lie.
 enum class RunIs { inside, atBorder, outside };
 
-/// Of indices from lowest to highest, counted from the middle's whole, along the lane's axis; outside: more than `belt` from where
-/// cells have their knots.
+/// Of indices from lowest to highest, counted from the middle's whole, along the lane's axis; outside: more
+/// than `belt` from where cells have their knots.
 template <int D>
-__device__ __forceinline__ RunIs whereRunIs(const LatticeToResample<D>& r, const MiddleOfRun<D>& middle, float lowest,
-                                            float highest, float belt)
+__device__ __forceinline__ RunIs whereRunIs(const LatticeToResample<D>& r, const MiddleOfRun<D>& middle,
+                                            float lowest, float highest, float belt)
 {
-  const float from = static_cast<float>(middle.whole), low = -from, high = static_cast<float>(r.innerCells[middle.axis]) - from;
+  const float from = static_cast<float>(middle.whole), low = -from,
+              high = static_cast<float>(r.innerCells[middle.axis]) - from;
   if (__all_sync(~0u, lowest > low && highest < high))
     return RunIs::inside;
   return __any_sync(~0u, highest < low - belt || lowest > high + belt) ? RunIs::outside : RunIs::atBorder;

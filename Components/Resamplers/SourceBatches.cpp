@@ -8,8 +8,8 @@
 namespace tessera {
 
 template <int D>
-SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation extrapolation, float outsideValue,
-                                const std::optional<AffineMap<D>>& mappedFromVoxel)
+SourceBatches<D>::SourceBatches(const ResampleSource<D>& source, Extrapolation extrapolation,
+                                float outsideValue, const std::optional<AffineMap<D>>& mappedFromVoxel)
     : source_(source), extrapolation_(extrapolation), outsideValue_(outsideValue),
       pointToIndex_(source.interpolator->imageGeometry().pointToIndex()),
       pointFromIndex_(source.interpolator->imageGeometry().pointFromIndex())

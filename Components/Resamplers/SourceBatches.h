@@ -16,7 +16,8 @@ public:
   SourceBatches(const ResampleSource<D>&, Extrapolation, float outsideValue,
                 const std::optional<AffineMap<D>>& mappedFromVoxel = {});
 
-  /// The values of `count` voxels along the first axis (at most batchCapacity). False, and nothing of use, where points are needed.
+  /// The values of `count` voxels along the first axis (at most batchCapacity). False, and nothing of use,
+  /// where points are needed.
   bool evaluateRow(const Vec<D>& firstVoxel, std::size_t count, float* values) const;
   /// One batch, one thread; at most batchCapacity points.
   void evaluate(Context&, const ListSamples<D>& mapped, float* values) const;

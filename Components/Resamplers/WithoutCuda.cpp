@@ -19,13 +19,15 @@ void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>&,
 }
 
 template <int D>
-void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&, const RunShape&)
+void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&,
+                     const RunShape&)
 {
   fail();
 }
 
 template <int D>
-void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&, const RunShape&)
+void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&,
+                      const RunShape&)
 {
   fail();
 }
@@ -42,13 +44,14 @@ void resampleByPoints(Context&, const LatticeToResample<D>&)
   fail();
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void resampleLinearly<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const RunShape&);              \
-  template void resampleByTiles<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&,     \
-                                   const RunShape&);                                                                               \
-  template void resampleBySpline<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&, const SplineToResample<D>&,    \
-                                    const RunShape&);                                                                              \
-  template void resampleUnsureVoxels<D>(Context&, const LatticeToResample<D>&);                                                    \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void resampleLinearly<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&,               \
+                                    const RunShape&);                                                        \
+  template void resampleByTiles<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&,                \
+                                   const SplineToResample<D>&, const RunShape&);                             \
+  template void resampleBySpline<D>(Context&, const LatticeToResample<D>&, const IndexMap<D>&,               \
+                                    const SplineToResample<D>&, const RunShape&);                            \
+  template void resampleUnsureVoxels<D>(Context&, const LatticeToResample<D>&);                              \
   template void resampleByPoints<D>(Context&, const LatticeToResample<D>&)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);

@@ -6,18 +6,20 @@ namespace tessera {
 
 template <int D>
 AffineTransform<D>::AffineTransform(const Parameters& parameters)
-    : LinearTransform<D>(parameters, D * D + D, StartRules::maskAware, LinearTransform<D>::ScaleRule::oneForRotations)
+    : LinearTransform<D>(parameters, D * D + D, StartRules::maskAware,
+                         LinearTransform<D>::ScaleRule::oneForRotations)
 {
 }
 
 template <int D>
 const ComponentDescription& AffineTransform<D>::description()
 {
-  static const ComponentDescription description{"Transform",
-                                                "AffineTransform",
-                                                {},
-                                                "T(x) = A (x - c) + t + c",
-                                                LinearTransform<D>::centeredParameters(StartRules::maskAware)};
+  static const ComponentDescription description{
+      "Transform",
+      "AffineTransform",
+      {},
+      "T(x) = A (x - c) + t + c",
+      LinearTransform<D>::centeredParameters(StartRules::maskAware)};
   return description;
 }
 

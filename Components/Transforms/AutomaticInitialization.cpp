@@ -12,37 +12,41 @@ namespace {
 
 const Parameter<bool>& automaticTransformInitialization()
 {
-  static const auto parameter = booleanParameter("AutomaticTransformInitialization", false, Arity::single,
-                                                 "start with a translation that aligns the images; not with an initial transform");
+  static const auto parameter =
+      booleanParameter("AutomaticTransformInitialization", false, Arity::single,
+                       "start with a translation that aligns the images; not with an initial transform");
   return parameter;
 }
 
 const Parameter<std::string>& method()
 {
-  static const auto parameter = textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single,
-                                              "what is aligned; Origins and GeometryTop: AffineTransform only",
-                                              {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop"});
+  static const auto parameter =
+      textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single,
+                    "what is aligned; Origins and GeometryTop: AffineTransform only",
+                    {"GeometricalCenter", "CenterOfGravity", "Origins", "GeometryTop"});
   return parameter;
 }
 
 const Parameter<bool>& usesLowerThreshold()
 {
-  static const auto parameter = booleanParameter("CenterOfGravityUsesLowerThreshold", false, Arity::single,
-                                                 "weigh voxels at or above LowerThresholdForCenterGravity by 1, others by 0");
+  static const auto parameter =
+      booleanParameter("CenterOfGravityUsesLowerThreshold", false, Arity::single,
+                       "weigh voxels at or above LowerThresholdForCenterGravity by 1, others by 0");
   return parameter;
 }
 
 const Parameter<double>& lowerThreshold()
 {
-  static const auto parameter =
-      realParameter("LowerThresholdForCenterGravity", 500, Arity::single, "intensity", "with CenterOfGravityUsesLowerThreshold");
+  static const auto parameter = realParameter("LowerThresholdForCenterGravity", 500, Arity::single,
+                                              "intensity", "with CenterOfGravityUsesLowerThreshold");
   return parameter;
 }
 
 const Parameter<std::int64_t>& gravitySamples()
 {
-  static const auto parameter = integerParameter("NumberOfSamplesForCenteredTransformInitialization", 10000, 1, Arity::single, "",
-                                                 "grid samples of each image for its center of gravity, about");
+  static const auto parameter =
+      integerParameter("NumberOfSamplesForCenteredTransformInitialization", 10000, 1, Arity::single, "",
+                       "grid samples of each image for its center of gravity, about");
   return parameter;
 }
 
@@ -67,11 +71,12 @@ struct Gravity {
   Vec<D> center(const std::string& side) const
   {
     if (mass == 0 || !std::isfinite(mass))
-      throw Error(
-          ExitCode::registrationFailed,
-          "CenterOfGravity: the intensities of the " + side + " image" + " add up to " + std::to_string(mass)
-              + ": it has no center of gravity. Allowed: (AutomaticTransformInitializationMethod \"GeometricalCenter\"), or a mask"
-                " with voxels that are not 0.");
+      throw Error(ExitCode::registrationFailed,
+                  "CenterOfGravity: the intensities of the " + side + " image" + " add up to "
+                      + std::to_string(mass)
+                      + ": it has no center of gravity. Allowed: (AutomaticTransformInitializationMethod "
+                        "\"GeometricalCenter\"), or a mask"
+                        " with voxels that are not 0.");
     Vec<D> result;
     for (int d = 0; d < D; ++d)
       result[d] = moment[d] / mass;
@@ -95,9 +100,11 @@ VoxelLattice<D> aboutSoMany(std::size_t wanted, const ImagePointer<D>& image, co
   return lattice;
 }
 
-/// Intensity-weighted mean position in mm; with a threshold, voxels weigh 1 or 0. What is not finite weighs nothing.
+/// Intensity-weighted mean position in mm; with a threshold, voxels weigh 1 or 0. What is not finite weighs
+/// nothing.
 template <int D>
-Vec<D> gravityOf(const Context& context, const VoxelLattice<D>& lattice, const double* threshold, const std::string& side)
+Vec<D> gravityOf(const Context& context, const VoxelLattice<D>& lattice, const double* threshold,
+                 const std::string& side)
 {
   constexpr std::size_t perChunk = 64 * batchCapacity;
   const SampleSet<D> set = lattice;
@@ -171,19 +178,23 @@ Vec<D> difference(const Vec<D>& a, const Vec<D>& b)
 }
 
 template <int D>
-LinearStart<D> gravityStart(Context& context, const Parameters& parameters, StartRules rules, const TransformStart<D>& start)
+LinearStart<D> gravityStart(Context& context, const Parameters& parameters, StartRules rules,
+                            const TransformStart<D>& start)
 {
-  const auto startOf = [&](const VoxelLattice<D>& fixed, const VoxelLattice<D>& moving, const double* threshold) {
+  const auto startOf = [&](const VoxelLattice<D>& fixed, const VoxelLattice<D>& moving,
+                           const double* threshold) {
     const Vec<D> center = gravityOf<D>(context, fixed, threshold, "fixed");
     return LinearStart<D>{center, difference<D>(gravityOf<D>(context, moving, threshold, "moving"), center)};
   };
   if (rules == StartRules::centered)
     return startOf(everyVoxel<D>(start.fixed, nullptr), everyVoxel<D>(start.moving, nullptr), nullptr);
   if (rules == StartRules::translation)
-    return startOf(everyVoxel<D>(start.fixed, start.fixedMask), everyVoxel<D>(start.moving, start.movingMask), nullptr);
+    return startOf(everyVoxel<D>(start.fixed, start.fixedMask), everyVoxel<D>(start.moving, start.movingMask),
+                   nullptr);
   const double threshold = parameters.get(lowerThreshold());
   const std::size_t wanted = parameters.get(gravitySamples());
-  return startOf(aboutSoMany<D>(wanted, start.fixed, start.fixedMask), aboutSoMany<D>(wanted, start.moving, start.movingMask),
+  return startOf(aboutSoMany<D>(wanted, start.fixed, start.fixedMask),
+                 aboutSoMany<D>(wanted, start.moving, start.movingMask),
                  parameters.get(usesLowerThreshold()) ? &threshold : nullptr);
 }
 
@@ -205,7 +216,8 @@ LinearStart<D> geometryTopStart(const TransformStart<D>& start)
   LinearStart<D> result;
   for (int d = 0; d < D; ++d) {
     result.centerMm[d] = (fixedHigh[d] + fixedLow[d]) / 2;
-    result.translationMm[d] = d < D - 1 ? (movingHigh[d] + movingLow[d]) / 2 - result.centerMm[d] : movingHigh[d] - fixedHigh[d];
+    result.translationMm[d] =
+        d < D - 1 ? (movingHigh[d] + movingLow[d]) / 2 - result.centerMm[d] : movingHigh[d] - fixedHigh[d];
   }
   return result;
 }
@@ -216,7 +228,8 @@ LinearStart<D> geometricalStart(StartRules rules, const TransformStart<D>& start
   const bool masks = rules != StartRules::centered;
   const double shrink = rules == StartRules::translation ? 0 : 1;
   const Vec<D> fixed = PhysicalBox<D>(*start.fixed, masks ? start.fixedMask.get() : nullptr).center(shrink);
-  const Vec<D> moving = PhysicalBox<D>(*start.moving, masks ? start.movingMask.get() : nullptr).center(shrink);
+  const Vec<D> moving =
+      PhysicalBox<D>(*start.moving, masks ? start.movingMask.get() : nullptr).center(shrink);
   return {fixed, difference<D>(moving, fixed)};
 }
 
@@ -236,7 +249,8 @@ bool wantsAutomaticStart(const Parameters& parameters)
 }
 
 template <int D>
-LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules, const TransformStart<D>& start)
+LinearStart<D> automaticStart(Context& context, const Parameters& parameters, StartRules rules,
+                              const TransformStart<D>& start)
 {
   const std::string name = parameters.get(method());
   if (name == "CenterOfGravity")
@@ -251,7 +265,8 @@ LinearStart<D> automaticStart(Context& context, const Parameters& parameters, St
   if (name == "Origins")
     return originsStart<D>(start);
   if (D != 3)
-    parameters.fail(method().name, "GeometryTop needs 3D images", "Allowed in 2D: GeometricalCenter, CenterOfGravity, Origins");
+    parameters.fail(method().name, "GeometryTop needs 3D images",
+                    "Allowed in 2D: GeometricalCenter, CenterOfGravity, Origins");
   return geometryTopStart<D>(start);
 }
 

@@ -25,9 +25,10 @@ std::vector<ParameterInfo> initializationParameters(StartRules rules);
 /// Value of AutomaticTransformInitialization.
 bool wantsAutomaticStart(const Parameters&);
 
-/// Center and translation by AutomaticTransformInitializationMethod. A method that only other transforms have is taken as
-/// GeometricalCenter, as elastix does, with a warning. Boxes of masks are taken in physical space.
-/// Throws Error(usage) for a method without meaning, Error(registrationFailed) if an image has no center of gravity.
+/// Center and translation by AutomaticTransformInitializationMethod. A method that only other transforms have
+/// is taken as GeometricalCenter, as elastix does, with a warning. Boxes of masks are taken in physical
+/// space. Throws Error(usage) for a method without meaning, Error(registrationFailed) if an image has no
+/// center of gravity.
 template <int D>
 LinearStart<D> automaticStart(Context&, const Parameters&, StartRules rules, const TransformStart<D>& start);
 

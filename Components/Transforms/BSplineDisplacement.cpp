@@ -23,8 +23,8 @@ struct Starts {
 
 /// The points of a batch, all axes but the last ones' wrapping in loops of their own.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const ListSamples<D>& samples, std::size_t first,
-                                      std::size_t count, Starts<D>& starts)
+TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const ListSamples<D>& samples,
+                                      std::size_t first, std::size_t count, Starts<D>& starts)
 {
   for (int d = 0; d < D; ++d)
     for (std::size_t i = 0; i < count; ++i)
@@ -57,12 +57,14 @@ struct Supports {
   std::int32_t first[D][pieceSize];
   double weights[D][taps][pieceSize];
 
-  TESSERA_ALWAYS_INLINE void find(const SupportFinder<D>& finder, const Starts<D>& starts, std::size_t begin, std::size_t count)
+  TESSERA_ALWAYS_INLINE void find(const SupportFinder<D>& finder, const Starts<D>& starts, std::size_t begin,
+                                  std::size_t count)
   {
     std::fill_n(inside, count, 1);
     for (int d = 0; d < D; ++d) {
       const double* const x = starts.x[d] + begin;
-      const double limit = d == D - 1 && finder.cyclic ? static_cast<double>(finder.layers) : finder.startLimit[d];
+      const double limit =
+          d == D - 1 && finder.cyclic ? static_cast<double>(finder.layers) : finder.startLimit[d];
       double distance[pieceSize];
       for (std::size_t i = 0; i < count; ++i) {
         const std::int32_t within = x[i] >= 0 && x[i] < limit ? 1 : 0;
@@ -82,10 +84,12 @@ struct Supports {
   }
 };
 
-/// Displacements of points [begin, begin + count), at most pieceSize; those outside the valid region are left as they are.
+/// Displacements of points [begin, begin + count), at most pieceSize; those outside the valid region are left
+/// as they are.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Starts<D>& starts, std::size_t begin, std::size_t count,
-                                          const double* coefficients, double (&u)[D][blockSize])
+TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Starts<D>& starts,
+                                          std::size_t begin, std::size_t count, const double* coefficients,
+                                          double (&u)[D][blockSize])
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
   Supports<D, Order> supports;
@@ -103,7 +107,9 @@ TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Start
     std::ptrdiff_t layers[taps];
     for (int l = 0; l < taps; ++l) {
       const std::ptrdiff_t layer = supports.first[D - 1][i] + l;
-      layers[l] = rowOffset + (layer < field.finder.layers ? layer : layer - field.finder.layers) * field.finder.stride[D - 1];
+      layers[l] =
+          rowOffset
+          + (layer < field.finder.layers ? layer : layer - field.finder.layers) * field.finder.stride[D - 1];
     }
     for (int c = 0; c < field.components; ++c) {
       const double* const component = coefficients + c * field.points;
@@ -123,7 +129,8 @@ TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Start
   }
 }
 
-/// Control points along the first axis, weighed along the others once for a run of points: the sums of displacePoint, in its order.
+/// Control points along the first axis, weighed along the others once for a run of points: the sums of
+/// displacePoint, in its order.
 template <int D, int Order>
 struct WeighedLine {
   static constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
@@ -131,8 +138,9 @@ struct WeighedLine {
   double values[D][lineCapacity];
 
   /// Of the supports that begin in [firstStart, lastStart], `support` being one of them.
-  TESSERA_ALWAYS_INLINE void weigh(const FieldView<D>& field, const double* coefficients, const Support<D, Order>& support,
-                                   std::ptrdiff_t firstStart, std::ptrdiff_t lastStart)
+  TESSERA_ALWAYS_INLINE void weigh(const FieldView<D>& field, const double* coefficients,
+                                   const Support<D, Order>& support, std::ptrdiff_t firstStart,
+                                   std::ptrdiff_t lastStart)
   {
     first = firstStart;
     count = lastStart - firstStart + taps;
@@ -157,8 +165,8 @@ struct WeighedLine {
 
 /// Points [begin, end) of one cell: each the sum over its row, added up as sumOfRow does.
 template <int Taps>
-TESSERA_ALWAYS_INLINE void sumInCell(const double* row, const double (&weights)[Taps][blockSize], std::size_t begin,
-                                     std::size_t end, double* sums)
+TESSERA_ALWAYS_INLINE void sumInCell(const double* row, const double (&weights)[Taps][blockSize],
+                                     std::size_t begin, std::size_t end, double* sums)
 {
   for (std::size_t i = begin; i < end; ++i) {
     if constexpr (Taps == 2)
@@ -166,14 +174,16 @@ TESSERA_ALWAYS_INLINE void sumInCell(const double* row, const double (&weights)[
     else if constexpr (Taps == 3)
       sums[i] = (row[0] * weights[0][i] + row[2] * weights[2][i]) + row[1] * weights[1][i];
     else
-      sums[i] = (row[0] * weights[0][i] + row[2] * weights[2][i]) + (row[1] * weights[1][i] + row[3] * weights[3][i]);
+      sums[i] = (row[0] * weights[0][i] + row[2] * weights[2][i])
+                + (row[1] * weights[1][i] + row[3] * weights[3][i]);
   }
 }
 
 /// Points [begin, begin + count) of a run, by one line; false if that is not worth it.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE bool displaceRun(const FieldView<D>& field, const Starts<D>& starts, std::size_t begin, std::size_t count,
-                                       const double* coefficients, WeighedLine<D, Order>& line, double (&u)[D][blockSize])
+TESSERA_ALWAYS_INLINE bool displaceRun(const FieldView<D>& field, const Starts<D>& starts, std::size_t begin,
+                                       std::size_t count, const double* coefficients,
+                                       WeighedLine<D, Order>& line, double (&u)[D][blockSize])
 {
   constexpr int taps = Order + 1;
   const double limit = field.finder.startLimit[0];
@@ -222,8 +232,9 @@ TESSERA_ALWAYS_INLINE bool displaceRun(const FieldView<D>& field, const Starts<D
 }
 
 template <int D, int Order>
-TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSamples<D>& samples, std::size_t first,
-                                        std::size_t count, const double* coefficients, double (&u)[D][blockSize])
+TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSamples<D>& samples,
+                                        std::size_t first, std::size_t count, const double* coefficients,
+                                        double (&u)[D][blockSize])
 {
   const FieldView<D> view = field; // a copy: what is written could be part of the original
   Starts<D> starts;
@@ -242,7 +253,8 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
   for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
     for (end = begin + 1; end < count && same[end];)
       ++end;
-    if (end - begin >= shortestRun && displaceRun<D, Order>(view, starts, begin, end - begin, coefficients, line, u)) {
+    if (end - begin >= shortestRun
+        && displaceRun<D, Order>(view, starts, begin, end - begin, coefficients, line, u)) {
       displaceAlone(alone, begin);
       alone = end;
     }
@@ -253,8 +265,8 @@ TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSam
 }
 
 template <int D, int Order>
-void DisplaceBatch<D, Order>::run(const FieldView<D>& field, const ListSamples<D>& samples, const double* coefficients,
-                                  bool addPoint, const PointsOut<D>& out)
+void DisplaceBatch<D, Order>::run(const FieldView<D>& field, const ListSamples<D>& samples,
+                                  const double* coefficients, bool addPoint, const PointsOut<D>& out)
 {
   double u[D][blockSize];
   for (std::size_t first = 0; first < samples.count; first += blockSize) {

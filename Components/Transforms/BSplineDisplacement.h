@@ -27,7 +27,8 @@ template <int D, int Order>
 class DisplaceBatch {
 public:
   /// As BSplineField::displace.
-  static void run(const FieldView<D>&, const ListSamples<D>&, const double* coefficients, bool addPoint, const PointsOut<D>&);
+  static void run(const FieldView<D>&, const ListSamples<D>&, const double* coefficients, bool addPoint,
+                  const PointsOut<D>&);
 };
 
 }

@@ -8,8 +8,8 @@ namespace tessera {
 namespace {
 
 template <int D, int Order>
-TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSamples<D>& samples, const Covectors<D>& covectors,
-                                        double* gradient)
+TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSamples<D>& samples,
+                                        const Covectors<D>& covectors, double* gradient)
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
   const SupportFinder<D> finder = field.finder;
@@ -61,7 +61,8 @@ struct SupportDerivatives {
   Row<Order + 1> x0{}, x1{}, x2{};
 
   SupportDerivatives() = default;
-  TESSERA_ALWAYS_INLINE explicit SupportDerivatives(const Support<D, Order>& support) : last(support.distance[D - 1])
+  TESSERA_ALWAYS_INLINE explicit SupportDerivatives(const Support<D, Order>& support)
+      : last(support.distance[D - 1])
   {
     if constexpr (D == 3)
       middle = AxisDerivatives<Order + 1>(support.distance[1]);
@@ -76,7 +77,8 @@ struct SupportDerivatives {
 /// Rows are summed by how often they are differentiated along (middle, last): s00, s10, s01, ...
 template <int D, int Order, bool WithHessian>
 TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, const Support<D, Order>& support,
-                                            const SupportDerivatives<D, Order>& w, const double* component, double* g, double* h)
+                                            const SupportDerivatives<D, Order>& w, const double* component,
+                                            double* g, double* h)
 {
   constexpr int taps = Order + 1;
   Row<taps> s00{}, s10{}, s01{}, s20{}, s11{}, s02{};
@@ -122,9 +124,10 @@ TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, cons
 
 /// The adjoint of indexDerivatives: component += the rows' weights for covectors g and h.
 template <int D, int Order, bool WithHessian>
-TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& finder, const Support<D, Order>& support,
-                                                    const SupportDerivatives<D, Order>& w, const double* g, const double* h,
-                                                    double* component)
+TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& finder,
+                                                    const Support<D, Order>& support,
+                                                    const SupportDerivatives<D, Order>& w, const double* g,
+                                                    const double* h, double* component)
 {
   constexpr int taps = Order + 1, last = D - 1;
   Row<taps> s00 = w.x1 * g[0], s01 = w.x0 * g[last], s10{}, s20{}, s11{}, s02{};
@@ -165,7 +168,8 @@ TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& find
 
 /// hessian = axes^T h axes for the symmetric h; entries (upper) are `stride` apart.
 template <int D>
-TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& axes, double* hessian, std::size_t stride)
+TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& axes, double* hessian,
+                                             std::size_t stride)
 {
   double half[D][D] = {};
   for (int a = 0; a < D; ++a)
@@ -182,8 +186,8 @@ TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& a
 }
 
 template <int D, int Order, bool WithHessian>
-TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const ListSamples<D>& samples, const double* coefficients,
-                                           double* jacobian, double* hessian)
+TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const ListSamples<D>& samples,
+                                           const double* coefficients, double* jacobian, double* hessian)
 {
   constexpr int pairs = symmetricCount(D);
   const SupportFinder<D> finder = field.finder;
@@ -198,7 +202,8 @@ TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const List
     for (int k = 0; k < D; ++k) {
       double g[D] = {}, h[pairs] = {};
       if (inside && k < field.components)
-        indexDerivatives<D, Order, WithHessian>(finder, support, weights, coefficients + k * field.points, g, h);
+        indexDerivatives<D, Order, WithHessian>(finder, support, weights, coefficients + k * field.points, g,
+                                                h);
       for (int j = 0; j < D; ++j) {
         double slope = k == j ? 1 : 0;
         for (int a = 0; a < D; ++a)
@@ -213,7 +218,8 @@ TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const List
 
 template <int D, int Order, bool WithHessian>
 TESSERA_MULTIVERSION void pullBackDerivativesBatch(const FieldView<D>& field, const ListSamples<D>& samples,
-                                                   const double* covJacobian, const double* covHessian, double* gradient)
+                                                   const double* covJacobian, const double* covHessian,
+                                                   double* gradient)
 {
   constexpr int pairs = symmetricCount(D);
   const SupportFinder<D> finder = field.finder;
@@ -241,7 +247,8 @@ TESSERA_MULTIVERSION void pullBackDerivativesBatch(const FieldView<D>& field, co
             for (int q = 0; q < D; ++q)
               h[a <= b ? symmetricIndex<D>(a, b) : symmetricIndex<D>(b, a)] += half[a][q] * axes[b][q];
       }
-      pullBackIndexDerivatives<D, Order, WithHessian>(finder, support, weights, g, h, gradient + k * field.points);
+      pullBackIndexDerivatives<D, Order, WithHessian>(finder, support, weights, g, h,
+                                                      gradient + k * field.points);
     }
   }
 }
@@ -262,8 +269,8 @@ void withOrder(int order, Body&& body)
 
 template <int D>
 BSplineField<D>::BSplineField(const BSplineGrid<D>& grid)
-    : order_(grid.order), points_(static_cast<std::ptrdiff_t>(grid.pointCount())), components_(grid.cyclic ? D - 1 : D),
-      finder_(grid)
+    : order_(grid.order), points_(static_cast<std::ptrdiff_t>(grid.pointCount())),
+      components_(grid.cyclic ? D - 1 : D), finder_(grid)
 {
 }
 
@@ -272,11 +279,13 @@ void BSplineField<D>::displace(const ListSamples<D>& samples, const double* coef
                                const PointsOut<D>& out) const
 {
   const FieldView<D> field{finder_, points_, components_};
-  withOrder(order_, [&](auto order) { DisplaceBatch<D, order()>::run(field, samples, coefficients, addPoint, out); });
+  withOrder(order_,
+            [&](auto order) { DisplaceBatch<D, order()>::run(field, samples, coefficients, addPoint, out); });
 }
 
 template <int D>
-void BSplineField<D>::pullBack(const ListSamples<D>& samples, const Covectors<D>& covectors, double* gradient) const
+void BSplineField<D>::pullBack(const ListSamples<D>& samples, const Covectors<D>& covectors,
+                               double* gradient) const
 {
   const FieldView<D> field{finder_, points_, components_};
   withOrder(order_, [&](auto order) { pullBackBatch<D, order()>(field, samples, covectors, gradient); });
@@ -296,8 +305,8 @@ void BSplineField<D>::derivatives(const ListSamples<D>& samples, const double* c
 }
 
 template <int D>
-void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const double* covJacobian, const double* covHessian,
-                                          double* gradient) const
+void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const double* covJacobian,
+                                          const double* covHessian, double* gradient) const
 {
   const FieldView<D> field{finder_, points_, components_};
   withOrder(order_, [&](auto order) {

@@ -23,8 +23,8 @@ struct Bounds {
 
 /// Transforms the batch and widens the bounds by it, in coordinates along the image's axes.
 template <int D>
-void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld, PointBatch<D>& batch,
-           Bounds<D>& bounds)
+void widen(Context& context, const TransformChain<D>& initial, const Matrix<D>& axesFromWorld,
+           PointBatch<D>& batch, Bounds<D>& bounds)
 {
   mapChain<D>(context, initial, batch.list(), batch.out());
   for (std::size_t i = 0; i < batch.count; ++i) {
@@ -75,8 +75,8 @@ GridBox<D> boxOfGrids(Context& context, const ImageGeometry<D>& fixed, const Tra
   Bounds<D> bounds;
   forEachBorderVoxel<D>(fixed.size, [&](const Size<D>& voxel) {
     for (int d = 0; d < D; ++d) {
-      // Sums in the order in which ITK forms them: where the image is a whole number of grid spacings long, their rounding
-      // decides in elastix whether there is one control point more.
+      // Sums in the order in which ITK forms them: where the image is a whole number of grid spacings long,
+      // their rounding decides in elastix whether there is one control point more.
       double coordinate = pointFromIndex.offset[d];
       for (int e = 0; e < D; ++e)
         coordinate += pointFromIndex.matrix[d][e] * static_cast<double>(voxel[e]);
@@ -104,7 +104,8 @@ constexpr double mostControlPoints = 1e9;
 
 [[noreturn]] void failSpacing(double spacingMm, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong + ". Allowed: " + allowed + ".");
+  throw Error(ExitCode::usage, "a grid spacing of " + std::to_string(spacingMm) + " mm: " + wrong
+                                   + ". Allowed: " + allowed + ".");
 }
 
 }
@@ -118,15 +119,15 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
   for (int d = 0; d < D; ++d) {
     const double lengthMm = static_cast<double>(box.size[d]) * box.spacingMm[d];
     const bool wraps = cyclic && d == D - 1;
-    const double points =
-        wraps ? std::floor(static_cast<float>(lengthMm) / spacingMm[d]) : std::ceil(lengthMm / spacingMm[d]) + order;
+    const double points = wraps ? std::floor(static_cast<float>(lengthMm) / spacingMm[d])
+                                : std::ceil(lengthMm / spacingMm[d]) + order;
     pointCount *= points;
     if (!(pointCount <= mostControlPoints))
       failSpacing(spacingMm[d], "more than 10^9 control points on this image", "a wider spacing");
     if (wraps && points < order + 1)
       failSpacing(spacingMm[d],
-                  "fewer than " + std::to_string(order + 1) + " control points along the cyclic axis of " + std::to_string(lengthMm)
-                      + " mm",
+                  "fewer than " + std::to_string(order + 1) + " control points along the cyclic axis of "
+                      + std::to_string(lengthMm) + " mm",
                   "a narrower spacing at every level");
     grid.points.size[d] = static_cast<std::size_t>(points);
     if (wraps)
@@ -177,7 +178,8 @@ void tapsAt(const AxisSampling& axis, std::size_t newIndex, std::size_t* taps, d
 
 /// Replaces the old axis by the new one in an array of lines: [outer][axis][inner].
 template <int Order>
-std::vector<double> sampleAlong(const AxisSampling& axis, const std::vector<double>& values, std::size_t inner)
+std::vector<double> sampleAlong(const AxisSampling& axis, const std::vector<double>& values,
+                                std::size_t inner)
 {
   const std::size_t outer = values.size() / (axis.oldSize * inner);
   std::vector<double> sampled(outer * axis.newSize * inner, 0.0);
@@ -196,15 +198,17 @@ std::vector<double> sampleAlong(const AxisSampling& axis, const std::vector<doub
   return sampled;
 }
 
-std::vector<double> sampleAlong(int order, const AxisSampling& axis, const std::vector<double>& values, std::size_t inner)
+std::vector<double> sampleAlong(int order, const AxisSampling& axis, const std::vector<double>& values,
+                                std::size_t inner)
 {
   if (order == 1)
     return sampleAlong<1>(axis, values, inner);
   return order == 2 ? sampleAlong<2>(axis, values, inner) : sampleAlong<3>(axis, values, inner);
 }
 
-// The decomposition mirrors at the ends. A wrapped axis is decomposed with this many periods' worth of further control points
-// at each end: the effect of the ends falls by 0.27 a point, so that it is below rounding in the middle.
+// The decomposition mirrors at the ends. A wrapped axis is decomposed with this many periods' worth of
+// further control points at each end: the effect of the ends falls by 0.27 a point, so that it is below
+// rounding in the middle.
 constexpr std::size_t cyclicPadding = 32;
 
 }
@@ -228,7 +232,8 @@ std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSpline
       const bool wraps = to.cyclic && d == D - 1;
       const double scale = oldFromNew.matrix[d][d];
       const double offset = oldFromNew.offset[d] - (wraps ? scale * static_cast<double>(padding) : 0);
-      values = sampleAlong(to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps}, values, inner);
+      values =
+          sampleAlong(to.order, {from.points.size[d], paddedSize[d], scale, offset, wraps}, values, inner);
       inner *= paddedSize[d];
     }
     bsplineDecompose<D>(values, paddedSize, to.order);
@@ -238,10 +243,11 @@ std::vector<double> refineCoefficients(const BSplineGrid<D>& from, const BSpline
   return refined;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*);                                     \
-  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool);                                          \
-  template std::vector<double> refineCoefficients(const BSplineGrid<D>&, const BSplineGrid<D>&, const std::vector<double>&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template GridBox<D> boxOfGrids(Context&, const ImageGeometry<D>&, const TransformChain<D>*);               \
+  template BSplineGrid<D> gridOver<D>(const ImageGeometry<D>&, const Vec<D>&, int, bool);                    \
+  template std::vector<double> refineCoefficients(const BSplineGrid<D>&, const BSplineGrid<D>&,              \
+                                                  const std::vector<double>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

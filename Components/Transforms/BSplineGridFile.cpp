@@ -8,15 +8,18 @@ namespace {
 
 constexpr double noDefault = std::numeric_limits<double>::quiet_NaN();
 
-const Parameter<std::int64_t> gridSize =
-    integerParameter("GridSize", 1, 1, Arity::perDimension, "control points", "control points along each axis of the grid");
-const Parameter<std::int64_t> gridIndex = integerParameter("GridIndex", 0, std::numeric_limits<std::int32_t>::min(),
-                                                           Arity::perDimension, "", "index of the first control point");
-const Parameter<double> gridSpacing =
-    realParameter("GridSpacing", noDefault, Arity::perDimension, "mm", "distance of control points along each axis of the grid");
-const Parameter<double> gridOrigin = realParameter("GridOrigin", noDefault, Arity::perDimension, "mm", "point of the index 0");
-const Parameter<double> gridDirection = realParameter(
-    "GridDirection", noDefault, Arity::list, "", "unit vectors of the grid's axes, one after the other; without it the world's");
+const Parameter<std::int64_t> gridSize = integerParameter(
+    "GridSize", 1, 1, Arity::perDimension, "control points", "control points along each axis of the grid");
+const Parameter<std::int64_t> gridIndex =
+    integerParameter("GridIndex", 0, std::numeric_limits<std::int32_t>::min(), Arity::perDimension, "",
+                     "index of the first control point");
+const Parameter<double> gridSpacing = realParameter("GridSpacing", noDefault, Arity::perDimension, "mm",
+                                                    "distance of control points along each axis of the grid");
+const Parameter<double> gridOrigin =
+    realParameter("GridOrigin", noDefault, Arity::perDimension, "mm", "point of the index 0");
+const Parameter<double> gridDirection =
+    realParameter("GridDirection", noDefault, Arity::list, "",
+                  "unit vectors of the grid's axes, one after the other; without it the world's");
 
 /// Exactly one value an axis, or none if the key may be absent.
 template <int D, class T>
@@ -36,7 +39,8 @@ Matrix<D> readDirection(const Parameters& file)
   if (values.empty())
     return identityMatrix<D>();
   if (values.size() != D * D)
-    file.fail(gridDirection.name, std::to_string(values.size()) + " values", "Allowed: " + std::to_string(D * D) + " values");
+    file.fail(gridDirection.name, std::to_string(values.size()) + " values",
+              "Allowed: " + std::to_string(D * D) + " values");
   Matrix<D> direction;
   for (int row = 0; row < D; ++row)
     for (int column = 0; column < D; ++column)
@@ -52,14 +56,16 @@ namespace bsplineparameters {
 
 Parameter<std::int64_t> splineOrder()
 {
-  auto parameter = integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
+  auto parameter =
+      integerParameter("BSplineTransformSplineOrder", 3, 1, Arity::single, "", "order of the spline");
   parameter.maximum = 3;
   return parameter;
 }
 
 Parameter<bool> useCyclicTransform()
 {
-  return booleanParameter("UseCyclicTransform", false, Arity::single, "the last axis is periodic (time); nothing moves along it");
+  return booleanParameter("UseCyclicTransform", false, Arity::single,
+                          "the last axis is periodic (time); nothing moves along it");
 }
 
 }
@@ -67,8 +73,8 @@ Parameter<bool> useCyclicTransform()
 template <int D>
 std::vector<FileEntry> gridEntries(const BSplineGrid<D>& grid)
 {
-  FileEntry size{"GridSize", {}, {}}, index{"GridIndex", {}, {}}, spacing{"GridSpacing", {}, {}}, origin{"GridOrigin", {}, {}},
-      direction{"GridDirection", {}, {}};
+  FileEntry size{"GridSize", {}, {}}, index{"GridIndex", {}, {}}, spacing{"GridSpacing", {}, {}},
+      origin{"GridOrigin", {}, {}}, direction{"GridDirection", {}, {}};
   for (int d = 0; d < D; ++d) {
     size.numbers.push_back(static_cast<double>(grid.points.size[d]));
     index.numbers.push_back(0);

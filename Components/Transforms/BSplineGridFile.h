@@ -10,12 +10,13 @@ Parameter<std::int64_t> splineOrder();
 Parameter<bool> useCyclicTransform();
 }
 
-/// The lines of a transform parameter file that describe a grid: GridSize, GridIndex, GridSpacing, GridOrigin, GridDirection
-/// (column-major), BSplineTransformSplineOrder, UseCyclicTransform.
+/// The lines of a transform parameter file that describe a grid: GridSize, GridIndex, GridSpacing,
+/// GridOrigin, GridDirection (column-major), BSplineTransformSplineOrder, UseCyclicTransform.
 template <int D>
 std::vector<FileEntry> gridEntries(const BSplineGrid<D>& grid);
 
-/// Reads them; a GridIndex other than 0 moves the origin. Throws Error(usage) for missing or meaningless values.
+/// Reads them; a GridIndex other than 0 moves the origin. Throws Error(usage) for missing or meaningless
+/// values.
 template <int D>
 BSplineGrid<D> readGrid(const Parameters& transformFile);
 

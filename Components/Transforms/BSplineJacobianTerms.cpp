@@ -10,8 +10,9 @@
 namespace tessera {
 namespace {
 
-/// Samples whose support is inside the grid, ordered by the first control point of their support, so that neighbours in this
-/// order touch the same memory, and where the samples of each layer (of supports' first control points) begin.
+/// Samples whose support is inside the grid, ordered by the first control point of their support, so that
+/// neighbours in this order touch the same memory, and where the samples of each layer (of supports' first
+/// control points) begin.
 struct SortedSamples {
   std::vector<std::uint32_t> sample;
   std::vector<std::size_t> layerBegin; // layers + 1
@@ -49,15 +50,16 @@ SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder,
   return sorted;
 }
 
-/// Layout of M: for each control point k (row of M) and each slot (how many layers further along the last axis l is) the
-/// (2 order + 1) columns along x of the (2 order + 1) rows along the middle axis (one in 2D).
+/// Layout of M: for each control point k (row of M) and each slot (how many layers further along the last
+/// axis l is) the (2 order + 1) columns along x of the (2 order + 1) rows along the middle axis (one in 2D).
 template <int D, int Order>
 struct Bands {
   static constexpr int taps = Order + 1, width = 2 * Order + 1;
   static constexpr int middleTaps = Support<D, Order>::middleTaps, middleWidth = 2 * middleTaps - 1;
   static constexpr std::size_t slotSize = std::size_t(width) * middleWidth;
 
-  bool bothSides; // a short cyclic axis: layers before and after coincide, so that each pair is stored as it comes
+  bool bothSides; // a short cyclic axis: layers before and after coincide, so that each pair is stored as it
+                  // comes
   std::ptrdiff_t layers;
   std::size_t slots;
   std::size_t pointSize; // values a control point
@@ -105,8 +107,8 @@ struct Weights {
 
 /// Adds w_k w_l of one sample for the control points k of one layer of its support.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder<D>& finder, const Support<D, Order>& support,
-                                     int k)
+TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                     const Support<D, Order>& support, int k)
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
   const Weights<D, Order> w(support);
@@ -114,7 +116,8 @@ TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder
   for (int l = bands.firstPartner(k); l < taps; ++l) {
     const std::size_t slotOffset = bands.slot(support, k, l) * bands.slotSize;
     for (int mk = 0; mk < middleTaps; ++mk) {
-      double* points = bands.values.data() + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize + slotOffset;
+      double* points = bands.values.data()
+                       + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize + slotOffset;
       for (int ml = 0; ml < middleTaps; ++ml) {
         const Row<taps> row = rowX * (w.last[k] * w.last[l] * w.middle[mk] * w.middle[ml]);
         for (int xk = 0; xk < taps; ++xk)
@@ -126,8 +129,9 @@ TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder
 
 /// All samples that reach control points of `layer`; each layer is written by one call alone.
 template <int D, int Order>
-TESSERA_MULTIVERSION void fillLayer(Bands<D, Order>& bands, const SupportFinder<D>& finder, const ListSamples<D>& samples,
-                                    const SortedSamples& sorted, std::ptrdiff_t layer)
+TESSERA_MULTIVERSION void fillLayer(Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                    const ListSamples<D>& samples, const SortedSamples& sorted,
+                                    std::ptrdiff_t layer)
 {
   for (int k = 0; k <= Order; ++k) {
     std::ptrdiff_t start = layer - k;
@@ -147,10 +151,12 @@ struct Extremes {
   double jj = 0, jcj = 0;
 };
 
-/// Diagonal entries of J J^T (q) and J C J^T (r) for one component: sum w_k^2 / s_k and sum (w_k / s_k) M_kl (w_l / s_l).
+/// Diagonal entries of J J^T (q) and J C J^T (r) for one component: sum w_k^2 / s_k and sum (w_k / s_k) M_kl
+/// (w_l / s_l).
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE void quadraticForms(const Bands<D, Order>& bands, const SupportFinder<D>& finder,
-                                          const Support<D, Order>& support, const double* inverseScales, double& q, double& r)
+                                          const Support<D, Order>& support, const double* inverseScales,
+                                          double& q, double& r)
 {
   constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
   const Weights<D, Order> w(support);
@@ -170,12 +176,13 @@ TESSERA_ALWAYS_INLINE void quadraticForms(const Bands<D, Order>& bands, const Su
       const std::size_t slot = bands.slot(support, k, l);
       Row<taps> slotSum{};
       for (int mk = 0; mk < middleTaps; ++mk) {
-        const double* points =
-            bands.values.data() + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize + slot * bands.slotSize;
+        const double* points = bands.values.data()
+                               + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize
+                               + slot * bands.slotSize;
         for (int ml = 0; ml < middleTaps; ++ml)
           for (int xk = 0; xk < taps; ++xk)
-            slotSum +=
-                loadRow<taps>(points + xk * bands.pointSize + bandRow<D, Order>(xk, mk, ml)) * (scaled[l][ml] * scaled[k][mk][xk]);
+            slotSum += loadRow<taps>(points + xk * bands.pointSize + bandRow<D, Order>(xk, mk, ml))
+                       * (scaled[l][ml] * scaled[k][mk][xk]);
       }
       sum += slotSum * bands.multiplicity(slot);
     }
@@ -190,8 +197,9 @@ struct ScaleGroup {
 
 template <int D, int Order>
 TESSERA_MULTIVERSION Extremes largestTerms(const Bands<D, Order>& bands, const SupportFinder<D>& finder,
-                                           const ListSamples<D>& samples, const std::vector<ScaleGroup>& groups,
-                                           const std::uint32_t* first, const std::uint32_t* last, double sampleCount)
+                                           const ListSamples<D>& samples,
+                                           const std::vector<ScaleGroup>& groups, const std::uint32_t* first,
+                                           const std::uint32_t* last, double sampleCount)
 {
   Extremes largest;
   for (; first != last; ++first) {
@@ -220,7 +228,8 @@ struct LayerSums {
 
 /// tr and |.|_F^2 of the rows of C that belong to one layer of control points, times n and n^2.
 template <int D, int Order>
-LayerSums sumLayer(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, const ScaleGroup& group, std::ptrdiff_t layer)
+LayerSums sumLayer(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, const ScaleGroup& group,
+                   std::ptrdiff_t layer)
 {
   using B = Bands<D, Order>;
   const auto sizeX = static_cast<std::ptrdiff_t>(grid.points.size[0]);
@@ -242,7 +251,8 @@ LayerSums sumLayer(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, con
             continue;
           const double* row = point + slot * B::slotSize + (dm + B::middleTaps - 1) * B::width + Order;
           const double* inverse = group.inverse.data() + (layerOfL * sizeM + m + dm) * sizeX + x;
-          for (std::ptrdiff_t dx = std::max<std::ptrdiff_t>(-Order, -x); dx <= std::min<std::ptrdiff_t>(Order, sizeX - 1 - x); ++dx)
+          for (std::ptrdiff_t dx = std::max<std::ptrdiff_t>(-Order, -x);
+               dx <= std::min<std::ptrdiff_t>(Order, sizeX - 1 - x); ++dx)
             slotSquares += row[dx] * row[dx] * inverse[dx];
         }
         pointSquares += bands.multiplicity(slot) * slotSquares;
@@ -261,7 +271,8 @@ std::vector<ScaleGroup> groupScales(const BSplineGrid<D>& grid, std::span<const 
     ScaleGroup group{std::vector<double>(points), 1};
     for (std::size_t k = 0; k < points; ++k)
       group.inverse[k] = 1 / scales[d * points + k];
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const ScaleGroup& g) { return g.inverse == group.inverse; });
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const ScaleGroup& g) { return g.inverse == group.inverse; });
     if (same == groups.end())
       groups.push_back(std::move(group));
     else
@@ -281,8 +292,9 @@ JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const 
   const std::vector<ScaleGroup> groups = groupScales(grid, scales);
 
   Bands<D, Order> bands(finder, grid.pointCount());
-  forEachChunk(context, layers,
-               [&](std::size_t layer) { fillLayer<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(layer)); });
+  forEachChunk(context, layers, [&](std::size_t layer) {
+    fillLayer<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(layer));
+  });
 
   JacobianTerms terms;
   for (const ScaleGroup& group : groups) {
@@ -300,7 +312,8 @@ JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const 
   std::vector<Extremes> largest((sorted.sample.size() + rangeSize - 1) / rangeSize);
   forEachRange(context, sorted.sample.size(), rangeSize, [&](std::size_t first, std::size_t last) {
     const std::uint32_t* list = sorted.sample.data();
-    largest[first / rangeSize] = largestTerms<D, Order>(bands, finder, samples, groups, list + first, list + last, n);
+    largest[first / rangeSize] =
+        largestTerms<D, Order>(bands, finder, samples, groups, list + first, list + last, n);
   });
   for (const Extremes& range : largest) {
     terms.maxJJ = std::max(terms.maxJJ, range.jj);
@@ -312,17 +325,20 @@ JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const 
 }
 
 template <int D>
-JacobianTerms bsplineJacobianTerms(const Context& context, const BSplineGrid<D>& grid, const ListSamples<D>& samples,
-                                   std::span<const double> scales)
+JacobianTerms bsplineJacobianTerms(const Context& context, const BSplineGrid<D>& grid,
+                                   const ListSamples<D>& samples, std::span<const double> scales)
 {
   if (samples.count == 0)
     return {};
   if (grid.order == 1)
     return termsOf<D, 1>(context, grid, samples, scales);
-  return grid.order == 2 ? termsOf<D, 2>(context, grid, samples, scales) : termsOf<D, 3>(context, grid, samples, scales);
+  return grid.order == 2 ? termsOf<D, 2>(context, grid, samples, scales)
+                         : termsOf<D, 3>(context, grid, samples, scales);
 }
 
-template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<2>&, const ListSamples<2>&, std::span<const double>);
-template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<3>&, const ListSamples<3>&, std::span<const double>);
+template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<2>&, const ListSamples<2>&,
+                                            std::span<const double>);
+template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<3>&, const ListSamples<3>&,
+                                            std::span<const double>);
 
 }

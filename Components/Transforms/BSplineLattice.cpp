@@ -6,8 +6,9 @@ namespace tessera {
 namespace {
 
 constexpr double directionRounding = 1e-12;
-constexpr double onBorder = 1e-9;      // control points: what the roundings of a voxel's point can be
-constexpr double besideBorder = 1e-10; // far more than the roundings of first + step * voxel, and nothing to a displacement
+constexpr double onBorder = 1e-9; // control points: what the roundings of a voxel's point can be
+constexpr double besideBorder =
+    1e-10; // far more than the roundings of first + step * voxel, and nothing to a displacement
 
 template <int D>
 bool alongSameAxes(const Matrix<D>& a, const Matrix<D>& b)
@@ -19,7 +20,8 @@ bool alongSameAxes(const Matrix<D>& a, const Matrix<D>& b)
   return true;
 }
 
-/// One axis, and how the path by points sees it: pointIndex(voxel) is the grid index of the point of a voxel of the first row.
+/// One axis, and how the path by points sees it: pointIndex(voxel) is the grid index of the point of a voxel
+/// of the first row.
 template <class PointIndex>
 FieldAxis axisBesideBorders(FieldAxis axis, int order, PointIndex&& pointIndex)
 {
@@ -28,7 +30,8 @@ FieldAxis axisBesideBorders(FieldAxis axis, int order, PointIndex&& pointIndex)
     return axis;
   const auto besideBorderOf = [&](double border, double& index, int& voxel) {
     const double nearest = std::round((border - axis.first) / axis.step);
-    if (!(nearest >= 0 && nearest < axis.voxels && std::abs(axis.first + axis.step * nearest - border) < onBorder))
+    if (!(nearest >= 0 && nearest < axis.voxels
+          && std::abs(axis.first + axis.step * nearest - border) < onBorder))
       return false;
     voxel = static_cast<int>(nearest);
     index = border + (pointIndex(voxel) >= border ? besideBorder : -besideBorder);
@@ -36,7 +39,8 @@ FieldAxis axisBesideBorders(FieldAxis axis, int order, PointIndex&& pointIndex)
   };
   double lowIndex = 0, highIndex = 0;
   int lowVoxel = 0, highVoxel = 0;
-  const bool atLow = besideBorderOf(low, lowIndex, lowVoxel), atHigh = besideBorderOf(high, highIndex, highVoxel);
+  const bool atLow = besideBorderOf(low, lowIndex, lowVoxel),
+             atHigh = besideBorderOf(high, highIndex, highVoxel);
   if (atLow && atHigh)
     axis.step = (highIndex - lowIndex) / (highVoxel - lowVoxel);
   if (atLow)
@@ -60,8 +64,8 @@ std::optional<AlignedField<D>> alignedFieldOf(const BSplineGrid<D>& grid, const 
   field.order = grid.order;
   field.indexFromOffset = gridIndex.fromOffset;
   for (int d = 0; d < D; ++d) {
-    const FieldAxis axis{first[d], lattice.spacingMm[d] / grid.points.spacingMm[d], static_cast<int>(grid.points.size[d]),
-                         static_cast<int>(lattice.size[d])};
+    const FieldAxis axis{first[d], lattice.spacingMm[d] / grid.points.spacingMm[d],
+                         static_cast<int>(grid.points.size[d]), static_cast<int>(lattice.size[d])};
     field.axes[d] = axisBesideBorders(axis, grid.order, [&](int voxel) {
       Vec<D> index{};
       index[d] = voxel;

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-// The (order + 1)^D control points that carry a point, as rows along x: row r of axis "middle" (y in 3D, none in 2D) and of the
-// last axis. A row is one vector register.
+// The (order + 1)^D control points that carry a point, as rows along x: row r of axis "middle" (y in 3D, none
+// in 2D) and of the last axis. A row is one vector register.
 
 template <int Taps>
 struct RowOf {
@@ -63,7 +63,8 @@ struct SupportFinder {
   bool cyclic = false;
 
   SupportFinder() = default;
-  explicit SupportFinder(const BSplineGrid<D>& grid) : pointToIndex(grid.points.pointToIndex()), cyclic(grid.cyclic)
+  explicit SupportFinder(const BSplineGrid<D>& grid)
+      : pointToIndex(grid.points.pointToIndex()), cyclic(grid.cyclic)
   {
     std::ptrdiff_t product = 1;
     for (int d = 0; d < D; ++d) {
@@ -76,7 +77,8 @@ struct SupportFinder {
   }
 };
 
-/// Support of one point: first control point, distance of the point from it, offsets of the layers along the last axis.
+/// Support of one point: first control point, distance of the point from it, offsets of the layers along the
+/// last axis.
 template <int D, int Order>
 struct Support {
   static constexpr int taps = Order + 1;
@@ -94,13 +96,17 @@ struct Support {
   }
 };
 
-/// Where the support of a point begins along one axis, a continuous index not yet wrapped. NaN for a point that is none.
+/// Where the support of a point begins along one axis, a continuous index not yet wrapped. NaN for a point
+/// that is none.
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const ListSamples<D>& samples, std::size_t sample, int d)
+TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const ListSamples<D>& samples,
+                                       std::size_t sample, int d)
 {
-  double x = finder.pointToIndex.fromOffset[d][0] * (samples.pointMm[0][sample] - finder.pointToIndex.originMm[0]);
+  double x =
+      finder.pointToIndex.fromOffset[d][0] * (samples.pointMm[0][sample] - finder.pointToIndex.originMm[0]);
   for (int e = 1; e < D; ++e)
-    x += finder.pointToIndex.fromOffset[d][e] * (samples.pointMm[e][sample] - finder.pointToIndex.originMm[e]);
+    x +=
+        finder.pointToIndex.fromOffset[d][e] * (samples.pointMm[e][sample] - finder.pointToIndex.originMm[e]);
   return x - firstKnotOffset<Order>();
 }
 
@@ -113,7 +119,8 @@ TESSERA_ALWAYS_INLINE double wrapped(double x, double period)
 
 /// False if the support that begins there is not fully inside the grid (or no number).
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const double (&x)[D], Support<D, Order>& support)
+TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const double (&x)[D],
+                                       Support<D, Order>& support)
 {
   bool inside = true;
   for (int d = 0; d < D; ++d)
@@ -134,8 +141,8 @@ TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const dou
 
 /// False if the support of the point is not fully inside the grid (or the point is not a number).
 template <int D, int Order>
-TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const ListSamples<D>& samples, std::size_t sample,
-                                       Support<D, Order>& support)
+TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const ListSamples<D>& samples,
+                                       std::size_t sample, Support<D, Order>& support)
 {
   double x[D];
   for (int d = 0; d < D; ++d)

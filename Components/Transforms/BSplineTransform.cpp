@@ -20,23 +20,26 @@ Parameter<double> positive(Parameter<double> row)
   return row;
 }
 
-const Parameter<double> finalGridSpacingInPhysicalUnits = positive(
-    realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm", "distance of control points at the last level"));
+const Parameter<double> finalGridSpacingInPhysicalUnits =
+    positive(realParameter("FinalGridSpacingInPhysicalUnits", 8, Arity::perDimension, "mm",
+                           "distance of control points at the last level"));
 const Parameter<double> finalGridSpacingInVoxels =
     positive(realParameter("FinalGridSpacingInVoxels", 16, Arity::perDimension, "voxels",
                            "the same in voxels of the fixed image; only one of the two may be given"));
-const Parameter<double> gridSpacingSchedule =
-    positive(realParameter("GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
-                           "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)"));
+const Parameter<double> gridSpacingSchedule = positive(realParameter(
+    "GridSpacingSchedule", std::numeric_limits<double>::quiet_NaN(), Arity::schedule, "",
+    "factors of the final spacing, one a level or one a level and axis; without it 2^(levels - 1 - level)"));
 const Parameter<std::int64_t> passiveEdgeWidth =
     integerParameter("PassiveEdgeWidth", 0, 0, Arity::perLevel, "control points",
                      "the outermost control points that are held by an optimizer scale of 10000");
 const Parameter<std::string> fieldInterpolatorName =
     textParameter("FieldInterpolator", "auto", Arity::single,
-                  "how whole fields are computed on a lattice along the grid's axes: the name of such a component, or auto");
+                  "how whole fields are computed on a lattice along the grid's axes: the name of such a "
+                  "component, or auto");
 
 constexpr double passiveScale = 1e4;
-constexpr double bytesAParameter = 64; // in the lists that the simplest optimizer, the cost and the chain hold of them
+constexpr double bytesAParameter =
+    64; // in the lists that the simplest optimizer, the cost and the chain hold of them
 
 template <int D>
 PointBatch<D>& latticeStorage()
@@ -54,20 +57,23 @@ const ComponentDescription& BSplineTransform<D>::description()
                                                 "BSplineTransform",
                                                 {"RecursiveBSplineTransform"},
                                                 "x + sum_k c_k beta(x - x_k) on a grid of control points",
-                                                {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels, gridSpacingSchedule,
-                                                 bsplineparameters::splineOrder(), bsplineparameters::useCyclicTransform(),
-                                                 passiveEdgeWidth, fieldInterpolatorName}};
+                                                {finalGridSpacingInPhysicalUnits, finalGridSpacingInVoxels,
+                                                 gridSpacingSchedule, bsplineparameters::splineOrder(),
+                                                 bsplineparameters::useCyclicTransform(), passiveEdgeWidth,
+                                                 fieldInterpolatorName}};
   return description;
 }
 
 template <int D>
 BSplineTransform<D>::BSplineTransform(const Parameters& parameters)
     : parameters_(parameters), order_(static_cast<int>(parameters.get(bsplineparameters::splineOrder()))),
-      cyclic_(parameters.get(bsplineparameters::useCyclicTransform())), fieldInterpolator_(parameters.get(fieldInterpolatorName))
+      cyclic_(parameters.get(bsplineparameters::useCyclicTransform())),
+      fieldInterpolator_(parameters.get(fieldInterpolatorName))
 {
   const std::size_t given = parameters.all(gridSpacingSchedule).size(), levels = parameters.levelCount();
   if (given != 0 && given != levels && given != levels * D)
-    parameters.fail(gridSpacingSchedule.name, std::to_string(given) + " values for " + std::to_string(levels) + " levels",
+    parameters.fail(gridSpacingSchedule.name,
+                    std::to_string(given) + " values for " + std::to_string(levels) + " levels",
                     "Allowed: " + std::to_string(levels) + " (one a level) or " + std::to_string(levels * D)
                         + " (one a level and axis)");
   if (parameters.has(finalGridSpacingInVoxels.name) && parameters.has(finalGridSpacingInPhysicalUnits.name))
@@ -109,7 +115,8 @@ template <int D>
 void BSplineTransform<D>::checkGrids() const
 {
   const bool inVoxels = parameters_.has(finalGridSpacingInVoxels.name);
-  const std::string spacing = parameters_.where(inVoxels ? finalGridSpacingInVoxels.name : finalGridSpacingInPhysicalUnits.name);
+  const std::string spacing =
+      parameters_.where(inVoxels ? finalGridSpacingInVoxels.name : finalGridSpacingInPhysicalUnits.name);
   for (std::size_t level = 0; level < parameters_.levelCount(); ++level)
     withContext(spacing + ": level " + std::to_string(level), [&] {
       const BSplineGrid<D> grid = gridOfLevel(level);
@@ -126,7 +133,8 @@ void BSplineTransform<D>::setGrid(const BSplineGrid<D>& grid)
 }
 
 template <int D>
-void BSplineTransform<D>::setBox(Context& context, const ImageGeometry<D>& fixed, const TransformChain<D>* initial)
+void BSplineTransform<D>::setBox(Context& context, const ImageGeometry<D>& fixed,
+                                 const TransformChain<D>* initial)
 {
   const bool composed = parameters_.get(stageparameters::howToCombineTransforms()) == "Compose";
   box_ = boxOfGrids(context, fixed, composed ? initial : nullptr);
@@ -147,7 +155,8 @@ std::vector<double> BSplineTransform<D>::initialize(Context& context, const Tran
 
 template <int D>
 std::vector<std::shared_ptr<const Transform<D>>>
-BSplineTransform<D>::modelsOfLevels(Context& context, const ImageGeometry<D>& fixed, const TransformChain<D>* initial) const
+BSplineTransform<D>::modelsOfLevels(Context& context, const ImageGeometry<D>& fixed,
+                                    const TransformChain<D>* initial) const
 {
   BSplineTransform<D> covering(parameters_);
   covering.setBox(context, fixed, initial);
@@ -172,7 +181,8 @@ void BSplineTransform<D>::prepareForLevel(Context&, std::size_t level, std::vect
 }
 
 template <int D>
-std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&, std::span<const double>) const
+std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&,
+                                                std::span<const double>) const
 {
   const auto width = static_cast<std::size_t>(parameters_.get(passiveEdgeWidth, level_));
   std::vector<double> scales(parameterCount(), 1.0);
@@ -180,8 +190,9 @@ std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&,
   for (int d = 0; d < D; ++d)
     if (2 * width >= size[d])
       parameters_.fail(passiveEdgeWidth.name,
-                       "a grid of " + std::to_string(size[d]) + " control points along axis " + std::to_string(d) + " at level "
-                           + std::to_string(level_) + " has none left between the edges",
+                       "a grid of " + std::to_string(size[d]) + " control points along axis "
+                           + std::to_string(d) + " at level " + std::to_string(level_)
+                           + " has none left between the edges",
                        "Allowed: less than half of the control points");
   const std::size_t points = grid_.pointCount();
   for (std::size_t k = 0; k < points && width > 0; ++k) {
@@ -216,36 +227,39 @@ void BSplineTransform<D>::map(Context&, const Samples<D>& samples, std::span<con
 }
 
 template <int D>
-void BSplineTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>, const Covectors<D>& covectors,
-                                   std::span<double> gradient) const
+void BSplineTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>,
+                                   const Covectors<D>& covectors, std::span<double> gradient) const
 {
   field_.pullBack(asList(samples, latticeStorage<D>()), covectors, gradient.data());
 }
 
 template <int D>
-void BSplineTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double>, std::span<const double> step,
-                                      const PointsOut<D>& out) const
+void BSplineTransform<D>::pushForward(Context&, const Samples<D>& samples, std::span<const double>,
+                                      std::span<const double> step, const PointsOut<D>& out) const
 {
   field_.displace(asList(samples, latticeStorage<D>()), step.data(), false, out);
 }
 
 template <int D>
-JacobianTerms BSplineTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples, std::span<const double>,
+JacobianTerms BSplineTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples,
+                                                 std::span<const double>,
                                                  std::span<const double> scales) const
 {
   return bsplineJacobianTerms(context, grid_, samples, scales);
 }
 
 template <int D>
-void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                                             double* jacobian, double* hessian) const
+void BSplineTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+                                             std::span<const double> parameters, double* jacobian,
+                                             double* hessian) const
 {
   field_.derivatives(asList(samples, latticeStorage<D>()), parameters.data(), jacobian, hessian);
 }
 
 template <int D>
-void BSplineTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
-                                                     const double* covJacobian, const double* covHessian,
+void BSplineTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples,
+                                                     std::span<const double>, const double* covJacobian,
+                                                     const double* covHessian,
                                                      std::span<double> gradient) const
 {
   field_.pullBackDerivatives(asList(samples, latticeStorage<D>()), covJacobian, covHessian, gradient.data());
@@ -267,8 +281,9 @@ std::vector<double> BSplineTransform<D>::restore(const Parameters& transformFile
   std::string sizes = "a grid of";
   for (int d = 0; d < D; ++d)
     sizes.append(d ? " x " : " ").append(std::to_string(grid.points.size[d]));
-  std::vector<double> parameters = readTransformParameters(transformFile, grid.parameterCount(),
-                                                           sizes + " control points and " + std::to_string(D) + " components");
+  std::vector<double> parameters =
+      readTransformParameters(transformFile, grid.parameterCount(),
+                              sizes + " control points and " + std::to_string(D) + " components");
   order_ = grid.order;
   cyclic_ = grid.cyclic;
   setGrid(grid);
@@ -279,16 +294,19 @@ template <int D>
 ItkTransform BSplineTransform<D>::itkTransform(std::span<const double> parameters) const
 {
   if (cyclic_)
-    throw Error(ExitCode::unwritableOutput,
-                "BSplineTransform: (UseCyclicTransform \"true\"): ITK has no such transform. Allowed: a text file of parameters.");
+    throw Error(ExitCode::unwritableOutput, "BSplineTransform: (UseCyclicTransform \"true\"): ITK has no "
+                                            "such transform. Allowed: a text file of parameters.");
   const std::string dimension = std::to_string(D);
-  ItkTransform itk{"BSplineTransform_double_" + dimension + "_" + dimension, {}, {parameters.begin(), parameters.end()}};
+  ItkTransform itk{
+      "BSplineTransform_double_" + dimension + "_" + dimension, {}, {parameters.begin(), parameters.end()}};
   if (order_ != 3)
     itk.className.append("_").append(std::to_string(order_));
   for (const std::size_t size : grid_.points.size)
     itk.fixedParameters.push_back(static_cast<double>(size));
-  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.originMm.begin(), grid_.points.originMm.end());
-  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.spacingMm.begin(), grid_.points.spacingMm.end());
+  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.originMm.begin(),
+                             grid_.points.originMm.end());
+  itk.fixedParameters.insert(itk.fixedParameters.end(), grid_.points.spacingMm.begin(),
+                             grid_.points.spacingMm.end());
   for (const auto& row : grid_.points.direction)
     itk.fixedParameters.insert(itk.fixedParameters.end(), row.begin(), row.end());
   return itk;

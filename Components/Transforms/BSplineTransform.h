@@ -5,11 +5,12 @@
 
 namespace tessera {
 
-/// T(x) = x + sum_k c_k beta_n(grid index of x - k): free-form deformation (Rueckert et al., "Nonrigid registration using
-/// free-form deformations", 1999). Zero displacement where the support of x is not fully inside the grid.
+/// T(x) = x + sum_k c_k beta_n(grid index of x - k): free-form deformation (Rueckert et al., "Nonrigid
+/// registration using free-form deformations", 1999). Zero displacement where the support of x is not fully
+/// inside the grid.
 ///
-/// Parameters: the x-displacements (mm, along the world's axes) of all control points, grid x fastest; then those in y, then z.
-/// A cyclic grid displaces nothing along its last axis.
+/// Parameters: the x-displacements (mm, along the world's axes) of all control points, grid x fastest; then
+/// those in y, then z. A cyclic grid displaces nothing along its last axis.
 template <int D>
 class BSplineTransform final : public Transform<D> {
 public:
@@ -21,22 +22,25 @@ public:
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
-  std::vector<std::shared_ptr<const Transform<D>>> modelsOfLevels(Context&, const ImageGeometry<D>& fixed,
-                                                                  const TransformChain<D>* initial) const override;
-  std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
+  std::vector<std::shared_ptr<const Transform<D>>>
+  modelsOfLevels(Context&, const ImageGeometry<D>& fixed, const TransformChain<D>* initial) const override;
+  std::vector<double> scales(Context&, const ListSamples<D>&,
+                             std::span<const double> parameters) const override;
   bool scalesFollowLevels() const override { return true; }
 
-  void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
+  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+           const PointsOut<D>&) const override;
   void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
                 std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters, std::span<const double> step,
-                   const PointsOut<D>&) const override;
+  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+                   std::span<const double> step, const PointsOut<D>&) const override;
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
   void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                           double* hessian) const override;
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, const double* covJacobian,
-                                  const double* covHessian, std::span<double> gradient) const override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                  const double* covJacobian, const double* covHessian,
+                                  std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
   CudaForm cudaForm() const override { return CudaForm::bspline; }

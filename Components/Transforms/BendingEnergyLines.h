@@ -12,52 +12,61 @@
 #define TESSERA_OF_A_LANE inline
 #endif
 
-// ExactBendingEnergy by lines: what a lane does between the shuffles of its warp, for nvcc on the device and for g++ in tests.
+// ExactBendingEnergy by lines: what a lane does between the shuffles of its warp, for nvcc on the device and
+// for g++ in tests.
 //
-// A warp has 32 columns of the first axis, one a lane, in two layers of the last axis, and goes along the second axis. It reads a
-// row of the 8 layers around its own (once from memory; as warps of a block have neighbouring layers, the rest is in the caches)
-// and contracts it along the last axis. The last 7 rows of that are held, so that rows of outputs come one by one from sums over
-// pairs. The first axis is last: what columns add to each other's outputs goes from lane to lane, each lane adding its own by bands
-// of its own; the grid's faces need nothing else. A tile's outermost 3 columns are in its neighbours too, and outputs of those.
+// A warp has 32 columns of the first axis, one a lane, in two layers of the last axis, and goes along the
+// second axis. It reads a row of the 8 layers around its own (once from memory; as warps of a block have
+// neighbouring layers, the rest is in the caches) and contracts it along the last axis. The last 7 rows of
+// that are held, so that rows of outputs come one by one from sums over pairs. The first axis is last: what
+// columns add to each other's outputs goes from lane to lane, each lane adding its own by bands of its own;
+// the grid's faces need nothing else. A tile's outermost 3 columns are in its neighbours too, and outputs of
+// those.
 namespace tessera::bending {
 
 constexpr int reach = 3, neighbours = 7, derivatives = 3;
 constexpr int lanes = 32, columnsOfTile = lanes - 2 * reach; // from one tile to the next
 constexpr int layersOfLane = 2, layersRead = layersOfLane + 2 * reach;
 constexpr int warps = 4, layers = layersOfLane * warps, threads = lanes * warps; // of a block
-constexpr int blocksAMultiprocessor = 2;                                         // as the registers of its lanes leave room for
+constexpr int blocksAMultiprocessor = 2; // as the registers of its lanes leave room for
 
 struct Axis {
-  int points, firstWhole, lastWhole; // control points; those from first to last have equal and symmetric bands
+  int points, firstWhole,
+      lastWhole; // control points; those from first to last have equal and symmetric bands
 };
 
-/// Bands, those of two derivatives halved. With F_p = Z_p c, E_p the sum of Y_q F_r over q + r = p and X_q those of the first axis,
-/// the gradient is 4 times the sum of X_q E_r over q + r = 2. F_p is in units of Z_p's middle where it is whole, and E_p in units
-/// of that times Y_0's, so that the middles of Z_p and Y_0 are 1; X_q has these units.
+/// Bands, those of two derivatives halved. With F_p = Z_p c, E_p the sum of Y_q F_r over q + r = p and X_q
+/// those of the first axis, the gradient is 4 times the sum of X_q E_r over q + r = 2. F_p is in units of
+/// Z_p's middle where it is whole, and E_p in units of that times Y_0's, so that the middles of Z_p and Y_0
+/// are 1; X_q has these units.
 struct Bands {
   double z[derivatives][reach];           // whole ones, at distances from 1
   double y0[reach];                       // Y_0, likewise
   double y1[2][reach + 1], y2[reach + 1]; // Y_1 for E_1 and for E_2, Y_2, at distances from 0
   const double *rowsOfZ, *rowsOfY;        // any: [control point][p][layer that is read], 16 bytes aligned;
                                           // [control point][Y_0, both Y_1, Y_2][neighbour]
-  const double* ofX;                      // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
+  const double* ofX; // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
   static constexpr int perRowOfZ = derivatives * layersRead, perRowOfY = 4 * neighbours;
 };
 
-/// Blocks along the first axis of the launch's grid: segments of rows of groups of layers; along the other two: tiles, components.
-/// Groups of which a layer's bands are not whole take longer, so that they are in more segments. In 2D the last axis is one control
-/// point.
+/// Blocks along the first axis of the launch's grid: segments of rows of groups of layers; along the other
+/// two: tiles, components. Groups of which a layer's bands are not whole take longer, so that they are in
+/// more segments. In 2D the last axis is one control point.
 struct Plan {
   Axis axes[3];
   Bands bands;
   int tiles, components;
   int groups, firstWholeGroup, behindWholeGroups; // of layers: those of a block
   int segments, segmentsOfOthers;                 // of the second axis, of whole groups and of the others
-  unsigned layerBytes[layersRead];                // from the lowest layer that is read to each of them, the grid's last one at most
+  unsigned layerBytes[layersRead]; // from the lowest layer that is read to each of them, the grid's last one
+                                   // at most
 
   TESSERA_HOST_DEVICE int wholeGroups() const { return behindWholeGroups - firstWholeGroup; }
   TESSERA_HOST_DEVICE int otherGroups() const { return groups - wholeGroups(); }
-  TESSERA_HOST_DEVICE int blocksInLine() const { return wholeGroups() * segments + otherGroups() * segmentsOfOthers; }
+  TESSERA_HOST_DEVICE int blocksInLine() const
+  {
+    return wholeGroups() * segments + otherGroups() * segmentsOfOthers;
+  }
 };
 
 TESSERA_OF_A_LANE int least(int a, int b)
@@ -69,13 +78,16 @@ TESSERA_OF_A_LANE int largest(int a, int b)
   return a > b ? a : b;
 }
 
-/// A lane's part: column x, which is the tiles' column `inTiles`, of layers z and z + 1, rows from `start` to before `stop`.
+/// A lane's part: column x, which is the tiles' column `inTiles`, of layers z and z + 1, rows from `start` to
+/// before `stop`.
 struct Place {
   int tile, component, x, inTiles, start, stop, z;
   bool hasOutputs;
 
-  TESSERA_OF_A_LANE Place(const Plan& plan, int block, int tileOfBlock, int componentOfBlock, int warp, int lane)
-      : tile(tileOfBlock), component(componentOfBlock), x(tile * columnsOfTile + lane), inTiles(tile * lanes + lane)
+  TESSERA_OF_A_LANE Place(const Plan& plan, int block, int tileOfBlock, int componentOfBlock, int warp,
+                          int lane)
+      : tile(tileOfBlock), component(componentOfBlock), x(tile * columnsOfTile + lane),
+        inTiles(tile * lanes + lane)
   {
     const int ofOthers = plan.otherGroups() * plan.segmentsOfOthers,
               segments = block < ofOthers ? plan.segmentsOfOthers : plan.segments;
@@ -119,8 +131,8 @@ TESSERA_OF_A_LANE void loadTwo(const double* from, double (&to)[2])
 #endif
 }
 
-/// Asks for the rows of a warp's layers behind those that it begins with, so that they are in the L2 cache when they are read; each
-/// tile asks for a part.
+/// Asks for the rows of a warp's layers behind those that it begins with, so that they are in the L2 cache
+/// when they are read; each tile asks for a part.
 TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unused]] const Place& place,
                                   [[maybe_unused]] const double* coefficients)
 {
@@ -130,15 +142,18 @@ TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unu
   if (lane >= layersOfLane || z >= nz)
     return;
   const int first = least(place.start + reach + 1, ny), behind = least(place.stop + reach, ny);
-  const double* rows = coefficients + ((static_cast<std::size_t>(place.component) * nz + z) * ny + first) * nx;
+  const double* rows =
+      coefficients + ((static_cast<std::size_t>(place.component) * nz + z) * ny + first) * nx;
   const auto partsBegin = [&](int part) {
     constexpr std::uint64_t granule = 16;
-    const auto at = reinterpret_cast<std::uint64_t>(rows + static_cast<std::size_t>(behind - first) * nx * part / plan.tiles);
+    const auto at = reinterpret_cast<std::uint64_t>(
+        rows + static_cast<std::size_t>(behind - first) * nx * part / plan.tiles);
     return at / granule * granule;
   };
   const std::uint64_t begin = partsBegin(place.tile), end = partsBegin(place.tile + 1);
   if (end > begin)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin), "r"(static_cast<unsigned>(end - begin)));
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(begin),
+                 "r"(static_cast<unsigned>(end - begin)));
 #endif
 }
 
@@ -157,9 +172,10 @@ struct Passed {
 
 /// What a lane does. The tile's other columns are the warp's other lanes.
 ///
-/// For each row: contractAlongY; passFirst; goOn; passOn with 2 and 1; finish. Between these what is passed up comes from the lane
-/// before and what is passed down from the lane after; which of a tile's first or last lanes it comes from to its last or first one
-/// does not matter. `slot` is the number of the row, from the first one, modulo 7.
+/// For each row: contractAlongY; passFirst; goOn; passOn with 2 and 1; finish. Between these what is passed
+/// up comes from the lane before and what is passed down from the lane after; which of a tile's first or last
+/// lanes it comes from to its last or first one does not matter. `slot` is the number of the row, from the
+/// first one, modulo 7.
 class Line {
 public:
   TESSERA_OF_A_LANE Line(const Plan& plan, const Place& place, const double* coefficients, double* gradient)
@@ -168,10 +184,12 @@ public:
     const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
     const int z = least(place.z, nz - 1), lowest = largest(least(place.z - reach, nz - layersRead), 0);
     zWhole_ = whole(plan.axes[2], place.z, place.z + layersOfLane - 1);
-    rowsOfZ_ = plan.bands.rowsOfZ + static_cast<std::size_t>(z / layersOfLane * layersOfLane) * Bands::perRowOfZ;
+    rowsOfZ_ =
+        plan.bands.rowsOfZ + static_cast<std::size_t>(z / layersOfLane * layersOfLane) * Bands::perRowOfZ;
     ofLayer_ = static_cast<unsigned>(nx) * ny;
     const std::ptrdiff_t ofLayer = static_cast<std::ptrdiff_t>(nx) * ny,
-                         column = static_cast<std::ptrdiff_t>(place.component) * nz * ofLayer + least(place.x, nx - 1),
+                         column = static_cast<std::ptrdiff_t>(place.component) * nz * ofLayer
+                                  + least(place.x, nx - 1),
                          own = column + z * ofLayer + static_cast<std::ptrdiff_t>(y_) * nx;
     const double* from = coefficients + column + lowest * ofLayer;
     from_ = coefficients + own;
@@ -184,10 +202,12 @@ public:
     load(next_, row_);
     askForRows(plan, place, coefficients);
     TESSERA_UNROLL
-    for (int p = 0; p < derivatives; ++p)
+    for (int p = 0; p < derivatives; ++p) {
       TESSERA_UNROLL
-    for (int m = 0; m < neighbours; ++m)
-      x_[p][m] = loaded(plan.bands.ofX + static_cast<std::size_t>(p * neighbours + m) * plan.tiles * lanes + place.inTiles);
+      for (int m = 0; m < neighbours; ++m)
+        x_[p][m] = loaded(plan.bands.ofX + static_cast<std::size_t>(p * neighbours + m) * plan.tiles * lanes
+                          + place.inTiles);
+    }
     TESSERA_UNROLL
     for (int l = 0; l < layersOfLane; ++l) {
       outputs_[l] = place.hasOutputs && place.z + l < nz;
@@ -282,7 +302,8 @@ private:
   {
     TESSERA_UNROLL
     for (int m = 0; m < layersRead; ++m)
-      to[m] = loaded(reinterpret_cast<const double*>(reinterpret_cast<const char*>(from) + plan_.layerBytes[m]));
+      to[m] =
+          loaded(reinterpret_cast<const double*>(reinterpret_cast<const char*>(from) + plan_.layerBytes[m]));
   }
 
   /// By bands that are whole.
@@ -301,18 +322,19 @@ private:
   TESSERA_OF_A_LANE void contractByRowAlongZ(const double (&c)[layersRead], int slot)
   {
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l)
+    for (int l = 0; l < layersOfLane; ++l) {
       TESSERA_UNROLL
-    for (int p = 0; p < derivatives; ++p) {
-      const double* band = rowsOfZ_ + l * Bands::perRowOfZ + p * layersRead;
-      double sum = 0;
-      TESSERA_UNROLL
-      for (int m = 0; m < layersRead; m += 2) {
-        double w[2];
-        loadTwo(band + m, w);
-        sum = fma(w[1], c[m + 1], fma(w[0], c[m], sum));
+      for (int p = 0; p < derivatives; ++p) {
+        const double* band = rowsOfZ_ + l * Bands::perRowOfZ + p * layersRead;
+        double sum = 0;
+        TESSERA_UNROLL
+        for (int m = 0; m < layersRead; m += 2) {
+          double w[2];
+          loadTwo(band + m, w);
+          sum = fma(w[1], c[m + 1], fma(w[0], c[m], sum));
+        }
+        f_[l][p][slot] = sum;
       }
-      f_[l][p][slot] = sum;
     }
   }
 
@@ -373,19 +395,20 @@ private:
   }
 
   const Plan& plan_;
-  double* gradient_;                                  // or none
-  const double* from_;                                // coefficients of the row's outputs, in the first layer
-  std::ptrdiff_t to_;                                 // where their gradient is
-  const double* next_;                                // the row that is asked for, in the lowest layer that is read
-  const double* rowsOfZ_;                             // of the lane's layers
-  unsigned ofLayer_;                                  // to the next layer
-  int y_, stop_;                                      // the row; after the last one
-  bool zWhole_;                                       // the layers' bands are
-  bool outputs_[layersOfLane], writes_[layersOfLane]; // the layers have outputs at the column; those are written
-  double x_[derivatives][neighbours];                 // bands of the lane's column
-  double row_[layersRead];                            // what was asked for
-  double f_[layersOfLane][derivatives][neighbours];   // rows contracted along the last axis
-  double here_[layersOfLane];                         // coefficients of the row's outputs
+  double* gradient_;      // or none
+  const double* from_;    // coefficients of the row's outputs, in the first layer
+  std::ptrdiff_t to_;     // where their gradient is
+  const double* next_;    // the row that is asked for, in the lowest layer that is read
+  const double* rowsOfZ_; // of the lane's layers
+  unsigned ofLayer_;      // to the next layer
+  int y_, stop_;          // the row; after the last one
+  bool zWhole_;           // the layers' bands are
+  bool outputs_[layersOfLane],
+      writes_[layersOfLane];          // the layers have outputs at the column; those are written
+  double x_[derivatives][neighbours]; // bands of the lane's column
+  double row_[layersRead];            // what was asked for
+  double f_[layersOfLane][derivatives][neighbours]; // rows contracted along the last axis
+  double here_[layersOfLane];                       // coefficients of the row's outputs
   double values_[layersOfLane] = {};
 };
 

@@ -20,9 +20,9 @@ constexpr int segmentsOfOthers(int count)
   return (3 * count + 1) / 2;
 }
 
-/// Cuts the second axis, for `lines` of tiles and components: such that an H200 ends soonest, on every device, as the sum of a
-/// value depends on it. A row of a group that is not whole takes half as long again, and a block takes some rows' time to begin.
-/// Blocks alone on a multiprocessor take nearly as long as two.
+/// Cuts the second axis, for `lines` of tiles and components: such that an H200 ends soonest, on every
+/// device, as the sum of a value depends on it. A row of a group that is not whole takes half as long again,
+/// and a block takes some rows' time to begin. Blocks alone on a multiprocessor take nearly as long as two.
 inline void cutRows(int lines, Plan& plan)
 {
   constexpr int multiprocessors = 132, atOnce = 2, ofRow = 2, ofRowOfOthers = 3, toBegin = 8;
@@ -31,7 +31,8 @@ inline void cutRows(int lines, Plan& plan)
   const auto longest = [&](int count) { return (rows + count - 1) / count; };
   int best = 0;
   for (int count = 1; count <= std::min(mostSegments, rows); ++count) {
-    const int others = ofOthers(count), blocks = lines * (plan.wholeGroups() * count + plan.otherGroups() * others);
+    const int others = ofOthers(count),
+              blocks = lines * (plan.wholeGroups() * count + plan.otherGroups() * others);
     const int ofBlock = toBegin + std::max(ofRow * longest(count), ofRowOfOthers * longest(others));
     const int cost = std::max((blocks + multiprocessors - 1) / multiprocessors, atOnce) * ofBlock;
     if (count == 1 || cost < best) {
@@ -59,7 +60,8 @@ public:
   double y(int point, int which, int m) const
   {
     constexpr int derivativesOf[4] = {0, 1, 1, 2}, from[4] = {0, 0, 1, 0}, to[4] = {0, 1, 2, 2};
-    return band(1, point, derivativesOf[which], m) * middleOfZ_[from[which]] / (middleOfZ_[to[which]] * middleOfY_);
+    return band(1, point, derivativesOf[which], m) * middleOfZ_[from[which]]
+           / (middleOfZ_[to[which]] * middleOfY_);
   }
   double z(int point, int p, int m) const
   {
@@ -72,12 +74,13 @@ public:
 private:
   double band(int axis, int point, int p, int m) const
   {
-    return bands_[axis].values[static_cast<std::size_t>(point) * BendingBands::perPoint + p * neighbours + m] * (p == 2 ? 0.5 : 1)
-           * (axis == D - 1 ? 4 : 1);
+    return bands_[axis].values[static_cast<std::size_t>(point) * BendingBands::perPoint + p * neighbours + m]
+           * (p == 2 ? 0.5 : 1) * (axis == D - 1 ? 4 : 1);
   }
   double middle(int axis, int p) const
   {
-    return bands_[axis].firstWhole <= bands_[axis].lastWhole ? band(axis, bands_[axis].firstWhole, p, reach) : 1;
+    return bands_[axis].firstWhole <= bands_[axis].lastWhole ? band(axis, bands_[axis].firstWhole, p, reach)
+                                                             : 1;
   }
 
   const std::array<BendingBands, D>& bands_;
@@ -109,7 +112,8 @@ std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
     const int lowest = std::max(std::min(z / layersOfLane * layersOfLane - reach, nz - layersRead), 0);
     for (int p = 0; p < derivatives; ++p)
       for (int at = std::max(z - reach, lowest); at <= std::min(z + reach, nz - 1); ++at)
-        table[static_cast<std::size_t>(z) * Bands::perRowOfZ + p * layersRead + at - lowest] = scaled.z(z, p, at - z + reach);
+        table[static_cast<std::size_t>(z) * Bands::perRowOfZ + p * layersRead + at - lowest] =
+            scaled.z(z, p, at - z + reach);
   }
   for (int p = 0; p < derivatives; ++p)
     for (int m = 0; m < neighbours; ++m)
@@ -139,7 +143,8 @@ Plan cutOf(const std::array<Axis, D>& axes)
   plan.firstWholeGroup = (std::max(z.firstWhole, 0) + layers - 1) / layers;
   plan.behindWholeGroups = std::max((z.lastWhole + 1) / layers, plan.firstWholeGroup);
   for (int m = 0; m < layersRead; ++m)
-    plan.layerBytes[m] = sizeof(double) * static_cast<unsigned>(std::min(m, z.points - 1)) * axes[0].points * axes[1].points;
+    plan.layerBytes[m] =
+        sizeof(double) * static_cast<unsigned>(std::min(m, z.points - 1)) * axes[0].points * axes[1].points;
   cutRows(plan.tiles * plan.components, plan);
   return plan;
 }

@@ -14,7 +14,8 @@ namespace {
 const Parameter<std::string> deformationFieldFileName =
     textParameter("DeformationFieldFileName", "", Arity::single, "image of displacements in mm");
 const Parameter<std::int64_t> deformationFieldInterpolationOrder = [] {
-  auto parameter = integerParameter("DeformationFieldInterpolationOrder", 0, 0, Arity::single, "", "0 nearest voxel, 1 linear");
+  auto parameter = integerParameter("DeformationFieldInterpolationOrder", 0, 0, Arity::single, "",
+                                    "0 nearest voxel, 1 linear");
   parameter.maximum = 1;
   return parameter;
 }();
@@ -30,7 +31,8 @@ PointBatch<D>& latticeStorage()
 template <int D>
 class HeldField final : public HeldTransformOnCuda<D> {
 public:
-  HeldField(const DisplacementImage<D>& image, std::shared_ptr<const Buffer<float>> voxels) : voxels_(std::move(voxels))
+  HeldField(const DisplacementImage<D>& image, std::shared_ptr<const Buffer<float>> voxels)
+      : voxels_(std::move(voxels))
   {
     onCuda_.form = CudaForm::displacementImage;
     onCuda_.map = image.indexFromPoint;
@@ -47,9 +49,10 @@ private:
 
 [[noreturn]] void failNoParameters()
 {
-  throw Error(ExitCode::usage,
-              "DeformationFieldTransform: asked for derivatives by its parameters: it has none. Allowed: to use it "
-              "as an initial transform, or in a transform parameter file.");
+  throw Error(
+      ExitCode::usage,
+      "DeformationFieldTransform: asked for derivatives by its parameters: it has none. Allowed: to use it "
+      "as an initial transform, or in a transform parameter file.");
 }
 
 }
@@ -57,17 +60,18 @@ private:
 template <int D>
 const ComponentDescription& DeformationFieldTransform<D>::description()
 {
-  static const ComponentDescription description{"Transform",
-                                                "DeformationFieldTransform",
-                                                {},
-                                                "x + u(x), u an image of displacements; from transform files",
-                                                {deformationFieldFileName, deformationFieldInterpolationOrder}};
+  static const ComponentDescription description{
+      "Transform",
+      "DeformationFieldTransform",
+      {},
+      "x + u(x), u an image of displacements; from transform files",
+      {deformationFieldFileName, deformationFieldInterpolationOrder}};
   return description;
 }
 
 template <int D>
-std::unique_ptr<HeldTransformOnCuda<D>> DeformationFieldTransform<D>::holdOnCuda(const Context& context,
-                                                                                 std::span<const double>) const
+std::unique_ptr<HeldTransformOnCuda<D>>
+DeformationFieldTransform<D>::holdOnCuda(const Context& context, std::span<const double>) const
 {
   return std::make_unique<HeldField<D>>(image_, voxelsOnCuda<D>(context, field_));
 }
@@ -82,7 +86,8 @@ double DeformationFieldTransform<D>::deviceBytes(bool) const
 }
 
 template <int D>
-void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double>, const PointsOut<D>& out) const
+void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double>,
+                                       const PointsOut<D>& out) const
 {
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
   for (std::size_t i = 0; i < list.count; ++i) {
@@ -93,13 +98,15 @@ void DeformationFieldTransform<D>::map(Context&, const Samples<D>& samples, std:
 }
 
 template <int D>
-void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
-                                                      double* jacobian, double* hessian) const
+void DeformationFieldTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+                                                      std::span<const double>, double* jacobian,
+                                                      double* hessian) const
 {
   constexpr int pairs = symmetricCount(D);
   if (image_.order == 0)
     throw Error(ExitCode::usage,
-                "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between voxels, its "
+                "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): the field jumps between "
+                "voxels, its "
                 "spatial Jacobian says nothing. Allowed: (DeformationFieldInterpolationOrder 1).");
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
   for (std::size_t i = 0; i < list.count; ++i) {
@@ -124,11 +131,14 @@ std::vector<double> DeformationFieldTransform<D>::restore(const Parameters& file
   VectorImage<D> field = readVectorImage<D>(path);
   if (field.components != D)
     throw Error(ExitCode::unreadableInput, file.where(deformationFieldFileName.name) + ": " + path + " has "
-                                               + std::to_string(field.components) + " components. Allowed: " + std::to_string(D)
+                                               + std::to_string(field.components)
+                                               + " components. Allowed: " + std::to_string(D)
                                                + ", a displacement in mm along each axis.");
   field_ = std::make_shared<const VectorImage<D>>(std::move(field));
-  image_ = {
-      field_->voxels.data(), {}, field_->geometry.indexFromPoint(), static_cast<int>(file.get(deformationFieldInterpolationOrder))};
+  image_ = {field_->voxels.data(),
+            {},
+            field_->geometry.indexFromPoint(),
+            static_cast<int>(file.get(deformationFieldInterpolationOrder))};
   std::ranges::copy(field_->geometry.size, image_.size.begin());
   return {};
 }
@@ -148,8 +158,9 @@ ItkTransform DeformationFieldTransform<D>::itkTransform(std::span<const double>)
                 "DeformationFieldTransform: (DeformationFieldInterpolationOrder 0): ITK's displacement field "
                 "transform is linear. Allowed: (DeformationFieldInterpolationOrder 1).");
   const std::string dimension = std::to_string(D);
-  ItkTransform itk{
-      "DisplacementFieldTransform_double_" + dimension + "_" + dimension, {}, {field_->voxels.begin(), field_->voxels.end()}};
+  ItkTransform itk{"DisplacementFieldTransform_double_" + dimension + "_" + dimension,
+                   {},
+                   {field_->voxels.begin(), field_->voxels.end()}};
   const ImageGeometry<D>& geometry = field_->geometry;
   for (const std::size_t size : geometry.size)
     itk.fixedParameters.push_back(static_cast<double>(size));
@@ -173,34 +184,37 @@ void DeformationFieldTransform<D>::prepareForLevel(Context&, std::size_t, std::v
 }
 
 template <int D>
-std::vector<double> DeformationFieldTransform<D>::scales(Context&, const ListSamples<D>&, std::span<const double>) const
+std::vector<double> DeformationFieldTransform<D>::scales(Context&, const ListSamples<D>&,
+                                                         std::span<const double>) const
 {
   failNoParameters();
 }
 
 template <int D>
-void DeformationFieldTransform<D>::pullBack(Context&, const Samples<D>&, std::span<const double>, const Covectors<D>&,
-                                            std::span<double>) const
+void DeformationFieldTransform<D>::pullBack(Context&, const Samples<D>&, std::span<const double>,
+                                            const Covectors<D>&, std::span<double>) const
 {
   failNoParameters();
 }
 
 template <int D>
-void DeformationFieldTransform<D>::pushForward(Context&, const Samples<D>&, std::span<const double>, std::span<const double>,
-                                               const PointsOut<D>&) const
+void DeformationFieldTransform<D>::pushForward(Context&, const Samples<D>&, std::span<const double>,
+                                               std::span<const double>, const PointsOut<D>&) const
 {
   failNoParameters();
 }
 
 template <int D>
-JacobianTerms DeformationFieldTransform<D>::jacobianTerms(Context&, const ListSamples<D>&, std::span<const double>,
+JacobianTerms DeformationFieldTransform<D>::jacobianTerms(Context&, const ListSamples<D>&,
+                                                          std::span<const double>,
                                                           std::span<const double>) const
 {
   failNoParameters();
 }
 
 template <int D>
-void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double>, const double*,
+void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&,
+                                                              std::span<const double>, const double*,
                                                               const double*, std::span<double>) const
 {
   failNoParameters();

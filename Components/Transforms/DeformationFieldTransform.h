@@ -6,8 +6,9 @@
 
 namespace tessera {
 
-/// T(x) = x + u(x), u an image of displacements (mm, along the world's axes) as `tessera-transform -def all` writes it; nearest
-/// voxel (order 0) or linear (order 1); zero displacement outside of the image. No parameters: it comes from transform files.
+/// T(x) = x + u(x), u an image of displacements (mm, along the world's axes) as `tessera-transform -def all`
+/// writes it; nearest voxel (order 0) or linear (order 1); zero displacement outside of the image. No
+/// parameters: it comes from transform files.
 template <int D>
 class DeformationFieldTransform final : public Transform<D> {
 public:
@@ -20,20 +21,23 @@ public:
   bool canBeOptimized() const override { return false; }
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
-  std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
+  std::vector<double> scales(Context&, const ListSamples<D>&,
+                             std::span<const double> parameters) const override;
 
-  void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
+  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+           const PointsOut<D>&) const override;
   void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
                 std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters, std::span<const double> step,
-                   const PointsOut<D>&) const override;
+  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+                   std::span<const double> step, const PointsOut<D>&) const override;
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
   /// Of the linear interpolant. Throws Error(usage) for order 0, which has no derivative.
   void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                           double* hessian) const override;
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, const double* covJacobian,
-                                  const double* covHessian, std::span<double> gradient) const override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                  const double* covJacobian, const double* covHessian,
+                                  std::span<double> gradient) const override;
   bool hasHessian() const override { return image_.order == 1; }
 
   CudaForm cudaForm() const override { return CudaForm::displacementImage; }

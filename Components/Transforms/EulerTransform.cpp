@@ -8,8 +8,8 @@ namespace {
 
 const Parameter<bool>& computeZyx()
 {
-  static const auto parameter =
-      booleanParameter("ComputeZYX", false, Arity::single, "3D: turn about x, then y, then z instead of y, x, z");
+  static const auto parameter = booleanParameter("ComputeZYX", false, Arity::single,
+                                                 "3D: turn about x, then y, then z instead of y, x, z");
   return parameter;
 }
 
@@ -17,7 +17,8 @@ const Parameter<bool>& computeZyx()
 Matrix<3> turn(int axis, double angle, bool derivative)
 {
   const int a = (axis + 1) % 3, b = (axis + 2) % 3;
-  const double c = derivative ? -std::sin(angle) : std::cos(angle), s = derivative ? std::cos(angle) : std::sin(angle);
+  const double c = derivative ? -std::sin(angle) : std::cos(angle),
+               s = derivative ? std::cos(angle) : std::sin(angle);
   Matrix<3> m{};
   m[axis][axis] = derivative ? 0 : 1;
   m[a][a] = c;
@@ -50,7 +51,8 @@ constexpr int angleCount(int dimension)
 
 template <int D>
 EulerTransform<D>::EulerTransform(const Parameters& parameters)
-    : LinearTransform<D>(parameters, angleCount(D) + D, StartRules::centered, LinearTransform<D>::ScaleRule::oneForRotations),
+    : LinearTransform<D>(parameters, angleCount(D) + D, StartRules::centered,
+                         LinearTransform<D>::ScaleRule::oneForRotations),
       computeZyx_(D == 3 && parameters.get(computeZyx()))
 {
 }
@@ -83,7 +85,8 @@ AffineMap<D> EulerTransform<D>::aboutCenter(std::span<const double> parameters) 
 }
 
 template <int D>
-typename EulerTransform<D>::Derivatives EulerTransform<D>::derivatives(std::span<const double> parameters) const
+typename EulerTransform<D>::Derivatives
+EulerTransform<D>::derivatives(std::span<const double> parameters) const
 {
   Derivatives d = this->noDerivatives();
   if constexpr (D == 2) {
@@ -140,7 +143,9 @@ ItkTransform EulerTransform<D>::itkTransform(std::span<const double> parameters)
   std::vector<double> fixed = this->centerAsVector();
   if (D == 3)
     fixed.push_back(computeZyx_ ? 1 : 0);
-  return {this->itkClass(D == 2 ? "Euler2DTransform" : "Euler3DTransform"), fixed, {parameters.begin(), parameters.end()}};
+  return {this->itkClass(D == 2 ? "Euler2DTransform" : "Euler3DTransform"),
+          fixed,
+          {parameters.begin(), parameters.end()}};
 }
 
 template class EulerTransform<2>;

@@ -12,14 +12,15 @@
 namespace tessera {
 namespace {
 
-constexpr int neighbours = BendingBands::neighbours, perPoint = BendingBands::perPoint, reach = neighbours / 2;
+constexpr int neighbours = BendingBands::neighbours, perPoint = BendingBands::perPoint,
+              reach = neighbours / 2;
 
 /// Gauss and Legendre's rule on [-1, 1], exact for the products of two cubics.
 constexpr int nodeCount = 4;
 constexpr double nodes[nodeCount] = {-0.86113631159405257522, -0.33998104358485626480, 0.33998104358485626480,
                                      0.86113631159405257522};
-constexpr double nodeWeights[nodeCount] = {0.34785484513745385737, 0.65214515486254614263, 0.65214515486254614263,
-                                           0.34785484513745385737};
+constexpr double nodeWeights[nodeCount] = {0.34785484513745385737, 0.65214515486254614263,
+                                           0.65214515486254614263, 0.34785484513745385737};
 
 /// Adds weight * beta^(p)(x - i) beta^(p)(x - j) for the control points around x, x - start = distance.
 template <int Order>
@@ -32,7 +33,8 @@ void addProducts(int start, double distance, double weight, std::vector<double>&
   for (int p = 0; p < 3; ++p)
     for (int i = 0; i <= Order; ++i)
       for (int j = 0; j <= Order; ++j)
-        bands[(start + i) * perPoint + p * neighbours + j - i + reach] += weight * values[p][i] * values[p][j];
+        bands[(start + i) * perPoint + p * neighbours + j - i + reach] +=
+            weight * values[p][i] * values[p][j];
 }
 
 void addProducts(int order, int start, double distance, double weight, std::vector<double>& bands)
@@ -43,8 +45,10 @@ void addProducts(int order, int start, double distance, double weight, std::vect
     addProducts<3>(start, distance, weight, bands);
 }
 
-/// to[i] += factor * sum_m band[i][m] from[i + m], elements `inner` values apart and `inner` of them side by side.
-void addBands(const BendingBands& bands, int derivative, double factor, const double* from, double* to, std::size_t inner)
+/// to[i] += factor * sum_m band[i][m] from[i + m], elements `inner` values apart and `inner` of them side by
+/// side.
+void addBands(const BendingBands& bands, int derivative, double factor, const double* from, double* to,
+              std::size_t inner)
 {
   for (int i = 0; i < bands.points; ++i) {
     const double* row = bands.values.data() + i * perPoint + derivative * neighbours + reach;
@@ -67,9 +71,11 @@ template <int D>
 void requireSpline(const BSplineGrid<D>& grid)
 {
   if (grid.cyclic)
-    refuse("a cyclic grid: its last axis wraps", "grids that do not, or (BendingEnergyIntegration \"Sampled\")");
+    refuse("a cyclic grid: its last axis wraps",
+           "grids that do not, or (BendingEnergyIntegration \"Sampled\")");
   if (grid.order < 2)
-    refuse("a spline of order 1: it has no second derivatives", "order 2 or 3, or (BendingEnergyIntegration \"Sampled\")");
+    refuse("a spline of order 1: it has no second derivatives",
+           "order 2 or 3, or (BendingEnergyIntegration \"Sampled\")");
 }
 
 double validLow(int order)
@@ -98,7 +104,8 @@ struct VoxelsInGrid {
 
   VoxelsInGrid(const BSplineGrid<D>& grid, const ImageGeometry<D>& image)
   {
-    const Matrix<D> relative = multiply<D>(transpose<D>(grid.points.direction), image.direction), none = identityMatrix<D>();
+    const Matrix<D> relative = multiply<D>(transpose<D>(grid.points.direction), image.direction),
+                    none = identityMatrix<D>();
     Vec<D> fromOriginMm;
     for (int d = 0; d < D; ++d) {
       fromOriginMm[d] = image.originMm[d] - grid.points.originMm[d];
@@ -137,7 +144,8 @@ BendingBands BendingBands::over(double low, double high, int points, int order, 
   return bands;
 }
 
-std::optional<BendingBands> BendingBands::at(double first, double step, std::size_t count, int points, int order, double spacingMm)
+std::optional<BendingBands> BendingBands::at(double first, double step, std::size_t count, int points,
+                                             int order, double spacingMm)
 {
   constexpr double nearBorder = 1e-6; // control points
   const double half = validLow(order), cells = points - order;
@@ -185,19 +193,21 @@ ExactBendingEnergy<D>::ExactBendingEnergy(const BSplineGrid<D>& grid, const Imag
 }
 
 template <int D>
-std::optional<ExactBendingEnergy<D>> ExactBendingEnergy<D>::overVoxels(const BSplineGrid<D>& grid, const VoxelLattice<D>& lattice)
+std::optional<ExactBendingEnergy<D>> ExactBendingEnergy<D>::overVoxels(const BSplineGrid<D>& grid,
+                                                                       const VoxelLattice<D>& lattice)
 {
   constexpr double largestTurn = 1e-12; // some roundings: positions are those that points would have
   const VoxelsInGrid<D> voxels(grid, lattice.image->geometry);
-  if (grid.cyclic || grid.order != 3 || voxels.turn > largestTurn) // second derivatives of lower orders jump where rounding decides
+  if (grid.cyclic || grid.order != 3
+      || voxels.turn > largestTurn) // second derivatives of lower orders jump where rounding decides
     return {};
   ExactBendingEnergy form;
   form.pointCount_ = grid.pointCount();
   for (int d = 0; d < D; ++d) {
     const double first = voxels.first[d] + static_cast<double>(lattice.first[d]) * voxels.step[d],
                  step = static_cast<double>(lattice.step[d]) * voxels.step[d];
-    auto bands = BendingBands::at(first, step, lattice.count[d], static_cast<int>(grid.points.size[d]), grid.order,
-                                  grid.points.spacingMm[d]);
+    auto bands = BendingBands::at(first, step, lattice.count[d], static_cast<int>(grid.points.size[d]),
+                                  grid.order, grid.points.spacingMm[d]);
     if (!bands)
       return {};
     form.bands_[d] = std::move(*bands);
@@ -212,8 +222,8 @@ void ExactBendingEnergy<D>::setBands(const BSplineGrid<D>& grid, const Vec<D>& l
     const int points = static_cast<int>(grid.points.size[d]);
     if (points <= grid.order || high[d] < low[d]) {
       std::ostringstream text;
-      text << "nothing of the image along the grid's axis " << d << " lies in the valid region of its " << points
-           << " control points";
+      text << "nothing of the image along the grid's axis " << d << " lies in the valid region of its "
+           << points << " control points";
       refuse(text.str(), "a grid over the image");
     }
     bands_[d] = BendingBands::over(low[d], high[d], points, grid.order, grid.points.spacingMm[d]);
@@ -222,10 +232,12 @@ void ExactBendingEnergy<D>::setBands(const BSplineGrid<D>& grid, const Vec<D>& l
 }
 
 template <int D>
-double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double> coefficients, std::span<double> gradient)
+double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double> coefficients,
+                                       std::span<double> gradient)
 {
   // With E_p the sum over all ways to take p derivatives along the axes so far, an axis makes
-  // E_0 <- G_0 E_0, E_1 <- G_0 E_1 + G_1 E_0, E_2 <- G_0 E_2 + 2 G_1 E_1 + G_2 E_0: mixed derivatives count twice.
+  // E_0 <- G_0 E_0, E_1 <- G_0 E_1 + G_1 E_0, E_2 <- G_0 E_2 + 2 G_1 E_1 + G_2 E_0: mixed derivatives count
+  // twice.
   constexpr double binomial[3][3] = {{1, 0, 0}, {1, 1, 0}, {1, 2, 1}};
   const std::size_t layers = static_cast<std::size_t>(bands_[D - 1].points), perLayer = pointCount_ / layers;
   orders_.assign(D * 3 * pointCount_, 0.0);
@@ -285,7 +297,8 @@ double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
   for (int d = 0; d < D; ++d)
     axes[d] = {static_cast<int>(grid.points.size[d]), 0, -1};
   const bending::Plan cut = bending::cutOf<D>(axes);
-  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::mostBlocks(cut)) + sizeof(unsigned);
+  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::mostBlocks(cut))
+         + sizeof(unsigned);
 }
 
 template class ExactBendingEnergy<2>;

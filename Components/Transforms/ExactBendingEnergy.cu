@@ -14,7 +14,8 @@ namespace {
 
 using namespace bending;
 
-constexpr std::size_t largestLayer = std::numeric_limits<unsigned>::max() / (sizeof(double) * (layersRead - 1)); // of layerBytes
+constexpr std::size_t largestLayer =
+    std::numeric_limits<unsigned>::max() / (sizeof(double) * (layersRead - 1)); // of layerBytes
 
 /// The sum over the block in a fixed order, in thread 0.
 __device__ double blockSum(double value, double (&ofWarps)[warps])
@@ -90,17 +91,19 @@ __device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
   return line.isDone();
 }
 
-/// Reads the coefficients of a component (8 bytes a control point) once from memory, 4 times from the caches, and the borders of
-/// tiles and segments again; writes 8 bytes of gradient a control point.
+/// Reads the coefficients of a component (8 bytes a control point) once from memory, 4 times from the caches,
+/// and the borders of tiles and segments again; writes 8 bytes of gradient a control point.
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
-    bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient, BlockSums sums)
+    bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient,
+                  BlockSums sums)
 {
   const int lane = threadIdx.x % lanes, before = (lane + lanes - 1) % lanes, after = (lane + 1) % lanes;
   const Place place(plan, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x / lanes, lane);
   Line line(plan, place, coefficients, gradient);
 #pragma unroll 1
-  while (!(finishesWith<0>(line, before, after) || finishesWith<1>(line, before, after) || finishesWith<2>(line, before, after)
-           || finishesWith<3>(line, before, after) || finishesWith<4>(line, before, after) || finishesWith<5>(line, before, after)
+  while (!(finishesWith<0>(line, before, after) || finishesWith<1>(line, before, after)
+           || finishesWith<2>(line, before, after) || finishesWith<3>(line, before, after)
+           || finishesWith<4>(line, before, after) || finishesWith<5>(line, before, after)
            || finishesWith<6>(line, before, after)))
     ;
   addBlocks(line.value(), sums);
@@ -109,8 +112,8 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
 }
 
 template <int D>
-void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const double> coefficients, std::span<double> gradient,
-                                           double* valueOnDevice)
+void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const double> coefficients,
+                                           std::span<double> gradient, double* valueOnDevice)
 {
   const cudaStream_t stream = cudaStreamOf(context);
   if (bandsOnCuda_.size() == 0) {
@@ -120,18 +123,22 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
   const std::size_t ofLayer = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
   if (D == 3 && ofLayer > largestLayer)
-    throw Error(ExitCode::device, "exact bending energy: a layer of " + std::to_string(ofLayer)
-                                      + " control points: its rows are too far apart. Allowed on a GPU: at most "
-                                      + std::to_string(largestLayer) + ".");
+    throw Error(ExitCode::device,
+                "exact bending energy: a layer of " + std::to_string(ofLayer)
+                    + " control points: its rows are too far apart. Allowed on a GPU: at most "
+                    + std::to_string(largestLayer) + ".");
   if (sumsOnCuda_.size() == 0)
     sumsOnCuda_ = Buffer<double>(context, mostBlocks(plan));
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
   const dim3 grid(plan.blocksInLine(), plan.tiles, plan.components);
-  bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(), gradient.empty() ? nullptr : gradient.data(), sums);
+  bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(),
+                                              gradient.empty() ? nullptr : gradient.data(), sums);
   checkLaunch("exact bending energy");
 }
 
-template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>, double*);
-template void ExactBendingEnergy<3>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>, double*);
+template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,
+                                                    double*);
+template void ExactBendingEnergy<3>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,
+                                                    double*);
 
 }

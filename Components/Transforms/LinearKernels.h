@@ -15,7 +15,8 @@ using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
 /// Sums of v and of v (x - c)^T over a batch: sample i goes to lane i % 4, lanes are added in order.
 template <int D>
 struct MomentSums {
-  TESSERA_MULTIVERSION static CovectorMoments<D> of(const ListSamples<D>& samples, const Covectors<D>& covectors, const Vec<D>& center)
+  TESSERA_MULTIVERSION static CovectorMoments<D> of(const ListSamples<D>& samples,
+                                                    const Covectors<D>& covectors, const Vec<D>& center)
   {
     Lanes sums[D] = {}, outers[D][D] = {};
     for (std::size_t i = 0; i < samples.count; i += lanes) {
@@ -49,11 +50,12 @@ struct MomentSums {
   }
 };
 
-/// out = matrix x + offset; in place is allowed. The order of sums is ITK's: the number of control points over a transformed box
-/// hangs on the last bit where the box is a whole number of grid spacings long.
+/// out = matrix x + offset; in place is allowed. The order of sums is ITK's: the number of control points
+/// over a transformed box hangs on the last bit where the box is a whole number of grid spacings long.
 template <int D>
 struct AffineBatch {
-  TESSERA_MULTIVERSION static void apply(const AffineMap<D>& map, const ListSamples<D>& samples, const PointsOut<D>& out)
+  TESSERA_MULTIVERSION static void apply(const AffineMap<D>& map, const ListSamples<D>& samples,
+                                         const PointsOut<D>& out)
   {
     const AffineMap<D> m = map;
     std::size_t i = 0;

@@ -24,8 +24,9 @@ const Parameter<bool>& automaticScalesEstimation()
 const Parameter<double>& scalesParameter()
 {
   static const auto parameter = [] {
-    auto row = realParameter("Scales", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
-                             "divisors of the squared parameters: one value for rotations, or a value for each parameter");
+    auto row = realParameter(
+        "Scales", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
+        "divisors of the squared parameters: one value for rotations, or a value for each parameter");
     row.minimum = aboveZero;
     return row;
   }();
@@ -42,8 +43,9 @@ const Parameter<std::int64_t>& centerOfRotation()
 
 const Parameter<double>& centerOfRotationPoint()
 {
-  static const auto parameter = realParameter("CenterOfRotationPoint", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
-                                              "center of rotation; default: by AutomaticTransformInitializationMethod");
+  static const auto parameter =
+      realParameter("CenterOfRotationPoint", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
+                    "center of rotation; default: by AutomaticTransformInitializationMethod");
   return parameter;
 }
 
@@ -63,8 +65,8 @@ bool readVector(const Parameters& parameters, const Parameter<T>& parameter, Vec
 }
 
 template <int D>
-LinearTransform<D>::LinearTransform(const Parameters& parameters, std::size_t parameterCount, StartRules startRules,
-                                    ScaleRule scaleRule)
+LinearTransform<D>::LinearTransform(const Parameters& parameters, std::size_t parameterCount,
+                                    StartRules startRules, ScaleRule scaleRule)
     : settings_(parameters), parameterCount_(parameterCount), startRules_(startRules), scaleRule_(scaleRule)
 {
 }
@@ -73,7 +75,8 @@ template <int D>
 std::vector<ParameterInfo> LinearTransform<D>::centeredParameters(StartRules rules)
 {
   std::vector<ParameterInfo> rows = initializationParameters(rules);
-  rows.insert(rows.end(), {automaticScalesEstimation(), scalesParameter(), centerOfRotation(), centerOfRotationPoint()});
+  rows.insert(rows.end(),
+              {automaticScalesEstimation(), scalesParameter(), centerOfRotation(), centerOfRotationPoint()});
   return rows;
 }
 
@@ -107,7 +110,8 @@ bool LinearTransform<D>::centerFromSettings(const TransformStart<D>& start)
   } else {
     for (const std::string& given : {centerOfRotation().name, centerOfRotationPoint().name})
       if (settings_.has(given))
-        settings_.warn(settings_.where(given) + ": fewer than " + std::to_string(D) + " values; it is not used, as in elastix.");
+        settings_.warn(settings_.where(given) + ": fewer than " + std::to_string(D)
+                       + " values; it is not used, as in elastix.");
     return false;
   }
   for (int d = 0; d < D; ++d)
@@ -129,7 +133,8 @@ std::vector<double> LinearTransform<D>::initialize(Context& context, const Trans
     if (hasCenter() && !centerGiven)
       centerMm_ = found.centerMm;
     if (automatic)
-      std::copy(found.translationMm.begin(), found.translationMm.end(), parameters.begin() + translationIndex());
+      std::copy(found.translationMm.begin(), found.translationMm.end(),
+                parameters.begin() + translationIndex());
   }
   if (hasCenter() && start.initial && settings_.get(stageparameters::howToCombineTransforms()) == "Compose") {
     ListSamples<D> center;
@@ -149,7 +154,8 @@ template <int D>
 std::vector<double> LinearTransform<D>::givenScales() const
 {
   std::vector<double> scales = defaultScales();
-  const std::vector<double> given = scaleRule_ == ScaleRule::none ? std::vector<double>{} : settings_.all(scalesParameter());
+  const std::vector<double> given =
+      scaleRule_ == ScaleRule::none ? std::vector<double>{} : settings_.all(scalesParameter());
   if (given.empty())
     return scales;
   const std::string count = std::to_string(given.size()), all = std::to_string(parameterCount_);
@@ -161,9 +167,10 @@ std::vector<double> LinearTransform<D>::givenScales() const
     return scales;
   }
   if (scaleRule_ == ScaleRule::oneForRotations || given.size() > parameterCount_)
-    settings_.fail(scalesParameter().name, count + " values",
-                   "Allowed: " + all
-                       + (scaleRule_ == ScaleRule::oneForRotations ? " values, or one for all rotations" : " values"));
+    settings_.fail(
+        scalesParameter().name, count + " values",
+        "Allowed: " + all
+            + (scaleRule_ == ScaleRule::oneForRotations ? " values, or one for all rotations" : " values"));
   settings_.warn(settings_.where(scalesParameter().name) + ": " + count + " of " + all
                  + " values; the others keep their defaults.");
   std::copy(given.begin(), given.end(), scales.begin());
@@ -180,7 +187,8 @@ std::vector<double> LinearTransform<D>::scales(Context& context, const ListSampl
   std::vector<double> scales(parameterCount_);
   for (std::size_t k = 0; k < parameterCount_; ++k)
     scales[k] = products[k * parameterCount_ + k];
-  // A parameter that moves no sample (an image of one slice) has no gradient either: any divisor leaves it where it is.
+  // A parameter that moves no sample (an image of one slice) has no gradient either: any divisor leaves it
+  // where it is.
   const double negligible = 1e-18 * *std::max_element(scales.begin(), scales.end());
   for (double& scale : scales)
     scale = scale > negligible ? scale : 1;
@@ -201,7 +209,8 @@ AffineMap<D> LinearTransform<D>::pointMap(std::span<const double> parameters) co
 }
 
 template <int D>
-void LinearTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters, const PointsOut<D>& out) const
+void LinearTransform<D>::map(Context&, const Samples<D>& samples, std::span<const double> parameters,
+                             const PointsOut<D>& out) const
 {
   linear::applyTo<D>(pointMap(parameters), samples, out);
 }
@@ -211,12 +220,13 @@ void LinearTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span
                                   const Covectors<D>& covectors, std::span<double> gradient) const
 {
   thread_local PointBatch<D> storage;
-  pullBackMoments(parameters, linear::MomentSums<D>::of(asList<D>(samples, storage), covectors, centerMm_), gradient);
+  pullBackMoments(parameters, linear::MomentSums<D>::of(asList<D>(samples, storage), covectors, centerMm_),
+                  gradient);
 }
 
 template <int D>
-void LinearTransform<D>::pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>& moments,
-                                         std::span<double> gradient) const
+void LinearTransform<D>::pullBackMoments(std::span<const double> parameters,
+                                         const CovectorMoments<D>& moments, std::span<double> gradient) const
 {
   const Derivatives d = derivatives(parameters);
   for (std::size_t k = 0; k < parameterCount_; ++k)
@@ -253,7 +263,8 @@ void LinearTransform<D>::pushForward(Context&, const Samples<D>& samples, std::s
 
 /// 1/n sum over samples of J^T J, P x P: exact from the first and second moments of x - c.
 template <int D>
-std::vector<double> LinearTransform<D>::gramian(const Context& context, const ListSamples<D>& samples, const Derivatives& d) const
+std::vector<double> LinearTransform<D>::gramian(const Context& context, const ListSamples<D>& samples,
+                                                const Derivatives& d) const
 {
   constexpr std::size_t perChunk = 1024;
   std::vector<CovectorMoments<D>> partial((samples.count + perChunk - 1) / perChunk);
@@ -281,7 +292,8 @@ std::vector<double> LinearTransform<D>::gramian(const Context& context, const Li
       for (int row = 0; row < D; ++row) {
         sum += d[k].offset[row] * d[l].offset[row];
         for (int a = 0; a < D; ++a) {
-          sum += (d[k].matrix[row][a] * d[l].offset[row] + d[k].offset[row] * d[l].matrix[row][a]) * mean.sum[a];
+          sum +=
+              (d[k].matrix[row][a] * d[l].offset[row] + d[k].offset[row] * d[l].matrix[row][a]) * mean.sum[a];
           for (int b = 0; b < D; ++b)
             sum += d[k].matrix[row][a] * d[l].matrix[row][b] * mean.outer[a][b];
         }
@@ -292,7 +304,8 @@ std::vector<double> LinearTransform<D>::gramian(const Context& context, const Li
 }
 
 template <int D>
-JacobianTerms LinearTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples, std::span<const double> parameters,
+JacobianTerms LinearTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples,
+                                                std::span<const double> parameters,
                                                 std::span<const double> scales) const
 {
   constexpr std::size_t perChunk = 256;
@@ -345,8 +358,9 @@ JacobianTerms LinearTransform<D>::jacobianTerms(Context& context, const ListSamp
 }
 
 template <int D>
-void LinearTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                                            double* jacobian, double* hessian) const
+void LinearTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+                                            std::span<const double> parameters, double* jacobian,
+                                            double* hessian) const
 {
   const std::size_t count = linear::countOf<D>(samples);
   const Matrix<D> matrix = aboutCenter(parameters).matrix;
@@ -358,8 +372,10 @@ void LinearTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
 }
 
 template <int D>
-void LinearTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                                                    const double* covJacobian, const double*, std::span<double> gradient) const
+void LinearTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples,
+                                                    std::span<const double> parameters,
+                                                    const double* covJacobian, const double*,
+                                                    std::span<double> gradient) const
 {
   if (!covJacobian)
     return;
@@ -390,7 +406,8 @@ std::vector<double> LinearTransform<D>::restore(const Parameters& transformFile)
     throw Error(ExitCode::unreadableInput, transformFile.where(centerOfRotationPoint().name)
                                                + ": missing or incomplete. Allowed: the " + std::to_string(D)
                                                + " coordinates of the center of rotation in mm.");
-  return readTransformParameters(transformFile, parameterCount_, this->name() + " in " + std::to_string(D) + "D");
+  return readTransformParameters(transformFile, parameterCount_,
+                                 this->name() + " in " + std::to_string(D) + "D");
 }
 
 template class LinearTransform<2>;

@@ -15,25 +15,29 @@ public:
 
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
-  std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
+  std::vector<double> scales(Context&, const ListSamples<D>&,
+                             std::span<const double> parameters) const override;
 
-  void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
+  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+           const PointsOut<D>&) const override;
   void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
                 std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters, std::span<const double> step,
-                   const PointsOut<D>&) const override;
+  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+                   std::span<const double> step, const PointsOut<D>&) const override;
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
 
   void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                           double* hessian) const override;
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, const double* covJacobian,
-                                  const double* covHessian, std::span<double> gradient) const override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                  const double* covJacobian, const double* covHessian,
+                                  std::span<double> gradient) const override;
   bool hasHessian() const override { return false; }
 
   CudaForm cudaForm() const override { return CudaForm::linear; }
   TransformOnCuda<D> onCuda(std::span<const double> parameters) const override;
-  void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&, std::span<double> gradient) const override;
+  void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&,
+                       std::span<double> gradient) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;
@@ -45,7 +49,8 @@ protected:
   /// (dA/dmu_k, dt/dmu_k), zero beyond the parameter count: dT/dmu_k = dA_k (x - c) + dt_k.
   using Derivatives = std::array<AffineMap<D>, maxParameters>;
 
-  /// How (Scales ...) is read: elastix takes one value for all rotations, but in SimilarityTransform entry by entry.
+  /// How (Scales ...) is read: elastix takes one value for all rotations, but in SimilarityTransform entry by
+  /// entry.
   enum class ScaleRule { oneForRotations, entryByEntry, none };
 
   LinearTransform(const Parameters&, std::size_t parameterCount, StartRules, ScaleRule);
@@ -56,7 +61,8 @@ protected:
   virtual std::vector<double> identityParameters() const = 0;
   /// Where the translation begins in the parameters.
   virtual std::size_t translationIndex() const = 0;
-  /// Scales without AutomaticScalesEstimation and (Scales ...); those that are not 1 belong to rotations (or a scale).
+  /// Scales without AutomaticScalesEstimation and (Scales ...); those that are not 1 belong to rotations (or
+  /// a scale).
   virtual std::vector<double> defaultScales() const = 0;
 
   /// Rows of the parameter table that all linear transforms but TranslationTransform have.

@@ -61,7 +61,8 @@ constexpr std::size_t scaleIndex(int dimension)
 
 template <int D>
 SimilarityTransform<D>::SimilarityTransform(const Parameters& parameters)
-    : LinearTransform<D>(parameters, D == 2 ? 4 : 7, StartRules::centered, LinearTransform<D>::ScaleRule::entryByEntry)
+    : LinearTransform<D>(parameters, D == 2 ? 4 : 7, StartRules::centered,
+                         LinearTransform<D>::ScaleRule::entryByEntry)
 {
 }
 
@@ -92,7 +93,8 @@ AffineMap<D> SimilarityTransform<D>::aboutCenter(std::span<const double> paramet
 }
 
 template <int D>
-typename SimilarityTransform<D>::Derivatives SimilarityTransform<D>::derivatives(std::span<const double> parameters) const
+typename SimilarityTransform<D>::Derivatives
+SimilarityTransform<D>::derivatives(std::span<const double> parameters) const
 {
   Derivatives d = this->noDerivatives();
   const double scale = parameters[scaleIndex(D)];
@@ -101,7 +103,8 @@ typename SimilarityTransform<D>::Derivatives SimilarityTransform<D>::derivatives
     d[0].matrix = {{{c, -s}, {s, c}}};
     d[1].matrix = {{{-scale * s, -scale * c}, {scale * c, -scale * s}}};
   } else {
-    const Quaternion q = unitQuaternion(parameters); // w follows the vector part: dw = -(x dx + y dy + z dz) / w
+    const Quaternion q =
+        unitQuaternion(parameters); // w follows the vector part: dw = -(x dx + y dy + z dz) / w
     d[0].matrix = scaled<3>(scale, rotationDerivative(q, {1, 0, 0, -q.x / q.w}));
     d[1].matrix = scaled<3>(scale, rotationDerivative(q, {0, 1, 0, -q.y / q.w}));
     d[2].matrix = scaled<3>(scale, rotationDerivative(q, {0, 0, 1, -q.z / q.w}));

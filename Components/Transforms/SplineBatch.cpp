@@ -62,8 +62,8 @@ TESSERA_MULTIVERSION void mapBlock(const SplineOfLandmarks<D>& spline, const Blo
 
 /// sums += G(x - p) v, lane by lane.
 template <int D, SplineKernel Kernel>
-TESSERA_MULTIVERSION void addCovectorsOfLandmark(const Vec<D>& p, double alpha, const Block<D>& x, const Block<D>& v,
-                                                 Block<D>& sums)
+TESSERA_MULTIVERSION void addCovectorsOfLandmark(const Vec<D>& p, double alpha, const Block<D>& x,
+                                                 const Block<D>& v, Block<D>& sums)
 {
   for (std::size_t i = 0; i < blockSize; ++i) {
     Vec<D> sum = sums.at(i);
@@ -109,7 +109,8 @@ void map(const SplineOfLandmarks<D>& spline, const ListSamples<D>& samples, cons
 }
 
 template <int D>
-void addCovectors(const SplineModel<D>& model, const ListSamples<D>& samples, const Covectors<D>& covectors, std::span<double> sums)
+void addCovectors(const SplineModel<D>& model, const ListSamples<D>& samples, const Covectors<D>& covectors,
+                  std::span<double> sums)
 {
   const std::size_t n = model.landmarksMm.size();
   for (int k = 0; k < D; ++k)
@@ -129,7 +130,8 @@ void addCovectors(const SplineModel<D>& model, const ListSamples<D>& samples, co
     for (std::size_t l = 0; l < n; ++l) {
       Block<D> lanes{};
       for (std::size_t b = 0; b < blocks.size(); b += 2)
-        addCovectorsOfLandmark<D, decltype(kernel)::value>(model.landmarksMm[l], model.alpha(), blocks[b], blocks[b + 1], lanes);
+        addCovectorsOfLandmark<D, decltype(kernel)::value>(model.landmarksMm[l], model.alpha(), blocks[b],
+                                                           blocks[b + 1], lanes);
       for (int k = 0; k < D; ++k)
         for (const double lane : lanes.values[k])
           sums[l * D + k] += lane;
@@ -138,8 +140,8 @@ void addCovectors(const SplineModel<D>& model, const ListSamples<D>& samples, co
 }
 
 template <int D>
-void addSpatialCovectors(const SplineModel<D>& model, const ListSamples<D>& samples, const double* covJacobian,
-                         const double* covHessian, std::span<double> sums)
+void addSpatialCovectors(const SplineModel<D>& model, const ListSamples<D>& samples,
+                         const double* covJacobian, const double* covHessian, std::span<double> sums)
 {
   const std::size_t n = model.landmarksMm.size(), count = samples.count;
   for (std::size_t i = 0; i < count; ++i) {
@@ -155,15 +157,15 @@ void addSpatialCovectors(const SplineModel<D>& model, const ListSamples<D>& samp
     const Vec<D> pointMm = samples.point(i);
     withKernel<D>(model.kernel, [&](auto kernel) {
       for (std::size_t l = 0; l < n; ++l)
-        addSpatialCovectorsOfLandmark<D, decltype(kernel)::value>(minus(pointMm, model.landmarksMm[l]), model.alpha(), ofJacobian,
-                                                                  ofHessian, sums.data() + l * D);
+        addSpatialCovectorsOfLandmark<D, decltype(kernel)::value>(
+            minus(pointMm, model.landmarksMm[l]), model.alpha(), ofJacobian, ofHessian, sums.data() + l * D);
     });
   }
 }
 
 template <int D>
-void addProduct(const SplineModel<D>& model, const std::vector<double>& influence, std::span<const double> displacementsMm,
-                std::span<double> vectors)
+void addProduct(const SplineModel<D>& model, const std::vector<double>& influence,
+                std::span<const double> displacementsMm, std::span<double> vectors)
 {
   const std::size_t sides = D / model.block(), columns = displacementsMm.size() / sides;
   for (std::size_t row = 0; row < vectors.size() / sides; ++row)
@@ -173,8 +175,8 @@ void addProduct(const SplineModel<D>& model, const std::vector<double>& influenc
 }
 
 template <int D>
-void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>& influence, std::span<const double> sums,
-                          std::span<double> gradient)
+void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>& influence,
+                          std::span<const double> sums, std::span<double> gradient)
 {
   const std::size_t sides = D / model.block(), columns = gradient.size() / sides;
   for (std::size_t row = 0; row < sums.size() / sides; ++row)
@@ -183,14 +185,16 @@ void addTransposedProduct(const SplineModel<D>& model, const std::vector<double>
         gradient[column * sides + s] += influence[row * columns + column] * sums[row * sides + s];
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void map<D>(const SplineOfLandmarks<D>&, const ListSamples<D>&, const PointsOut<D>&);                                   \
-  template void addCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const Covectors<D>&, std::span<double>);             \
-  template void addSpatialCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const double*, const double*,                 \
-                                       std::span<double>);                                                                         \
-  template void addProduct<D>(const SplineModel<D>&, const std::vector<double>&, std::span<const double>, std::span<double>);      \
-  template void addTransposedProduct<D>(const SplineModel<D>&, const std::vector<double>&, std::span<const double>,                \
-                                        std::span<double>);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void map<D>(const SplineOfLandmarks<D>&, const ListSamples<D>&, const PointsOut<D>&);             \
+  template void addCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const Covectors<D>&,           \
+                                std::span<double>);                                                          \
+  template void addSpatialCovectors<D>(const SplineModel<D>&, const ListSamples<D>&, const double*,          \
+                                       const double*, std::span<double>);                                    \
+  template void addProduct<D>(const SplineModel<D>&, const std::vector<double>&, std::span<const double>,    \
+                              std::span<double>);                                                            \
+  template void addTransposedProduct<D>(const SplineModel<D>&, const std::vector<double>&,                   \
+                                        std::span<const double>, std::span<double>);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

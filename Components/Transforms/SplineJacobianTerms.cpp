@@ -10,13 +10,14 @@ namespace {
 
 constexpr std::size_t samplesAtOnce = 256, perTask = 16;
 
-/// J of samples without the factor I that it has if the system couples no components: block rows of columns numbers each.
+/// J of samples without the factor I that it has if the system couples no components: block rows of columns
+/// numbers each.
 template <int D>
 class Jacobians {
 public:
   Jacobians(const SplineModel<D>& model, const std::vector<double>& influence, const ListSamples<D>& samples)
-      : block(model.block()), columns(model.landmarksMm.size() * block), model_(model), influence_(influence), samples_(samples),
-        values_(samplesAtOnce * block * columns)
+      : block(model.block()), columns(model.landmarksMm.size() * block), model_(model), influence_(influence),
+        samples_(samples), values_(samplesAtOnce * block * columns)
   {
   }
 
@@ -50,7 +51,8 @@ private:
         for (std::size_t b = 0; b < block; ++b) {
           Vec<D> unit{}, column{};
           unit[b] = 1;
-          addKernel<D, decltype(kernel)::value>(minus(pointMm, model_.landmarksMm[l]), unit, model_.alpha(), column);
+          addKernel<D, decltype(kernel)::value>(minus(pointMm, model_.landmarksMm[l]), unit, model_.alpha(),
+                                                column);
           for (std::size_t k = 0; k < block; ++k)
             add(l * block + b, k, column[k]);
         }
@@ -94,8 +96,8 @@ std::vector<double> gramian(const Context& context, Jacobians<D>& jacobians, std
 
 /// trace + 2 sqrt(2) |.|_F of J J^T and J C J^T of a sample; q[side * columns + column] = 1 / sqrt(scale).
 template <int D>
-void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vector<double>& c, const std::vector<double>& q,
-             JacobianTerms& most)
+void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vector<double>& c,
+             const std::vector<double>& q, JacobianTerms& most)
 {
   const std::size_t block = jacobians.block, columns = jacobians.columns;
   Matrix<D> jj{}, jcj{};
@@ -123,8 +125,9 @@ void sizesOf(const Jacobians<D>& jacobians, std::size_t sample, const std::vecto
 }
 
 template <int D>
-JacobianTerms jacobianTerms(const Context& context, const SplineModel<D>& model, const std::vector<double>& influence,
-                            const ListSamples<D>& samples, std::span<const double> scales)
+JacobianTerms jacobianTerms(const Context& context, const SplineModel<D>& model,
+                            const std::vector<double>& influence, const ListSamples<D>& samples,
+                            std::span<const double> scales)
 {
   Jacobians<D> jacobians(model, influence, samples);
   const std::size_t columns = jacobians.columns, sides = D / jacobians.block;
@@ -158,9 +161,9 @@ JacobianTerms jacobianTerms(const Context& context, const SplineModel<D>& model,
   return terms;
 }
 
-template JacobianTerms jacobianTerms<2>(const Context&, const SplineModel<2>&, const std::vector<double>&, const ListSamples<2>&,
-                                        std::span<const double>);
-template JacobianTerms jacobianTerms<3>(const Context&, const SplineModel<3>&, const std::vector<double>&, const ListSamples<3>&,
-                                        std::span<const double>);
+template JacobianTerms jacobianTerms<2>(const Context&, const SplineModel<2>&, const std::vector<double>&,
+                                        const ListSamples<2>&, std::span<const double>);
+template JacobianTerms jacobianTerms<3>(const Context&, const SplineModel<3>&, const std::vector<double>&,
+                                        const ListSamples<3>&, std::span<const double>);
 
 }

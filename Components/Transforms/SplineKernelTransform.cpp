@@ -13,16 +13,19 @@
 namespace tessera {
 namespace {
 
-const std::vector<std::string> kernelNames{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline", "ElasticBodySpline",
+const std::vector<std::string> kernelNames{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline",
+                                           "ElasticBodySpline",
                                            "ElasticBodyReciprocalSpline"}; // in the order of SplineKernel
 
-const Parameter<std::string> splineKernelType =
-    textParameter("SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
-const Parameter<double> splinePoissonRatio = realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "of the elastic kernels");
-const Parameter<double> splineRelaxationFactor =
-    realParameter("SplineRelaxationFactor", 0, Arity::single, "", "0 interpolates the landmarks, more approximates them");
-const Parameter<double> fixedImageLandmarks = realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(),
-                                                            Arity::list, "mm", "fixed landmarks, point by point");
+const Parameter<std::string> splineKernelType = textParameter(
+    "SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
+const Parameter<double> splinePoissonRatio =
+    realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "of the elastic kernels");
+const Parameter<double> splineRelaxationFactor = realParameter(
+    "SplineRelaxationFactor", 0, Arity::single, "", "0 interpolates the landmarks, more approximates them");
+const Parameter<double> fixedImageLandmarks =
+    realParameter("FixedImageLandmarks", std::numeric_limits<double>::quiet_NaN(), Arity::list, "mm",
+                  "fixed landmarks, point by point");
 
 template <int D>
 PointBatch<D>& latticeStorage()
@@ -36,9 +39,11 @@ SplineModel<D> modelOf(const Parameters& parameters)
 {
   SplineModel<D> model;
   const std::string type = parameters.get(splineKernelType);
-  model.kernel = static_cast<SplineKernel>(std::find(kernelNames.begin(), kernelNames.end(), type) - kernelNames.begin());
+  model.kernel = static_cast<SplineKernel>(std::find(kernelNames.begin(), kernelNames.end(), type)
+                                           - kernelNames.begin());
   if (D == 2 && model.kernel != SplineKernel::thinPlate && model.kernel != SplineKernel::thinPlateR2LogR)
-    parameters.warn(parameters.where(splineKernelType.name) + ": in 2D every spline is ThinPlateR2LogRSpline, as in elastix.");
+    parameters.warn(parameters.where(splineKernelType.name)
+                    + ": in 2D every spline is ThinPlateR2LogRSpline, as in elastix.");
   model.poissonRatio = parameters.get(splinePoissonRatio);
   if (!(model.poissonRatio > -1 && model.poissonRatio < 0.5))
     parameters.fail(splinePoissonRatio.name, "no elastic body has it", "Allowed: above -1 and below 0.5");
@@ -58,7 +63,8 @@ std::vector<double> coordinates(const std::vector<Vec<D>>& pointsMm)
 template <int D>
 std::string landmarksNeeded()
 {
-  return "Allowed: at least " + std::to_string(D + 1) + " different points that are not all on one " + (D == 2 ? "line" : "plane");
+  return "Allowed: at least " + std::to_string(D + 1) + " different points that are not all on one "
+         + (D == 2 ? "line" : "plane");
 }
 
 }
@@ -72,11 +78,12 @@ SplineKernelTransform<D>::SplineKernelTransform(const Parameters& parameters)
 template <int D>
 const ComponentDescription& SplineKernelTransform<D>::description()
 {
-  static const ComponentDescription description{"Transform",
-                                                "SplineKernelTransform",
-                                                {},
-                                                "x + A x + b + sum_i G(x - p_i) w_i through landmarks: those of -fp",
-                                                {splineKernelType, splinePoissonRatio, splineRelaxationFactor}};
+  static const ComponentDescription description{
+      "Transform",
+      "SplineKernelTransform",
+      {},
+      "x + A x + b + sum_i G(x - p_i) w_i through landmarks: those of -fp",
+      {splineKernelType, splinePoissonRatio, splineRelaxationFactor}};
   return description;
 }
 
@@ -100,7 +107,8 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
       mapChain<D>(context, *start.initial, point, mapped);
     }
   const double columns = static_cast<double>(model_.landmarksMm.size() * model_.block());
-  requireMemory(3 * sizeof(double) * columns * columns, "a spline of " + std::to_string(model_.landmarksMm.size()) + " landmarks",
+  requireMemory(3 * sizeof(double) * columns * columns,
+                "a spline of " + std::to_string(model_.landmarksMm.size()) + " landmarks",
                 "fewer points of -fp");
   std::optional<std::vector<double>> influence = splineInfluence(model_);
   if (!influence)
@@ -111,7 +119,8 @@ std::vector<double> SplineKernelTransform<D>::initialize(Context& context, const
 }
 
 template <int D>
-std::vector<double> SplineKernelTransform<D>::scales(Context&, const ListSamples<D>&, std::span<const double>) const
+std::vector<double> SplineKernelTransform<D>::scales(Context&, const ListSamples<D>&,
+                                                     std::span<const double>) const
 {
   return std::vector<double>(parameterCount(), 1.0);
 }
@@ -119,8 +128,8 @@ std::vector<double> SplineKernelTransform<D>::scales(Context&, const ListSamples
 template <int D>
 SplineOfLandmarks<D> SplineKernelTransform<D>::splineOf(const std::vector<double>& vectors) const
 {
-  return {model_.kernel, model_.alpha(), static_cast<int>(model_.landmarksMm.size()), model_.landmarksMm.front().data(),
-          vectors.data()};
+  return {model_.kernel, model_.alpha(), static_cast<int>(model_.landmarksMm.size()),
+          model_.landmarksMm.front().data(), vectors.data()};
 }
 
 template <int D>
@@ -171,8 +180,8 @@ void SplineKernelTransform<D>::pushForward(Context&, const Samples<D>& samples, 
 }
 
 template <int D>
-void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>, const Covectors<D>& covectors,
-                                        std::span<double> gradient) const
+void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std::span<const double>,
+                                        const Covectors<D>& covectors, std::span<double> gradient) const
 {
   thread_local std::vector<double> sums; // d value / d vectors
   sums.assign(model_.vectors() * D, 0.0);
@@ -181,8 +190,9 @@ void SplineKernelTransform<D>::pullBack(Context&, const Samples<D>& samples, std
 }
 
 template <int D>
-void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples, std::span<const double> parameters,
-                                                  double* jacobian, double* hessian) const
+void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& samples,
+                                                  std::span<const double> parameters, double* jacobian,
+                                                  double* hessian) const
 {
   constexpr int pairs = symmetricCount(D);
   const ListSamples<D> list = asList(samples, latticeStorage<D>());
@@ -201,8 +211,9 @@ void SplineKernelTransform<D>::spatialDerivatives(Context&, const Samples<D>& sa
 }
 
 template <int D>
-void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
-                                                          const double* covJacobian, const double* covHessian,
+void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>& samples,
+                                                          std::span<const double>, const double* covJacobian,
+                                                          const double* covHessian,
                                                           std::span<double> gradient) const
 {
   thread_local std::vector<double> sums;
@@ -212,18 +223,23 @@ void SplineKernelTransform<D>::pullBackSpatialDerivatives(Context&, const Sample
 }
 
 template <int D>
-JacobianTerms SplineKernelTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples, std::span<const double>,
+JacobianTerms SplineKernelTransform<D>::jacobianTerms(Context& context, const ListSamples<D>& samples,
+                                                      std::span<const double>,
                                                       std::span<const double> scales) const
 {
   return spline::jacobianTerms<D>(context, model_, influence(), samples, scales);
 }
 
 template <int D>
-std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::holdOnCuda(const Context& context,
-                                                                             std::span<const double> constant) const
+std::unique_ptr<HeldTransformOnCuda<D>>
+SplineKernelTransform<D>::holdOnCuda(const Context& context, std::span<const double> constant) const
 {
-  SplineForCuda<D> onHost{
-      model_.kernel, model_.alpha(), static_cast<int>(model_.block()), coordinates<D>(model_.landmarksMm), {}, {}};
+  SplineForCuda<D> onHost{model_.kernel,
+                          model_.alpha(),
+                          static_cast<int>(model_.block()),
+                          coordinates<D>(model_.landmarksMm),
+                          {},
+                          {}};
   if (constant.empty())
     onHost.influence = influence();
   else
@@ -234,9 +250,13 @@ std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::holdOnCuda(con
 template <int D>
 double SplineKernelTransform<D>::deviceBytes(bool isConstant) const
 {
-  const double landmarks = static_cast<double>(parameterCount()) / D, coupled = landmarks * static_cast<double>(model_.block());
-  const double influence = isConstant ? 0 : coupled * (landmarks + D + 1) * static_cast<double>(model_.block());
-  return sizeof(double) * (landmarks * D + (landmarks + D + 1) * D + 2 * influence); // landmarks, vectors, both ways of the matrix
+  const double landmarks = static_cast<double>(parameterCount()) / D,
+               coupled = landmarks * static_cast<double>(model_.block());
+  const double influence =
+      isConstant ? 0 : coupled * (landmarks + D + 1) * static_cast<double>(model_.block());
+  return sizeof(double)
+         * (landmarks * D + (landmarks + D + 1) * D
+            + 2 * influence); // landmarks, vectors, both ways of the matrix
 }
 
 template <int D>
@@ -252,9 +272,9 @@ std::vector<double> SplineKernelTransform<D>::restore(const Parameters& file)
   for (std::size_t i = 0; i < landmarks.size(); ++i)
     model_.landmarksMm[i / D][i % D] = landmarks[i];
 
-  const std::vector<double> moving = readTransformParameters(file, landmarks.size(),
-                                                             std::to_string(model_.landmarksMm.size()) + " fixed landmarks of "
-                                                                 + std::to_string(D) + " components");
+  const std::vector<double> moving = readTransformParameters(
+      file, landmarks.size(),
+      std::to_string(model_.landmarksMm.size()) + " fixed landmarks of " + std::to_string(D) + " components");
   std::optional<std::vector<double>> vectors = splineVectors<D>(model_, moving);
   if (!vectors)
     file.fail(fixedImageLandmarks.name, "they determine no spline", landmarksNeeded<D>());

@@ -7,9 +7,10 @@
 
 namespace tessera {
 
-/// T(x) = x + A x + b + sum_i G(x - p_i) w_i: a thin-plate or other spline that takes landmarks p_i of the fixed image to landmarks
-/// of the moving image, its parameters (mm, point by point). The fixed landmarks are the points of -fp, which what comes before
-/// takes along if it is composed, or those of a transform file; the moving ones start at those of -mp, or at the fixed ones.
+/// T(x) = x + A x + b + sum_i G(x - p_i) w_i: a thin-plate or other spline that takes landmarks p_i of the
+/// fixed image to landmarks of the moving image, its parameters (mm, point by point). The fixed landmarks are
+/// the points of -fp, which what comes before takes along if it is composed, or those of a transform file;
+/// the moving ones start at those of -mp, or at the fixed ones.
 ///
 /// T depends on its parameters linearly, by a matrix that is found once (SplineSystem.h).
 template <int D>
@@ -25,23 +26,27 @@ public:
   std::vector<double> initialize(Context&, const TransformStart<D>&) override;
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   /// All 1.
-  std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double> parameters) const override;
+  std::vector<double> scales(Context&, const ListSamples<D>&,
+                             std::span<const double> parameters) const override;
 
-  void map(Context&, const Samples<D>&, std::span<const double> parameters, const PointsOut<D>&) const override;
+  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+           const PointsOut<D>&) const override;
   void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
                 std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters, std::span<const double> step,
-                   const PointsOut<D>&) const override;
+  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+                   std::span<const double> step, const PointsOut<D>&) const override;
   JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
                               std::span<const double> scales) const override;
   void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                           double* hessian) const override;
-  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, const double* covJacobian,
-                                  const double* covHessian, std::span<double> gradient) const override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                  const double* covJacobian, const double* covHessian,
+                                  std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
   CudaForm cudaForm() const override { return CudaForm::kernelSpline; }
-  std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double> constant) const override;
+  std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&,
+                                                     std::span<const double> constant) const override;
   double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;

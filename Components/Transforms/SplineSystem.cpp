@@ -52,8 +52,8 @@ struct Normalization {
 
 /// The matrix [K P; P^T 0] / largest entry of K, in blocks of `block` components (1 if G is a multiple of I).
 template <int D, SplineKernel Kernel>
-std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normalization<D>& normalization, double alpha,
-                                 double relaxation, double& largest)
+std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normalization<D>& normalization,
+                                 double alpha, double relaxation, double& largest)
 {
   constexpr std::size_t block = hasOuterProduct(Kernel) ? D : 1;
   const std::size_t n = points.size(), count = block * (n + D + 1);
@@ -77,12 +77,14 @@ std::vector<double> splineSystem(const std::vector<Vec<D>>& points, const Normal
     const auto q = normalization.basis(points[i]);
     for (std::size_t m = 0; m <= D; ++m)
       for (std::size_t a = 0; a < block; ++a)
-        matrix[(i * block + a) * count + (n + m) * block + a] = matrix[((n + m) * block + a) * count + i * block + a] = q[m];
+        matrix[(i * block + a) * count + (n + m) * block + a] =
+            matrix[((n + m) * block + a) * count + i * block + a] = q[m];
   }
   return matrix;
 }
 
-/// Solves the system for `sides` right sides, and undoes the normalization: (landmarks + D + 1) * block rows of `sides` numbers.
+/// Solves the system for `sides` right sides, and undoes the normalization: (landmarks + D + 1) * block rows
+/// of `sides` numbers.
 template <int D>
 bool solveSpline(const SplineModel<D>& model, std::vector<double>& right, std::size_t sides)
 {
@@ -90,9 +92,9 @@ bool solveSpline(const SplineModel<D>& model, std::vector<double>& right, std::s
   double largest = 0;
   bool solved = false;
   withKernel<D>(model.kernel, [&](auto kernel) {
-    solved = solveLinear(
-        splineSystem<D, decltype(kernel)::value>(model.landmarksMm, normalization, model.alpha(), model.relaxation, largest),
-        right.size() / sides, right, sides);
+    solved = solveLinear(splineSystem<D, decltype(kernel)::value>(model.landmarksMm, normalization,
+                                                                  model.alpha(), model.relaxation, largest),
+                         right.size() / sides, right, sides);
   });
   if (!solved)
     return false;
@@ -120,9 +122,11 @@ std::vector<double> identityVectors(const SplineModel<D>& model)
 }
 
 template <int D>
-std::optional<std::vector<double>> splineVectors(const SplineModel<D>& model, std::span<const double> movingLandmarksMm)
+std::optional<std::vector<double>> splineVectors(const SplineModel<D>& model,
+                                                 std::span<const double> movingLandmarksMm)
 {
-  std::vector<double> right(model.vectors() * D, 0.0); // the same order for D sides of one component and one side of D
+  std::vector<double> right(model.vectors() * D,
+                            0.0); // the same order for D sides of one component and one side of D
   for (std::size_t i = 0; i < model.landmarksMm.size(); ++i)
     for (int d = 0; d < D; ++d)
       right[i * D + d] = movingLandmarksMm[i * D + d] - model.landmarksMm[i][d];
@@ -145,9 +149,9 @@ std::optional<std::vector<double>> splineInfluence(const SplineModel<D>& model)
   return right;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template std::vector<double> identityVectors(const SplineModel<D>&);                                                             \
-  template std::optional<std::vector<double>> splineVectors(const SplineModel<D>&, std::span<const double>);                       \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::vector<double> identityVectors(const SplineModel<D>&);                                       \
+  template std::optional<std::vector<double>> splineVectors(const SplineModel<D>&, std::span<const double>); \
   template std::optional<std::vector<double>> splineInfluence(const SplineModel<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

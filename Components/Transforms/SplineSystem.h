@@ -24,18 +24,20 @@ struct SplineModel {
   std::size_t vectors() const { return landmarksMm.size() + D + 1; }
 };
 
-/// The vectors of SplineOfLandmarks from moving landmarks, point by point (Davis et al., "A physics-based coordinate transformation
-/// for 3-D image matching", 1997): (K + relaxation I) w + P a = their displacements, P^T w = 0. Nothing if the landmarks determine
-/// no spline: there are equal ones, or all are on a line or plane.
+/// The vectors of SplineOfLandmarks from moving landmarks, point by point (Davis et al., "A physics-based
+/// coordinate transformation for 3-D image matching", 1997): (K + relaxation I) w + P a = their
+/// displacements, P^T w = 0. Nothing if the landmarks determine no spline: there are equal ones, or all are
+/// on a line or plane.
 template <int D>
-std::optional<std::vector<double>> splineVectors(const SplineModel<D>&, std::span<const double> movingLandmarksMm);
+std::optional<std::vector<double>> splineVectors(const SplineModel<D>&,
+                                                 std::span<const double> movingLandmarksMm);
 
 /// The same of moving landmarks that are the fixed ones: no weights, I, 0.
 template <int D>
 std::vector<double> identityVectors(const SplineModel<D>&);
 
-/// d vectors / d moving landmarks, row-major: vectors() * block rows of landmarks * block numbers, the same for all components if
-/// block is 1. Nothing as above.
+/// d vectors / d moving landmarks, row-major: vectors() * block rows of landmarks * block numbers, the same
+/// for all components if block is 1. Nothing as above.
 template <int D>
 std::optional<std::vector<double>> splineInfluence(const SplineModel<D>&);
 

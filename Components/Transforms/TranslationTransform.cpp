@@ -13,8 +13,11 @@ TranslationTransform<D>::TranslationTransform(const Parameters& parameters)
 template <int D>
 const ComponentDescription& TranslationTransform<D>::description()
 {
-  static const ComponentDescription description{
-      "Transform", "TranslationTransform", {}, "T(x) = x + t", initializationParameters(StartRules::translation)};
+  static const ComponentDescription description{"Transform",
+                                                "TranslationTransform",
+                                                {},
+                                                "T(x) = x + t",
+                                                initializationParameters(StartRules::translation)};
   return description;
 }
 
@@ -27,7 +30,8 @@ AffineMap<D> TranslationTransform<D>::aboutCenter(std::span<const double> parame
 }
 
 template <int D>
-typename TranslationTransform<D>::Derivatives TranslationTransform<D>::derivatives(std::span<const double>) const
+typename TranslationTransform<D>::Derivatives
+TranslationTransform<D>::derivatives(std::span<const double>) const
 {
   Derivatives d = this->noDerivatives();
   for (int axis = 0; axis < D; ++axis)

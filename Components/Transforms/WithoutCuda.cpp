@@ -10,7 +10,9 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context&, std::span<const double>, st
   throw Error(ExitCode::device, "exact bending energy: this build has no CUDA. Allowed: (Device \"cpu\").");
 }
 
-template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>, double*);
-template void ExactBendingEnergy<3>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>, double*);
+template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,
+                                                    double*);
+template void ExactBendingEnergy<3>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,
+                                                    double*);
 
 }

@@ -69,9 +69,11 @@ void AtomicFile::fail(const std::string& wrong) const
 {
   std::error_code failure;
   const fs::space_info space = fs::space(folder_, failure);
-  const std::string room = failure ? "" : "; " + std::to_string(space.available >> 20) + " MiB are free there";
+  const std::string room =
+      failure ? "" : "; " + std::to_string(space.available >> 20) + " MiB are free there";
   throw Error(ExitCode::unwritableOutput,
-              path_ + ": " + wrong + ". Allowed: a file in a folder that exists, may be written to and has room" + room + ".");
+              path_ + ": " + wrong
+                  + ". Allowed: a file in a folder that exists, may be written to and has room" + room + ".");
 }
 
 void writeTextFile(const std::string& path, std::string_view text)

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// Files that appear under their names only when they are whole. They are written to a hidden folder beside their place and
-/// moved from there; unless commit() is reached, nothing is left.
+/// Files that appear under their names only when they are whole. They are written to a hidden folder beside
+/// their place and moved from there; unless commit() is reached, nothing is left.
 class AtomicFile {
 public:
   /// Throws Error(unwritableOutput) if the folder of `path` is missing or cannot be written to.

@@ -5,8 +5,9 @@
 namespace tessera {
 
 // Centred cardinal B-splines (Unser, "Splines: a perfect fit for signal and image processing", 1999).
-// Weights of the n + 1 knots that carry a point: `t` is the point's distance (in knots) from the first of them,
-// t = x - floor(x - (n - 1) / 2), in [(n - 1) / 2, (n + 1) / 2). Sum of weights is 1. No division: on a GPU it is a subroutine.
+// Weights of the n + 1 knots that carry a point: `t` is the point's distance (in knots) from the first of
+// them, t = x - floor(x - (n - 1) / 2), in [(n - 1) / 2, (n + 1) / 2). Sum of weights is 1. No division: on a
+// GPU it is a subroutine.
 
 /// First knot that carries x for order n; x - first lies in [(n - 1) / 2, (n + 1) / 2).
 template <int Order>
@@ -25,33 +26,38 @@ TESSERA_HOST_DEVICE inline void bsplineWeights(Real t, Real* w)
     w[0] = 1 - t;
     w[1] = t;
   } else if constexpr (Order == 2) {
-    const Real u = t - 1;   // in [-1/2, 1/2)
+    const Real u = t - 1; // in [-1/2, 1/2)
     w[0] = Real(0.5) * (Real(0.5) - u) * (Real(0.5) - u);
     w[1] = Real(0.75) - u * u;
     w[2] = Real(0.5) * (Real(0.5) + u) * (Real(0.5) + u);
   } else if constexpr (Order == 3) {
-    const Real u = t - 1, v = 1 - u;   // u in [0, 1)
+    const Real u = t - 1, v = 1 - u; // u in [0, 1)
     w[0] = v * v * v * (Real(1) / 6);
     w[1] = Real(2) / 3 - u * u * (2 - u) * Real(0.5);
     w[2] = Real(2) / 3 - v * v * (2 - v) * Real(0.5);
     w[3] = u * u * u * (Real(1) / 6);
   } else if constexpr (Order == 4) {
-    const Real u = t - 2, u2 = u * u;   // in [-1/2, 1/2)
+    const Real u = t - 2, u2 = u * u; // in [-1/2, 1/2)
     const Real a = Real(0.5) - u, b = Real(0.5) + u;
     w[0] = a * a * a * a * (Real(1) / 24);
     w[4] = b * b * b * b * (Real(1) / 24);
-    w[1] = (Real(19) / 96) - u * (Real(11) / 24) + u2 * (Real(1) / 4) + u2 * u * (Real(1) / 6) - u2 * u2 * (Real(1) / 6);
-    w[3] = (Real(19) / 96) + u * (Real(11) / 24) + u2 * (Real(1) / 4) - u2 * u * (Real(1) / 6) - u2 * u2 * (Real(1) / 6);
+    w[1] = (Real(19) / 96) - u * (Real(11) / 24) + u2 * (Real(1) / 4) + u2 * u * (Real(1) / 6)
+           - u2 * u2 * (Real(1) / 6);
+    w[3] = (Real(19) / 96) + u * (Real(11) / 24) + u2 * (Real(1) / 4) - u2 * u * (Real(1) / 6)
+           - u2 * u2 * (Real(1) / 6);
     w[2] = (Real(115) / 192) - u2 * (Real(5) / 8) + u2 * u2 * (Real(1) / 4);
   } else {
-    const Real u = t - 2, v = 1 - u;   // u in [0, 1)
+    const Real u = t - 2, v = 1 - u; // u in [0, 1)
     const Real u2 = u * u, v2 = v * v;
     const auto far = [](Real s) { return s * s * s * s * s * (Real(1) / 120); };
     // beta5 at distance 1 + s and s from a knot, s in [0, 1)
     const auto middle = [](Real s) {
-      return (Real(26) - 50 * s + 20 * s * s + 20 * s * s * s - 20 * s * s * s * s + 5 * s * s * s * s * s) * (Real(1) / 120);
+      return (Real(26) - 50 * s + 20 * s * s + 20 * s * s * s - 20 * s * s * s * s + 5 * s * s * s * s * s)
+             * (Real(1) / 120);
     };
-    const auto near = [](Real s, Real s2) { return (Real(66) - 60 * s2 + 30 * s2 * s2 - 10 * s2 * s2 * s) * (Real(1) / 120); };
+    const auto near = [](Real s, Real s2) {
+      return (Real(66) - 60 * s2 + 30 * s2 * s2 - 10 * s2 * s2 * s) * (Real(1) / 120);
+    };
     w[0] = far(v);
     w[1] = middle(u);
     w[2] = near(u, u2);
@@ -61,7 +67,8 @@ TESSERA_HOST_DEVICE inline void bsplineWeights(Real t, Real* w)
   }
 }
 
-/// First derivatives of the weights with respect to the point: beta_n'(x) = beta_{n-1}(x + 1/2) - beta_{n-1}(x - 1/2).
+/// First derivatives of the weights with respect to the point: beta_n'(x) = beta_{n-1}(x + 1/2) -
+/// beta_{n-1}(x - 1/2).
 template <int Order, class Real>
 TESSERA_HOST_DEVICE inline void bsplineDerivatives(Real t, Real* w)
 {

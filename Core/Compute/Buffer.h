@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// An owned array on the device of its context. Spans of it may be handed to anything that runs on the same device; on a CUDA
-/// device the host must not look into them.
+/// An owned array on the device of its context. Spans of it may be handed to anything that runs on the same
+/// device; on a CUDA device the host must not look into them.
 template <class T>
 class Buffer {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -17,7 +17,8 @@ struct Context {
   bool onCuda() const { return device.kind == DeviceKind::cuda; }
 };
 
-/// A context with a stream of its own if the device is a CUDA one. Throws Error(device) if that cannot be had.
+/// A context with a stream of its own if the device is a CUDA one. Throws Error(device) if that cannot be
+/// had.
 Context makeContext(const Device&, int threads);
 
 }

@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr double besideArrays = 64 << 20; // bytes: kernels as they are loaded, their local memory, recorded work
+constexpr double besideArrays =
+    64 << 20; // bytes: kernels as they are loaded, their local memory, recorded work
 
 cudaMemPool_t poolOf(int ordinal)
 {
@@ -69,8 +70,10 @@ public:
     checkCuda(cudaEventCreate(&started_), "making an event");
     checkCuda(cudaEventCreate(&stopped_), "making an event");
     checkCuda(cudaMallocHost(&small_, smallBytes), "taking pinned memory");
-    std::uint64_t keepAll = ~std::uint64_t{0}; // what is given back stays, so that levels and iterations do not wait for the driver
-    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrReleaseThreshold, &keepAll), "setting up the memory pool");
+    std::uint64_t keepAll = ~std::uint64_t{
+        0}; // what is given back stays, so that levels and iterations do not wait for the driver
+    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrReleaseThreshold, &keepAll),
+              "setting up the memory pool");
   }
   ~CudaStream() override
   {
@@ -105,7 +108,8 @@ public:
       }
       cudaGetLastError();
     }
-    throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": " + std::to_string(bytes)
+    throw Error(ExitCode::outOfMemory, "memory of CUDA device " + std::to_string(ordinal_) + ": "
+                                           + std::to_string(bytes)
                                            + " bytes asked for: " + std::to_string(freeBytes())
                                            + " are free. Allowed: less at a time, or (Device \"cpu\").");
   }
@@ -129,7 +133,8 @@ public:
     wait();
     const double peak = poolBytes(ordinal_, cudaMemPoolAttrUsedMemHigh);
     std::uint64_t fromNow = 0;
-    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrUsedMemHigh, &fromNow), "setting up the memory pool");
+    checkCuda(cudaMemPoolSetAttribute(poolOf(ordinal_), cudaMemPoolAttrUsedMemHigh, &fromNow),
+              "setting up the memory pool");
     return peak;
   }
   double transferMilliseconds() const { return transferMilliseconds_; }
@@ -140,15 +145,19 @@ public:
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
   {
     const double start = hostMilliseconds();
-    checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()), "copying to the device");
+    checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()),
+              "copying to the device");
     transferMilliseconds_ += hostMilliseconds() - start;
     countBytesToDevice(bytes);
   }
   void copyToHost(void* host, const void* device, std::size_t bytes) override
   {
     const double start = hostMilliseconds();
-    void* to = bytes <= smallBytes ? small_ : host; // pinned memory: a few scalars an iteration should not wait for staging
-    checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
+    void* to = bytes <= smallBytes
+                   ? small_
+                   : host; // pinned memory: a few scalars an iteration should not wait for staging
+    checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, native()),
+              "copying from the device");
     wait();
     if (to == small_)
       std::memcpy(host, small_, bytes);
@@ -173,7 +182,8 @@ public:
   void releasePinned(void* memory) noexcept override { cudaFreeHost(memory); }
   void copyLater(void* pinned, const void* device, std::size_t bytes) override
   {
-    checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()), "copying from the device");
+    checkCuda(cudaMemcpyAsync(pinned, device, bytes, cudaMemcpyDeviceToHost, native()),
+              "copying from the device");
   }
 
   void beginRecording() override
@@ -188,7 +198,10 @@ public:
   }
 
   void wait() override { checkCuda(cudaStreamSynchronize(native()), "waiting for the device"); }
-  void startTimer() override { checkCuda(cudaEventRecord(started_, native()), "starting the device's timer"); }
+  void startTimer() override
+  {
+    checkCuda(cudaEventRecord(started_, native()), "starting the device's timer");
+  }
   double stopTimerMilliseconds() override
   {
     float milliseconds = 0;
@@ -215,7 +228,8 @@ private:
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
-  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0}; // files may be read for it by several threads
+  std::atomic<double> transferMilliseconds_{0},
+      bytesToDevice_{0}; // files may be read for it by several threads
 };
 
 CudaStream& streamOf(const Context& context)
@@ -230,8 +244,8 @@ void checkCuda(cudaError_t error, const char* doing)
     return;
   cudaGetLastError();
   const ExitCode code = error == cudaErrorMemoryAllocation ? ExitCode::outOfMemory : ExitCode::device;
-  throw Error(code, std::string("CUDA: ") + doing + ": " + cudaGetErrorString(error) + " (" + cudaGetErrorName(error)
-                        + "). Allowed: a working device, or (Device \"cpu\").");
+  throw Error(code, std::string("CUDA: ") + doing + ": " + cudaGetErrorString(error) + " ("
+                        + cudaGetErrorName(error) + "). Allowed: a working device, or (Device \"cpu\").");
 }
 
 cudaStream_t cudaStreamOf(const Context& context)
@@ -284,9 +298,12 @@ std::string whyNoDevice(cudaError_t answer)
   int driver = 0; // stays 0 without one
   if (answer != cudaErrorInsufficientDriver || cudaDriverGetVersion(&driver) != cudaSuccess)
     return std::string("CUDA says: ") + cudaGetErrorString(answer);
-  const auto version = [](int number) { return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10); };
+  const auto version = [](int number) {
+    return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+  };
   return driver == 0 ? "no NVIDIA driver is installed"
-                     : "the NVIDIA driver is for CUDA up to " + version(driver) + ", this build for " + version(CUDART_VERSION);
+                     : "the NVIDIA driver is for CUDA up to " + version(driver) + ", this build for "
+                           + version(CUDART_VERSION);
 }
 
 }
@@ -304,9 +321,10 @@ CudaDevices findCudaDevices()
     cudaDeviceProp properties;
     int kiloHertz = 0;
     checkCuda(cudaGetDeviceProperties(&properties, ordinal), "asking for a device's properties");
-    checkCuda(cudaDeviceGetAttribute(&kiloHertz, cudaDevAttrClockRate, ordinal), "asking for a device's clock");
-    devices.found.push_back({properties.name, properties.multiProcessorCount, kiloHertz * 1e-6, properties.totalGlobalMem,
-                             static_cast<std::size_t>(properties.l2CacheSize)});
+    checkCuda(cudaDeviceGetAttribute(&kiloHertz, cudaDevAttrClockRate, ordinal),
+              "asking for a device's clock");
+    devices.found.push_back({properties.name, properties.multiProcessorCount, kiloHertz * 1e-6,
+                             properties.totalGlobalMem, static_cast<std::size_t>(properties.l2CacheSize)});
   }
   return devices;
 }

@@ -16,8 +16,9 @@ int ordinalIn(const std::string& text)
   if (text == "cuda")
     return 0;
   const std::string digits = text.starts_with(prefix) ? text.substr(prefix.size()) : "";
-  const bool isNumber = !digits.empty() && digits.size() < 4
-                        && std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
+  const bool isNumber =
+      !digits.empty() && digits.size() < 4
+      && std::all_of(digits.begin(), digits.end(), [](unsigned char c) { return std::isdigit(c); });
   return isNumber ? std::stoi(digits) : -1;
 }
 
@@ -29,7 +30,9 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
     return {{DeviceKind::cpu, 0}, "cpu, as asked"};
   const int ordinal = text == "auto" ? 0 : ordinalIn(text);
   if (ordinal < 0)
-    throw Error(ExitCode::usage, where + ": \"" + text + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
+    throw Error(ExitCode::usage,
+                where + ": \"" + text
+                    + "\": no such device. Allowed: \"auto\", \"cpu\", \"cuda\" or \"cuda:N\".");
 
   if (text == "auto" && !withoutCuda.empty()) // before the driver is started
     return {{DeviceKind::cpu, 0}, "cpu: " + withoutCuda};
@@ -38,13 +41,16 @@ DeviceChoice chooseDevice(const std::string& text, const std::string& where, con
   if (text == "auto" && !whyNot.empty())
     return {{DeviceKind::cpu, 0}, "cpu: " + whyNot};
   if (!whyNot.empty())
-    throw Error(ExitCode::device, where + ": \"" + text + "\": " + whyNot + ". Allowed: \"cpu\" or \"auto\".");
+    throw Error(ExitCode::device,
+                where + ": \"" + text + "\": " + whyNot + ". Allowed: \"cpu\" or \"auto\".");
   if (const std::size_t count = cuda.found.size(); static_cast<std::size_t>(ordinal) >= count)
     throw Error(ExitCode::device, where + ": \"" + text + "\": only " + std::to_string(count) + " CUDA device"
                                       + (count > 1 ? "s are" : " is") + " visible. Allowed: \"cuda:0\""
-                                      + (count > 1 ? " to \"cuda:" + std::to_string(count - 1) + "\"" : "") + ".");
+                                      + (count > 1 ? " to \"cuda:" + std::to_string(count - 1) + "\"" : "")
+                                      + ".");
   return {{DeviceKind::cuda, ordinal},
-          "cuda:" + std::to_string(ordinal) + " (" + cuda.found[ordinal].name + "), " + (text == "auto" ? "found" : "as asked")};
+          "cuda:" + std::to_string(ordinal) + " (" + cuda.found[ordinal].name + "), "
+              + (text == "auto" ? "found" : "as asked")};
 }
 
 Context makeContext(const Device& device, int threads)

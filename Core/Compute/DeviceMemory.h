@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// What some work takes of a CUDA device's memory, by named parts; told by whoever allocates it, before it does.
+/// What some work takes of a CUDA device's memory, by named parts; told by whoever allocates it, before it
+/// does.
 class DeviceMemory {
 public:
   struct Part {
@@ -21,8 +22,8 @@ public:
 
   double bytes() const;
   const std::vector<Part>& parts() const { return parts_; }
-  /// "samples 1.3 GB, images 180 MB", the largest first; parts below 1 MB or a thousandth are told as "others", or not
-  /// at all if even those are less than a thousandth.
+  /// "samples 1.3 GB, images 180 MB", the largest first; parts below 1 MB or a thousandth are told as
+  /// "others", or not at all if even those are less than a thousandth.
   std::string text() const;
 
 private:
@@ -32,13 +33,15 @@ private:
 /// "1.3 GB", "180 MB", "1.5 MB", "24 kB", rounded up: two digits or more. Below 0.1 kB "99 bytes".
 std::string memoryText(double bytes);
 
-/// From now on this process takes no more than so many bytes of each CUDA device for its arrays: Stream::allocate refuses what
-/// would go beyond, and Stream::freeBytes counts up to there. What the driver takes for kernels does not count.
+/// From now on this process takes no more than so many bytes of each CUDA device for its arrays:
+/// Stream::allocate refuses what would go beyond, and Stream::freeBytes counts up to there. What the driver
+/// takes for kernels does not count.
 void limitDeviceMemory(double bytes);
 /// Infinite if there is none.
 double deviceMemoryLimit();
 
-/// What may be planned with on the context's CUDA device: what is free, less what kernels and recorded work need beside arrays.
+/// What may be planned with on the context's CUDA device: what is free, less what kernels and recorded work
+/// need beside arrays.
 double usableDeviceMemory(const Context&);
 /// The most bytes of arrays that this process held on the context's CUDA device since the last call.
 double takePeakDeviceMemory(const Context&);

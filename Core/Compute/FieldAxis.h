@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-/// One axis of a lattice that runs along an axis of a B-spline grid: voxel i lies at grid index first + step * i, control point 0
-/// at grid index 0.
+/// One axis of a lattice that runs along an axis of a B-spline grid: voxel i lies at grid index first + step
+/// * i, control point 0 at grid index 0.
 struct FieldAxis {
   double first = 0;
   double step = 1;
@@ -13,8 +13,9 @@ struct FieldAxis {
   int voxels = 0;
 };
 
-/// The order + 1 control points that carry a voxel along an axis, from `start`; outside the valid region `inside` is false and
-/// `start` the nearest of those inside it. (There are none on axes of fewer than order + 1 control points.)
+/// The order + 1 control points that carry a voxel along an axis, from `start`; outside the valid region
+/// `inside` is false and `start` the nearest of those inside it. (There are none on axes of fewer than order
+/// + 1 control points.)
 struct AxisSupport {
   int start;
   double distance; // of the voxel from control point `start`, as bsplineWeights takes it
@@ -33,7 +34,8 @@ TESSERA_HOST_DEVICE inline AxisSupport supportOf(const FieldAxis& axis, int voxe
   return {start, x - start + half, true};
 }
 
-/// Weights, or derivatives of the weights by the grid index, of the Order + 1 control points; zeros outside the valid region.
+/// Weights, or derivatives of the weights by the grid index, of the Order + 1 control points; zeros outside
+/// the valid region.
 template <int Order, class Real>
 TESSERA_HOST_DEVICE inline void axisWeights(const AxisSupport& support, Real* weights)
 {

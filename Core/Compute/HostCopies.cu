@@ -16,14 +16,15 @@
 namespace tessera {
 namespace {
 
-/// Pinned memory of the host. Taking it costs more than filling it once, so that it is kept for the next one until the process
-/// ends; in large pages it takes half the time.
+/// Pinned memory of the host. Taking it costs more than filling it once, so that it is kept for the next one
+/// until the process ends; in large pages it takes half the time.
 class PinnedPiece {
 public:
   explicit PinnedPiece(std::size_t bytes)
   {
     const std::lock_guard lock(mutex());
-    const auto found = std::find_if(kept().begin(), kept().end(), [&](const Memory& memory) { return memory.bytes >= bytes; });
+    const auto found = std::find_if(kept().begin(), kept().end(),
+                                    [&](const Memory& memory) { return memory.bytes >= bytes; });
     if (found != kept().end()) {
       memory_ = *found;
       kept().erase(found);
@@ -115,7 +116,8 @@ void copyOnHost(const Context& context, void* to, const void* from, std::size_t 
 {
   constexpr std::size_t share = std::size_t(256) << 10;
   forEachRange(context, bytes, share, [&](std::size_t first, std::size_t last) {
-    std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first, last - first);
+    std::memcpy(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                last - first);
   });
 }
 
@@ -147,7 +149,10 @@ struct PiecesToDevice::Piece {
   Lane lane; // waits before the other goes
 };
 
-PiecesToDevice::PiecesToDevice(const Context& context, std::size_t bytesOfPiece) : context_(context), bytes_(bytesOfPiece) {}
+PiecesToDevice::PiecesToDevice(const Context& context, std::size_t bytesOfPiece)
+    : context_(context), bytes_(bytesOfPiece)
+{
+}
 
 PiecesToDevice::~PiecesToDevice() = default;
 
@@ -222,7 +227,8 @@ void CopiesToHost::begin(int piece, void* host, const void* device, std::size_t 
     p.host = host;
     p.bytes = bytes;
   }
-  checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, p.lane.stream), "copying from the device");
+  checkCuda(cudaMemcpyAsync(to, device, bytes, cudaMemcpyDeviceToHost, p.lane.stream),
+            "copying from the device");
 }
 
 void copyLargeToDevice(const Context& context, void* device, const void* host, std::size_t bytes)

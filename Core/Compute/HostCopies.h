@@ -8,23 +8,26 @@
 
 namespace tessera {
 
-/// Copies of large arrays from a CUDA device, beside the work of the context's stream. What goes to pinned memory of the host goes
-/// there at once; to any other by way of pinned pieces, which the context's threads empty while the next one is being filled.
+/// Copies of large arrays from a CUDA device, beside the work of the context's stream. What goes to pinned
+/// memory of the host goes there at once; to any other by way of pinned pieces, which the context's threads
+/// empty while the next one is being filled.
 class CopiesToHost {
 public:
   static constexpr int pieces = 2;
-  static constexpr std::size_t usualBytes = std::size_t(8) << 20; // of a piece: long enough for the bus, and soon begun
+  static constexpr std::size_t usualBytes = std::size_t(8)
+                                            << 20; // of a piece: long enough for the bus, and soon begun
 
   explicit CopiesToHost(const Context&);
   ~CopiesToHost();
   CopiesToHost(const CopiesToHost&) = delete;
   CopiesToHost& operator=(const CopiesToHost&) = delete;
 
-  /// Waits until the piece's last copy has arrived. What is given to the context's stream from now on may overwrite its source.
+  /// Waits until the piece's last copy has arrived. What is given to the context's stream from now on may
+  /// overwrite its source.
   void finish(int piece);
   enum class After { allGiven, itsLast };
-  /// Copies after all that was given to the context's stream so far, or only after what the piece's last copy came after. The piece
-  /// must be finished.
+  /// Copies after all that was given to the context's stream so far, or only after what the piece's last copy
+  /// came after. The piece must be finished.
   void begin(int piece, void* host, const void* device, std::size_t bytes, After after = After::allGiven);
 
 private:
@@ -33,8 +36,8 @@ private:
   std::array<std::unique_ptr<Piece>, pieces> pieces_;
 };
 
-/// An array that the host makes piece by piece in pinned memory, on its way to a CUDA device: while one piece is under way the next
-/// one is made.
+/// An array that the host makes piece by piece in pinned memory, on its way to a CUDA device: while one piece
+/// is under way the next one is made.
 class PiecesToDevice {
 public:
   static constexpr int pieces = 2;
@@ -46,8 +49,8 @@ public:
 
   /// Where the next piece is to be made; waits until what was there has left.
   std::byte* next();
-  /// Copies so many bytes of it. What was given to the context's stream so far comes before the copy, what it is given from now on
-  /// after it. Returns before they have left.
+  /// Copies so many bytes of it. What was given to the context's stream so far comes before the copy, what it
+  /// is given from now on after it. Returns before they have left.
   void send(void* device, std::size_t bytes);
   /// Waits until all have.
   void finish();
@@ -60,7 +63,8 @@ private:
   int turn_ = 0;
 };
 
-/// A large array to a CUDA device; as above, by way of pinned pieces. The host's memory may be changed when the call returns.
+/// A large array to a CUDA device; as above, by way of pinned pieces. The host's memory may be changed when
+/// the call returns.
 void copyLargeToDevice(const Context&, void* device, const void* host, std::size_t bytes);
 /// The other way: the host has it when the call returns.
 void copyLargeToHost(const Context&, void* host, const void* device, std::size_t bytes);

@@ -18,8 +18,10 @@ void useLargePages(void* memory, std::size_t bytes)
 {
   if (bytes < large)
     return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(memory), first = (begin + pageBytes - 1) / pageBytes * pageBytes;
-  madvise(reinterpret_cast<void*>(first), begin + bytes - first, MADV_HUGEPAGE); // a wish: where it is refused, all stays as it is
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory),
+             first = (begin + pageBytes - 1) / pageBytes * pageBytes;
+  madvise(reinterpret_cast<void*>(first), begin + bytes - first,
+          MADV_HUGEPAGE); // a wish: where it is refused, all stays as it is
 }
 
 void touchPages(const Context& context, void* memory, std::size_t bytes)

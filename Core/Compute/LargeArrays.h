@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Lets the system give large pages to memory that nobody has touched yet: giving pages takes longer than filling them.
+/// Lets the system give large pages to memory that nobody has touched yet: giving pages takes longer than
+/// filling them.
 void useLargePages(void* memory, std::size_t bytes);
 /// The same, and the context's threads have all pages given.
 void touchPages(const Context&, void* memory, std::size_t bytes);

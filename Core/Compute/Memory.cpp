@@ -54,13 +54,15 @@ struct GroupFiles {
 
 double leftOfGroup(const std::string& folder, const GroupFiles& files)
 {
-  const std::optional<double> limit = numberIn(folder + "/" + files.limit), usage = numberIn(folder + "/" + files.usage);
+  const std::optional<double> limit = numberIn(folder + "/" + files.limit),
+                              usage = numberIn(folder + "/" + files.usage);
   if (!limit || !usage)
     return unlimited;
   return *limit - *usage + numberAfter(folder + "/memory.stat", files.reclaimable).value_or(0);
 }
 
-/// The group and those around it: each limits what is in it. Inside a container the path may name folders that are not seen.
+/// The group and those around it: each limits what is in it. Inside a container the path may name folders
+/// that are not seen.
 double leftOfGroups(const std::string& mount, std::string group, const GroupFiles& files)
 {
   double left = unlimited;
@@ -81,12 +83,15 @@ double leftOfControlGroups(const std::string& root)
     const std::size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos)
       continue;
-    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",", group = line.substr(second + 1);
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",",
+                      group = line.substr(second + 1);
     if (controllers == ",,")
-      left = std::min(left, leftOfGroups(root + "/sys/fs/cgroup", group, {"memory.max", "memory.current", "inactive_file"}));
+      left = std::min(left, leftOfGroups(root + "/sys/fs/cgroup", group,
+                                         {"memory.max", "memory.current", "inactive_file"}));
     else if (controllers.find(",memory,") != std::string::npos)
-      left = std::min(left, leftOfGroups(root + "/sys/fs/cgroup/memory", group,
-                                         {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}));
+      left = std::min(
+          left, leftOfGroups(root + "/sys/fs/cgroup/memory", group,
+                             {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"}));
   }
   return left;
 }
@@ -120,8 +125,8 @@ void requireMemory(double bytes, const std::string& what, const std::string& all
     return;
   const double available = availableMemoryBytes();
   if (bytes > available)
-    throw Error(ExitCode::outOfMemory, what + ": about " + gigabytes(bytes) + " of memory are needed, " + gigabytes(available)
-                                           + " are free. Allowed: " + allowed + ".");
+    throw Error(ExitCode::outOfMemory, what + ": about " + gigabytes(bytes) + " of memory are needed, "
+                                           + gigabytes(available) + " are free. Allowed: " + allowed + ".");
 }
 
 void giveFreedMemoryBack()

@@ -19,7 +19,8 @@ namespace {
 
 [[noreturn]] void fail(const char* what)
 {
-  throw Error(ExitCode::device, std::string("CUDA: ") + what + ": this build has no CUDA. Allowed: (Device \"cpu\").");
+  throw Error(ExitCode::device,
+              std::string("CUDA: ") + what + ": this build has no CUDA. Allowed: (Device \"cpu\").");
 }
 
 }

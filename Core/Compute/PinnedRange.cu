@@ -4,7 +4,8 @@
 
 namespace tessera {
 
-PinnedRange::PinnedRange(const Context& context, const void* memory, std::size_t bytes) : memory_(const_cast<void*>(memory))
+PinnedRange::PinnedRange(const Context& context, const void* memory, std::size_t bytes)
+    : memory_(const_cast<void*>(memory))
 {
   cudaStreamOf(context); // makes its device the current one
   checkCuda(cudaHostRegister(memory_, bytes, cudaHostRegisterDefault), "pinning memory");

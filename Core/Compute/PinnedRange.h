@@ -6,8 +6,9 @@
 
 namespace tessera {
 
-/// Memory of the host that others own, pinned as long as this lives: copies to and from a CUDA device then run at the bus's rate.
-/// Pinning itself takes long: about as long as a copy of memory that is not pinned. Throws Error(device).
+/// Memory of the host that others own, pinned as long as this lives: copies to and from a CUDA device then
+/// run at the bus's rate. Pinning itself takes long: about as long as a copy of memory that is not pinned.
+/// Throws Error(device).
 class PinnedRange {
 public:
   PinnedRange(const Context&, const void* memory, std::size_t bytes);

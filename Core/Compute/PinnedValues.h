@@ -15,7 +15,8 @@ class PinnedValues {
 public:
   PinnedValues() = default;
   PinnedValues(const Context& context, std::size_t count)
-      : stream_(context.stream), size_(count), values_(static_cast<T*>(stream_->allocatePinned(count * sizeof(T))))
+      : stream_(context.stream), size_(count),
+        values_(static_cast<T*>(stream_->allocatePinned(count * sizeof(T))))
   {
   }
   ~PinnedValues()

@@ -18,14 +18,15 @@ struct Draw {
 };
 
 /// Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::uint32_t key0,
-                                                               std::uint32_t key1)
+TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
+                                                               std::uint32_t key0, std::uint32_t key1)
 {
   for (int round = 0; round < 10; ++round) {
     const std::uint64_t product0 = 0xD2511F53ull * counter[0];
     const std::uint64_t product1 = 0xCD9E8D57ull * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
+    counter = {
+        static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(product1),
+        static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(product0)};
     key0 += 0x9E3779B9u;
     key1 += 0xBB67AE85u;
   }
@@ -33,7 +34,8 @@ TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> philox(std::array<std::u
 }
 
 /// Four words for sample `sample`, attempt `attempt` of a draw (samples below 2^32).
-TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> randomWords(const Draw& draw, std::uint32_t sample, std::uint32_t attempt)
+TESSERA_HOST_DEVICE inline std::array<std::uint32_t, 4> randomWords(const Draw& draw, std::uint32_t sample,
+                                                                    std::uint32_t attempt)
 {
   const std::uint32_t key0 = static_cast<std::uint32_t>(draw.seed) ^ (draw.stage * 0x85EBCA6Bu);
   const std::uint32_t key1 = static_cast<std::uint32_t>(draw.seed >> 32) ^ (draw.level * 0xC2B2AE35u);

@@ -12,7 +12,8 @@ __device__ __forceinline__ double warpSum(double value)
   return value;
 }
 
-/// Sum over a block of `Threads` threads, in a fixed order; thread 0 has it. Every thread of the block must call it.
+/// Sum over a block of `Threads` threads, in a fixed order; thread 0 has it. Every thread of the block must
+/// call it.
 template <int Threads>
 __device__ double blockSum(double value)
 {
@@ -30,9 +31,9 @@ __device__ double blockSum(double value)
   return value;
 }
 
-/// totals[n] += sum of values[n] over all threads of the grid, in a fixed order: warps leave partial sums, which the block that
-/// comes last adds up. Every thread must call it, once. Blocks are of whole warps; `partials` holds N doubles a warp of the grid,
-/// and `blocksDone` is zero before and after.
+/// totals[n] += sum of values[n] over all threads of the grid, in a fixed order: warps leave partial sums,
+/// which the block that comes last adds up. Every thread must call it, once. Blocks are of whole warps;
+/// `partials` holds N doubles a warp of the grid, and `blocksDone` is zero before and after.
 template <int N>
 __device__ void addGridSums(const double (&values)[N], double* partials, unsigned* blocksDone, double* totals)
 {

@@ -36,7 +36,10 @@ ScratchFolder::ScratchFolder(const std::string& parent, const std::string& prefi
   folders().paths.insert(path_);
 }
 
-ScratchFolder::ScratchFolder(const std::string& prefix) : ScratchFolder(fs::temp_directory_path().string(), prefix) {}
+ScratchFolder::ScratchFolder(const std::string& prefix)
+    : ScratchFolder(fs::temp_directory_path().string(), prefix)
+{
+}
 
 ScratchFolder::~ScratchFolder()
 {

@@ -16,7 +16,8 @@ public:
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
-  /// Before the program ends without ending its threads: no folder is left, and whoever makes or leaves another waits for ever.
+  /// Before the program ends without ending its threads: no folder is left, and whoever makes or leaves
+  /// another waits for ever.
   static void removeAll();
   /// While this is held, removeAll() waits.
   static std::unique_lock<std::mutex> holdAll();

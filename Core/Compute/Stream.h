@@ -20,22 +20,24 @@ struct CudaDevice {
   double peakSingle() const { return 2.0 * 128 * multiprocessors * clockGHz * 1e9; }
 };
 
-/// What CUDA_VISIBLE_DEVICES leaves; if there is none, `whyNone` says whether build, driver or GPU is missing.
+/// What CUDA_VISIBLE_DEVICES leaves; if there is none, `whyNone` says whether build, driver or GPU is
+/// missing.
 struct CudaDevices {
   std::vector<CudaDevice> found;
   std::string whyNone;
 };
 CudaDevices findCudaDevices();
 
-/// Work that is given again in one piece, with the same pointers and numbers (a CUDA graph): many small kernels cost one launch.
+/// Work that is given again in one piece, with the same pointers and numbers (a CUDA graph): many small
+/// kernels cost one launch.
 class Recording {
 public:
   virtual ~Recording() = default;
   virtual void replay() = 0;
 };
 
-/// An order of work on one CUDA device, and what its memory is taken and given back in. Without the CUDA toolkit there is none.
-/// Every call throws Error(device) with CUDA's own words if something failed before.
+/// An order of work on one CUDA device, and what its memory is taken and given back in. Without the CUDA
+/// toolkit there is none. Every call throws Error(device) with CUDA's own words if something failed before.
 class Stream {
 public:
   static std::shared_ptr<Stream> onDevice(int ordinal);
@@ -52,12 +54,14 @@ public:
   virtual void copyOnDevice(void* to, const void* from, std::size_t bytes) = 0;
   virtual void fill(void* device, int byte, std::size_t bytes) = 0;
 
-  /// Pinned memory of the host, into which copies run beside other work: what copyLater brings may be read after the next wait.
+  /// Pinned memory of the host, into which copies run beside other work: what copyLater brings may be read
+  /// after the next wait.
   virtual void* allocatePinned(std::size_t bytes) = 0;
   virtual void releasePinned(void*) noexcept = 0;
   virtual void copyLater(void* pinned, const void* device, std::size_t bytes) = 0;
 
-  /// Work given between the two is not done but recorded. No memory may be taken or given back meanwhile, and nothing may wait.
+  /// Work given between the two is not done but recorded. No memory may be taken or given back meanwhile, and
+  /// nothing may wait.
   virtual void beginRecording() = 0;
   virtual std::unique_ptr<Recording> endRecording() = 0;
 

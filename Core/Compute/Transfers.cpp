@@ -4,7 +4,10 @@
 
 namespace tessera {
 
-HostClock::HostClock(const Context& context) : context_(&context), start_(hostMilliseconds() - transferMilliseconds(context)) {}
+HostClock::HostClock(const Context& context)
+    : context_(&context), start_(hostMilliseconds() - transferMilliseconds(context))
+{
+}
 
 double HostClock::milliseconds() const
 {
@@ -13,7 +16,8 @@ double HostClock::milliseconds() const
 
 double hostMilliseconds()
 {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 }

@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-/// Time that the host spent so far on copies between itself and the context's CUDA device, with its waits for the work that a copy
-/// follows; 0 on the CPU. Not that of values that copyLater brings beside other work.
+/// Time that the host spent so far on copies between itself and the context's CUDA device, with its waits for
+/// the work that a copy follows; 0 on the CPU. Not that of values that copyLater brings beside other work.
 double transferMilliseconds(const Context&);
 /// Adds to that, for copies that are not the stream's own.
 void countTransfer(const Context&, double milliseconds);

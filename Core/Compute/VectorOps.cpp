@@ -83,7 +83,8 @@ void scaleInto(const Context& context, double factor, std::span<const double> x,
   });
 }
 
-void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b,
+                  std::span<double> y)
 {
   if (context.onCuda())
     return oncuda::multiplyInto(context, a, b, y);
@@ -93,7 +94,8 @@ void multiplyInto(const Context& context, std::span<const double> a, std::span<c
   });
 }
 
-void divideInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+void divideInto(const Context& context, std::span<const double> a, std::span<const double> b,
+                std::span<double> y)
 {
   if (context.onCuda())
     return oncuda::divideInto(context, a, b, y);

@@ -38,7 +38,8 @@ constexpr int dotThreads = 512;
 constexpr int mostDotBlocks = 256;
 constexpr std::size_t dotBlockSize = 16 * dotThreads; // elements, before there are so many blocks
 
-__global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, const double* a, const double* b, double* partials)
+__global__ void __launch_bounds__(dotThreads)
+    dotPartials(std::size_t count, const double* a, const double* b, double* partials)
 {
   double sum = 0;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(dotThreads) + threadIdx.x; i < count;
@@ -50,7 +51,8 @@ __global__ void __launch_bounds__(dotThreads) dotPartials(std::size_t count, con
 }
 
 /// a . a by the first block, a . b by the second, each in the order of a single block of dotPartials.
-__global__ void __launch_bounds__(dotThreads) bothDots(std::size_t count, const double* a, const double* b, double* results)
+__global__ void __launch_bounds__(dotThreads)
+    bothDots(std::size_t count, const double* a, const double* b, double* results)
 {
   const double* other = blockIdx.x == 0 ? a : b;
   double sum = 0;
@@ -61,9 +63,11 @@ __global__ void __launch_bounds__(dotThreads) bothDots(std::size_t count, const 
     results[blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(mostDotBlocks) sumPartials(int count, const double* partials, double* result)
+__global__ void __launch_bounds__(mostDotBlocks)
+    sumPartials(int count, const double* partials, double* result)
 {
-  const double sum = blockSum<mostDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
+  const double sum =
+      blockSum<mostDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
   if (threadIdx.x == 0)
     *result = sum;
 }
@@ -100,7 +104,8 @@ __global__ void addFloats(std::size_t count, const float* x, float* y)
 
 void dotInto(const Context& context, std::span<const double> a, std::span<const double> b, double* result)
 {
-  const int blocks = static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), dotBlockSize), 1, mostDotBlocks));
+  const int blocks =
+      static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), dotBlockSize), 1, mostDotBlocks));
   const cudaStream_t stream = cudaStreamOf(context);
   if (blocks == 1) {
     dotPartials<<<1, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), result);
@@ -123,7 +128,8 @@ std::array<double, 2> dots(const Context& context, std::span<const double> a, st
 {
   Buffer<double> results(context, 2);
   if (a.size() <= dotBlockSize) { // as two calls of dotInto, in one launch
-    bothDots<<<2, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(), results.span().data());
+    bothDots<<<2, dotThreads, 0, cudaStreamOf(context)>>>(a.size(), a.data(), b.data(),
+                                                          results.span().data());
     checkLaunch("dot products");
   } else {
     dotInto(context, a, a, results.span().data());
@@ -154,13 +160,15 @@ void combine(const Context& context, double a, std::span<const double> x, double
     launch(context, y, [=] __device__(std::size_t i) { return b * before[i] + a * from[i]; });
 }
 
-void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+void multiplyInto(const Context& context, std::span<const double> a, std::span<const double> b,
+                  std::span<double> y)
 {
   const double *left = a.data(), *right = b.data();
   launch(context, y, [=] __device__(std::size_t i) { return left[i] * right[i]; });
 }
 
-void divideInto(const Context& context, std::span<const double> a, std::span<const double> b, std::span<double> y)
+void divideInto(const Context& context, std::span<const double> a, std::span<const double> b,
+                std::span<double> y)
 {
   const double *left = a.data(), *right = b.data();
   launch(context, y, [=] __device__(std::size_t i) { return left[i] / right[i]; });

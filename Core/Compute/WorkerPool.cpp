@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr auto spinTime = std::chrono::microseconds(60);   // about the serial part between two loops of an iteration
+constexpr auto spinTime =
+    std::chrono::microseconds(60); // about the serial part between two loops of an iteration
 
 void relax()
 {
@@ -76,7 +77,7 @@ public:
     insideLoop = false;
 
     std::unique_lock lock(mutex_);
-    loop_ = nullptr;   // who has not begun shall not
+    loop_ = nullptr; // who has not begun shall not
     if (busy_ == 0)
       return;
     lock.unlock();
@@ -125,7 +126,7 @@ private:
     }
   }
 
-  std::mutex callers_;   // one loop at a time
+  std::mutex callers_; // one loop at a time
   std::mutex mutex_;
   std::condition_variable wake_, idle_;
   std::vector<std::thread> workers_;
@@ -144,7 +145,8 @@ void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void*, std::
   loop.chunkCount = chunkCount;
   loop.body = body;
   loop.argument = argument;
-  const auto helpers = static_cast<int>(std::min<std::size_t>(chunkCount, static_cast<std::size_t>(std::max(threads, 1)))) - 1;
+  const auto helpers =
+      static_cast<int>(std::min<std::size_t>(chunkCount, static_cast<std::size_t>(std::max(threads, 1)))) - 1;
   if (helpers <= 0 || insideLoop)
     loop.work();
   else

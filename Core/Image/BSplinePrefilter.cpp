@@ -31,7 +31,8 @@ std::vector<double> polesOf(int order)
     return {std::sqrt(67.5 - std::sqrt(4436.25)) + std::sqrt(26.25) - 6.5,
             std::sqrt(67.5 + std::sqrt(4436.25)) - std::sqrt(26.25) - 6.5};
   default:
-    throw Error(ExitCode::usage, "B-spline prefilter: order " + std::to_string(order) + ": not supported. Allowed: 0 to 5.");
+    throw Error(ExitCode::usage,
+                "B-spline prefilter: order " + std::to_string(order) + ": not supported. Allowed: 0 to 5.");
   }
 }
 
@@ -53,7 +54,8 @@ struct PoleFilter {
     // The whole mirrored period 2 (length - 1), summed in closed form.
     const double period = 2 * (static_cast<double>(length) - 1), sum = 1 / (1 - std::pow(z, period));
     for (std::size_t k = 0; k < length; ++k) {
-      const double there = std::pow(z, static_cast<double>(k)), back = std::pow(z, period - static_cast<double>(k));
+      const double there = std::pow(z, static_cast<double>(k)),
+                   back = std::pow(z, period - static_cast<double>(k));
       startWeights.push_back(sum * (k == 0 || k + 1 == length ? there : there + back));
     }
   }
@@ -71,7 +73,8 @@ public:
     }
   }
 
-  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const In* in, Out* out) const
+  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock,
+                                const In* in, Out* out) const
   {
     thread_local std::vector<In> read;
     thread_local std::vector<double> scratch;
@@ -136,8 +139,9 @@ void prefilter(const Context& context, const In* in, Out* out, const Size<D>& si
 {
   const auto alongAxis = [&](int axis, const auto* from) {
     const PrefilterLines<std::remove_cvref_t<decltype(*from)>, Out> lines(order, size[axis]);
-    forEachLineBlock(context, size, axis,
-                     [&](const LinePlan& plan, std::size_t first, std::size_t last) { lines.run(plan, first, last, from, out); });
+    forEachLineBlock(context, size, axis, [&](const LinePlan& plan, std::size_t first, std::size_t last) {
+      lines.run(plan, first, last, from, out);
+    });
   };
   bool isFirst = true;
   for (int axis = 0; axis < D; ++axis) {
@@ -184,7 +188,8 @@ std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context& context, const Im
 {
   requireCoefficientMemory(image, sizeof(double));
   const std::size_t count = image.voxels.size();
-  auto coefficients = largeArray<double>(count + coefficientPadding); // the threads of the first axis have its pages given
+  auto coefficients =
+      largeArray<double>(count + coefficientPadding); // the threads of the first axis have its pages given
   std::fill_n(coefficients.get() + count, coefficientPadding, 0.0);
   if (polesOf(order).empty())
     std::copy(image.voxels.begin(), image.voxels.end(), coefficients.get());

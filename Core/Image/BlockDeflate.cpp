@@ -25,7 +25,8 @@ std::uint32_t checksumOf(std::span<const std::byte> bytes, StreamChecksum kind)
                                                                   : adler32_z(first, data, bytes.size()));
 }
 
-std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes, StreamChecksum kind)
+std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes,
+                             StreamChecksum kind)
 {
   const auto length = static_cast<z_off_t>(secondBytes);
   return static_cast<std::uint32_t>(kind == StreamChecksum::crc32 ? crc32_combine(first, second, length)
@@ -37,7 +38,8 @@ DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isL
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, rawWindow, memoryLevel, Z_DEFAULT_STRATEGY) != Z_OK)
     throw std::bad_alloc();
-  DeflatedBlock result{std::vector<unsigned char>(deflateBound(&stream, block.size()) + 16), checksumOf(block, kind)};
+  DeflatedBlock result{std::vector<unsigned char>(deflateBound(&stream, block.size()) + 16),
+                       checksumOf(block, kind)};
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(block.data()));
   stream.avail_in = static_cast<uInt>(block.size());
   stream.next_out = result.bytes.data();

@@ -8,10 +8,12 @@
 
 namespace tessera {
 
-// Deflate streams (RFC 1951) whose blocks know nothing of each other: each ends at a byte and refers to no byte before it (zlib's
-// full flush), so that threads can compress them, and read them again, in any order. To other readers they are one stream.
+// Deflate streams (RFC 1951) whose blocks know nothing of each other: each ends at a byte and refers to no
+// byte before it (zlib's full flush), so that threads can compress them, and read them again, in any order.
+// To other readers they are one stream.
 
-/// Bytes of a block before it is compressed. 32 KiB of history that each block lacks make files 0.2 to 0.5 % longer.
+/// Bytes of a block before it is compressed. 32 KiB of history that each block lacks make files 0.2 to 0.5 %
+/// longer.
 inline constexpr std::size_t deflateBlockBytes = std::size_t(256) << 10;
 
 /// gzip has CRC-32 at its end, zlib Adler-32.
@@ -32,6 +34,7 @@ std::uint32_t checksumOf(std::span<const std::byte> bytes, StreamChecksum);
 /// Of no bytes at all.
 std::uint32_t firstChecksum(StreamChecksum);
 /// Of two pieces one after the other.
-std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes, StreamChecksum);
+std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes,
+                             StreamChecksum);
 
 }

@@ -9,8 +9,9 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t fixedHeaderBytes = 10, lengthBytes = 2;
-constexpr std::size_t subfieldHeadBytes = 4;                            // two letters and a length
-constexpr std::size_t mostBlocks = (65535 - subfieldHeadBytes - 4) / 4; // an extra field has a length of 16 bits
+constexpr std::size_t subfieldHeadBytes = 4; // two letters and a length
+constexpr std::size_t mostBlocks =
+    (65535 - subfieldHeadBytes - 4) / 4; // an extra field has a length of 16 bits
 constexpr std::size_t zlibHeaderBytes = 2;
 const std::string behindZlib = "TSBI";
 
@@ -58,7 +59,8 @@ std::size_t gzipBlockBytes(std::uint64_t byteCount)
 std::string gzipHeader(const BlockIndex& index)
 {
   const std::string lengths = lengthsText(index);
-  std::string text("\x1f\x8b\x08\x04\0\0\0\0\0\x03", fixedHeaderBytes); // deflate, an extra field, no time, Unix
+  std::string text("\x1f\x8b\x08\x04\0\0\0\0\0\x03",
+                   fixedHeaderBytes); // deflate, an extra field, no time, Unix
   append(text, subfieldHeadBytes + lengths.size(), lengthBytes);
   text += "TS";
   append(text, lengths.size(), 2);
@@ -69,7 +71,8 @@ BlockIndex gzipIndex(const std::string& path, std::uint64_t position)
 {
   constexpr std::size_t first = fixedHeaderBytes + lengthBytes, least = first + subfieldHeadBytes + 8;
   const std::string text = bytesOfFile(path, static_cast<std::streamoff>(position), first + 65535);
-  if (text.size() < least || !text.starts_with(std::string("\x1f\x8b\x08\x04", 4)) || text.compare(first, 2, "TS") != 0)
+  if (text.size() < least || !text.starts_with(std::string("\x1f\x8b\x08\x04", 4))
+      || text.compare(first, 2, "TS") != 0)
     return {};
   const std::size_t extra = number(text, fixedHeaderBytes, 2), payload = number(text, first + 2, 2);
   if (extra != subfieldHeadBytes + payload || payload < 8 || payload % 4 != 0 || text.size() < first + extra)

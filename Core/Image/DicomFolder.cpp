@@ -44,14 +44,15 @@ std::vector<std::string> slicesOf(const std::string& folder)
   finder->SetDirectory(folder);
   const std::vector<std::string> series = finder->GetSeriesUIDs();
   if (series.empty())
-    failToRead(folder, "the folder holds no DICOM images", "an image file, or a folder with one DICOM series");
+    failToRead(folder, "the folder holds no DICOM images",
+               "an image file, or a folder with one DICOM series");
   if (series.size() == 1)
     return finder->GetFileNames(series.front());
   std::string list;
   for (const std::string& identifier : series) {
     const std::vector<std::string> files = finder->GetFileNames(identifier);
-    list += "\n  " + std::to_string(files.size()) + " files, the first " + (files.empty() ? "?" : files.front()) + ", series "
-            + identifier;
+    list += "\n  " + std::to_string(files.size()) + " files, the first "
+            + (files.empty() ? "?" : files.front()) + ", series " + identifier;
   }
   failToRead(folder, "the folder holds " + std::to_string(series.size()) + " DICOM series",
              "a folder with one series. The series are:" + list);
@@ -81,7 +82,9 @@ ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::str
     return header;
   const std::string stackable = "slices of one plane at different places";
   if (header.dimension != 3 || header.size[2] != 1)
-    failToRead(folder, std::to_string(slices.size()) + " files, each of several slices: they cannot be stacked", stackable);
+    failToRead(folder,
+               std::to_string(slices.size()) + " files, each of several slices: they cannot be stacked",
+               stackable);
   const Offset offset = between(header, headerFromItk(*openSlice(slices.back()), folder));
   if (!(offset.length > 0))
     failToRead(folder, "the first and the last slice lie at the same place", stackable);
@@ -107,7 +110,8 @@ public:
     const std::size_t sliceBytes = byteCount() / slices_.size();
     double largestMm = 0;
     for (std::size_t i = 0; i < slices_.size(); ++i)
-      largestMm = std::max(largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
+      largestMm =
+          std::max(largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
     constexpr double tolerated = 0.01; // of the spacing: positions are decimal texts
     if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
       notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
@@ -121,8 +125,10 @@ private:
     checkPictureFile(slices_[index]);
     const itk::GDCMImageIO::Pointer io = openSlice(slices_[index]);
     const ImageHeader slice = headerFromItk(*io, slices_[index]);
-    if (slice.componentType != header().componentType || static_cast<std::size_t>(io->GetImageSizeInBytes()) != sliceBytes)
-      failToRead(slices_[index], "the slice differs in size or pixel type from the first one, " + slices_.front(),
+    if (slice.componentType != header().componentType
+        || static_cast<std::size_t>(io->GetImageSizeInBytes()) != sliceBytes)
+      failToRead(slices_[index],
+                 "the slice differs in size or pixel type from the first one, " + slices_.front(),
                  "slices of one size and type");
     try {
       askForAllVoxels(*io);

@@ -9,8 +9,8 @@
 namespace tessera {
 namespace {
 
-// exp(-y) I_n(y) for y >= 0 (Abramowitz and Stegun 9.8.1 to 9.8.4). The factor stays inside: exp(y) alone overflows from factor 54
-// on.
+// exp(-y) I_n(y) for y >= 0 (Abramowitz and Stegun 9.8.1 to 9.8.4). The factor stays inside: exp(y) alone
+// overflows from factor 54 on.
 
 double polynomial(double x, std::initializer_list<double> highestFirst)
 {
@@ -24,20 +24,22 @@ double scaledBessel0(double y)
 {
   if (y < 3.75)
     return std::exp(-y)
-           * polynomial(y * y / (3.75 * 3.75), {0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0});
+           * polynomial(y * y / (3.75 * 3.75),
+                        {0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0});
   return 1 / std::sqrt(y)
-         * polynomial(3.75 / y, {0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565, 0.00225319, 0.01328592,
-                                 0.39894228});
+         * polynomial(3.75 / y, {0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565,
+                                 0.00225319, 0.01328592, 0.39894228});
 }
 
 double scaledBessel1(double y)
 {
   if (y < 3.75)
     return std::exp(-y) * y
-           * polynomial(y * y / (3.75 * 3.75), {0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5});
+           * polynomial(y * y / (3.75 * 3.75),
+                        {0.00032411, 0.00301532, 0.02658733, 0.15084934, 0.51498869, 0.87890594, 0.5});
   return 1 / std::sqrt(y)
-         * polynomial(3.75 / y, {-0.00420059, 0.01787654, -0.02895312, 0.02282967, -0.01031555, 0.00163801, -0.00362018,
-                                 -0.03988024, 0.39894228});
+         * polynomial(3.75 / y, {-0.00420059, 0.01787654, -0.02895312, 0.02282967, -0.01031555, 0.00163801,
+                                 -0.00362018, -0.03988024, 0.39894228});
 }
 
 /// Order n >= 2 by Miller's downward recurrence I_(j-1) = I_(j+1) + 2 j / y I_j, scaled by I_0.
@@ -65,9 +67,10 @@ std::size_t tapPosition(const AxisTaps& taps, std::size_t i, std::size_t k, std:
   return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, static_cast<std::ptrdiff_t>(length) - 1));
 }
 
-/// One axis in place of another: `in` has `length` values an axis line, lines of `inner` contiguous values lie side by side.
-void tapOuterAxis(const Context& context, const std::vector<float>& in, std::size_t inner, std::size_t length, const AxisTaps& taps,
-                  std::vector<float>& out)
+/// One axis in place of another: `in` has `length` values an axis line, lines of `inner` contiguous values
+/// lie side by side.
+void tapOuterAxis(const Context& context, const std::vector<float>& in, std::size_t inner, std::size_t length,
+                  const AxisTaps& taps, std::vector<float>& out)
 {
   const std::size_t rows = out.size() / inner; // (outer, i) pairs
   forEachChunk(context, rows, [&](std::size_t row) {
@@ -98,14 +101,15 @@ void tapRows(const Context& context, const std::vector<float>& in, std::size_t l
              std::vector<float>& out)
 {
   constexpr std::size_t rowsPerChunk = 64;
-  forEachRange(context, out.size() / taps.count, rowsPerChunk, [&](std::size_t firstRow, std::size_t lastRow) {
-    for (std::size_t row = firstRow; row < lastRow; ++row)
-      tapRow(in.data() + row * length, length, taps, out.data() + row * taps.count);
-  });
+  forEachRange(context, out.size() / taps.count, rowsPerChunk,
+               [&](std::size_t firstRow, std::size_t lastRow) {
+                 for (std::size_t row = firstRow; row < lastRow; ++row)
+                   tapRow(in.data() + row * length, length, taps, out.data() + row * taps.count);
+               });
 }
 
-/// Rows of the result, one by one, from the rows of the image that they need: no axis takes a value twice. Rounds as axis after
-/// axis.
+/// Rows of the result, one by one, from the rows of the image that they need: no axis takes a value twice.
+/// Rounds as axis after axis.
 template <int D>
 class RowsOfTaps {
 public:
@@ -132,7 +136,8 @@ private:
       return image_.voxels.data() + offset;
     const AxisTaps& taps = taps_[axis];
     const auto rowOfTap = [&](std::size_t k) {
-      return combined(axis + 1, offset + tapPosition(taps, index_[axis], k, image_.geometry.size[axis]) * stride_[axis]);
+      return combined(
+          axis + 1, offset + tapPosition(taps, index_[axis], k, image_.geometry.size[axis]) * stride_[axis]);
     };
     if (taps.weights.size() == 1 && taps.weights[0] == 1)
       return rowOfTap(0);
@@ -156,7 +161,8 @@ private:
 };
 
 template <int D>
-std::vector<float> tapByRows(const Context& context, const Image<D>& image, const std::array<AxisTaps, D>& taps)
+std::vector<float> tapByRows(const Context& context, const Image<D>& image,
+                             const std::array<AxisTaps, D>& taps)
 {
   std::size_t rows = 1;
   for (int d = 1; d < D; ++d)
@@ -202,9 +208,11 @@ AxisTaps smoothingTaps(double variance, std::size_t firstKept, std::size_t step,
 }
 
 template <int D>
-Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<AxisTaps, D>& taps, const ImageGeometry<D>& geometry)
+Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<AxisTaps, D>& taps,
+                   const ImageGeometry<D>& geometry)
 {
-  if (std::all_of(taps.begin(), taps.end(), [](const AxisTaps& axis) { return axis.weights.size() <= axis.step; }))
+  if (std::all_of(taps.begin(), taps.end(),
+                  [](const AxisTaps& axis) { return axis.weights.size() <= axis.step; }))
     return {geometry, tapByRows<D>(context, image, taps)};
   Image<D> result{geometry, {}};
   const std::vector<float>* from = &image.voxels;
@@ -229,7 +237,9 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
   return result;
 }
 
-template Image<2> applyTaps<2>(Context&, const Image<2>&, const std::array<AxisTaps, 2>&, const ImageGeometry<2>&);
-template Image<3> applyTaps<3>(Context&, const Image<3>&, const std::array<AxisTaps, 3>&, const ImageGeometry<3>&);
+template Image<2> applyTaps<2>(Context&, const Image<2>&, const std::array<AxisTaps, 2>&,
+                               const ImageGeometry<2>&);
+template Image<3> applyTaps<3>(Context&, const Image<3>&, const std::array<AxisTaps, 3>&,
+                               const ImageGeometry<3>&);
 
 }

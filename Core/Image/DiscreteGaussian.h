@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// What one output value of an axis is: sum over k of weights[k] * in[step * i + first + k], indices clamped to the axis.
+/// What one output value of an axis is: sum over k of weights[k] * in[step * i + first + k], indices clamped
+/// to the axis.
 struct AxisTaps {
   std::vector<double> weights;
   std::ptrdiff_t first = 0;
@@ -17,17 +18,20 @@ struct AxisTaps {
   bool isIdentity() const { return weights.size() == 1 && weights[0] == 1 && first == 0 && step == 1; }
 };
 
-/// Discrete Gaussian exp(-v) I_k(v) (Lindeberg, "Scale-space for discrete signals", 1990), variance v in voxels^2, cut where at
-/// most `maximumError` of its sum is missing and at the latest behind coefficient `maximumWidth`, then scaled to sum 1. Odd length,
-/// symmetric; the Bessel functions are those of itk::GaussianOperator (Numerical Recipes polynomials).
+/// Discrete Gaussian exp(-v) I_k(v) (Lindeberg, "Scale-space for discrete signals", 1990), variance v in
+/// voxels^2, cut where at most `maximumError` of its sum is missing and at the latest behind coefficient
+/// `maximumWidth`, then scaled to sum 1. Odd length, symmetric; the Bessel functions are those of
+/// itk::GaussianOperator (Numerical Recipes polynomials).
 std::vector<double> discreteGaussian(double variance, double maximumError, std::size_t maximumWidth);
 
-/// The same as taps of an axis, as image pyramids use it (error 0.1, width 32): keeps element first + step * i of the smoothed
-/// axis.
+/// The same as taps of an axis, as image pyramids use it (error 0.1, width 32): keeps element first + step *
+/// i of the smoothed axis.
 AxisTaps smoothingTaps(double variance, std::size_t firstKept, std::size_t step, std::size_t count);
 
-/// Applies one set of taps an axis. Only kept values are computed. `geometry` is that of the result; its size is the taps' counts.
+/// Applies one set of taps an axis. Only kept values are computed. `geometry` is that of the result; its size
+/// is the taps' counts.
 template <int D>
-Image<D> applyTaps(Context&, const Image<D>&, const std::array<AxisTaps, D>&, const ImageGeometry<D>& geometry);
+Image<D> applyTaps(Context&, const Image<D>&, const std::array<AxisTaps, D>&,
+                   const ImageGeometry<D>& geometry);
 
 }

@@ -14,7 +14,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t blocksAtOnce = 128; // 32 MiB of compressed blocks wait for their place in the file at most
+constexpr std::size_t blocksAtOnce =
+    128; // 32 MiB of compressed blocks wait for their place in the file at most
 
 [[noreturn]] void failToWrite()
 {
@@ -56,8 +57,10 @@ std::string trailer(FileEncoding encoding, std::uint32_t checksum, std::uint64_t
 
 EncodedFile::EncodedFile(const std::string& path, const std::string& head, const Settings& settings)
     : settings_(settings),
-      blockBytes_(settings.encoding == FileEncoding::gzip ? gzipBlockBytes(settings.byteCount) : deflateBlockBytes),
-      checksumKind_(settings.encoding == FileEncoding::zlib ? StreamChecksum::adler32 : StreamChecksum::crc32),
+      blockBytes_(settings.encoding == FileEncoding::gzip ? gzipBlockBytes(settings.byteCount)
+                                                          : deflateBlockBytes),
+      checksumKind_(settings.encoding == FileEncoding::zlib ? StreamChecksum::adler32
+                                                            : StreamChecksum::crc32),
       headBytes_(head.size()), checksum_(firstChecksum(checksumKind_))
 {
   file_ = open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0666);
@@ -65,12 +68,14 @@ EncodedFile::EncodedFile(const std::string& path, const std::string& head, const
     failToWrite();
   if (settings.encoding != FileEncoding::plain) {
     index_.blockBytes = blockBytes_;
-    index_.deflatedBytes.resize(std::max<std::uint64_t>(1, (settings.byteCount + blockBytes_ - 1) / blockBytes_));
+    index_.deflatedBytes.resize(
+        std::max<std::uint64_t>(1, (settings.byteCount + blockBytes_ - 1) / blockBytes_));
   }
-  const std::string start = head
-                            + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // the lengths follow in finish()
-                               : settings.encoding == FileEncoding::zlib ? zlibHeader(settings.level)
-                                                                         : "");
+  const std::string start =
+      head
+      + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // the lengths follow in finish()
+         : settings.encoding == FileEncoding::zlib ? zlibHeader(settings.level)
+                                                   : "");
   writeAll(file_, start.data(), start.size());
   put_ = start.size();
 }
@@ -90,7 +95,8 @@ void EncodedFile::close()
 void EncodedFile::checkGiven(bool holds) const
 {
   if (!holds)
-    throw std::logic_error("EncodedFile: " + std::to_string(given_) + " bytes for " + std::to_string(settings_.byteCount));
+    throw std::logic_error("EncodedFile: " + std::to_string(given_) + " bytes for "
+                           + std::to_string(settings_.byteCount));
 }
 
 void EncodedFile::put(std::span<const unsigned char> bytes)
@@ -142,7 +148,9 @@ std::uint64_t EncodedFile::finish()
   checkGiven(given_ == settings_.byteCount);
   if (settings_.encoding == FileEncoding::plain)
     return put_ - headBytes_;
-  const auto putText = [&](const std::string& text) { put({reinterpret_cast<const unsigned char*>(text.data()), text.size()}); };
+  const auto putText = [&](const std::string& text) {
+    put({reinterpret_cast<const unsigned char*>(text.data()), text.size()});
+  };
   if (!pending_.empty() || blocksDone_ == 0)
     writeBlocks({pending_});
   putText(trailer(settings_.encoding, checksum_, given_));

@@ -14,9 +14,9 @@ namespace tessera {
 /// How bytes lie in a file.
 enum class FileEncoding { plain, gzip, zlib };
 
-/// A file that is written from its beginning to its end, in pieces of any length, compressed on several threads if it is
-/// compressed. Its bytes depend neither on the pieces nor on the number of threads. What cannot be written throws
-/// std::system_error.
+/// A file that is written from its beginning to its end, in pieces of any length, compressed on several
+/// threads if it is compressed. Its bytes depend neither on the pieces nor on the number of threads. What
+/// cannot be written throws std::system_error.
 class EncodedFile {
 public:
   struct Settings {
@@ -34,8 +34,8 @@ public:
 
   void write(std::span<const std::byte> bytes);
 
-  /// To be called after the last byte. Returns how many bytes follow the head; the index of a zlib stream, behind it, does not
-  /// count.
+  /// To be called after the last byte. Returns how many bytes follow the head; the index of a zlib stream,
+  /// behind it, does not count.
   std::uint64_t finish();
 
   /// Replaces bytes that were written.

@@ -18,7 +18,8 @@ bool isGzipFile(const std::string& path)
   return bytesOfFile(path, 0, 2) == "\x1f\x8b";
 }
 
-/// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has several.
+/// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has
+/// several.
 std::uint32_t statedGzipBytes(const std::string& path)
 {
   std::ifstream stream(path, std::ios::binary);
@@ -70,7 +71,8 @@ bool holdsBytes(const std::string& path, std::uint64_t byteCount)
 {
   if (!isGzipFile(path))
     return std::filesystem::file_size(path) >= byteCount;
-  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount) || countedGzipBytes(path) >= byteCount;
+  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount)
+         || countedGzipBytes(path) >= byteCount;
 }
 
 }

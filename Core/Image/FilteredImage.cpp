@@ -14,7 +14,8 @@ namespace {
 template <int D>
 bool smooths(const FilterStep<D>& step)
 {
-  return std::any_of(step.sigmaVoxels.begin(), step.sigmaVoxels.end(), [](double sigma) { return sigma > 0; });
+  return std::any_of(step.sigmaVoxels.begin(), step.sigmaVoxels.end(),
+                     [](double sigma) { return sigma > 0; });
 }
 
 template <int D>
@@ -27,7 +28,8 @@ bool taps(const FilterStep<D>& step, const Size<D>& size)
 }
 
 template <int D>
-ImagePointer<D> filteredOnCpu(Context& context, const ImagePointer<D>& original, const std::vector<FilterStep<D>>& steps)
+ImagePointer<D> filteredOnCpu(Context& context, const ImagePointer<D>& original,
+                              const std::vector<FilterStep<D>>& steps)
 {
   ImagePointer<D> image = original;
   for (const FilterStep<D>& step : steps) {
@@ -42,7 +44,8 @@ ImagePointer<D> filteredOnCpu(Context& context, const ImagePointer<D>& original,
 }
 
 template <int D>
-FilterStep<D> FilterStep<D>::smoothing(const ImageGeometry<D>& geometry, const Vec<D>& sigmaVoxels, AxisOrder order)
+FilterStep<D> FilterStep<D>::smoothing(const ImageGeometry<D>& geometry, const Vec<D>& sigmaVoxels,
+                                       AxisOrder order)
 {
   FilterStep step{sigmaVoxels, order, {}, geometry};
   for (int d = 0; d < D; ++d)
@@ -51,16 +54,18 @@ FilterStep<D> FilterStep<D>::smoothing(const ImageGeometry<D>& geometry, const V
 }
 
 template <int D>
-ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original, const std::vector<FilterStep<D>>& steps,
-                              HeldOnCuda* held, HeldOnCuda* originals)
+ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
+                              const std::vector<FilterStep<D>>& steps, HeldOnCuda* held,
+                              HeldOnCuda* originals)
 {
   if (steps.empty())
     return original;
   if (!context.onCuda())
     return filteredOnCpu<D>(context, original, steps);
   const double usable = usableDeviceMemory(context);
-  const double thereBytes =
-      areVoxelsOnCuda<D>(context, original) ? static_cast<double>(original->voxels.size() * sizeof(float)) : 0;
+  const double thereBytes = areVoxelsOnCuda<D>(context, original)
+                                ? static_cast<double>(original->voxels.size() * sizeof(float))
+                                : 0;
   const bool keepsOriginal = originals || thereBytes > 0;
   if (filteredImageDeviceBytes<D>(original->geometry.size, steps, keepsOriginal) - thereBytes > usable)
     return filteredInSlabs<D>(context, *original, steps, usable);
@@ -72,7 +77,8 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
     for (int axis = D - 1; axis >= 0; --axis)
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
   Buffer<float> voxels = volume.takeVoxels();
-  const auto image = std::make_shared<Image<D>>(Image<D>{steps.back().geometry, largeVector<float>(context, voxels.size())});
+  const auto image =
+      std::make_shared<Image<D>>(Image<D>{steps.back().geometry, largeVector<float>(context, voxels.size())});
   copyLargeToHost(context, image->voxels.data(), voxels.span().data(), voxels.span().size_bytes());
   const auto shared = shareVoxelsOnCuda<D>(context, image, std::move(voxels));
   if (held)
@@ -81,7 +87,8 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
 }
 
 template <int D>
-double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps, bool keepsOriginal)
+double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps,
+                                bool keepsOriginal)
 {
   typename VolumeOnCuda<D>::Demand demand(size, keepsOriginal);
   for (const FilterStep<D>& step : steps)
@@ -90,10 +97,10 @@ double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterSte
   return demand.mostBytes();
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template struct FilterStep<D>;                                                                                                   \
-  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&, const std::vector<FilterStep<D>>&, HeldOnCuda*,         \
-                                         HeldOnCuda*);                                                                             \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template struct FilterStep<D>;                                                                             \
+  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&,                                   \
+                                         const std::vector<FilterStep<D>>&, HeldOnCuda*, HeldOnCuda*);       \
   template double filteredImageDeviceBytes<D>(const Size<D>&, const std::vector<FilterStep<D>>&, bool);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

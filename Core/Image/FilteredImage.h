@@ -24,21 +24,24 @@ struct FilterStep {
 /// What keeps voxels on a CUDA device; see voxelsOnCuda.
 using HeldOnCuda = std::vector<std::shared_ptr<const Buffer<float>>>;
 
-/// The image after all steps, computed on the context's device. On CUDA the first axis to be filtered is the last one; the image is
-/// in host memory too, and voxelsOnCuda finds it on the device as long as `held` or anyone else holds it there. What does not fit
-/// into free device memory is computed in slabs, with the same bits; else `originals` holds the original there, too, for those who
-/// filter it again.
+/// The image after all steps, computed on the context's device. On CUDA the first axis to be filtered is the
+/// last one; the image is in host memory too, and voxelsOnCuda finds it on the device as long as `held` or
+/// anyone else holds it there. What does not fit into free device memory is computed in slabs, with the same
+/// bits; else `originals` holds the original there, too, for those who filter it again.
 template <int D>
-ImagePointer<D> filteredImage(Context&, const ImagePointer<D>& original, const std::vector<FilterStep<D>>& steps,
-                              HeldOnCuda* held = nullptr, HeldOnCuda* originals = nullptr);
+ImagePointer<D> filteredImage(Context&, const ImagePointer<D>& original,
+                              const std::vector<FilterStep<D>>& steps, HeldOnCuda* held = nullptr,
+                              HeldOnCuda* originals = nullptr);
 
-/// The most device memory that steps take from an image of this size if it is not cut into slabs, its own and the result's
-/// included; `keepsOriginal`: all the while.
+/// The most device memory that steps take from an image of this size if it is not cut into slabs, its own and
+/// the result's included; `keepsOriginal`: all the while.
 template <int D>
-double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps, bool keepsOriginal = false);
+double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps,
+                                bool keepsOriginal = false);
 
 /// On CUDA, with at most so many bytes of device memory at a time, in slabs.
 template <int D>
-ImagePointer<D> filteredInSlabs(Context&, const Image<D>& original, const std::vector<FilterStep<D>>& steps, double deviceBytes);
+ImagePointer<D> filteredInSlabs(Context&, const Image<D>& original, const std::vector<FilterStep<D>>& steps,
+                                double deviceBytes);
 
 }

@@ -11,7 +11,8 @@ template <int D>
 class VolumeInSlabs {
 public:
   VolumeInSlabs(Context& context, const Image<D>& original, double deviceBytes)
-      : context_(context), size_(original.geometry.size), from_(original.voxels.data()), deviceBytes_(deviceBytes)
+      : context_(context), size_(original.geometry.size), from_(original.voxels.data()),
+        deviceBytes_(deviceBytes)
   {
   }
 
@@ -39,7 +40,8 @@ private:
     own_ = std::move(voxels);
     from_ = own_.data();
   }
-  /// How many of `all` pieces, of which each needs so much, may be on the device at a time: a third remains for rounding up.
+  /// How many of `all` pieces, of which each needs so much, may be on the device at a time: a third remains
+  /// for rounding up.
   std::size_t atATime(std::size_t all, double bytesAPiece) const
   {
     return std::clamp<std::size_t>(static_cast<std::size_t>(deviceBytes_ / 1.5 / bytesAPiece), 1, all);
@@ -52,17 +54,20 @@ private:
     const AxisTaps& taps = step.taps[last];
     std::vector<float> result(all * taps.count);
     const std::size_t one[] = {1, length};
-    const double bytesAColumn =
-        static_cast<double>((length + taps.count) * sizeof(float)) + filterAxisDeviceBytes(one, 1, step.sigmaVoxels[last], taps);
+    const double bytesAColumn = static_cast<double>((length + taps.count) * sizeof(float))
+                                + filterAxisDeviceBytes(one, 1, step.sigmaVoxels[last], taps);
     const std::size_t most = atATime(all, bytesAColumn);
     for (std::size_t first = 0; first < all; first += most) {
       const std::size_t count = std::min(most, all - first), bundle[] = {count, length};
       Buffer<float> in(context_, count * length), out(context_, count * taps.count);
       for (std::size_t layer = 0; layer < length; ++layer)
-        context_.stream->copyToDevice(in.span().data() + layer * count, from_ + layer * all + first, count * sizeof(float));
-      filterAxisOnCuda(context_, bundle, 1, step.sigmaVoxels[last], taps, in.span().data(), out.span().data());
+        context_.stream->copyToDevice(in.span().data() + layer * count, from_ + layer * all + first,
+                                      count * sizeof(float));
+      filterAxisOnCuda(context_, bundle, 1, step.sigmaVoxels[last], taps, in.span().data(),
+                       out.span().data());
       for (std::size_t layer = 0; layer < taps.count; ++layer)
-        context_.stream->copyToHost(result.data() + layer * all + first, out.span().data() + layer * count, count * sizeof(float));
+        context_.stream->copyToHost(result.data() + layer * all + first, out.span().data() + layer * count,
+                                    count * sizeof(float));
     }
     size_[last] = taps.count;
     become(std::move(result));
@@ -94,7 +99,8 @@ private:
       for (int axis = last - 1; axis >= 0; --axis)
         volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
       const Buffer<float> filtered = volume.takeVoxels();
-      context_.stream->copyToHost(result.data() + first * after, filtered.span().data(), filtered.size() * sizeof(float));
+      context_.stream->copyToHost(result.data() + first * after, filtered.span().data(),
+                                  filtered.size() * sizeof(float));
     }
     for (int axis = 0; axis < last; ++axis)
       size_[axis] = step.taps[axis].count;
@@ -111,8 +117,8 @@ private:
 }
 
 template <int D>
-ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original, const std::vector<FilterStep<D>>& steps,
-                                double deviceBytes)
+ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original,
+                                const std::vector<FilterStep<D>>& steps, double deviceBytes)
 {
   if (steps.empty())
     return std::make_shared<Image<D>>(original);
@@ -122,7 +128,9 @@ ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original, cons
   return std::make_shared<Image<D>>(Image<D>{steps.back().geometry, volume.takeVoxels()});
 }
 
-template ImagePointer<2> filteredInSlabs<2>(Context&, const Image<2>&, const std::vector<FilterStep<2>>&, double);
-template ImagePointer<3> filteredInSlabs<3>(Context&, const Image<3>&, const std::vector<FilterStep<3>>&, double);
+template ImagePointer<2> filteredInSlabs<2>(Context&, const Image<2>&, const std::vector<FilterStep<2>>&,
+                                            double);
+template ImagePointer<3> filteredInSlabs<3>(Context&, const Image<3>&, const std::vector<FilterStep<3>>&,
+                                            double);
 
 }

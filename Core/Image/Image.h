@@ -26,10 +26,11 @@ struct VectorImage {
   std::vector<float> voxels;
 };
 
-/// Whether the voxel whose middle is nearest to an index lies in a grid of this size (ITK rounds half up); `voxel` is its number
-/// then, x fastest.
+/// Whether the voxel whose middle is nearest to an index lies in a grid of this size (ITK rounds half up);
+/// `voxel` is its number then, x fastest.
 template <int D, class Extent>
-TESSERA_HOST_DEVICE bool findNearestVoxel(const std::array<Extent, D>& size, const Vec<D>& index, std::size_t& voxel)
+TESSERA_HOST_DEVICE bool findNearestVoxel(const std::array<Extent, D>& size, const Vec<D>& index,
+                                          std::size_t& voxel)
 {
   voxel = 0;
   std::size_t stride = 1;
@@ -49,7 +50,8 @@ struct Mask {
   ImageGeometry<D> geometry;
   std::vector<std::uint8_t> voxels;
   PointToIndex<D> pointToIndex = geometry.pointToIndex();
-  std::size_t firstVoxel = 0; // not 0 where the host has some layers of it alone: no points in others may be asked then
+  std::size_t firstVoxel =
+      0; // not 0 where the host has some layers of it alone: no points in others may be asked then
 
   Mask(const ImageGeometry<D>& g, std::vector<std::uint8_t> v) : geometry(g), voxels(std::move(v)) {}
 
@@ -57,7 +59,8 @@ struct Mask {
   bool contains(const Vec<D>& pointMm) const
   {
     std::size_t voxel;
-    return findNearestVoxel<D>(geometry.size, pointToIndex(pointMm), voxel) && voxels[voxel - firstVoxel] != 0;
+    return findNearestVoxel<D>(geometry.size, pointToIndex(pointMm), voxel)
+           && voxels[voxel - firstVoxel] != 0;
   }
 };
 

@@ -26,13 +26,15 @@ struct LoadedImage {
 template <int D>
 void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded);
 
-/// Reads a file, or a folder with one DICOM series, of any pixel type. Colour becomes luminance (Rec. 709 weights as ITK's:
-/// 0.2125 R + 0.7154 G + 0.0721 B, times opacity). `notes` receives one line for each thing a user should know.
-/// Throws Error(unreadableInput), for an image of several components too, and Error(usage) for another dimension than D.
+/// Reads a file, or a folder with one DICOM series, of any pixel type. Colour becomes luminance (Rec. 709
+/// weights as ITK's: 0.2125 R + 0.7154 G + 0.0721 B, times opacity). `notes` receives one line for each thing
+/// a user should know. Throws Error(unreadableInput), for an image of several components too, and
+/// Error(usage) for another dimension than D.
 template <int D>
 LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads = 1);
 
-/// What is not zero is inside, whatever the pixel type; NaN is outside. Errors as readImage, and for an empty mask.
+/// What is not zero is inside, whatever the pixel type; NaN is outside. Errors as readImage, and for an empty
+/// mask.
 template <int D>
 Mask<D> readMask(const std::string& path, int threads = 1);
 
@@ -40,18 +42,21 @@ Mask<D> readMask(const std::string& path, int threads = 1);
 template <int D>
 VectorImage<D> readVectorImage(const std::string& path, int threads = 1);
 
-/// Writes to the format of the path's extension. Integer pixels are rounded to the nearest (half up) and clamped to their
-/// range, NaN becomes 0. The files appear under their names only when they are whole; those of that name are replaced.
-/// Compressed files have the same bytes for any number of threads. Throws Error(unwritableOutput).
+/// Writes to the format of the path's extension. Integer pixels are rounded to the nearest (half up) and
+/// clamped to their range, NaN becomes 0. The files appear under their names only when they are whole; those
+/// of that name are replaced. Compressed files have the same bytes for any number of threads. Throws
+/// Error(unwritableOutput).
 template <int D>
-void writeImage(const std::string& path, const Image<D>& image, PixelType type, bool compress, int threads = 1);
+void writeImage(const std::string& path, const Image<D>& image, PixelType type, bool compress,
+                int threads = 1);
 
 /// The same for several components a voxel.
 template <int D>
 void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads = 1,
                       PixelType type = PixelType::float32);
 
-/// Writes voxels as they lie in memory, in the type of the file, components interleaved. Throws Error(unwritableOutput).
+/// Writes voxels as they lie in memory, in the type of the file, components interleaved. Throws
+/// Error(unwritableOutput).
 template <int D>
 void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelType type, int components,
                       std::span<const std::byte> voxels, bool compress, int threads);
@@ -66,11 +71,12 @@ public:
   static bool writes(const std::string& path, const ImageGeometry<D>& geometry, int components);
 
   /// Throws Error(unwritableOutput), also for other formats.
-  ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components, bool compress,
-                 int threads);
+  ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
+                 bool compress, int threads);
   ~ImageFileSlabs();
 
-  /// The next voxels, x fastest, components interleaved; rounded as by writeImage. Throws Error(unwritableOutput).
+  /// The next voxels, x fastest, components interleaved; rounded as by writeImage. Throws
+  /// Error(unwritableOutput).
   void write(std::span<const float> values);
   /// The next voxels as the file holds them.
   void writeStored(std::span<const std::byte> bytes);

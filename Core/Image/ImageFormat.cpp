@@ -58,8 +58,8 @@ constexpr Format formats[] = {
 
 const Format* find(const std::string& extension)
 {
-  const auto* found =
-      std::find_if(std::begin(formats), std::end(formats), [&](const Format& f) { return extension == f.extension; });
+  const auto* found = std::find_if(std::begin(formats), std::end(formats),
+                                   [&](const Format& f) { return extension == f.extension; });
   return found == std::end(formats) ? nullptr : found;
 }
 
@@ -90,7 +90,8 @@ std::vector<std::string> writableFormats()
 
 std::string readableFormats()
 {
-  return "NIfTI and Analyze (.nii, .nii.gz, .hdr, .img), MetaImage (.mhd, .mha), NRRD (.nrrd, .nhdr), GIPL, VTK, TIFF, PNG, JPEG, "
+  return "NIfTI and Analyze (.nii, .nii.gz, .hdr, .img), MetaImage (.mhd, .mha), NRRD (.nrrd, .nhdr), GIPL, "
+         "VTK, TIFF, PNG, JPEG, "
          "BMP, DICOM (a file, or a folder with one series)";
 }
 
@@ -106,7 +107,8 @@ std::string formatOf(const std::string& path)
 void checkWritable(const std::string& format, int dimension, PixelType type, int components)
 {
   const auto refuse = [&](const std::string& wrong, const std::string& allowed) {
-    throw Error(ExitCode::unwritableOutput, "image format \"" + format + "\": " + wrong + ". Allowed: " + allowed + ".");
+    throw Error(ExitCode::unwritableOutput,
+                "image format \"" + format + "\": " + wrong + ". Allowed: " + allowed + ".");
   };
   const Format* known = find(format);
   if (!known)
@@ -124,7 +126,8 @@ void checkWritable(const std::string& format, int dimension, PixelType type, int
     for (const PixelType other : allPixelTypes)
       if (known->types & bit(other))
         types += (types.empty() ? "\"" : ", \"") + pixelTypeName(other) + "\"";
-    refuse("cannot hold pixels of type \"" + pixelTypeName(type) + "\"", "the types " + types + ", or " + others);
+    refuse("cannot hold pixels of type \"" + pixelTypeName(type) + "\"",
+           "the types " + types + ", or " + others);
   }
 }
 

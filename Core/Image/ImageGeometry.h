@@ -48,8 +48,9 @@ struct ImageGeometry {
     return map;
   }
 
-  /// d index / d (point - origin), with the very rounding of ITK's inverse. On images of one grid, and on pyramids that shrink,
-  /// every sample lies on or midway between voxels: rounding alone decides to which one it belongs, and elastix's decides so.
+  /// d index / d (point - origin), with the very rounding of ITK's inverse. On images of one grid, and on
+  /// pyramids that shrink, every sample lies on or midway between voxels: rounding alone decides to which one
+  /// it belongs, and elastix's decides so.
   Matrix<D> indexFromOffset() const;
 
   PointToIndex<D> pointToIndex() const { return {indexFromOffset(), originMm}; }

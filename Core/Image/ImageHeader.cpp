@@ -22,9 +22,10 @@ template <int D>
 ImageGeometry<D> geometryOf(const ImageHeader& header)
 {
   if (header.dimension != D)
-    throw Error(ExitCode::usage, header.path + ": dimension " + std::to_string(header.dimension) + ": an image of dimension "
-                                     + std::to_string(D) + " is asked for here. Allowed: one image of dimension "
-                                     + std::to_string(D) + "; a file of several volumes must be split first.");
+    throw Error(ExitCode::usage,
+                header.path + ": dimension " + std::to_string(header.dimension) + ": an image of dimension "
+                    + std::to_string(D) + " is asked for here. Allowed: one image of dimension "
+                    + std::to_string(D) + "; a file of several volumes must be split first.");
   ImageGeometry<D> geometry;
   for (int i = 0; i < D; ++i) {
     geometry.size[i] = header.size[i];

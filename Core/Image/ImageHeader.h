@@ -35,15 +35,16 @@ struct ImageHeader {
 };
 
 /// Reads no voxels. `path` is an image file or a folder with one DICOM series.
-/// Throws Error(unreadableInput): no such file, no image format that is known, spacing not above zero, singular direction,
-/// several DICOM series.
+/// Throws Error(unreadableInput): no such file, no image format that is known, spacing not above zero,
+/// singular direction, several DICOM series.
 ImageHeader readImageHeader(const std::string& path);
 
 /// Throws Error(usage) if the image is not of dimension D.
 template <int D>
 ImageGeometry<D> geometryOf(const ImageHeader& header);
 
-/// What (UseDirectionCosines "false") asks for: the same size, spacing and origin, axes along the coordinates.
+/// What (UseDirectionCosines "false") asks for: the same size, spacing and origin, axes along the
+/// coordinates.
 template <int D>
 ImageGeometry<D> withIdentityDirection(ImageGeometry<D> geometry)
 {

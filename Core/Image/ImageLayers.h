@@ -15,7 +15,8 @@ struct ImageLayers {
   const float* wholeImage() const
   {
     return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(voxels)
-                                          - first * (geometry.voxelCount() / geometry.size[D - 1]) * sizeof(float));
+                                          - first * (geometry.voxelCount() / geometry.size[D - 1])
+                                                * sizeof(float));
   }
 };
 

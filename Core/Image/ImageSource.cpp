@@ -44,18 +44,19 @@ itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
 itk::ImageIOBase::Pointer readerFor(const std::string& path)
 {
   using Finder = itk::ImageIOBase::Pointer (*)(const std::string&);
-  constexpr Finder finders[] = {readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>, readerIfKnown<itk::NrrdImageIO>,
-                                readerIfKnown<itk::GiplImageIO>,  readerIfKnown<itk::PNGImageIO>,  readerIfKnown<itk::JPEGImageIO>,
-                                readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,  readerIfKnown<itk::VTKImageIO>,
-                                readerIfKnown<itk::GDCMImageIO>};
+  constexpr Finder finders[] = {readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>,
+                                readerIfKnown<itk::NrrdImageIO>,  readerIfKnown<itk::GiplImageIO>,
+                                readerIfKnown<itk::PNGImageIO>,   readerIfKnown<itk::JPEGImageIO>,
+                                readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,
+                                readerIfKnown<itk::VTKImageIO>,   readerIfKnown<itk::GDCMImageIO>};
   for (const Finder finder : finders)
     if (const itk::ImageIOBase::Pointer io = finder(path))
       return io;
   return {};
 }
 
-/// The NIfTI library takes the voxels of a.nii for those of a.nii.gz if both lie in one folder. This gives such a file a folder
-/// of its own by a symbolic link.
+/// The NIfTI library takes the voxels of a.nii for those of a.nii.gz if both lie in one folder. This gives
+/// such a file a folder of its own by a symbolic link.
 class OwnFolder {
 public:
   explicit OwnFolder(const std::string& path) : path_(path)
@@ -69,7 +70,8 @@ public:
       fs::create_symlink(fs::absolute(path), path_);
     } catch (const std::system_error& error) {
       failToRead(path,
-                 "the file beside it without .gz hides it from the NIfTI library, and no link to it can be made in a folder for "
+                 "the file beside it without .gz hides it from the NIfTI library, and no link to it can be "
+                 "made in a folder for "
                  "temporary files ("
                      + error.code().message() + ")",
                  "one of both files in a folder, or a writable folder in TMPDIR");
@@ -98,43 +100,51 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   try {
     const itk::ImageIOBase::Pointer io = readerFor(link);
     if (!io && isNifti2(path))
-      failToRead(path, "it is NIfTI-2, which is not read", "NIfTI-1, or another image file: " + readableFormats());
+      failToRead(path, "it is NIfTI-2, which is not read",
+                 "NIfTI-1, or another image file: " + readableFormats());
     if (!io)
       failToRead(path, "not an image of a format that is known", readable);
     io->SetFileName(link);
     io->ReadImageInformation();
     return io;
   } catch (const itk::ExceptionObject& exception) {
-    failToRead(path, "the image's header cannot be read: " + itkMessage(exception), "a whole and valid header");
+    failToRead(path, "the image's header cannot be read: " + itkMessage(exception),
+               "a whole and valid header");
   }
 }
 
-/// ITK gives GIPL and VTK files that were cut off without an error. To be called after Read, which finds where VTK's header ends.
+/// ITK gives GIPL and VTK files that were cut off without an error. To be called after Read, which finds
+/// where VTK's header ends.
 void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
   std::uint64_t headerBytes = 256; // of GIPL
-  if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io); vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
+  if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
+      vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
     headerBytes = static_cast<std::uint64_t>(vtk->GetHeaderSize());
   else if (!dynamic_cast<const itk::GiplImageIO*>(&io))
     return;
   const std::uint64_t needed = headerBytes + static_cast<std::uint64_t>(io.GetImageSizeInBytes());
   if (!holdsBytes(header.path, needed))
-    failToRead(header.path, "the file holds less than the " + std::to_string(needed) + " bytes that its header promises",
+    failToRead(header.path,
+               "the file holds less than the " + std::to_string(needed) + " bytes that its header promises",
                wholeFile);
 }
 
-/// Before memory is taken: VTK's reader makes sizes of what stands in memory if its header has too few numbers. A number in a text
-/// takes at least two letters.
+/// Before memory is taken: VTK's reader makes sizes of what stands in memory if its header has too few
+/// numbers. A number in a text takes at least two letters.
 void checkVtkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
   const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
   if (!vtk)
     return;
-  std::uint64_t least = vtk->GetFileType() == itk::IOFileEnum::Binary ? pixelTypeSize(header.componentType) : 2;
+  std::uint64_t least =
+      vtk->GetFileType() == itk::IOFileEnum::Binary ? pixelTypeSize(header.componentType) : 2;
   for (const std::size_t length : header.size)
     least = bytesTimes(least, length);
   if (!holdsBytes(header.path, bytesTimes(least, header.components) - 1))
-    failToRead(header.path, "the file is too short for the " + extentText(header.size) + " voxels of its header", wholeFile);
+    failToRead(header.path,
+               "the file is too short for the " + extentText(header.size) + " voxels of its header",
+               wholeFile);
 }
 
 std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::string& path)
@@ -145,7 +155,8 @@ std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::s
 }
 
 /// ITK before 5.4 takes a NIfTI displacement field for scalars on five axes.
-ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path, const std::optional<VoxelPlace>& voxels)
+ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path,
+                     const std::optional<VoxelPlace>& voxels)
 {
   ImageHeader header = headerFromItk(io, path);
   if (!voxels || voxels->components == 1 || header.components > 1)
@@ -166,7 +177,8 @@ class FileSource final : public ImageSource {
 public:
   FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path,
              const std::optional<VoxelPlace>& voxels)
-      : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)), voxels_(voxels)
+      : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)),
+        voxels_(voxels)
   {
     checkVtkLength(*io_, header());
     if (voxels_ && (valueType(*voxels_) != header().componentType || valueCount(*voxels_) != valueCount()))
@@ -194,9 +206,11 @@ public:
   void read(std::byte* buffer, int threads, std::vector<std::string>&) override
   {
     if (voxels_ && voxels_->scaling.isScaled())
-      return readScaled([&](std::uint64_t firstByte,
-                            std::span<const std::byte> bytes) { std::memcpy(buffer + firstByte, bytes.data(), bytes.size()); },
-                        threads);
+      return readScaled(
+          [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+            std::memcpy(buffer + firstByte, bytes.data(), bytes.size());
+          },
+          threads);
     if (voxels_)
       return readVoxels(*voxels_, header().path, threads, buffer);
     const auto lock = lockItkFiles();
@@ -214,7 +228,10 @@ private:
   {
     return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
   }
-  static std::uint64_t valueCount(const VoxelPlace& voxels) { return voxels.byteCount / pixelTypeSize(voxels.type); }
+  static std::uint64_t valueCount(const VoxelPlace& voxels)
+  {
+    return voxels.byteCount / pixelTypeSize(voxels.type);
+  }
   std::uint64_t valueCount() const { return byteCount() / pixelTypeSize(header().componentType); }
 
   /// Gives what scaling makes of the file's numbers, in pieces that stay in the caches.
@@ -222,15 +239,17 @@ private:
   {
     withPixelType(voxels_->type, [&]<class T>(std::type_identity<T>) {
       using Value = ValueScaling::Value<T>;
-      readVoxels(*voxels_, header().path, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
-        const std::span numbers(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
-        std::vector<Value> values(std::min(numbers.size(), convertedAtOnce));
-        for (std::size_t first = 0; first < numbers.size(); first += values.size()) {
-          const std::span piece = numbers.subspan(first, std::min(values.size(), numbers.size() - first));
-          std::transform(piece.begin(), piece.end(), values.begin(), voxels_->scaling);
-          consumer((firstByte / sizeof(T) + first) * sizeof(Value), std::as_bytes(std::span(values).first(piece.size())));
-        }
-      });
+      readVoxels(
+          *voxels_, header().path, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+            const std::span numbers(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+            std::vector<Value> values(std::min(numbers.size(), convertedAtOnce));
+            for (std::size_t first = 0; first < numbers.size(); first += values.size()) {
+              const std::span piece = numbers.subspan(first, std::min(values.size(), numbers.size() - first));
+              std::transform(piece.begin(), piece.end(), values.begin(), voxels_->scaling);
+              consumer((firstByte / sizeof(T) + first) * sizeof(Value),
+                       std::as_bytes(std::span(values).first(piece.size())));
+            }
+          });
     });
   }
 
@@ -270,9 +289,10 @@ void ImageSource::read(const VoxelConsumer& consumer, int threads, std::vector<s
 {
   const auto bytes = std::make_unique_for_overwrite<std::byte[]>(byteCount());
   read(bytes.get(), threads, notes);
-  forEachRange(Context{{}, threads}, byteCount(), std::size_t(1) << 20, [&](std::size_t first, std::size_t last) {
-    consumer(first, {bytes.get() + first, last - first});
-  });
+  forEachRange(Context{{}, threads}, byteCount(), std::size_t(1) << 20,
+               [&](std::size_t first, std::size_t last) {
+                 consumer(first, {bytes.get() + first, last - first});
+               });
 }
 
 void checkGeometry(const ImageHeader& header)
@@ -280,10 +300,12 @@ void checkGeometry(const ImageHeader& header)
   for (int axis = 0; axis < header.dimension; ++axis) {
     const std::string onAxis = " on axis " + std::to_string(axis);
     if (header.size[axis] == 0)
-      failToRead(header.path, "size 0" + onAxis + ": the image has no voxels", "at least one voxel on each axis");
+      failToRead(header.path, "size 0" + onAxis + ": the image has no voxels",
+                 "at least one voxel on each axis");
     checkSpacing(header.path, axis, header.spacingMm[axis]);
     if (!std::isfinite(header.originMm[axis]))
-      failToRead(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position", "finite numbers");
+      failToRead(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position",
+                 "finite numbers");
   }
   constexpr double parallel = 1e-6; // sine of the angle below which axes are one; headers round to float
   if (!(relativeDeterminant(header.direction) > parallel)) {

@@ -18,7 +18,10 @@ public:
   const ImageHeader& header() const { return header_; }
 
   /// Bytes that read() fills: components interleaved, x fastest, in the header's component type.
-  std::size_t byteCount() const { return header_.voxelCount() * header_.components * pixelTypeSize(header_.componentType); }
+  std::size_t byteCount() const
+  {
+    return header_.voxelCount() * header_.components * pixelTypeSize(header_.componentType);
+  }
 
   /// Reads all voxels. Adds to `notes` what a user should know of them. Throws Error(unreadableInput).
   virtual void read(std::byte* buffer, int threads, std::vector<std::string>& notes) = 0;
@@ -26,7 +29,8 @@ public:
   /// Gives them piece by piece, so that they need not lie in memory as the file holds them.
   virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
 
-  /// Where the voxels lie, as numbers that may have to be scaled, if they can be read without a library; null if they can not.
+  /// Where the voxels lie, as numbers that may have to be scaled, if they can be read without a library; null
+  /// if they can not.
   virtual const VoxelPlace* place() const { return nullptr; }
 
 protected:
@@ -39,7 +43,8 @@ std::unique_ptr<ImageSource> openImage(const std::string& path);
 /// The one DICOM series of a folder, slices ordered along their normal.
 std::unique_ptr<ImageSource> openDicomFolder(const std::string& path);
 
-/// Throws Error(unreadableInput) if the geometry cannot hold: spacing not above zero, singular direction, NaN, no voxels.
+/// Throws Error(unreadableInput) if the geometry cannot hold: spacing not above zero, singular direction,
+/// NaN, no voxels.
 void checkGeometry(const ImageHeader& header);
 
 }

@@ -71,7 +71,8 @@ void ImageStream::open(bool compress, int threads)
 {
   const fs::path path = file_.temporaryPath();
   head_ = imageFileHead(format_ == "nii.gz" ? "nii" : format_, header_, path.parent_path().string());
-  EncodedFile::Settings settings{FileEncoding::plain, otherLevel, header_.voxelCount() * voxelBytes(header_), threads};
+  EncodedFile::Settings settings{FileEncoding::plain, otherLevel, header_.voxelCount() * voxelBytes(header_),
+                                 threads};
   std::string voxelPath = path.string(), plainHead = head_;
   if (format_ == "nii.gz") {
     settings = {FileEncoding::gzip, niftiLevel, settings.byteCount + head_.size(), threads};
@@ -82,12 +83,14 @@ void ImageStream::open(bool compress, int threads)
   } else if (isMeta(format_) && compress) {
     settings.encoding = FileEncoding::zlib;
     replaceInHead(plainHead, "CompressedData = False\n",
-                  "CompressedData = True\n" + sizeKey + std::string(sizeDigits, ' ') + "\n"); // follows in commit()
+                  "CompressedData = True\n" + sizeKey + std::string(sizeDigits, ' ')
+                      + "\n"); // follows in commit()
     head_ = plainHead;
   }
   if (format_ == "mhd") {
     voxelPath = fs::path(path).replace_extension(compress ? ".zraw" : ".raw").string();
-    replaceInHead(head_, "ElementDataFile = LOCAL", "ElementDataFile = " + fs::path(voxelPath).filename().string());
+    replaceInHead(head_, "ElementDataFile = LOCAL",
+                  "ElementDataFile = " + fs::path(voxelPath).filename().string());
     plainHead.clear();
   }
   compresses_ = settings.encoding != FileEncoding::plain;
@@ -115,7 +118,8 @@ void ImageStream::writeAll(const std::byte* voxels)
     for (std::size_t first = 0; first < count; first += piece) {
       const std::size_t last = std::min(first + piece, count);
       for (std::size_t i = first; i < last; ++i)
-        std::memcpy(&plane[(i - first) * componentBytes], voxels + i * stride + component * componentBytes, componentBytes);
+        std::memcpy(&plane[(i - first) * componentBytes], voxels + i * stride + component * componentBytes,
+                    componentBytes);
       write(std::span(plane).first((last - first) * componentBytes));
     }
 }

@@ -11,18 +11,20 @@
 
 namespace tessera {
 
-/// An image file that is written piece by piece and appears whole or not at all. Of formats that are a header and then the voxels:
-/// mha, mhd, nii, nii.gz and nrrd. Compressed ones are compressed on several threads, to the same bytes for any number of them.
+/// An image file that is written piece by piece and appears whole or not at all. Of formats that are a header
+/// and then the voxels: mha, mhd, nii, nii.gz and nrrd. Compressed ones are compressed on several threads, to
+/// the same bytes for any number of them.
 class ImageStream {
 public:
   /// Whether images with this header can be written so.
   static bool writes(const std::string& format, const ImageHeader&);
 
-  /// Whether write() takes the components of a voxel side by side. NIfTI keeps them apart, the whole image of one after that of
-  /// another.
+  /// Whether write() takes the components of a voxel side by side. NIfTI keeps them apart, the whole image of
+  /// one after that of another.
   static bool interleaves(const std::string& format, const ImageHeader&);
 
-  /// `compress` is not asked where the format's name decides (nii, nii.gz). Throws Error(unwritableOutput), as all members do.
+  /// `compress` is not asked where the format's name decides (nii, nii.gz). Throws Error(unwritableOutput),
+  /// as all members do.
   ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads);
 
   bool compresses() const { return compresses_; }

@@ -10,7 +10,8 @@ std::size_t bytesAVoxel(const ImageHeader& header)
   return static_cast<std::size_t>(header.components) * pixelTypeSize(header.typeInFile);
 }
 
-/// A piece is long enough for the bus; of a small image it is a quarter, since it takes time to pin it. Whole voxels.
+/// A piece is long enough for the bus; of a small image it is a quarter, since it takes time to pin it. Whole
+/// voxels.
 std::size_t bytesAtOnce(const ImageHeader& header)
 {
   constexpr std::size_t shortest = std::size_t(1) << 20;
@@ -29,14 +30,17 @@ double VoxelsToCuda<D>::deviceBytes(const ImageHeader& header)
 
 template <int D>
 VoxelsToCuda<D>::VoxelsToCuda(const Context& context, LayerReader<D>& reader)
-    : context_(context), reader_(reader), bytesAtOnce_(bytesAtOnce(reader.header())), pieces_(context, bytesAtOnce_)
+    : context_(context), reader_(reader), bytesAtOnce_(bytesAtOnce(reader.header())),
+      pieces_(context, bytesAtOnce_)
 {
 }
 
-/// Calls read(first voxel, voxels, piece on the host), and then convert(first voxel, voxels, piece on the device).
+/// Calls read(first voxel, voxels, piece on the host), and then convert(first voxel, voxels, piece on the
+/// device).
 template <int D>
 template <class Read, class Convert>
-void VoxelsToCuda<D>::inPieces(std::size_t bytesAVoxel, std::size_t first, std::size_t end, Read&& read, Convert&& convert)
+void VoxelsToCuda<D>::inPieces(std::size_t bytesAVoxel, std::size_t first, std::size_t end, Read&& read,
+                               Convert&& convert)
 {
   const std::size_t atOnce = bytesAtOnce_ / bytesAVoxel;
   for (std::size_t at = first; at < end; at += atOnce) {
@@ -51,26 +55,29 @@ void VoxelsToCuda<D>::inPieces(std::size_t bytesAVoxel, std::size_t first, std::
 }
 
 template <int D>
-void VoxelsToCuda<D>::bring(std::size_t first, std::size_t end, std::span<float* const> images, std::uint8_t* finite,
-                            VoxelCounts* counts)
+void VoxelsToCuda<D>::bring(std::size_t first, std::size_t end, std::span<float* const> images,
+                            std::uint8_t* finite, VoxelCounts* counts)
 {
   const auto read = [&](std::size_t at, std::size_t length, std::byte* piece) {
     reader_.readStored(at, length, piece, context_.threads);
   };
-  inPieces(bytesAVoxel(reader_.header()), first, end, read, [&](std::size_t at, std::size_t length, const std::byte* stored) {
-    const StoredLayout layout = reader_.layout(length);
-    const std::size_t before = at - first;
-    std::uint8_t* const itsFinite = finite ? finite + before : nullptr;
-    if (itsFinite || counts)
-      storedToFloatsOnCuda(context_, stored, layout, 0, length, nullptr, itsFinite, counts);
-    for (std::size_t i = 0; i < images.size(); ++i)
-      if (images[i])
-        storedToFloatsOnCuda(context_, stored, layout, i, length, images[i] + before, nullptr, nullptr);
-  });
+  inPieces(bytesAVoxel(reader_.header()), first, end, read,
+           [&](std::size_t at, std::size_t length, const std::byte* stored) {
+             const StoredLayout layout = reader_.layout(length);
+             const std::size_t before = at - first;
+             std::uint8_t* const itsFinite = finite ? finite + before : nullptr;
+             if (itsFinite || counts)
+               storedToFloatsOnCuda(context_, stored, layout, 0, length, nullptr, itsFinite, counts);
+             for (std::size_t i = 0; i < images.size(); ++i)
+               if (images[i])
+                 storedToFloatsOnCuda(context_, stored, layout, i, length, images[i] + before, nullptr,
+                                      nullptr);
+           });
 }
 
 template <int D>
-void VoxelsToCuda<D>::bringComponents(std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts)
+void VoxelsToCuda<D>::bringComponents(std::span<float* const> images, std::uint8_t* finite,
+                                      VoxelCounts* counts)
 {
   StoredLayout ofOne;
   ofOne.type = reader_.header().typeInFile;
@@ -81,8 +88,8 @@ void VoxelsToCuda<D>::bringComponents(std::span<float* const> images, std::uint8
     VoxelCounts* const ofAll = c + 1 == images.size() ? counts : nullptr;
     inPieces(pixelTypeSize(ofOne.type), 0, reader_.header().voxelCount(), read,
              [&](std::size_t at, std::size_t length, const std::byte* stored) {
-               storedToFloatsOnCuda(context_, stored, ofOne, 0, length, images[c] + at, finite ? finite + at : nullptr, ofAll,
-                                    c > 0);
+               storedToFloatsOnCuda(context_, stored, ofOne, 0, length, images[c] + at,
+                                    finite ? finite + at : nullptr, ofAll, c > 0);
              });
   }
 }

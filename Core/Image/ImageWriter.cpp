@@ -60,8 +60,9 @@ itk::ImageIOBase::Pointer writerFor(const std::string& format)
 itk::IOComponentEnum itkComponent(PixelType type)
 {
   using Component = itk::IOComponentEnum;
-  constexpr Component components[] = {Component::CHAR, Component::UCHAR, Component::SHORT, Component::USHORT, Component::INT,
-                                      Component::UINT, Component::LONG,  Component::ULONG, Component::FLOAT,  Component::DOUBLE};
+  constexpr Component components[] = {Component::CHAR,  Component::UCHAR, Component::SHORT, Component::USHORT,
+                                      Component::INT,   Component::UINT,  Component::LONG,  Component::ULONG,
+                                      Component::FLOAT, Component::DOUBLE};
   return components[static_cast<int>(type)];
 }
 
@@ -83,7 +84,8 @@ void describe(itk::ImageIOBase& io, const ImageHeader& header)
   askForAllVoxels(io);
 }
 
-/// What GDCM wants said. DICOM's volumes hold unsigned words only; a shift that every reader undoes keeps signed ones.
+/// What GDCM wants said. DICOM's volumes hold unsigned words only; a shift that every reader undoes keeps
+/// signed ones.
 void describeDicom(itk::GDCMImageIO& io, PixelType type)
 {
   const auto say = [&](const char* tag, const std::string& value) {
@@ -100,7 +102,8 @@ void describeDicom(itk::GDCMImageIO& io, PixelType type)
 
 constexpr std::size_t headerRoom = 65536;
 
-void writeByItk(itk::ImageIOBase& io, const std::string& path, const ImageHeader& header, const void* voxels, bool compress)
+void writeByItk(itk::ImageIOBase& io, const std::string& path, const ImageHeader& header, const void* voxels,
+                bool compress)
 {
   const auto lock = lockItkFiles();
   io.SetFileName(path);
@@ -165,16 +168,18 @@ std::string imageFileHead(const std::string& format, const ImageHeader& header, 
     replaceInHead(head, "DimSize =" + sizesText(few.size), "DimSize =" + sizesText(header.size));
   else {
     const std::string components = header.components > 1 ? " " + std::to_string(header.components) : "";
-    replaceInHead(head, "sizes:" + components + sizesText(few.size), "sizes:" + components + sizesText(header.size));
+    replaceInHead(head, "sizes:" + components + sizesText(few.size),
+                  "sizes:" + components + sizesText(header.size));
   }
   return head;
 }
 
-void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress, int threads)
+void writeVoxels(const std::string& path, const ImageHeader& header, const void* voxels, bool compress,
+                 int threads)
 {
   const std::string format = formatOf(path);
-  checkWritable(format.empty() ? path.substr(path.find_last_of("./") + 1) : format, header.dimension, header.componentType,
-                header.components);
+  checkWritable(format.empty() ? path.substr(path.find_last_of("./") + 1) : format, header.dimension,
+                header.componentType, header.components);
   if (ImageStream::writes(format, header)) {
     ImageStream stream(path, header, compress, threads);
     stream.writeAll(static_cast<const std::byte*>(voxels));
@@ -183,7 +188,8 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
   }
   AtomicFile file(path);
   if (format == "jpg" || format == "jpeg" || format == "dcm")
-    file.checkRoom(bytesOf(header) + headerRoom); // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
+    file.checkRoom(bytesOf(header)
+                   + headerRoom); // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
   try {
     const itk::ImageIOBase::Pointer io = writerFor(format);
     if (format == "dcm")

@@ -16,7 +16,9 @@ void checkSpacing(const std::string& path, int axis, double spacingMm)
 {
   constexpr double least = 1e-30, most = 1e30; // volumes of voxels and their inverses can be told then
   if (!(spacingMm > least && spacingMm < most))
-    failToRead(path, "spacing " + shortText(spacingMm) + " on axis " + std::to_string(axis) + ": a voxel must have an extent",
+    failToRead(path,
+               "spacing " + shortText(spacingMm) + " on axis " + std::to_string(axis)
+                   + ": a voxel must have an extent",
                "spacings above zero; a flipped axis belongs into the direction");
 }
 

@@ -14,7 +14,8 @@ InputFile::InputFile(const std::string& path, const std::string& name)
     : name_(name), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC))
 {
   if (file_ < 0)
-    failToRead(name, "the file cannot be opened (" + std::string(std::strerror(errno)) + ")", "a file that may be read");
+    failToRead(name, "the file cannot be opened (" + std::string(std::strerror(errno)) + ")",
+               "a file that may be read");
 }
 
 InputFile::~InputFile()
@@ -26,7 +27,8 @@ std::size_t InputFile::read(std::uint64_t position, void* bytes, std::size_t cou
 {
   std::size_t done = 0;
   while (done < count) {
-    const ssize_t got = pread(file_, static_cast<char*>(bytes) + done, count - done, static_cast<off_t>(position + done));
+    const ssize_t got =
+        pread(file_, static_cast<char*>(bytes) + done, count - done, static_cast<off_t>(position + done));
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)

@@ -37,8 +37,9 @@ PixelType componentTypeOf(const itk::ImageIOBase& io, const std::string& path)
   case Component::DOUBLE:
     return PixelType::float64;
   default:
-    throw Error(ExitCode::unreadableInput, path + ": voxels of type " + io.GetComponentTypeAsString(io.GetComponentType())
-                                               + ": cannot be read. Allowed: integers of 8 to 64 bits, float, double.");
+    throw Error(ExitCode::unreadableInput,
+                path + ": voxels of type " + io.GetComponentTypeAsString(io.GetComponentType())
+                    + ": cannot be read. Allowed: integers of 8 to 64 bits, float, double.");
   }
 }
 

@@ -12,7 +12,8 @@ class ImageIOBase;
 
 namespace tessera {
 
-/// The header that an ITK reader holds after ReadImageInformation. Throws Error(unreadableInput) on unknown component types.
+/// The header that an ITK reader holds after ReadImageInformation. Throws Error(unreadableInput) on unknown
+/// component types.
 ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path);
 
 /// Tells an ITK reader to read everything.

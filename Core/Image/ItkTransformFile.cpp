@@ -62,7 +62,8 @@ Container toItk(const std::vector<double>& values)
 
 ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
 {
-  const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
+  const itk::LightObject::Pointer object =
+      itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
   const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
   if (!made)
     throw std::runtime_error("ITK has no transform \"" + transform.className + "\"");
@@ -70,8 +71,8 @@ ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
   made->SetFixedParameters(toItk<ItkBase::FixedParametersType>(transform.fixedParameters));
   const auto count = transform.parameters.size();
   if (made->GetNumberOfParameters() != count && !transform.className.starts_with("DisplacementField"))
-    throw std::runtime_error(transform.className + " has " + std::to_string(made->GetNumberOfParameters()) + " parameters, not "
-                             + std::to_string(count));
+    throw std::runtime_error(transform.className + " has " + std::to_string(made->GetNumberOfParameters())
+                             + " parameters, not " + std::to_string(count));
   made->SetParametersByValue(toItk<ItkBase::ParametersType>(transform.parameters));
   return made;
 }
@@ -96,7 +97,8 @@ TransformIO::ConstTransformListType listToWrite(const std::vector<ItkTransform>&
   for (const ItkTransform& transform : transforms)
     parts.push_back(makeItkTransform(transform));
   if (composite)
-    parts = {parts.front()->GetInputSpaceDimension() == 2 ? makeComposite<2>(parts) : makeComposite<3>(parts)};
+    parts = {parts.front()->GetInputSpaceDimension() == 2 ? makeComposite<2>(parts)
+                                                          : makeComposite<3>(parts)};
   return {parts.begin(), parts.end()};
 }
 
@@ -131,8 +133,8 @@ std::vector<ItkTransform> readItkTransforms(const std::string& path)
   std::vector<ItkTransform> transforms;
   for (const ItkBase::Pointer& read : io->GetReadTransformList())
     if (!isComposite(read->GetTransformTypeAsString()))
-      transforms.push_back(
-          {read->GetTransformTypeAsString(), toVector(read->GetFixedParameters()), toVector(read->GetParameters())});
+      transforms.push_back({read->GetTransformTypeAsString(), toVector(read->GetFixedParameters()),
+                            toVector(read->GetParameters())});
   if (transforms.empty())
     failToRead(path, "the file holds no transform", allowedFiles);
   return transforms;

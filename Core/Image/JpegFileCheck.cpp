@@ -13,7 +13,8 @@ namespace {
 
 using Bytes = std::span<const unsigned char>;
 
-/// The segments of a JPEG (ITU T.81, annex B), by the rules whose breach libjpeg takes for fatal. Damage inside of a scan is none.
+/// The segments of a JPEG (ITU T.81, annex B), by the rules whose breach libjpeg takes for fatal. Damage
+/// inside of a scan is none.
 class JpegSegments {
 public:
   explicit JpegSegments(Bytes file) : file_(file) {}
@@ -22,7 +23,8 @@ public:
   bool areWhole()
   {
     for (std::size_t position = 2; position + 1 < file_.size();) {
-      if (file_[position] != 0xff || file_[position + 1] == 0 || file_[position + 1] == 0xff) { // what fills up, and scans
+      if (file_[position] != 0xff || file_[position + 1] == 0
+          || file_[position + 1] == 0xff) { // what fills up, and scans
         ++position;
         continue;
       }
@@ -32,8 +34,10 @@ public:
         return hasScan_;
       if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7)) // without a length
         continue;
-      const std::size_t length = position + 2 <= file_.size() ? file_[position] << 8 | file_[position + 1] : 0;
-      if (length < 2 || length > file_.size() - position || !take(marker, file_.subspan(position + 2, length - 2)))
+      const std::size_t length =
+          position + 2 <= file_.size() ? file_[position] << 8 | file_[position + 1] : 0;
+      if (length < 2 || length > file_.size() - position
+          || !take(marker, file_.subspan(position + 2, length - 2)))
         return false;
       position += length;
     }
@@ -53,7 +57,8 @@ private:
       return segment.size() == 2;
     if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc8 && marker != 0xcc)
       return takeFrame(marker, segment);
-    return marker == 0xcc || marker == 0xdc || (marker >= 0xe0 && marker <= 0xef) || marker == 0xfe; // those that are passed over
+    return marker == 0xcc || marker == 0xdc || (marker >= 0xe0 && marker <= 0xef)
+           || marker == 0xfe; // those that are passed over
   }
 
   bool takeQuantisation(Bytes segment)
@@ -84,7 +89,8 @@ private:
       if (symbols > 256 || segment.size() < 17 + symbols)
         return false;
       const Bytes values = segment.subspan(17, symbols);
-      if (segment[0] < 4 && std::any_of(values.begin(), values.end(), [](unsigned char value) { return value > 15; }))
+      if (segment[0] < 4
+          && std::any_of(values.begin(), values.end(), [](unsigned char value) { return value > 15; }))
         return false;
       hasHuffman_[segment[0] >> 4][segment[0] & 3] = true;
       segment = segment.subspan(17 + symbols);
@@ -117,16 +123,19 @@ private:
     const std::size_t count = segment.empty() ? 0 : segment[0];
     if (count < 1 || count > components_.size() || segment.size() != 4 + 2 * count)
       return false;
-    const unsigned first = segment[1 + 2 * count], last = segment[2 + 2 * count], bits = segment[3 + 2 * count];
+    const unsigned first = segment[1 + 2 * count], last = segment[2 + 2 * count],
+                   bits = segment[3 + 2 * count];
     const bool ofOthers = isProgressive_ && first > 0;
     if (isProgressive_
-        && (last > 63 || first > last || (first == 0) != (last == 0) || (ofOthers && count > 1) || (bits & 15) > 13
-            || (bits >> 4 != 0 && bits >> 4 != (bits & 15) + 1)))
+        && (last > 63 || first > last || (first == 0) != (last == 0) || (ofOthers && count > 1)
+            || (bits & 15) > 13 || (bits >> 4 != 0 && bits >> 4 != (bits & 15) + 1)))
       return false;
     for (std::size_t i = 0; i < count; ++i) {
       const unsigned id = segment[1 + 2 * i], tables = segment[2 + 2 * i];
-      const auto component = std::find_if(components_.begin(), components_.end(), [&](const Component& c) { return c.id == id; });
-      if (component == components_.end() || !hasQuantisation_[component->quantisation] || tables >> 4 > 3 || (tables & 15) > 3)
+      const auto component = std::find_if(components_.begin(), components_.end(),
+                                          [&](const Component& c) { return c.id == id; });
+      if (component == components_.end() || !hasQuantisation_[component->quantisation] || tables >> 4 > 3
+          || (tables & 15) > 3)
         return false;
       const bool isRefined = isProgressive_ && bits >> 4 != 0;
       const bool needsFirst = !ofOthers && !isRefined, needsOthers = ofOthers || !isProgressive_;

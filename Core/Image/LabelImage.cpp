@@ -13,7 +13,8 @@ namespace tessera {
 void requireLabels(const ImageHeader& header)
 {
   if (header.components != 1)
-    failToRead(header.path, std::to_string(header.components) + " components a voxel: no label map", "one component a voxel");
+    failToRead(header.path, std::to_string(header.components) + " components a voxel: no label map",
+               "one component a voxel");
 }
 
 template <int D>
@@ -24,8 +25,10 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
   requireLabels(header);
   LabelImage<D> image{{}, LabelTable(header.componentType, outside)};
   image.loaded.image.geometry = geometryOf<D>(header);
-  requireMemory(extentCount(header.size) * static_cast<double>(sizeof(float)) + static_cast<double>(source->byteCount()),
-                path + ": a label map of " + extentText(header.size) + " voxels", "a smaller image, or more memory");
+  requireMemory(extentCount(header.size) * static_cast<double>(sizeof(float))
+                    + static_cast<double>(source->byteCount()),
+                path + ": a label map of " + extentText(header.size) + " voxels",
+                "a smaller image, or more memory");
   std::vector<float>& voxels = image.loaded.image.voxels;
   voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
@@ -34,10 +37,12 @@ LabelImage<D> readLabelImage(const std::string& path, double outside, int thread
     source->read(reinterpret_cast<std::byte*>(values.get()), threads, none);
     const std::span<const T> all(values.get(), voxels.size());
     if (std::all_of(all.begin(), all.end(), isExactInFloat<T>)) {
-      std::transform(all.begin(), all.end(), voxels.begin(), [](T value) { return static_cast<float>(value); });
+      std::transform(all.begin(), all.end(), voxels.begin(),
+                     [](T value) { return static_cast<float>(value); });
       return;
     }
-    requireMemory(static_cast<double>(all.size_bytes()), path + ": a table of the labels of " + extentText(header.size) + " voxels",
+    requireMemory(static_cast<double>(all.size_bytes()),
+                  path + ": a table of the labels of " + extentText(header.size) + " voxels",
                   "a smaller image, or more memory");
     image.table.beNumbered();
     image.table.template number<T>(path, all, voxels, threads);

@@ -14,7 +14,8 @@ struct LabelImage {
   LabelTable table;
 };
 
-/// `outside` is the value of voxels for which there will be no label. Errors as readImage; colour is refused too.
+/// `outside` is the value of voxels for which there will be no label. Errors as readImage; colour is refused
+/// too.
 template <int D>
 LabelImage<D> readLabelImage(const std::string& path, double outside, int threads);
 

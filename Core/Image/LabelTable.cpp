@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t mostNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
 
-/// Puts the finite ones of the values to `labels`, which has room for as many: each once, in order. Returns how many there are.
+/// Puts the finite ones of the values to `labels`, which has room for as many: each once, in order. Returns
+/// how many there are.
 template <class T>
 std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& context)
 {
@@ -54,7 +55,8 @@ bool LabelTable::mayBeNumbered(PixelType type)
 }
 
 template <class T>
-void LabelTable::number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads)
+void LabelTable::number(const std::string& path, std::span<const T> values, std::span<float> numbers,
+                        int threads)
 {
   if (roomBytes_ < values.size_bytes()) {
     room_ = largeArray<std::byte>(values.size_bytes());
@@ -64,10 +66,12 @@ void LabelTable::number(const std::string& path, std::span<const T> values, std:
   count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
   if (count_ >= mostNumbers)
     failToRead(path, std::to_string(count_) + " different labels",
-               "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a smaller --max-memory of "
+               "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a "
+               "smaller --max-memory of "
                "tessera-transform has fewer layers there)");
   const float asFloat = asIntensity(outside_);
-  const bool isNumber = asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);
+  const bool isNumber =
+      asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);
   skipped_ = isNumber ? static_cast<std::size_t>(asFloat) : count_;
   forEachRange(context, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
     numberRange<T>(values.subspan(first, last - first), numbers.subspan(first, last - first));
@@ -86,7 +90,8 @@ void LabelTable::numberRange(std::span<const T> values, std::span<float> numbers
     const auto found = std::lower_bound(labels.begin(), labels.end(), values[i]);
     const auto index = static_cast<std::size_t>(found - labels.begin());
     const bool isLabel = found != labels.end() && *found == values[i];
-    numbers[i] = isLabel ? static_cast<float>(index + (index >= skipped_)) : std::numeric_limits<float>::quiet_NaN();
+    numbers[i] =
+        isLabel ? static_cast<float>(index + (index >= skipped_)) : std::numeric_limits<float>::quiet_NaN();
   }
 }
 
@@ -111,22 +116,24 @@ void LabelTable::decode(std::span<const float> values, std::byte* stored, int th
     const T* const labels = reinterpret_cast<const T*>(room_.get());
     const float outside = asIntensity(outside_);
     const T storedOutside = toPixel<T>(outside_);
-    forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        if (!isNumbered()) {
-          out[i] = toPixel<T>(values[i]);
-        } else if (values[i] == outside) {
-          out[i] = storedOutside;
-        } else {
-          const auto number = static_cast<std::size_t>(values[i]);
-          out[i] = labels[number - (number > skipped_)];
-        }
-      }
-    });
+    forEachRange(Context{{}, threads}, values.size(), convertedAtOnce,
+                 [&](std::size_t first, std::size_t last) {
+                   for (std::size_t i = first; i < last; ++i) {
+                     if (!isNumbered()) {
+                       out[i] = toPixel<T>(values[i]);
+                     } else if (values[i] == outside) {
+                       out[i] = storedOutside;
+                     } else {
+                       const auto number = static_cast<std::size_t>(values[i]);
+                       out[i] = labels[number - (number > skipped_)];
+                     }
+                   }
+                 });
   });
 }
 
-#define TESSERA_INSTANTIATE(T) template void LabelTable::number<T>(const std::string&, std::span<const T>, std::span<float>, int);
+#define TESSERA_INSTANTIATE(T)                                                                               \
+  template void LabelTable::number<T>(const std::string&, std::span<const T>, std::span<float>, int);
 TESSERA_INSTANTIATE(std::int8_t)
 TESSERA_INSTANTIATE(std::uint8_t)
 TESSERA_INSTANTIATE(std::int16_t)

@@ -18,7 +18,8 @@ constexpr std::size_t stageBytes = std::size_t(4) << 20;
 
 /// Of voxels [first, last) in one of their images.
 template <class T>
-void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t first, std::size_t last, float* out)
+void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t first, std::size_t last,
+                 float* out)
 {
   const StoredLayout& layout = stored.layout;
   if (!layout.isLuminance && layout.ofVoxel == 1) {
@@ -51,18 +52,21 @@ LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside
 template <int D>
 std::string LayerReader<D>::whyNot() const
 {
-  return source_->place()
-             ? ""
-             : "files of this kind are read as a whole (not so NIfTI of one file and volume, scalars or vectors that are "
-               "not scaled, and MetaImage and NRRD with binary voxels of axes in space, components first, in one file "
-               "and with nothing to skip before them)";
+  return source_->place() ? ""
+                          : "files of this kind are read as a whole (not so NIfTI of one file and volume, "
+                            "scalars or vectors that are "
+                            "not scaled, and MetaImage and NRRD with binary voxels of axes in space, "
+                            "components first, in one file "
+                            "and with nothing to skip before them)";
 }
 
 template <int D>
 double LayerReader<D>::besideBytes() const
 {
   const VoxelPlace& place = *source_->place();
-  return place.apart && place.encoding != FileEncoding::plain ? static_cast<double>(components()) * voxelRangesBytes : 0;
+  return place.apart && place.encoding != FileEncoding::plain
+             ? static_cast<double>(components()) * voxelRangesBytes
+             : 0;
 }
 
 template <int D>
@@ -77,8 +81,9 @@ template <int D>
 StoredLayout LayerReader<D>::layout(std::size_t voxelCount) const
 {
   const bool isApart = source_->place()->apart;
-  return {header().typeInFile, components(), isApart ? voxelCount : 1, isApart ? 1 : components(), isLuminance(),
-          labels_.has_value(), scaling()};
+  return {
+      header().typeInFile, components(), isApart ? voxelCount : 1, isApart ? 1 : components(), isLuminance(),
+      labels_.has_value(), scaling()};
 }
 
 /// Components one after the other if they lie apart, else together.
@@ -96,7 +101,8 @@ void LayerReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int th
 /// Of one component that lies apart.
 template <int D>
 template <class T>
-void LayerReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel, std::span<T> out, int threads)
+void LayerReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
+                                std::span<T> out, int threads)
 {
   ranges.read((component * voxelCount() + firstVoxel) * sizeof(T), std::as_writable_bytes(out), threads);
   if (source_->place()->towardsRas && component < 2)
@@ -113,8 +119,8 @@ void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, 
 }
 
 template <int D>
-void LayerReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount, std::byte* to,
-                                   int threads)
+void LayerReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount,
+                                   std::byte* to, int threads)
 {
   if (ranges_.empty())
     ranges_.push_back(openVoxels(*source_->place(), header().path));
@@ -143,7 +149,8 @@ template <int D>
 bool LayerReader<D>::needsCounts() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-    const bool roundingIsTold = !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // as by readImage
+    const bool roundingIsTold =
+        !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // as by readImage
     return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsTold);
   });
 }
@@ -155,7 +162,8 @@ bool LayerReader<D>::mayBeNonFinite() const
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_floating_point_v<T>)
       return true;
-    return !std::isfinite(scaling()(std::numeric_limits<T>::min())) || !std::isfinite(scaling()(std::numeric_limits<T>::max()));
+    return !std::isfinite(scaling()(std::numeric_limits<T>::min()))
+           || !std::isfinite(scaling()(std::numeric_limits<T>::max()));
   });
 }
 
@@ -184,8 +192,9 @@ template <int D>
 void LayerReader<D>::survey(int threads)
 {
   open();
-  withPixelType(header().typeInFile,
-                [&]<class T>(std::type_identity<T>) { found(needsCounts() ? counted<T>(threads) : VoxelCounts{}); });
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    found(needsCounts() ? counted<T>(threads) : VoxelCounts{});
+  });
 }
 
 template <int D>
@@ -193,18 +202,19 @@ template <class T>
 VoxelCounts LayerReader<D>::counted(int threads)
 {
   std::atomic<unsigned long long> nonFinite{0}, inexact{0};
-  forEachStage<T>(0, voxelCount(), threads, [&](const StoredVoxels<T>& stored, std::size_t, std::size_t length) {
-    forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
-      VoxelCounts counts;
-      for (std::size_t i = first; i < last; ++i) {
-        if (std::is_floating_point_v<T> || stored.layout.scaling.isScaled())
-          counts.nonFinite += stored.isFinite(i) ? 0 : 1;
-        counts.inexact += stored.isInexact(i) ? 1 : 0;
-      }
-      nonFinite += counts.nonFinite;
-      inexact += counts.inexact;
-    });
-  });
+  forEachStage<T>(
+      0, voxelCount(), threads, [&](const StoredVoxels<T>& stored, std::size_t, std::size_t length) {
+        forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+          VoxelCounts counts;
+          for (std::size_t i = first; i < last; ++i) {
+            if (std::is_floating_point_v<T> || stored.layout.scaling.isScaled())
+              counts.nonFinite += stored.isFinite(i) ? 0 : 1;
+            counts.inexact += stored.isInexact(i) ? 1 : 0;
+          }
+          nonFinite += counts.nonFinite;
+          inexact += counts.inexact;
+        });
+      });
   finish(threads);
   return {nonFinite, inexact};
 }
@@ -224,24 +234,27 @@ void LayerReader<D>::setAsideNonFinite(std::span<float* const> images, std::size
 }
 
 template <int D>
-void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images, std::uint8_t* finite,
-                          int threads)
+void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images,
+                          std::uint8_t* finite, int threads)
 {
   const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
                     [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
-                      forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
-                        for (std::size_t image = 0; image < images.size(); ++image)
-                          intensities(stored, image, first, last, images[image] + before + first);
-                        setAsideNonFinite(images, before + first, before + last, finite);
-                      });
+                      forEachRange(Context{{}, threads}, length, convertedAtOnce,
+                                   [&](std::size_t first, std::size_t last) {
+                                     for (std::size_t image = 0; image < images.size(); ++image)
+                                       intensities(stored, image, first, last,
+                                                   images[image] + before + first);
+                                     setAsideNonFinite(images, before + first, before + last, finite);
+                                   });
                     });
   });
 }
 
 template <int D>
-void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite, int threads)
+void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image,
+                            std::uint8_t* finite, int threads)
 {
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     const std::span numbers(reinterpret_cast<const T*>(stored), voxelCount);

@@ -5,13 +5,13 @@
 
 namespace tessera {
 
-/// The layers of an image file that are in memory while it is gone through from one end to the other: those that are asked for
-/// again are not read again.
+/// The layers of an image file that are in memory while it is gone through from one end to the other: those
+/// that are asked for again are not read again.
 template <int D>
 class LayerWindow {
 public:
-  /// For at most `mostLayers` at a time. `geometry` is the whole image's, as it is resampled; the reader, after its survey, must
-  /// outlive this.
+  /// For at most `mostLayers` at a time. `geometry` is the whole image's, as it is resampled; the reader,
+  /// after its survey, must outlive this.
   LayerWindow(LayerReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t mostLayers);
 
   /// Bytes that a layer of the reader takes of memory.
@@ -27,7 +27,10 @@ public:
 
 private:
   void readTo(std::size_t place, std::size_t firstLayer, std::size_t layerCount, int threads);
-  std::uint8_t* finiteFrom(std::size_t place) { return finite_ ? finite_->voxels.data() + place * ofLayer_ : nullptr; }
+  std::uint8_t* finiteFrom(std::size_t place)
+  {
+    return finite_ ? finite_->voxels.data() + place * ofLayer_ : nullptr;
+  }
 
   LayerReader<D>& reader_;
   ImageGeometry<D> geometry_;

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// The layers of an image, of the last axis, that a CUDA device has while the image is gone through from one end to the other:
-/// those that are asked for again are not brought again.
+/// The layers of an image, of the last axis, that a CUDA device has while the image is gone through from one
+/// end to the other: those that are asked for again are not brought again.
 template <int D>
 class LayerWindowOnCuda {
 public:
@@ -23,8 +23,9 @@ public:
   const ImageGeometry<D>& geometry() const { return geometry_; }
   std::size_t mostLayers() const { return most_; }
 
-  /// Has these layers there, and as many of those that will be asked for next as there is room for. Returns where the first voxel
-  /// of the whole image would lie; kernels may read none but those layers, before the next call.
+  /// Has these layers there, and as many of those that will be asked for next as there is room for. Returns
+  /// where the first voxel of the whole image would lie; kernels may read none but those layers, before the
+  /// next call.
   const float* bring(const Context&, std::size_t first, std::size_t count);
 
 private:

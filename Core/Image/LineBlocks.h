@@ -16,7 +16,8 @@ constexpr std::size_t lineLanes = 16;
 using Float4 = float __attribute__((vector_size(16)));
 using Double4 = double __attribute__((vector_size(32)));
 
-/// Up to `lineLanes` lines of equal length: voxel (position, lane) lies at first + position * positionStride + lane * laneStride.
+/// Up to `lineLanes` lines of equal length: voxel (position, lane) lies at first + position * positionStride
+/// + lane * laneStride.
 struct LineBlock {
   std::size_t first = 0, lanes = 0, length = 0, positionStride = 0, laneStride = 0;
 };
@@ -61,8 +62,10 @@ private:
 template <class Vector>
 TESSERA_ALWAYS_INLINE void transposeTile(Vector* rows)
 {
-  const Vector a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5), b = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
-  const Vector c = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5), d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  const Vector a = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5),
+               b = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  const Vector c = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5),
+               d = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
   rows[0] = __builtin_shufflevector(a, c, 0, 1, 4, 5);
   rows[1] = __builtin_shufflevector(a, c, 2, 3, 6, 7);
   rows[2] = __builtin_shufflevector(b, d, 0, 1, 4, 5);
@@ -106,7 +109,8 @@ TESSERA_ALWAYS_INLINE void gatherLines(const T* volume, const LineBlock& block, 
   }
   for (; done < block.length; ++done)
     for (std::size_t lane = 0; lane < lineLanes; ++lane)
-      lanes[done * lineLanes + lane] = from[done * block.positionStride + std::min(lane, block.lanes - 1) * block.laneStride];
+      lanes[done * lineLanes + lane] =
+          from[done * block.positionStride + std::min(lane, block.lanes - 1) * block.laneStride];
 }
 
 /// The way back.
@@ -137,11 +141,13 @@ TESSERA_ALWAYS_INLINE void scatterLines(const T* lanes, const LineBlock& block, 
 
 /// Calls body(plan, firstBlock, lastBlock) over all blocks of an axis on the context's threads.
 template <class Body>
-void forEachLineBlock(const Context& context, std::span<const std::size_t> size, std::size_t axis, Body&& body)
+void forEachLineBlock(const Context& context, std::span<const std::size_t> size, std::size_t axis,
+                      Body&& body)
 {
   const LinePlan plan(size, axis);
   constexpr std::size_t blocksPerChunk = 16;
-  forEachRange(context, plan.blockCount(), blocksPerChunk, [&](std::size_t first, std::size_t last) { body(plan, first, last); });
+  forEachRange(context, plan.blockCount(), blocksPerChunk,
+               [&](std::size_t first, std::size_t last) { body(plan, first, last); });
 }
 
 }

@@ -5,12 +5,14 @@
 
 namespace tessera::linefilter {
 
-// A line is cut into segments of 16 elements, one thread each, which holds them in registers. What comes into a segment from the
-// left, s = sum_k pole^k x[first - 1 - k], is a sum over the segments before it: of each only the sum over its own elements is
-// needed, times pole^16 for every segment between; behind `reach` segments nothing is left of it in single precision. So a block of
-// whole lines reads them once, exchanges sums through shared memory, runs both recursions, and writes once: 8 B an element.
+// A line is cut into segments of 16 elements, one thread each, which holds them in registers. What comes into
+// a segment from the left, s = sum_k pole^k x[first - 1 - k], is a sum over the segments before it: of each
+// only the sum over its own elements is needed, times pole^16 for every segment between; behind `reach`
+// segments nothing is left of it in single precision. So a block of whole lines reads them once, exchanges
+// sums through shared memory, runs both recursions, and writes once: 8 B an element.
 constexpr int mostThreads = 1024;
-constexpr int threadsOfTwoBlocks = 576; // 32 segments and 2 at each end of 16 lines: two such blocks share a multiprocessor
+constexpr int threadsOfTwoBlocks =
+    576; // 32 segments and 2 at each end of 16 lines: two such blocks share a multiprocessor
 
 struct Work {
   const float* in;
@@ -36,11 +38,12 @@ __device__ inline int placeWithin(int place, int length)
   return min(there, period - there);
 }
 
-/// One thread's place in its block and in the volume. Along rows neighbouring threads have neighbouring segments, else neighbouring
-/// lines.
+/// One thread's place in its block and in the volume. Along rows neighbouring threads have neighbouring
+/// segments, else neighbouring lines.
 template <bool alongRows>
 struct Place {
-  int lane, segment, first, segmentStep; // first: place of the segment's first element; segmentStep: threads to the next segment
+  int lane, segment, first,
+      segmentStep; // first: place of the segment's first element; segmentStep: threads to the next segment
   unsigned line;
 
   __device__ explicit Place(const Work& work)
@@ -100,7 +103,8 @@ __device__ inline void loadAcross(const Work& work, const Place<false>& at, floa
 
 /// The threads of a row read it side by side; through shared memory each gets its segment.
 template <bool mirrors>
-__device__ inline void loadRows(const Work& work, const Place<true>& at, float* tile, float (&x)[segmentLength])
+__device__ inline void loadRows(const Work& work, const Place<true>& at, float* tile,
+                                float (&x)[segmentLength])
 {
   const int first = Place<true>::chunkFirst(work), rowLength = work.segments * segmentLength;
   const float* const row = work.in + static_cast<std::size_t>(min(at.line, work.lineCount - 1)) * work.length;
@@ -132,13 +136,16 @@ __device__ inline void putRows(float* tile, const float (&y)[segmentLength])
   __syncthreads();
 }
 
-__device__ inline void storeRows(const Work& work, const Place<true>& at, float* tile, const float (&y)[segmentLength])
+__device__ inline void storeRows(const Work& work, const Place<true>& at, float* tile,
+                                 const float (&y)[segmentLength])
 {
   putRows(tile, y);
   if (at.line >= work.lineCount)
     return;
-  const int first = Place<true>::chunkFirst(work), rowLength = work.segments * segmentLength, e = at.lane * rowLength;
-  const int end = min(work.warmPlaces + work.placesPerChunk, work.length - first); // of what is written, in the row
+  const int first = Place<true>::chunkFirst(work), rowLength = work.segments * segmentLength,
+            e = at.lane * rowLength;
+  const int end =
+      min(work.warmPlaces + work.placesPerChunk, work.length - first); // of what is written, in the row
   float* const to = work.out + static_cast<std::size_t>(at.line) * work.length + first;
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k) {
@@ -152,7 +159,8 @@ __device__ inline void storeAcross(const Work& work, const Place<false>& at, con
 {
   if (!at.writes(work))
     return;
-  float* const to = work.out + at.lineStart(work, work.length) + static_cast<std::size_t>(at.first) * work.stride;
+  float* const to =
+      work.out + at.lineStart(work, work.length) + static_cast<std::size_t>(at.first) * work.stride;
   const int count = min(segmentLength, work.length - at.first);
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k)
@@ -178,7 +186,8 @@ __device__ inline float keptValue(const Work& work, const float* tile, int index
   return fmaf(work.kept.weights[1], tile[slotOf(min(place + 1, last))], work.kept.weights[0] * here);
 }
 
-__device__ inline void storeKeptOfRows(const Work& work, const Place<true>& at, float* tile, const float (&y)[segmentLength])
+__device__ inline void storeKeptOfRows(const Work& work, const Place<true>& at, float* tile,
+                                       const float (&y)[segmentLength])
 {
   putRows(tile, y);
   if (at.line >= work.lineCount)
@@ -189,7 +198,8 @@ __device__ inline void storeKeptOfRows(const Work& work, const Place<true>& at, 
     to[i] = keptValue(work, tile, i, [&](int place) { return rowSlot(e + place); });
 }
 
-__device__ inline void storeKeptAcross(const Work& work, const Place<false>& at, float* tile, const float (&y)[segmentLength])
+__device__ inline void storeKeptAcross(const Work& work, const Place<false>& at, float* tile,
+                                       const float (&y)[segmentLength])
 {
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k)
@@ -206,7 +216,8 @@ __device__ inline void storeKeptAcross(const Work& work, const Place<false>& at,
 
 /// Where a segment holds both elements of each kept value.
 template <int pairStep>
-__device__ inline void storePairs(const Work& work, const Place<false>& at, float*, const float (&y)[segmentLength])
+__device__ inline void storePairs(const Work& work, const Place<false>& at, float*,
+                                  const float (&y)[segmentLength])
 {
   constexpr int perSegment = segmentLength / pairStep;
   if (at.line >= work.lineCount)
@@ -219,7 +230,8 @@ __device__ inline void storePairs(const Work& work, const Place<false>& at, floa
       to[static_cast<std::size_t>(i) * work.stride] = pairValue<pairStep>(work, y, i);
 }
 template <int pairStep>
-__device__ inline void storePairs(const Work& work, const Place<true>& at, float* tile, const float (&y)[segmentLength])
+__device__ inline void storePairs(const Work& work, const Place<true>& at, float* tile,
+                                  const float (&y)[segmentLength])
 {
   constexpr int perSegment = segmentLength / pairStep;
 #pragma unroll
@@ -238,9 +250,8 @@ __device__ inline void storePairs(const Work& work, const Place<true>& at, float
   }
 }
 
-/// Grid (bundles of lines, chunks). Reads and writes each element once; chunkStates reads alone, and writes two states a chunk and
-/// line.
-/// pairStep: of kept places, if segments hold both elements of each; else 0.
+/// Grid (bundles of lines, chunks). Reads and writes each element once; chunkStates reads alone, and writes
+/// two states a chunk and line. pairStep: of kept places, if segments hold both elements of each; else 0.
 template <class F, bool alongRows, Output output, int pairStep = 0, int threads = mostThreads>
 __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
     filterLines(const __grid_constant__ F filter, const __grid_constant__ Work work)
@@ -261,7 +272,8 @@ __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
 
   State left, right;
   State* const chunkStates = static_cast<State*>(work.chunkStates);
-  const std::size_t lefts = static_cast<std::size_t>(blockIdx.y) * work.lineCount + min(at.line, work.lineCount - 1);
+  const std::size_t lefts =
+      static_cast<std::size_t>(blockIdx.y) * work.lineCount + min(at.line, work.lineCount - 1);
   const std::size_t rights = lefts + static_cast<std::size_t>(work.chunks) * work.lineCount;
   if constexpr (!F::mirrors && output != Output::chunkStates) {
     if (at.segment == 0)
@@ -269,7 +281,8 @@ __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
         left.of[t] = chunkStates ? chunkStates[lefts].of[t] : addScaled(filter.ofConstant[t], x[0], {});
     if (at.segment == lastSegment)
       for (int t = 0; t < F::count; ++t)
-        right.of[t] = chunkStates ? chunkStates[rights].of[t] : addScaled(filter.ofConstant[t], x[segmentLength - 1], {});
+        right.of[t] = chunkStates ? chunkStates[rights].of[t]
+                                  : addScaled(filter.ofConstant[t], x[segmentLength - 1], {});
   }
   {
     State ownRight, ownLeft;
@@ -311,20 +324,23 @@ __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
 
 /// A thread a line: from what chunks hand on by themselves to what comes into each, in place.
 template <class F>
-__global__ void joinChunks(const __grid_constant__ F filter, const __grid_constant__ Work work, typename F::State chunkPower)
+__global__ void joinChunks(const __grid_constant__ F filter, const __grid_constant__ Work work,
+                           typename F::State chunkPower)
 {
   using State = typename F::State;
   const unsigned line = blockIdx.x * blockDim.x + threadIdx.x;
   if (line >= work.lineCount)
     return;
   const unsigned outer = line / work.stride;
-  const float* const start = work.in + static_cast<std::size_t>(outer) * work.stride * work.length + (line - outer * work.stride);
+  const float* const start =
+      work.in + static_cast<std::size_t>(outer) * work.stride * work.length + (line - outer * work.stride);
   State* const lefts = static_cast<State*>(work.chunkStates) + line;
   State* const rights = lefts + static_cast<std::size_t>(work.chunks) * work.lineCount;
   State left, right;
   for (int t = 0; t < F::count; ++t) {
     left.of[t] = addScaled(filter.ofConstant[t], start[0], {});
-    right.of[t] = addScaled(filter.ofConstant[t], start[static_cast<std::size_t>(work.length - 1) * work.stride], {});
+    right.of[t] =
+        addScaled(filter.ofConstant[t], start[static_cast<std::size_t>(work.length - 1) * work.stride], {});
   }
   const auto passOver = [&](State& at, State& coming) {
     const State own = at;

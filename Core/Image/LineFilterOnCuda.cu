@@ -68,17 +68,20 @@ int threadsThatFit(std::size_t bytesAThread)
 {
   int device = 0, bytes = 0;
   checkCuda(cudaGetDevice(&device), "asking for the device");
-  checkCuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+  checkCuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+            "asking for shared memory");
   return std::min(mostThreads, static_cast<int>(bytes / bytesAThread));
 }
 
 template <class F>
 class Launch {
 public:
-  Launch(const ExponentialFilter& terms, const LinesOnCuda& lines, const KeptPlaces* kept, const float* in, float* out)
+  Launch(const ExponentialFilter& terms, const LinesOnCuda& lines, const KeptPlaces* kept, const float* in,
+         float* out)
       : filter_(filterOf<F>(terms)), alongRows_(!lines.sideBySide), mostThreads_(threadsThatFit(bytesAThread))
   {
-    const int leastLanes = alongRows_ ? 1 : lanesAcross, reach = reachOf(terms), warm = F::mirrors ? reach : 0;
+    const int leastLanes = alongRows_ ? 1 : lanesAcross, reach = reachOf(terms),
+              warm = F::mirrors ? reach : 0;
     const int mostSegments = mostThreads_ / leastLanes - 2 * warm;
     const std::size_t all = ceilDiv<std::size_t>(lines.length, segmentLength);
     const int written = static_cast<int>(std::min<std::size_t>(all, mostSegments));
@@ -120,15 +123,18 @@ public:
   }
 
 private:
-  static constexpr std::size_t bytesAThread = 2 * sizeof(typename F::State) + (segmentLength + 1) * sizeof(float);
+  static constexpr std::size_t bytesAThread =
+      2 * sizeof(typename F::State) + (segmentLength + 1) * sizeof(float);
 
-  /// Of every second, fourth or eighth place the middle of a segment's parts: two neighbours, of which one may weigh nothing.
+  /// Of every second, fourth or eighth place the middle of a segment's parts: two neighbours, of which one
+  /// may weigh nothing.
   void keep(const KeptPlaces& kept)
   {
     work_.kept = kept;
     const std::size_t middle = kept.step / 2;
     const bool isSecond = kept.first == middle && kept.weights[1] == 0;
-    const bool isPair = (kept.step == 2 || kept.step == 4 || kept.step == 8) && (isSecond || kept.first + 1 == middle)
+    const bool isPair = (kept.step == 2 || kept.step == 4 || kept.step == 8)
+                        && (isSecond || kept.first + 1 == middle)
                         && middle + kept.step * (kept.count - 1) < static_cast<std::size_t>(work_.length);
     if (!isPair)
       return;
@@ -142,9 +148,11 @@ private:
   {
     if constexpr (F::mirrors)
       if (work_.lanes * work_.segments <= threadsOfTwoBlocks)
-        return launchKernel(context, alongRows_ ? filterLines<F, true, output, pairStep, threadsOfTwoBlocks>
-                                                : filterLines<F, false, output, pairStep, threadsOfTwoBlocks>);
-    launchKernel(context, alongRows_ ? filterLines<F, true, output, pairStep> : filterLines<F, false, output, pairStep>);
+        return launchKernel(context, alongRows_
+                                         ? filterLines<F, true, output, pairStep, threadsOfTwoBlocks>
+                                         : filterLines<F, false, output, pairStep, threadsOfTwoBlocks>);
+    launchKernel(context, alongRows_ ? filterLines<F, true, output, pairStep>
+                                     : filterLines<F, false, output, pairStep>);
   }
 
   void launchKernel(const Context& context, void (*kernel)(const F, const Work))
@@ -153,7 +161,8 @@ private:
     const unsigned threads = work_.lanes * work_.segments;
     const std::size_t sharedBytes = threads * bytesAThread;
     const cudaStream_t stream = cudaStreamOf(context);
-    checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sharedBytes)),
+    checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(sharedBytes)),
               "asking for shared memory");
     kernel<<<blocks, threads, sharedBytes, stream>>>(filter_, work_);
     checkLaunch("filtering lines");
@@ -167,7 +176,8 @@ private:
       chunkPower.of[t] = toNumber(power(p, work_.placesPerChunk), ComplexFloat{});
     }
     constexpr unsigned threads = 128;
-    joinChunks<F><<<ceilDiv(work_.lineCount, threads), threads, 0, cudaStreamOf(context)>>>(filter_, work_, chunkPower);
+    joinChunks<F><<<ceilDiv(work_.lineCount, threads), threads, 0, cudaStreamOf(context)>>>(filter_, work_,
+                                                                                            chunkPower);
     checkLaunch("joining chunks of lines");
   }
 
@@ -179,12 +189,15 @@ private:
 
 AxisTaps tapsOf(const KeptPlaces& kept)
 {
-  return {{kept.weights.begin(), kept.weights.end()}, static_cast<std::ptrdiff_t>(kept.first), kept.step, kept.count};
+  return {{kept.weights.begin(), kept.weights.end()},
+          static_cast<std::ptrdiff_t>(kept.first),
+          kept.step,
+          kept.count};
 }
 
 template <class F>
-void filterAs(Context& context, const ExponentialFilter& terms, const LinesOnCuda& lines, const KeptPlaces* kept, const float* in,
-              float* out)
+void filterAs(Context& context, const ExponentialFilter& terms, const LinesOnCuda& lines,
+              const KeptPlaces* kept, const float* in, float* out)
 {
   cudaStreamOf(context); // its device is asked for its shared memory
   Launch<F> launch(terms, lines, kept, in, out);
@@ -202,8 +215,8 @@ void filterAs(Context& context, const ExponentialFilter& terms, const LinesOnCud
   }
 }
 
-void filterLines(Context& context, const ExponentialFilter& terms, LineEnds ends, const LinesOnCuda& lines, const KeptPlaces* kept,
-                 const float* in, float* out)
+void filterLines(Context& context, const ExponentialFilter& terms, LineEnds ends, const LinesOnCuda& lines,
+                 const KeptPlaces* kept, const float* in, float* out)
 {
   requireManageable(lines);
   if (lines.lineCount() == 0 || lines.length == 0)
@@ -215,21 +228,23 @@ void filterLines(Context& context, const ExponentialFilter& terms, LineEnds ends
   else if (ends == LineEnds::mirrored && terms.size() == 2 && !kept)
     filterAs<Filter<float, 2>>(context, terms, lines, kept, in, out);
   else
-    throw Error(ExitCode::device, "line filter on CUDA: " + std::to_string(terms.size())
-                                      + " terms: there is no kernel for them. Allowed: two with constant ends, or one or two with "
-                                        "mirrored ends of which all values are kept.");
+    throw Error(
+        ExitCode::device,
+        "line filter on CUDA: " + std::to_string(terms.size())
+            + " terms: there is no kernel for them. Allowed: two with constant ends, or one or two with "
+              "mirrored ends of which all values are kept.");
 }
 
 }
 
-void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnds ends, const LinesOnCuda& lines, const float* in,
-                       float* out)
+void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnds ends,
+                       const LinesOnCuda& lines, const float* in, float* out)
 {
   filterLines(context, terms, ends, lines, nullptr, in, out);
 }
 
-void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnds ends, const LinesOnCuda& lines,
-                       const KeptPlaces& kept, const float* in, float* out)
+void filterLinesOnCuda(Context& context, const ExponentialFilter& terms, LineEnds ends,
+                       const LinesOnCuda& lines, const KeptPlaces& kept, const float* in, float* out)
 {
   filterLines(context, terms, ends, lines, &kept, in, out);
 }

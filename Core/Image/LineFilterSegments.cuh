@@ -73,16 +73,17 @@ struct Filter {
     Number of[terms]{};
   };
 
-  Number pole[terms], amplitude[terms], amplitudeAhead[terms];                      // times pole: of what comes from the right
-  Number ofConstant[terms], segmentPower[terms];                                    // 1 / (1 - pole), pole^16
-  Number evenWeight[terms][segmentLength / 2], oddWeight[terms][segmentLength / 2]; // (pole^k +- pole^(15 - k)) / 2
+  Number pole[terms], amplitude[terms], amplitudeAhead[terms]; // times pole: of what comes from the right
+  Number ofConstant[terms], segmentPower[terms];               // 1 / (1 - pole), pole^16
+  Number evenWeight[terms][segmentLength / 2],
+      oddWeight[terms][segmentLength / 2]; // (pole^k +- pole^(15 - k)) / 2
 };
 
-/// Sums of one segment's own elements: what it hands on to the right and to the left. The weights of one are those of the other in
-/// reverse, so that sums and differences of opposite elements need half the products.
+/// Sums of one segment's own elements: what it hands on to the right and to the left. The weights of one are
+/// those of the other in reverse, so that sums and differences of opposite elements need half the products.
 template <class F>
-__device__ inline void sumSegment(const F& filter, const float (&x)[segmentLength], typename F::State& toRight,
-                                  typename F::State& toLeft)
+__device__ inline void sumSegment(const F& filter, const float (&x)[segmentLength],
+                                  typename F::State& toRight, typename F::State& toLeft)
 {
   using Number = typename F::Pole;
   Number sum[F::count]{}, difference[F::count]{};
@@ -103,7 +104,8 @@ __device__ inline void sumSegment(const F& filter, const float (&x)[segmentLengt
 }
 
 template <class F>
-__device__ inline typename F::State passedOn(const F& filter, const typename F::State& through, const typename F::State& own)
+__device__ inline typename F::State passedOn(const F& filter, const typename F::State& through,
+                                             const typename F::State& own)
 {
   typename F::State sum;
 #pragma unroll
@@ -112,14 +114,16 @@ __device__ inline typename F::State passedOn(const F& filter, const typename F::
   return sum;
 }
 
-/// Whether element k of a segment is asked for: all of them, or pairs in the middle of every `pairStep` elements.
+/// Whether element k of a segment is asked for: all of them, or pairs in the middle of every `pairStep`
+/// elements.
 template <int pairStep>
 __device__ constexpr bool isAsked(int k)
 {
   return pairStep == 0 || k % pairStep == pairStep / 2 - 1 || k % pairStep == pairStep / 2;
 }
 
-/// Both recursions over one segment, from what comes from the left and from the right. What is not asked for stays undefined.
+/// Both recursions over one segment, from what comes from the left and from the right. What is not asked for
+/// stays undefined.
 template <int pairStep, class F>
 __device__ inline void filterSegment(const F& filter, const float (&x)[segmentLength], typename F::State left,
                                      typename F::State right, float (&y)[segmentLength])
@@ -135,13 +139,14 @@ __device__ inline void filterSegment(const F& filter, const float (&x)[segmentLe
     }
   }
 #pragma unroll
-  for (int k = segmentLength - 1; k >= 0; --k)
+  for (int k = segmentLength - 1; k >= 0; --k) {
 #pragma unroll
     for (int t = 0; t < F::count; ++t) {
       if (isAsked<pairStep>(k))
         y[k] = addReal(filter.amplitudeAhead[t], right.of[t], y[k]);
       right.of[t] = advanced(filter.pole[t], right.of[t], x[k]);
     }
+  }
 }
 
 }

@@ -20,8 +20,8 @@ int reachOf(double radiusVoxels)
 }
 
 /// Lines that start at `columns` neighbouring voxels; `stride` is from one position of a line to the next.
-void erodeColumns(std::uint8_t* voxels, std::size_t columns, std::size_t length, std::size_t stride, int reach,
-                  std::vector<int>& passed)
+void erodeColumns(std::uint8_t* voxels, std::size_t columns, std::size_t length, std::size_t stride,
+                  int reach, std::vector<int>& passed)
 {
   const int far = reach + 1;
   passed.assign(columns, far); // voxels since the last one outside, at most `far`
@@ -43,21 +43,24 @@ void erodeColumns(std::uint8_t* voxels, std::size_t columns, std::size_t length,
 }
 
 template <int D>
-void erodeAxis(const Context& context, std::vector<std::uint8_t>& voxels, const Size<D>& size, int axis, int reach)
+void erodeAxis(const Context& context, std::vector<std::uint8_t>& voxels, const Size<D>& size, int axis,
+               int reach)
 {
   constexpr std::size_t columnsPerUnit = 4096, rowsPerChunk = 256;
   std::size_t stride = 1;
   for (int d = 0; d < axis; ++d)
     stride *= size[d];
-  const std::size_t slabs = voxels.size() / (stride * size[axis]), unitsPerSlab = (stride + columnsPerUnit - 1) / columnsPerUnit;
-  forEachRange(context, slabs * unitsPerSlab, axis == 0 ? rowsPerChunk : 1, [&](std::size_t first, std::size_t last) {
-    std::vector<int> passed;
-    for (std::size_t unit = first; unit < last; ++unit) {
-      const std::size_t column = unit % unitsPerSlab * columnsPerUnit;
-      erodeColumns(voxels.data() + unit / unitsPerSlab * stride * size[axis] + column, std::min(columnsPerUnit, stride - column),
-                   size[axis], stride, reach, passed);
-    }
-  });
+  const std::size_t slabs = voxels.size() / (stride * size[axis]),
+                    unitsPerSlab = (stride + columnsPerUnit - 1) / columnsPerUnit;
+  forEachRange(context, slabs * unitsPerSlab, axis == 0 ? rowsPerChunk : 1,
+               [&](std::size_t first, std::size_t last) {
+                 std::vector<int> passed;
+                 for (std::size_t unit = first; unit < last; ++unit) {
+                   const std::size_t column = unit % unitsPerSlab * columnsPerUnit;
+                   erodeColumns(voxels.data() + unit / unitsPerSlab * stride * size[axis] + column,
+                                std::min(columnsPerUnit, stride - column), size[axis], stride, reach, passed);
+                 }
+               });
 }
 
 }

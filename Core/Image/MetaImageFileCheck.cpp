@@ -65,11 +65,12 @@ bool beginsAsMetaImage(const std::string& path)
 /// Of the types whose length is the same everywhere.
 std::optional<PixelType> pixelTypeOf(const std::string& type)
 {
-  static const std::map<std::string, PixelType> types = {{"MET_CHAR", PixelType::int8},       {"MET_UCHAR", PixelType::uint8},
-                                                         {"MET_SHORT", PixelType::int16},     {"MET_USHORT", PixelType::uint16},
-                                                         {"MET_INT", PixelType::int32},       {"MET_UINT", PixelType::uint32},
-                                                         {"MET_LONG_LONG", PixelType::int64}, {"MET_ULONG_LONG", PixelType::uint64},
-                                                         {"MET_FLOAT", PixelType::float32},   {"MET_DOUBLE", PixelType::float64}};
+  static const std::map<std::string, PixelType> types = {
+      {"MET_CHAR", PixelType::int8},       {"MET_UCHAR", PixelType::uint8},
+      {"MET_SHORT", PixelType::int16},     {"MET_USHORT", PixelType::uint16},
+      {"MET_INT", PixelType::int32},       {"MET_UINT", PixelType::uint32},
+      {"MET_LONG_LONG", PixelType::int64}, {"MET_ULONG_LONG", PixelType::uint64},
+      {"MET_FLOAT", PixelType::float32},   {"MET_DOUBLE", PixelType::float64}};
   const auto found = types.find(type);
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }
@@ -127,19 +128,21 @@ void requireDataFile(const std::string& path, const fs::path& dataPath)
 {
   std::error_code ignored; // of names that no file can have
   if (!fs::is_regular_file(dataPath, ignored))
-    failToRead(path, "its data file " + dataPath.string() + " is missing", "a data file where ElementDataFile says");
+    failToRead(path, "its data file " + dataPath.string() + " is missing",
+               "a data file where ElementDataFile says");
 }
 
 void checkNumbers(const std::string& path, const MetaHeader& header)
 {
-  for (const char* key :
-       {"ElementSpacing", "ElementSize", "Offset", "Position", "Origin", "TransformMatrix", "Rotation", "Orientation"}) {
+  for (const char* key : {"ElementSpacing", "ElementSize", "Offset", "Position", "Origin", "TransformMatrix",
+                          "Rotation", "Orientation"}) {
     std::istringstream numbers(header.value(key));
     for (std::string number; numbers >> number;) {
       char* end = nullptr;
       const double value = std::strtod(number.c_str(), &end);
       if (*end != '\0' || !std::isfinite(value))
-        failToRead(path, std::string(key) + " = " + header.value(key) + ": " + number + " is not a finite number",
+        failToRead(path,
+                   std::string(key) + " = " + header.value(key) + ": " + number + " is not a finite number",
                    "finite numbers");
     }
   }
@@ -154,11 +157,14 @@ void checkSizes(const std::string& path, const MetaHeader& header)
   for (long long size = 0; sizes >> size && size >= 0;)
     ++given;
   if (axes < 1 || given != axes || !sizes.eof())
-    failToRead(path, "NDims = " + header.value("NDims") + ", DimSize = " + header.value("DimSize") + ": not a size of an image",
+    failToRead(path,
+               "NDims = " + header.value("NDims") + ", DimSize = " + header.value("DimSize")
+                   + ": not a size of an image",
                "one whole number above 0 for each axis");
   const std::string channels = header.value("ElementNumberOfChannels");
   if (!channels.empty() && std::strtol(channels.c_str(), nullptr, 10) < 1)
-    failToRead(path, "ElementNumberOfChannels = " + channels + ": not a number of components", "a whole number above 0");
+    failToRead(path, "ElementNumberOfChannels = " + channels + ": not a number of components",
+               "a whole number above 0");
 }
 
 std::vector<std::string> wordsOf(const std::string& text)
@@ -170,7 +176,8 @@ std::vector<std::string> wordsOf(const std::string& text)
   return words;
 }
 
-/// The files behind the header, one a line: `ElementDataFile = LIST` or `LIST 2`, which is the number of axes that a file has.
+/// The files behind the header, one a line: `ElementDataFile = LIST` or `LIST 2`, which is the number of axes
+/// that a file has.
 std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& header)
 {
   std::ifstream stream(path, std::ios::binary);
@@ -182,8 +189,10 @@ std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& 
   return files;
 }
 
-/// `ElementDataFile = slice%03d.raw FIRST LAST STEP`. Its library reads without an end if the step is not above 0.
-std::vector<std::string> numberedFiles(const std::string& path, const std::vector<std::string>& words, long sliceCount)
+/// `ElementDataFile = slice%03d.raw FIRST LAST STEP`. Its library reads without an end if the step is not
+/// above 0.
+std::vector<std::string> numberedFiles(const std::string& path, const std::vector<std::string>& words,
+                                       long sliceCount)
 {
   const auto number = [&](std::size_t word) { return std::strtol(words[word].c_str(), nullptr, 10); };
   const long first = words.size() > 1 ? number(1) : 1;
@@ -191,7 +200,8 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::vecto
   const long step = words.size() > 3 ? number(3) : words.size() > 2 ? (last - first) / sliceCount : 1;
   const NumberedName nameOf(words.front());
   if (step < 1 || !nameOf.isNumbered() || std::ranges::count(words.front(), '%') > 1)
-    failToRead(path, "ElementDataFile: no numbers of slices can be made of it", "a name such as slice%03d.raw FIRST LAST STEP");
+    failToRead(path, "ElementDataFile: no numbers of slices can be made of it",
+               "a name such as slice%03d.raw FIRST LAST STEP");
   std::vector<std::string> files;
   for (long i = first; i <= last && static_cast<long>(files.size()) < sliceCount; i += step)
     files.push_back(nameOf(i));
@@ -206,7 +216,8 @@ struct Slices {
 
 Slices slicesOf(const std::string& path, const MetaHeader& header)
 {
-  const std::vector<std::string> words = wordsOf(header.value("ElementDataFile")), sizes = wordsOf(header.value("DimSize"));
+  const std::vector<std::string> words = wordsOf(header.value("ElementDataFile")),
+                                 sizes = wordsOf(header.value("DimSize"));
   const bool isListed = words.front() == "LIST";
   const std::size_t given = isListed && words.size() > 1 ? std::strtoul(words[1].c_str(), nullptr, 10) : 0;
   const std::size_t axesOfFile = given == 0 || given > sizes.size() ? sizes.size() - 1 : given;
@@ -214,8 +225,10 @@ Slices slicesOf(const std::string& path, const MetaHeader& header)
   for (std::size_t axis = axesOfFile; axis < sizes.size(); ++axis)
     slices.count = bytesTimes(slices.count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
   constexpr std::uint64_t mostFiles = 1 << 24;
-  slices.files = isListed ? listedFiles(path, header)
-                          : numberedFiles(path, words, static_cast<long>(std::clamp<std::uint64_t>(slices.count, 1, mostFiles)));
+  slices.files =
+      isListed ? listedFiles(path, header)
+               : numberedFiles(path, words,
+                               static_cast<long>(std::clamp<std::uint64_t>(slices.count, 1, mostFiles)));
   return slices;
 }
 
@@ -224,7 +237,8 @@ void checkSlices(const std::string& path, const MetaHeader& header)
 {
   const auto [count, files] = slicesOf(path, header);
   if (files.size() < count)
-    failToRead(path, "ElementDataFile names " + std::to_string(files.size()) + " files of " + std::to_string(count),
+    failToRead(path,
+               "ElementDataFile names " + std::to_string(files.size()) + " files of " + std::to_string(count),
                "a file for each slice");
   const bool hasKnownLength = !isText(header) && !isTrue(header.value("CompressedData"));
   const std::uint64_t needed = hasKnownLength && count > 0 ? voxelBytes(header) / count : 0;
@@ -233,8 +247,8 @@ void checkSlices(const std::string& path, const MetaHeader& header)
     requireDataFile(path, file);
     if (fs::file_size(file) < needed)
       failToRead(path,
-                 file.string() + " holds " + std::to_string(fs::file_size(file)) + " bytes of the " + std::to_string(needed)
-                     + " that its header promises",
+                 file.string() + " holds " + std::to_string(fs::file_size(file)) + " bytes of the "
+                     + std::to_string(needed) + " that its header promises",
                  wholeFile);
   }
 }
@@ -266,8 +280,8 @@ void checkMetaImageFile(const std::string& path)
   const std::uint64_t length = fs::file_size(dataPath);
   if (length < needed)
     failToRead(path,
-               dataPath.string() + " holds " + std::to_string(length) + " bytes of the " + std::to_string(needed)
-                   + " that its header promises",
+               dataPath.string() + " holds " + std::to_string(length) + " bytes of the "
+                   + std::to_string(needed) + " that its header promises",
                wholeFile);
 }
 
@@ -295,9 +309,10 @@ std::optional<VoxelPlace> metaImageVoxels(const std::string& path)
   const std::optional<PixelType> type = pixelTypeOf(header->value("ElementType"));
   if (isList(dataFile) || isText(*header) || !type || (!skipped.empty() && skipped != "0"))
     return std::nullopt;
-  const bool bigEndian = isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
-  VoxelPlace place{dataFileOf(path, dataFile).string(), FileEncoding::plain, isLocal(dataFile) ? header->bytes : 0,
-                   voxelBytes(*header), *type};
+  const bool bigEndian =
+      isTrue(header->value("BinaryDataByteOrderMSB")) || isTrue(header->value("ElementByteOrderMSB"));
+  VoxelPlace place{dataFileOf(path, dataFile).string(), FileEncoding::plain,
+                   isLocal(dataFile) ? header->bytes : 0, voxelBytes(*header), *type};
   place.swapped = bigEndian != (std::endian::native == std::endian::big);
   if (isTrue(header->value("CompressedData"))) {
     place.encoding = FileEncoding::zlib;

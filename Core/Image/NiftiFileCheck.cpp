@@ -44,7 +44,8 @@ public:
   std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
   float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
 
-  /// The first number of the axes and origin in use that no reader can reckon with: its library aborts, or loops for ever.
+  /// The first number of the axes and origin in use that no reader can reckon with: its library aborts, or
+  /// loops for ever.
   std::optional<float> wrongPlaceNumber() const
   {
     constexpr float most = 1e6F; // mm a voxel
@@ -63,22 +64,29 @@ public:
     return wrong;
   }
 
-  /// What the NIfTI library reads wrongly if it is scaled: it scales as many numbers as there are voxels, and writes whole
-  /// numbers past the end of their memory.
+  /// What the NIfTI library reads wrongly if it is scaled: it scales as many numbers as there are voxels, and
+  /// writes whole numbers past the end of their memory.
   std::string wronglyScaled() const
   {
     const auto type = integerAt<std::uint16_t>(70);
-    const bool isColour = type == 128 || type == 2304, isVector = axes() > componentAxis && size(componentAxis) > 1;
+    const bool isColour = type == 128 || type == 2304,
+               isVector = axes() > componentAxis && size(componentAxis) > 1;
     const bool isComplex = type == 32 || type == 1792;
-    return !valueScaling().isScaled() ? "" : isColour ? "colours" : isComplex ? "complex numbers" : isVector ? "vectors" : "";
+    return !valueScaling().isScaled() ? ""
+           : isColour                 ? "colours"
+           : isComplex                ? "complex numbers"
+           : isVector                 ? "vectors"
+                                      : "";
   }
 
-  /// Where the voxels begin in their file, before compression. Less than a header, and what is no number, means right behind it.
+  /// Where the voxels begin in their file, before compression. Less than a header, and what is no number,
+  /// means right behind it.
   std::uint64_t firstVoxel() const
   {
     const float offset = floatAt(108);
     const std::uint64_t least = isOneFile() ? byteCount : 0;
-    return offset > static_cast<float>(least) ? static_cast<std::uint64_t>(std::min(offset, farOffset)) : least;
+    return offset > static_cast<float>(least) ? static_cast<std::uint64_t>(std::min(offset, farOffset))
+                                              : least;
   }
 
   /// Length of the file that holds the voxels, before compression.
@@ -96,9 +104,11 @@ public:
     for (int axis = 3; axis < axes(); ++axis)
       isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
     const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
-    if (!isOneFile() || !type || !isOneVolume || (scaling.isScaled() && (isField || components > 1)) || (isField && !isNumberInMm))
+    if (!isOneFile() || !type || !isOneVolume || (scaling.isScaled() && (isField || components > 1))
+        || (isField && !isNumberInMm))
       return std::nullopt;
-    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(), *type};
+    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(),
+                     *type};
     place.swapped = swapped_ != (std::endian::native == std::endian::big);
     place.components = components;
     place.apart = components > 1;
@@ -109,11 +119,13 @@ public:
 
 private:
   static constexpr std::size_t byteCount = 348;
-  static constexpr float farOffset = 0x1p62f;                          // no file is so long
-  static constexpr int displacementIntent = 1006, vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
-  static constexpr int componentAxis = 4;                              // counted from 0
+  static constexpr float farOffset = 0x1p62f; // no file is so long
+  static constexpr int displacementIntent = 1006,
+                       vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
+  static constexpr int componentAxis = 4;   // counted from 0
 
-  /// By ITK's rules: what is no number is 0, a slope as small as that is 1, and beside 1 so small an intercept is none.
+  /// By ITK's rules: what is no number is 0, a slope as small as that is 1, and beside 1 so small an
+  /// intercept is none.
   ValueScaling valueScaling() const
   {
     constexpr double small = std::numeric_limits<double>::epsilon();
@@ -204,7 +216,8 @@ private:
   {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < sizeof(Unsigned); ++i)
-      value |= static_cast<std::uint64_t>(bytes_[offset + (swapped ? sizeof(Unsigned) - 1 - i : i)]) << (8 * i);
+      value |= static_cast<std::uint64_t>(bytes_[offset + (swapped ? sizeof(Unsigned) - 1 - i : i)])
+               << (8 * i);
     return static_cast<Unsigned>(value);
   }
   template <class Unsigned>
@@ -246,14 +259,16 @@ void checkNiftiFile(const std::string& path)
   if (path.ends_with(".img.gz") || path.ends_with(".hdr.gz"))
     for (const char* plain : {".img", ".hdr"})
       if (fs::exists(path.substr(0, path.size() - 7) + plain))
-        failToRead(path, "the uncompressed file beside it hides it from the NIfTI library", "one of both in a folder");
+        failToRead(path, "the uncompressed file beside it hides it from the NIfTI library",
+                   "one of both in a folder");
   NiftiHeader header;
   const fs::path headerPath = headerFileOf(path);
   const bool pair = headerPath != fs::path(path) || path.ends_with(".hdr") || path.ends_with(".hdr.gz");
   if (!header.read(headerPath) || (!header.isNifti() && !pair))
     return;
   if (header.isCompressed() && !hasEnding(headerPath.string(), ".gz"))
-    failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz", "such a name");
+    failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz",
+               "such a name");
   for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
     if (header.size(axis) > 1)
       checkSpacing(path, axis, header.spacingMm(axis));
@@ -265,7 +280,8 @@ void checkNiftiFile(const std::string& path)
                "colours, complex numbers and vectors that are not scaled");
   const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
   if (!fs::exists(dataPath))
-    failToRead(path, "its data file " + dataPath.string() + " is missing", "both files of the pair in one folder");
+    failToRead(path, "its data file " + dataPath.string() + " is missing",
+               "both files of the pair in one folder");
   if (!holdsBytes(dataPath.string(), header.dataFileBytes()))
     failToRead(path,
                dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes())
@@ -281,7 +297,8 @@ bool isNifti2(const std::string& path)
   if (!file || gzread(file.get(), start.data(), start.size()) != static_cast<int>(start.size()))
     return false;
   const auto at = [&](std::size_t i, std::size_t shift) { return static_cast<unsigned>(start[i]) << shift; };
-  const unsigned little = at(0, 0) | at(1, 8) | at(2, 16) | at(3, 24), big = at(3, 0) | at(2, 8) | at(1, 16) | at(0, 24);
+  const unsigned little = at(0, 0) | at(1, 8) | at(2, 16) | at(3, 24),
+                 big = at(3, 0) | at(2, 8) | at(1, 16) | at(0, 24);
   const bool isNamed = std::memcmp(&start[4], "n+2", 4) == 0 || std::memcmp(&start[4], "ni2", 4) == 0;
   return isNamed && (little == headerBytes || big == headerBytes);
 }

@@ -96,7 +96,8 @@ std::optional<PixelType> pixelTypeOf(const std::string& name)
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Whether all axes are those of space, but for the first one, which may hold components. Its library turns others round.
+/// Whether all axes are those of space, but for the first one, which may hold components. Its library turns
+/// others round.
 bool hasComponentsTogether(const std::string& kinds)
 {
   std::istringstream words(kinds);
@@ -114,8 +115,8 @@ std::string dataFileField(const NrrdHeader& header)
   return header.field("data file") + header.field("datafile");
 }
 
-/// "LIST", in these letters, or "LIST 2" with the number of axes that a file has. Its library takes "LIST2" for that too, and
-/// refuses what else begins so.
+/// "LIST", in these letters, or "LIST 2" with the number of axes that a file has. Its library takes "LIST2"
+/// for that too, and refuses what else begins so.
 bool namesList(const std::string& dataFile)
 {
   constexpr std::string_view word = "LIST";
@@ -135,10 +136,12 @@ std::vector<std::string> listedFiles(const std::string& path)
     line = withoutBlanksBehind(std::move(line));
     if (isBehind && !line.empty())
       files.push_back(line);
-    const std::size_t colon = line.find(": "), name = colon == std::string::npos ? colon : line.find_first_not_of(' ', colon + 1);
+    const std::size_t colon = line.find(": "),
+                      name = colon == std::string::npos ? colon : line.find_first_not_of(' ', colon + 1);
     const std::string field = lowerCase(line.substr(0, colon));
-    isBehind =
-        isBehind || ((field == "data file" || field == "datafile") && name != std::string::npos && namesList(line.substr(name)));
+    isBehind = isBehind
+               || ((field == "data file" || field == "datafile") && name != std::string::npos
+                   && namesList(line.substr(name)));
   }
   return files;
 }
@@ -170,7 +173,9 @@ std::vector<std::string> nrrdDataFiles(const std::string& path)
     return {};
   const bool isNumbered = apart.find('%') != std::string::npos;
   std::vector<std::string> files;
-  for (const std::string& file : isNumbered ? numberedFiles(apart) : namesList(apart) ? listedFiles(path) : std::vector{apart})
+  for (const std::string& file : isNumbered         ? numberedFiles(apart)
+                                 : namesList(apart) ? listedFiles(path)
+                                                    : std::vector{apart})
     files.push_back((fs::path(path).parent_path() / file).string());
   return files;
 }
@@ -181,10 +186,12 @@ std::optional<VoxelPlace> nrrdVoxels(const std::string& path)
   if (!header)
     return std::nullopt;
   const std::optional<PixelType> type = pixelTypeOf(header->field("type"));
-  const std::string encoding = lowerCase(header->field("encoding")), endian = lowerCase(header->field("endian"));
+  const std::string encoding = lowerCase(header->field("encoding")),
+                    endian = lowerCase(header->field("endian"));
   const std::string apart = dataFileField(*header);
-  const bool skips =
-      !(header->field("line skip") + header->field("lineskip") + header->field("byte skip") + header->field("byteskip")).empty();
+  const bool skips = !(header->field("line skip") + header->field("lineskip") + header->field("byte skip")
+                       + header->field("byteskip"))
+                          .empty();
   const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
   const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
   if (!type || skips || (!isRaw && !isGzip) || !isOneFile || !hasComponentsTogether(header->field("kinds")))

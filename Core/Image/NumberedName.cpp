@@ -22,7 +22,8 @@ NumberedName::NumberedName(const std::string& pattern)
 std::string NumberedName::operator()(long number) const
 {
   const std::string digits = std::to_string(number);
-  return before_ + std::string(digits.size() < width_ ? width_ - digits.size() : 0, filling_) + digits + behind_;
+  return before_ + std::string(digits.size() < width_ ? width_ - digits.size() : 0, filling_) + digits
+         + behind_;
 }
 
 }

@@ -22,8 +22,9 @@ std::vector<Vec<D>> readOutputPointsMm(const std::string& path)
     Vec<D> pointMm;
     for (int d = 0; d < D; ++d)
       if (!(numbers >> pointMm[d]))
-        throw Error(ExitCode::unreadableInput, path + ":" + std::to_string(pointsMm.size() + 1) + ": no \"OutputPoint = [ "
-                                                 + std::to_string(D) + " numbers ]\". Allowed: an outputpoints.txt.");
+        throw Error(ExitCode::unreadableInput, path + ":" + std::to_string(pointsMm.size() + 1)
+                                                   + ": no \"OutputPoint = [ " + std::to_string(D)
+                                                   + " numbers ]\". Allowed: an outputpoints.txt.");
     pointsMm.push_back(pointMm);
   }
   return pointsMm;

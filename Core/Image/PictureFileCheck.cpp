@@ -55,7 +55,8 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
   std::vector<unsigned char> chunk;
   for (std::uint64_t position = 8; position + headBytes + checksumBytes <= file.fileBytes();) {
     const std::uint64_t length = file.at(position, 4, true), end = position + headBytes + length;
-    if (end + checksumBytes > file.fileBytes() || (position == 8) != (file.at(position + 4, 4, true) == 0x49484452)) // IHDR
+    if (end + checksumBytes > file.fileBytes()
+        || (position == 8) != (file.at(position + 4, 4, true) == 0x49484452)) // IHDR
       return false;
     chunk.resize(4 + length);
     stream.seekg(static_cast<std::streamoff>(position + 4));
@@ -69,7 +70,8 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
   return false;
 }
 
-/// The elements of a DICOM file (PS3.5, 7.1), sequences and fragments of unstated length included, one behind the other.
+/// The elements of a DICOM file (PS3.5, 7.1), sequences and fragments of unstated length included, one behind
+/// the other.
 class DicomElements {
 public:
   explicit DicomElements(FileNumbers& file) : file_(file) {}
@@ -84,9 +86,12 @@ public:
       const bool isItem = group == 0xfffe, hasKind = !isItem && (group == 2 || !isImplicit_);
       if (hasKind && (kind < "AA" || kind > "ZZ" || kind == "UN"))
         return true;
-      const bool isLong = hasKind && std::string("OB OD OF OL OV OW SQ SV UC UR UT UV").find(kind) != std::string::npos;
+      const bool isLong =
+          hasKind && std::string("OB OD OF OL OV OW SQ SV UC UR UT UV").find(kind) != std::string::npos;
       const std::uint64_t headBytes = isLong ? 12 : 8;
-      const std::uint64_t length = isLong ? number(position + 8, 4) : hasKind ? number(position + 6, 2) : number(position + 4, 4);
+      const std::uint64_t length = isLong    ? number(position + 8, 4)
+                                   : hasKind ? number(position + 6, 2)
+                                             : number(position + 4, 4);
       if (group == 2 && element == 0x10 && !takeOrder(text(position + headBytes, length)))
         return true;
       position += headBytes + (length == untilDelimiter ? 0 : length);
@@ -123,17 +128,21 @@ private:
 std::uint64_t bitmapBytes(FileNumbers& file)
 {
   const std::uint64_t start = file.at(10, 4, false), compression = file.at(30, 4, false);
-  const auto width = static_cast<std::int32_t>(file.at(18, 4, false)), height = static_cast<std::int32_t>(file.at(22, 4, false));
+  const auto width = static_cast<std::int32_t>(file.at(18, 4, false)),
+             height = static_cast<std::int32_t>(file.at(22, 4, false));
   if (compression != 0)
     return start + file.at(34, 4, false);
-  const std::uint64_t lineBytes = (static_cast<std::uint64_t>(std::abs(std::int64_t(width))) * file.at(28, 2, false) + 31) / 32 * 4;
+  const std::uint64_t lineBytes =
+      (static_cast<std::uint64_t>(std::abs(std::int64_t(width))) * file.at(28, 2, false) + 31) / 32 * 4;
   return start + lineBytes * static_cast<std::uint64_t>(std::abs(std::int64_t(height)));
 }
 
-/// The directories of a TIFF file, one a slice, and what they point to (TIFF 6.0, section 2; BigTIFF has longer numbers).
+/// The directories of a TIFF file, one a slice, and what they point to (TIFF 6.0, section 2; BigTIFF has
+/// longer numbers).
 class TiffDirectories {
 public:
-  explicit TiffDirectories(FileNumbers& file) : file_(file), largestFirst_(file.at(0, 1, false) == 'M'), isBig_(number(2, 2) == 43)
+  explicit TiffDirectories(FileNumbers& file)
+      : file_(file), largestFirst_(file.at(0, 1, false) == 'M'), isBig_(number(2, 2) == 43)
   {
   }
 
@@ -142,9 +151,12 @@ public:
   {
     std::uint64_t position = isBig_ ? number(8, 8) : number(4, 4);
     for (std::uint64_t most = file_.fileBytes() / 6; position != 0; --most) { // no directory is shorter
-      const std::uint64_t countBytes = isBig_ ? 8 : 2, offsetBytes = isBig_ ? 8 : 4, entryBytes = isBig_ ? 20 : 12;
-      const std::uint64_t count = number(position, countBytes), next = position + countBytes + count * entryBytes;
-      if (most == 0 || count == 0 || count > file_.fileBytes() / entryBytes || next + offsetBytes > file_.fileBytes())
+      const std::uint64_t countBytes = isBig_ ? 8 : 2, offsetBytes = isBig_ ? 8 : 4,
+                          entryBytes = isBig_ ? 20 : 12;
+      const std::uint64_t count = number(position, countBytes),
+                          next = position + countBytes + count * entryBytes;
+      if (most == 0 || count == 0 || count > file_.fileBytes() / entryBytes
+          || next + offsetBytes > file_.fileBytes())
         return false;
       if (!holdsPixels(position + countBytes, count, entryBytes))
         return false;
@@ -159,7 +171,10 @@ private:
     std::size_t bytes = 0; // of each
   };
 
-  std::uint64_t number(std::uint64_t position, std::size_t bytes) { return file_.at(position, bytes, largestFirst_); }
+  std::uint64_t number(std::uint64_t position, std::size_t bytes)
+  {
+    return file_.at(position, bytes, largestFirst_);
+  }
 
   Values valuesOf(std::uint64_t entry)
   {
@@ -200,7 +215,8 @@ void checkPictureFile(const std::string& path)
 {
   FileNumbers file(path);
   const std::uint64_t start = file.at(0, 4, true);
-  const bool isTiff = start == 0x49492a00 || start == 0x4d4d002a || start == 0x49492b00 || start == 0x4d4d002b;
+  const bool isTiff =
+      start == 0x49492a00 || start == 0x4d4d002a || start == 0x49492b00 || start == 0x4d4d002b;
   const bool isJpeg = start >> 16 == 0xffd8, isBitmap = start >> 16 == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
   const bool isPng = start == 0x89504e47;

@@ -12,7 +12,8 @@
 
 namespace tessera {
 
-/// What a voxel of type T holds of a float or double: the nearest integer (half up) inside the range of T; NaN becomes 0.
+/// What a voxel of type T holds of a float or double: the nearest integer (half up) inside the range of T;
+/// NaN becomes 0.
 template <class T, class Real>
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
 {
@@ -29,7 +30,9 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
     return static_cast<T>(std::floor(value + 0.5));
   } else if constexpr (std::is_same_v<Real, float> && sizeof(T) <= 2) {
     constexpr float low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
-    const float number = value == value ? value : 0.0f, held = number < low ? low : number > high ? high : number;
+    const float number = value == value ? value : 0.0f, held = number < low    ? low
+                                                               : number > high ? high
+                                                                               : number;
     const auto towardsZero = static_cast<std::int32_t>(held);
     const float rest = held - static_cast<float>(towardsZero); // exact
     return static_cast<T>(towardsZero + (rest >= 0.5f) - (rest < -0.5f));
@@ -45,8 +48,10 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
 
 /// The same of many, by one thread; `pixels` has room for as many of `type`, and is aligned for them.
 void toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
-/// On the context's CUDA device, with the same bits; only gives work to its stream. Both arrays begin where a Buffer does.
-void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type, std::byte* pixels);
+/// On the context's CUDA device, with the same bits; only gives work to its stream. Both arrays begin where a
+/// Buffer does.
+void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type,
+                    std::byte* pixels);
 
 /// What stands among intensities for a value that is asked for: no infinity.
 inline float asIntensity(double value)
@@ -55,7 +60,8 @@ inline float asIntensity(double value)
   return static_cast<float>(value < -greatest ? -greatest : value > greatest ? greatest : value);
 }
 
-/// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as exact.
+/// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as
+/// exact.
 template <class T>
 TESSERA_HOST_DEVICE bool isExactInFloat(T value)
 {

@@ -16,7 +16,8 @@ struct alignas(pixelsPerThread * sizeof(T)) Pixels {
 template <class T>
 __global__ void roundToPixels(const float* values, std::size_t count, T* pixels)
 {
-  const std::size_t first = pixelsPerThread * (blockIdx.x * static_cast<std::size_t>(threadsPerBlock) + threadIdx.x);
+  const std::size_t first =
+      pixelsPerThread * (blockIdx.x * static_cast<std::size_t>(threadsPerBlock) + threadIdx.x);
   if (first + pixelsPerThread > count) {
     for (std::size_t i = first; i < count; ++i)
       pixels[i] = toPixel<T>(values[i]);
@@ -31,13 +32,15 @@ __global__ void roundToPixels(const float* values, std::size_t count, T* pixels)
 
 }
 
-void toPixelsOnCuda(const Context& context, const float* values, std::size_t count, PixelType type, std::byte* pixels)
+void toPixelsOnCuda(const Context& context, const float* values, std::size_t count, PixelType type,
+                    std::byte* pixels)
 {
   if (count == 0)
     return;
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, pixelsPerThread * threadsPerBlock));
   withPixelType(type, [&]<class T>(std::type_identity<T>) {
-    roundToPixels<T><<<blocks, threadsPerBlock, 0, cudaStreamOf(context)>>>(values, count, reinterpret_cast<T*>(pixels));
+    roundToPixels<T>
+        <<<blocks, threadsPerBlock, 0, cudaStreamOf(context)>>>(values, count, reinterpret_cast<T*>(pixels));
   });
   checkLaunch("rounding to pixels");
 }

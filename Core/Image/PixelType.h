@@ -10,12 +10,12 @@ namespace tessera {
 /// Type of a component of a voxel in a file.
 enum class PixelType { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64 };
 
-inline constexpr PixelType allPixelTypes[] = {PixelType::int8,    PixelType::uint8,  PixelType::int16, PixelType::uint16,
-                                              PixelType::int32,   PixelType::uint32, PixelType::int64, PixelType::uint64,
-                                              PixelType::float32, PixelType::float64};
+inline constexpr PixelType allPixelTypes[] = {
+    PixelType::int8,   PixelType::uint8, PixelType::int16,  PixelType::uint16,  PixelType::int32,
+    PixelType::uint32, PixelType::int64, PixelType::uint64, PixelType::float32, PixelType::float64};
 
-/// Reads elastix's names ("unsigned char", "short", "long" of 64 bits, ...) and the newer "int8" .. "float64".
-/// `where` names the source of the text. Throws Error(usage) that lists the names.
+/// Reads elastix's names ("unsigned char", "short", "long" of 64 bits, ...) and the newer "int8" ..
+/// "float64". `where` names the source of the text. Throws Error(usage) that lists the names.
 PixelType parsePixelType(const std::string& text, const std::string& where);
 
 /// elastix's name: "unsigned char", "short", ...

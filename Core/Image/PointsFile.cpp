@@ -10,7 +10,8 @@
 namespace tessera {
 namespace {
 
-const std::string allowedText = "\"index\" or \"point\", the number of points, and one number an axis for each point";
+const std::string allowedText =
+    "\"index\" or \"point\", the number of points, and one number an axis for each point";
 
 template <int D>
 InputPoints<D> readText(const std::string& path)
@@ -30,8 +31,8 @@ InputPoints<D> readText(const std::string& path)
     points.values.push_back(point);
   }
   if (!words.peek().empty())
-    words.fail("\"" + std::string(words.peek()) + "\" follows the last of " + std::to_string(count) + " points of "
-               + std::to_string(D) + " coordinates");
+    words.fail("\"" + std::string(words.peek()) + "\" follows the last of " + std::to_string(count)
+               + " points of " + std::to_string(D) + " coordinates");
   return points;
 }
 
@@ -128,8 +129,8 @@ std::string outputPointsText(const MappedPoints<D>& points)
 template <int D>
 std::string outputPointsVtk(const std::vector<Vec<D>>& pointsMm, const std::string& cells)
 {
-  std::string text =
-      "# vtk DataFile Version 2.0\nMapped points\nASCII\nDATASET POLYDATA\nPOINTS " + std::to_string(pointsMm.size()) + " double\n";
+  std::string text = "# vtk DataFile Version 2.0\nMapped points\nASCII\nDATASET POLYDATA\nPOINTS "
+                     + std::to_string(pointsMm.size()) + " double\n";
   for (const Vec<D>& point : pointsMm)
     for (int d = 0; d < 3; ++d) {
       char number[32];

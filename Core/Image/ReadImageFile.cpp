@@ -17,8 +17,10 @@ namespace {
 /// For what becomes of the file, and for `bytesInFile` that must lie in memory as the file holds them.
 void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
 {
-  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel) + static_cast<double>(bytesInFile),
-                header.path + ": an image of " + extentText(header.size) + " voxels", "a smaller image, or more memory");
+  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
+                    + static_cast<double>(bytesInFile),
+                header.path + ": an image of " + extentText(header.size) + " voxels",
+                "a smaller image, or more memory");
 }
 
 std::size_t bytesInFile(const ImageSource& source)
@@ -33,7 +35,8 @@ void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& no
   withPixelType(source.header().componentType, [&]<class T>(std::type_identity<T>) {
     source.read(
         [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
-          body(firstByte / sizeof(T), std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
+          body(firstByte / sizeof(T),
+               std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
         },
         threads, notes);
   });
@@ -42,9 +45,10 @@ void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& no
 void refuseVectors(const ImageHeader& header)
 {
   if (header.meaning == PixelMeaning::vector)
-    throw Error(ExitCode::unreadableInput, header.path + ": " + std::to_string(header.components)
-                                               + " components a voxel: an image of one component is asked for here. Allowed: one "
-                                                 "component, or colour (red, green, blue, with or without opacity).");
+    throw Error(ExitCode::unreadableInput,
+                header.path + ": " + std::to_string(header.components)
+                    + " components a voxel: an image of one component is asked for here. Allowed: one "
+                      "component, or colour (red, green, blue, with or without opacity).");
 }
 
 std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<std::string>& notes)
@@ -57,10 +61,11 @@ std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<s
   withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
     const T* const colours = reinterpret_cast<const T*>(bytes.get());
     const auto components = static_cast<std::size_t>(header.components);
-    forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i)
-        voxels[i] = luminance(colours + i * components, components);
-    });
+    forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce,
+                 [&](std::size_t first, std::size_t last) {
+                   for (std::size_t i = first; i < last; ++i)
+                     voxels[i] = luminance(colours + i * components, components);
+                 });
   });
   return voxels;
 }
@@ -71,14 +76,16 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
   const ImageHeader& header = source.header();
   const bool inPlace = header.componentType == PixelType::float32;
   requireImageMemory(header, header.components * sizeof(float), inPlace ? 0 : bytesInFile(source));
-  std::vector<float> values = largeVector<float>(Context{{}, threads}, header.voxelCount() * header.components);
+  std::vector<float> values =
+      largeVector<float>(Context{{}, threads}, header.voxelCount() * header.components);
   if (inPlace) {
     source.read(reinterpret_cast<std::byte*>(values.data()), threads, notes);
     return values;
   }
   std::atomic<std::size_t> rounded{0};
   forEachPiece(source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
-    std::transform(piece.begin(), piece.end(), values.begin() + first, [](T value) { return static_cast<float>(value); });
+    std::transform(piece.begin(), piece.end(), values.begin() + first,
+                   [](T value) { return static_cast<float>(value); });
     rounded += countRounded(piece);
   });
   if (rounded > 0)
@@ -90,15 +97,16 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
 std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std::string>& notes)
 {
   refuseVectors(source.header());
-  return source.header().components > 1 ? readLuminance(source, threads, notes) : readComponents(source, threads, notes);
+  return source.header().components > 1 ? readLuminance(source, threads, notes)
+                                        : readComponents(source, threads, notes);
 }
 
 }
 
 void failNoneFinite(const std::string& path, std::size_t voxels)
 {
-  throw Error(ExitCode::unreadableInput,
-              path + ": none of its " + std::to_string(voxels) + " voxels is a finite number. Allowed: an image with values.");
+  throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels)
+                                             + " voxels is a finite number. Allowed: an image with values.");
 }
 
 template <int D>
@@ -106,10 +114,11 @@ void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loa
 {
   std::vector<float>& voxels = loaded.image.voxels;
   std::atomic<std::size_t> count{0};
-  forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
-    count += static_cast<std::size_t>(
-        std::count_if(voxels.begin() + first, voxels.begin() + last, [](float value) { return !std::isfinite(value); }));
-  });
+  forEachRange(
+      Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+        count += static_cast<std::size_t>(std::count_if(voxels.begin() + first, voxels.begin() + last,
+                                                        [](float value) { return !std::isfinite(value); }));
+      });
   loaded.nanVoxels = count;
   if (loaded.nanVoxels == 0)
     return;
@@ -132,7 +141,8 @@ LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& note
   loaded.image.voxels = readScalars(*source, threads, notes);
   if (source->header().components > 1)
     notes.push_back(luminanceNote(source->header()));
-  if (source->header().componentType == PixelType::float32 || source->header().componentType == PixelType::float64)
+  if (source->header().componentType == PixelType::float32
+      || source->header().componentType == PixelType::float64)
     setAsideNonFinite(path, threads, loaded);
   return loaded;
 }
@@ -169,7 +179,8 @@ VectorImage<D> readVectorImage(const std::string& path, int threads)
 {
   const std::unique_ptr<ImageSource> source = openImage(path);
   std::vector<std::string> notes;
-  return {geometryOf<D>(source->header()), source->header().components, readComponents(*source, threads, notes)};
+  return {geometryOf<D>(source->header()), source->header().components,
+          readComponents(*source, threads, notes)};
 }
 
 template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);

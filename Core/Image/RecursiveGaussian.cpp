@@ -9,21 +9,25 @@
 namespace tessera {
 namespace {
 
-/// Deriche's exponential series: sum over two terms of (a cos(w x / sigma) + b sin(w x / sigma)) exp(l x / sigma).
+/// Deriche's exponential series: sum over two terms of (a cos(w x / sigma) + b sin(w x / sigma)) exp(l x /
+/// sigma).
 struct SeriesTerm {
   double a, b, w, l;
 };
 constexpr SeriesTerm slow{1.3530, 1.8151, 0.6681, -1.3932}, fast{-0.3531, 0.0902, 2.0787, -1.3732};
 
-/// y = y+ + y-; y+[i] = sum_k n[k] x[i - k] - sum_k d[k] y+[i - k], y-[i] = sum_k m[k] x[i + k] - sum_k d[k] y-[i + k].
+/// y = y+ + y-; y+[i] = sum_k n[k] x[i - k] - sum_k d[k] y+[i - k], y-[i] = sum_k m[k] x[i + k] - sum_k d[k]
+/// y-[i + k].
 struct RecursiveCoefficients {
   double n[4], m[5], d[5]; // m[0] and d[0] are not used
   double causalGain, anticausalGain;
 
   explicit RecursiveCoefficients(double sigma)
   {
-    const double sin1 = std::sin(slow.w / sigma), cos1 = std::cos(slow.w / sigma), exp1 = std::exp(slow.l / sigma);
-    const double sin2 = std::sin(fast.w / sigma), cos2 = std::cos(fast.w / sigma), exp2 = std::exp(fast.l / sigma);
+    const double sin1 = std::sin(slow.w / sigma), cos1 = std::cos(slow.w / sigma),
+                 exp1 = std::exp(slow.l / sigma);
+    const double sin2 = std::sin(fast.w / sigma), cos2 = std::cos(fast.w / sigma),
+                 exp2 = std::exp(fast.l / sigma);
 
     // Denominator (1 - 2 cos1 exp1 z + exp1^2 z^2)(1 - 2 cos2 exp2 z + exp2^2 z^2) with z the delay.
     const double p1 = -2 * cos1 * exp1, q1 = exp1 * exp1, p2 = -2 * cos2 * exp2, q2 = exp2 * exp2;
@@ -56,8 +60,8 @@ class GaussianLines {
 public:
   explicit GaussianLines(double sigmaVoxels) : c_(sigmaVoxels) {}
 
-  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock, const float* in,
-                                float* out) const
+  TESSERA_MULTIVERSION void run(const LinePlan& plan, std::size_t firstBlock, std::size_t lastBlock,
+                                const float* in, float* out) const
   {
     thread_local std::vector<float> lanes;
     thread_local std::vector<double> causal; // one rounding to float, of the sum of both passes: as ITK
@@ -75,14 +79,16 @@ public:
   }
 
 private:
-  static constexpr std::size_t vectors = 2; // that run at once: enough to hide the latency, few enough to stay in registers
+  static constexpr std::size_t vectors =
+      2; // that run at once: enough to hide the latency, few enough to stay in registers
 
   static TESSERA_ALWAYS_INLINE Double4 widen(const float* from)
   {
     return __builtin_convertvector(loadVector<Float4>(from), Double4);
   }
 
-  // Both passes are in transposed direct form II: four states, which start where a constant line would have brought them.
+  // Both passes are in transposed direct form II: four states, which start where a constant line would have
+  // brought them.
   TESSERA_ALWAYS_INLINE void filterForward(std::size_t length, const float* in, double* causal) const
   {
     Double4 s1[vectors], s2[vectors], s3[vectors], s4[vectors];
@@ -122,7 +128,8 @@ private:
         s2[v] = c_.m[2] * x + s3[v] - c_.d[2] * y;
         s3[v] = c_.m[3] * x + s4[v] - c_.d[3] * y;
         s4[v] = c_.m[4] * x - c_.d[4] * y;
-        storeVector(at, __builtin_convertvector(loadVector<Double4>(causal + i * lineLanes + 4 * v) + y, Float4));
+        storeVector(at,
+                    __builtin_convertvector(loadVector<Double4>(causal + i * lineLanes + 4 * v) + y, Float4));
       }
   }
 
@@ -136,7 +143,8 @@ ExponentialFilter gaussianFilter(double sigmaVoxels)
   ExponentialFilter filter;
   double gain = 0;
   for (const SeriesTerm& term : {slow, fast}) {
-    const std::complex<double> amplitude(term.a, -term.b), exact = std::exp(std::complex(term.l, term.w) / sigmaVoxels);
+    const std::complex<double> amplitude(term.a, -term.b),
+        exact = std::exp(std::complex(term.l, term.w) / sigmaVoxels);
     const std::complex<double> pole(static_cast<float>(exact.real()), static_cast<float>(exact.imag()));
     filter.push_back({amplitude, pole});
     gain += (amplitude * (2.0 / (1.0 - pole) - 1.0)).real();
@@ -147,7 +155,8 @@ ExponentialFilter gaussianFilter(double sigmaVoxels)
 }
 
 template <int D>
-Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>& sigmaVoxels, AxisOrder order)
+Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>& sigmaVoxels,
+                           AxisOrder order)
 {
   Image<D> result{image.geometry, largeVector<float>(context, image.voxels.size())};
   const float* from = image.voxels.data();
@@ -156,9 +165,10 @@ Image<D> smoothRecursively(Context& context, const Image<D>& image, const Vec<D>
     if (sigmaVoxels[axis] <= 0)
       continue;
     const GaussianLines lines(sigmaVoxels[axis]);
-    forEachLineBlock(context, image.geometry.size, axis, [&](const LinePlan& plan, std::size_t first, std::size_t last) {
-      lines.run(plan, first, last, from, result.voxels.data());
-    });
+    forEachLineBlock(context, image.geometry.size, axis,
+                     [&](const LinePlan& plan, std::size_t first, std::size_t last) {
+                       lines.run(plan, first, last, from, result.voxels.data());
+                     });
     from = result.voxels.data();
   }
   if (from == image.voxels.data())

@@ -58,7 +58,8 @@ ShrunkGrid<D> shrunkGrid(const ImageGeometry<D>& geometry, const Size<D>& factor
 {
   ShrunkGrid<D> grid{withFactors<D>(geometry, factors), {}};
   const auto before = itkGeometry<D>(geometry), after = itkGeometry<D>(grid.geometry);
-  const auto origin = before->GetOrigin() + (centerOf<D>(*before, geometry.size) - centerOf<D>(*after, grid.geometry.size));
+  const auto origin =
+      before->GetOrigin() + (centerOf<D>(*before, geometry.size) - centerOf<D>(*after, grid.geometry.size));
   const auto nearest = before->TransformPhysicalPointToIndex(origin);
   for (int d = 0; d < D; ++d) {
     grid.geometry.originMm[d] = origin[d];

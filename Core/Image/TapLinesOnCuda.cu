@@ -16,7 +16,8 @@ struct Taps {
   std::size_t count, stride, values;
 };
 
-/// A thread a value, neighbouring ones beside each other in memory; taps that values share come from the caches.
+/// A thread a value, neighbouring ones beside each other in memory; taps that values share come from the
+/// caches.
 __global__ void tapLines(const __grid_constant__ Taps taps, const float* in, float* out)
 {
   const std::size_t value = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
@@ -51,7 +52,8 @@ __global__ void tapLines(const __grid_constant__ Taps taps, const float* in, flo
 
 }
 
-void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const AxisTaps& axis, const float* in, float* out)
+void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const AxisTaps& axis, const float* in,
+                    float* out)
 {
   requireManageable(lines);
   if (axis.weights.size() > mostTaps)
@@ -69,7 +71,8 @@ void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const Axis
   if (taps.values == 0)
     return;
   constexpr std::size_t threads = 256;
-  tapLines<<<static_cast<unsigned>(ceilDiv(taps.values, threads)), threads, 0, cudaStreamOf(context)>>>(taps, in, out);
+  tapLines<<<static_cast<unsigned>(ceilDiv(taps.values, threads)), threads, 0, cudaStreamOf(context)>>>(
+      taps, in, out);
   checkLaunch("taps of lines");
 }
 
@@ -78,9 +81,10 @@ void requireManageable(const LinesOnCuda& lines)
   constexpr std::size_t mostLines = std::numeric_limits<int>::max(),
                         longest = std::size_t{1} << 25; // a grid has 65535 chunks of 512
   if (lines.lineCount() > mostLines || lines.length > longest)
-    throw Error(ExitCode::device, "filtering lines on CUDA: " + std::to_string(lines.lineCount()) + " lines of "
-                                      + std::to_string(lines.length) + " values: too many at a time. Allowed: "
-                                      + std::to_string(mostLines) + " lines of up to " + std::to_string(longest) + ".");
+    throw Error(ExitCode::device, "filtering lines on CUDA: " + std::to_string(lines.lineCount())
+                                      + " lines of " + std::to_string(lines.length)
+                                      + " values: too many at a time. Allowed: " + std::to_string(mostLines)
+                                      + " lines of up to " + std::to_string(longest) + ".");
 }
 
 }

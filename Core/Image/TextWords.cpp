@@ -32,7 +32,8 @@ std::string readWholeFile(const std::string& path)
   std::ostringstream text;
   text << stream.rdbuf();
   if (!stream || std::filesystem::is_directory(path, ignored))
-    failToRead(path, "the file cannot be read or is empty", "a file that exists, may be read and is not empty");
+    failToRead(path, "the file cannot be read or is empty",
+               "a file that exists, may be read and is not empty");
   return std::move(text).str();
 }
 

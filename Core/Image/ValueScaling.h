@@ -17,7 +17,8 @@ struct ValueScaling {
   /// If not, values are the numbers, in their type.
   TESSERA_HOST_DEVICE bool isScaled() const { return slope != 1 || intercept != 0; }
 
-  /// ITK's expression: by way of the value's type, which rounds whole numbers beyond 2^24 before they are scaled.
+  /// ITK's expression: by way of the value's type, which rounds whole numbers beyond 2^24 before they are
+  /// scaled.
   template <class T>
   TESSERA_HOST_DEVICE Value<T> operator()(T number) const
   {

@@ -10,7 +10,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t surelyOneBlock = 512; // lines up to this length are filtered without further memory on any device
+constexpr std::size_t surelyOneBlock =
+    512; // lines up to this length are filtered without further memory on any device
 
 std::size_t countOf(std::span<const std::size_t> size)
 {
@@ -48,8 +49,8 @@ bool leavesAxis(std::size_t length, double sigmaVoxels, const AxisTaps& taps)
   return sigmaVoxels <= 0 && onlySmooths(length, taps);
 }
 
-void filterAxisOnCuda(Context& context, std::span<const std::size_t> size, int axis, double sigmaVoxels, const AxisTaps& taps,
-                      const float* in, float* out)
+void filterAxisOnCuda(Context& context, std::span<const std::size_t> size, int axis, double sigmaVoxels,
+                      const AxisTaps& taps, const float* in, float* out)
 {
   const LinesOnCuda lines = LinesOnCuda::along(size, axis);
   if (sigmaVoxels <= 0)
@@ -64,19 +65,23 @@ void filterAxisOnCuda(Context& context, std::span<const std::size_t> size, int a
   tapLinesOnCuda(context, lines, taps, smooth.span().data(), out);
 }
 
-double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels, const AxisTaps& taps)
+double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels,
+                             const AxisTaps& taps)
 {
   const std::size_t length = size[axis];
   const auto count = static_cast<double>(countOf(size));
   if (sigmaVoxels <= 0)
     return 0;
-  const bool isLong = length > surelyOneBlock, whole = !onlySmooths(length, taps) && (isLong || !fitKeptPlaces(taps));
-  const double stateBytes = 32.0 * 2 / surelyOneBlock; // two states, and twice for a last piece, for so many values
+  const bool isLong = length > surelyOneBlock,
+             whole = !onlySmooths(length, taps) && (isLong || !fitKeptPlaces(taps));
+  const double stateBytes =
+      32.0 * 2 / surelyOneBlock; // two states, and twice for a last piece, for so many values
   return (whole ? count * sizeof(float) : 0) + (isLong ? count * stateBytes : 0);
 }
 
 template <int D>
-VolumeOnCuda<D>::VolumeOnCuda(Context& context, const Size<D>& size, std::shared_ptr<const Buffer<float>> voxels)
+VolumeOnCuda<D>::VolumeOnCuda(Context& context, const Size<D>& size,
+                              std::shared_ptr<const Buffer<float>> voxels)
     : context_(context), size_(size), original_(std::move(voxels))
 {
 }
@@ -105,7 +110,8 @@ Buffer<float> VolumeOnCuda<D>::takeVoxels()
 {
   if (original_) {
     own_ = Buffer<float>(context_, countOf(size_));
-    context_.stream->copyOnDevice(own_.span().data(), original_->span().data(), countOf(size_) * sizeof(float));
+    context_.stream->copyOnDevice(own_.span().data(), original_->span().data(),
+                                  countOf(size_) * sizeof(float));
     original_.reset();
   }
   return std::move(own_);

@@ -8,16 +8,17 @@
 
 namespace tessera {
 
-/// One axis of an array on the device: recursive Gaussian (sigma in voxels; 0: none), then taps; one pass where these are at most
-/// two, none of them before the line. `out` has taps.count elements along the axis; it may be `in` if that is as before and taps do
-/// nothing.
-void filterAxisOnCuda(Context&, std::span<const std::size_t> size, int axis, double sigmaVoxels, const AxisTaps& taps,
-                      const float* in, float* out);
+/// One axis of an array on the device: recursive Gaussian (sigma in voxels; 0: none), then taps; one pass
+/// where these are at most two, none of them before the line. `out` has taps.count elements along the axis;
+/// it may be `in` if that is as before and taps do nothing.
+void filterAxisOnCuda(Context&, std::span<const std::size_t> size, int axis, double sigmaVoxels,
+                      const AxisTaps& taps, const float* in, float* out);
 
 /// Whether the two change nothing of an axis of this length.
 bool leavesAxis(std::size_t length, double sigmaVoxels, const AxisTaps& taps);
 /// Bytes of device memory that filterAxisOnCuda takes and gives back, at most.
-double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels, const AxisTaps& taps);
+double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels,
+                             const AxisTaps& taps);
 
 /// A volume in device memory that is filtered axis by axis.
 template <int D>

@@ -38,7 +38,8 @@ void readVoxels(const VoxelPlace& place, const std::string& name, int threads, s
   if (place.apart) {
     withPixelType(place.type, [&]<class T>(std::type_identity<T>) {
       readVoxels(place, name, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
-        interleave(place, firstByte / sizeof(T), std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)),
+        interleave(place, firstByte / sizeof(T),
+                   std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)),
                    reinterpret_cast<T*>(voxels));
       });
     });

@@ -35,7 +35,10 @@ void swapBytes(std::span<std::byte> bytes, std::size_t size)
 
 class OpenedVoxels : public VoxelRanges {
 public:
-  OpenedVoxels(const VoxelPlace& place, const std::string& name) : place_(place), name_(name), file_(place.path, name) {}
+  OpenedVoxels(const VoxelPlace& place, const std::string& name)
+      : place_(place), name_(name), file_(place.path, name)
+  {
+  }
 
 protected:
   void toOwnOrder(std::span<std::byte> bytes) const
@@ -62,7 +65,8 @@ class PlainVoxels final : public OpenedVoxels {
 public:
   using OpenedVoxels::OpenedVoxels;
 
-  void read(std::uint64_t firstByte, std::uint64_t byteCount, int threads, const VoxelConsumer& consumer) override
+  void read(std::uint64_t firstByte, std::uint64_t byteCount, int threads,
+            const VoxelConsumer& consumer) override
   {
     forEachRange(Context{{}, threads}, byteCount, pieceBytes, [&](std::size_t first, std::size_t last) {
       const Room<std::byte> piece(last - first);
@@ -73,8 +77,9 @@ public:
 
   void read(std::uint64_t firstByte, std::span<std::byte> bytes, int threads) override
   {
-    forEachRange(Context{{}, threads}, bytes.size(), pieceBytes,
-                 [&](std::size_t first, std::size_t last) { readPiece(firstByte + first, bytes.subspan(first, last - first)); });
+    forEachRange(Context{{}, threads}, bytes.size(), pieceBytes, [&](std::size_t first, std::size_t last) {
+      readPiece(firstByte + first, bytes.subspan(first, last - first));
+    });
   }
 
   void finish(int) override {}
@@ -83,7 +88,9 @@ private:
   void readPiece(std::uint64_t firstByte, std::span<std::byte> out) const
   {
     if (file_.read(place_.offset + firstByte, out.data(), out.size()) != out.size())
-      failToRead(name_, "the file holds less than the " + std::to_string(place_.byteCount) + " bytes of its voxels", wholeFile);
+      failToRead(name_,
+                 "the file holds less than the " + std::to_string(place_.byteCount) + " bytes of its voxels",
+                 wholeFile);
     toOwnOrder(out);
   }
 };
@@ -100,7 +107,8 @@ public:
     const Room<std::byte> piece(std::min<std::uint64_t>(pieceBytes, byteCount));
     while (at_ < firstByte + byteCount) {
       const std::uint64_t first = at_;
-      const std::span<std::byte> bytes = piece.span().first(std::min<std::uint64_t>(piece.size, firstByte + byteCount - first));
+      const std::span<std::byte> bytes =
+          piece.span().first(std::min<std::uint64_t>(piece.size, firstByte + byteCount - first));
       inflate(bytes);
       deliver(first, bytes, consumer);
     }
@@ -171,7 +179,8 @@ struct StreamLength {
 };
 
 /// Where each block begins, and the end of the last one; empty if the index is not one of this file.
-std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLength& stream, const BlockIndex& index)
+std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLength& stream,
+                                       const BlockIndex& index)
 {
   if (index.blockBytes == 0 || index.blockBytes % wordBytes != 0 || stream.skipped % wordBytes != 0
       || index.deflatedBytes.size() != (stream.bytes + index.blockBytes - 1) / index.blockBytes)
@@ -180,21 +189,24 @@ std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLeng
   for (const std::uint32_t bytes : index.deflatedBytes)
     starts.push_back(starts.back() + bytes);
   std::error_code failure;
-  const std::uint64_t end = stream.isGzip ? std::filesystem::file_size(place.path, failure) : place.streamAt + place.zlibBytes;
+  const std::uint64_t end =
+      stream.isGzip ? std::filesystem::file_size(place.path, failure) : place.streamAt + place.zlibBytes;
   return !failure && starts.back() + stream.trailerBytes == end ? starts : std::vector<std::uint64_t>{};
 }
 
 /// A stream of our own writing, of which threads inflate the blocks that are asked for.
 class BlockVoxels final : public OpenedVoxels {
 public:
-  BlockVoxels(const VoxelPlace& place, const std::string& name, const BlockIndex& index, std::vector<std::uint64_t> starts)
+  BlockVoxels(const VoxelPlace& place, const std::string& name, const BlockIndex& index,
+              std::vector<std::uint64_t> starts)
       : OpenedVoxels(place, name), stream_(place), index_(index), starts_(std::move(starts)),
         checksums_(index_.deflatedBytes.size()), isKnown_(checksums_.size(), 0)
   {
   }
   using VoxelRanges::read;
 
-  void read(std::uint64_t firstByte, std::uint64_t byteCount, int threads, const VoxelConsumer& consumer) override
+  void read(std::uint64_t firstByte, std::uint64_t byteCount, int threads,
+            const VoxelConsumer& consumer) override
   {
     if (byteCount == 0)
       return;
@@ -204,7 +216,8 @@ public:
       const std::size_t b = firstBlock + i;
       const Room<std::byte> room(blockLength(b));
       inflate(b, room.span());
-      const std::uint64_t at = b * index_.blockBytes, from = std::max(first, at), to = std::min(end, at + room.size);
+      const std::uint64_t at = b * index_.blockBytes, from = std::max(first, at),
+                          to = std::min(end, at + room.size);
       deliver(from - stream_.skipped, room.span().subspan(from - at, to - from), consumer);
     });
   }
@@ -231,7 +244,8 @@ private:
   void inflate(std::size_t b, std::span<std::byte> block)
   {
     const Room<unsigned char> deflated(index_.deflatedBytes[b]);
-    if (file_.read(starts_[b], deflated.span().data(), deflated.size) != deflated.size || !inflateBlock(deflated.span(), block))
+    if (file_.read(starts_[b], deflated.span().data(), deflated.size) != deflated.size
+        || !inflateBlock(deflated.span(), block))
       failDamaged();
     checksums_[b] = checksumOf(block, stream_.checksum);
     isKnown_[b] = 1;
@@ -269,8 +283,8 @@ std::unique_ptr<VoxelRanges> openVoxels(const VoxelPlace& place, const std::stri
   if (place.encoding == FileEncoding::plain)
     return std::make_unique<PlainVoxels>(place, name);
   const StreamLength stream(place);
-  const BlockIndex index =
-      stream.isGzip ? gzipIndex(place.path, place.streamAt) : zlibIndex(place.path, place.streamAt, place.zlibBytes);
+  const BlockIndex index = stream.isGzip ? gzipIndex(place.path, place.streamAt)
+                                         : zlibIndex(place.path, place.streamAt, place.zlibBytes);
   if (std::vector<std::uint64_t> starts = blockStarts(place, stream, index); !starts.empty())
     return std::make_unique<BlockVoxels>(place, name, index, std::move(starts));
   return std::make_unique<StreamVoxels>(place, name);

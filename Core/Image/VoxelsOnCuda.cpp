@@ -24,7 +24,8 @@ public:
 
   /// The values that are there, or else those that fill(buffer) puts there.
   template <class Fill>
-  static std::shared_ptr<const Buffer<Value>> find(const Context& context, const std::shared_ptr<const Source>& source, Fill&& fill)
+  static std::shared_ptr<const Buffer<Value>> find(const Context& context,
+                                                   const std::shared_ptr<const Source>& source, Fill&& fill)
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(known_, [](const auto& entry) { return entry.second.expired(); });
@@ -52,15 +53,18 @@ private:
 };
 
 template <class Value, class Source>
-std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context, const std::shared_ptr<const Source>& source)
+std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context,
+                                                const std::shared_ptr<const Source>& source)
 {
   return SharedCopies<Value, Source>::find(context, source, [&](Buffer<Value>& values) {
     if (source->voxels.size() < source->geometry.voxelCount())
-      throw std::logic_error("voxelsOnCuda: nobody holds the voxels on the device any more, and the host has none");
+      throw std::logic_error(
+          "voxelsOnCuda: nobody holds the voxels on the device any more, and the host has none");
     if (!context.onCuda()) // what kernels do can be run on the host
       return values.fromHost(context, source->voxels);
     values = Buffer<Value>(context, source->voxels.size());
-    copyLargeToDevice(context, values.span().data(), source->voxels.data(), source->voxels.size() * sizeof(Value));
+    copyLargeToDevice(context, values.span().data(), source->voxels.data(),
+                      source->voxels.size() * sizeof(Value));
   });
 }
 
@@ -73,7 +77,8 @@ std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context& context, const 
 }
 
 template <int D>
-std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context& context, const std::shared_ptr<const VectorImage<D>>& image)
+std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context& context,
+                                                  const std::shared_ptr<const VectorImage<D>>& image)
 {
   return sharedCopy<float>(context, image);
 }
@@ -91,32 +96,38 @@ bool areVoxelsOnCuda(const Context& context, const ImagePointer<D>& image)
 }
 
 template <int D>
-std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context& context, const ImagePointer<D>& image, Buffer<float>&& voxels)
+std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context& context, const ImagePointer<D>& image,
+                                                       Buffer<float>&& voxels)
 {
-  return SharedCopies<float, Image<D>>::find(context, image, [&](Buffer<float>& values) { values = std::move(voxels); });
+  return SharedCopies<float, Image<D>>::find(context, image,
+                                             [&](Buffer<float>& values) { values = std::move(voxels); });
 }
 
 template <int D>
-std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context& context, const MaskPointer<D>& mask,
-                                                              Buffer<std::uint8_t>&& voxels)
+std::shared_ptr<const Buffer<std::uint8_t>>
+shareVoxelsOnCuda(const Context& context, const MaskPointer<D>& mask, Buffer<std::uint8_t>&& voxels)
 {
-  return SharedCopies<std::uint8_t, Mask<D>>::find(context, mask,
-                                                   [&](Buffer<std::uint8_t>& values) { values = std::move(voxels); });
+  return SharedCopies<std::uint8_t, Mask<D>>::find(
+      context, mask, [&](Buffer<std::uint8_t>& values) { values = std::move(voxels); });
 }
 
 template bool areVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
 template bool areVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
-template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<2>(const Context&, const MaskPointer<2>&,
-                                                                          Buffer<std::uint8_t>&&);
-template std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda<3>(const Context&, const MaskPointer<3>&,
-                                                                          Buffer<std::uint8_t>&&);
-template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&, Buffer<float>&&);
-template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&, Buffer<float>&&);
+template std::shared_ptr<const Buffer<std::uint8_t>>
+shareVoxelsOnCuda<2>(const Context&, const MaskPointer<2>&, Buffer<std::uint8_t>&&);
+template std::shared_ptr<const Buffer<std::uint8_t>>
+shareVoxelsOnCuda<3>(const Context&, const MaskPointer<3>&, Buffer<std::uint8_t>&&);
+template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<2>(const Context&, const ImagePointer<2>&,
+                                                                   Buffer<float>&&);
+template std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda<3>(const Context&, const ImagePointer<3>&,
+                                                                   Buffer<float>&&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const ImagePointer<2>&);
 template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&, const ImagePointer<3>&);
-template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&, const std::shared_ptr<const VectorImage<2>>&);
+template std::shared_ptr<const Buffer<float>> voxelsOnCuda<2>(const Context&,
+                                                              const std::shared_ptr<const VectorImage<2>>&);
 template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<2>(const Context&, const MaskPointer<2>&);
-template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&, const std::shared_ptr<const VectorImage<3>>&);
+template std::shared_ptr<const Buffer<float>> voxelsOnCuda<3>(const Context&,
+                                                              const std::shared_ptr<const VectorImage<3>>&);
 template std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda<3>(const Context&, const MaskPointer<3>&);
 
 }

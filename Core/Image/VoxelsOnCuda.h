@@ -5,12 +5,14 @@
 
 namespace tessera {
 
-/// The voxels of an image, of vectors too, or of a mask, in the memory of the context's CUDA device. Copied there once: as long as
-/// anyone holds the result, all who ask with the same stream share it. It keeps the image alive.
+/// The voxels of an image, of vectors too, or of a mask, in the memory of the context's CUDA device. Copied
+/// there once: as long as anyone holds the result, all who ask with the same stream share it. It keeps the
+/// image alive.
 template <int D>
 std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const ImagePointer<D>&);
 template <int D>
-std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const std::shared_ptr<const VectorImage<D>>&);
+std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&,
+                                                  const std::shared_ptr<const VectorImage<D>>&);
 template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
 
@@ -18,12 +20,15 @@ std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const M
 template <int D>
 bool areVoxelsOnCuda(const Context&, const ImagePointer<D>&);
 
-/// Voxels that came to the device in another way: as long as anyone holds the result, voxelsOnCuda gives these and copies nothing.
-/// The host may have none of them: then that is an error (std::logic_error) afterwards.
+/// Voxels that came to the device in another way: as long as anyone holds the result, voxelsOnCuda gives
+/// these and copies nothing. The host may have none of them: then that is an error (std::logic_error)
+/// afterwards.
 template <int D>
-std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context&, const ImagePointer<D>&, Buffer<float>&& voxels);
+std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context&, const ImagePointer<D>&,
+                                                       Buffer<float>&& voxels);
 template <int D>
-std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context&, const MaskPointer<D>&, Buffer<std::uint8_t>&& voxels);
+std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context&, const MaskPointer<D>&,
+                                                              Buffer<std::uint8_t>&& voxels);
 
 /// Mask as kernels see it; `voxels` is null for none, which contains every point.
 template <int D>
@@ -44,7 +49,8 @@ struct MaskOnCuda {
   TESSERA_HOST_DEVICE bool contains(const Vec<D>& pointMm) const
   {
     std::size_t voxel;
-    return voxels == nullptr || (findNearestVoxel<D>(size, pointToIndex(pointMm), voxel) && voxels[voxel] != 0);
+    return voxels == nullptr
+           || (findNearestVoxel<D>(size, pointToIndex(pointMm), voxel) && voxels[voxel] != 0);
   }
 };
 

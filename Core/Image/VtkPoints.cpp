@@ -40,7 +40,8 @@ std::string binaryCells(TextWords& words)
     if (kind != "VERTICES" && kind != "LINES" && kind != "POLYGONS" && kind != "TRIANGLE_STRIPS")
       return text;
     words.next("");
-    const std::size_t cells = words.nextCount("the number of " + kind), numbers = words.nextCount("the length of " + kind);
+    const std::size_t cells = words.nextCount("the number of " + kind),
+                      numbers = words.nextCount("the length of " + kind);
     words.restOfLine();
     text += kind + " " + std::to_string(cells) + " " + std::to_string(numbers) + "\n";
     std::uint32_t left = 0; // corners of the cell that is being read

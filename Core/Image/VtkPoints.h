@@ -10,7 +10,8 @@ namespace tessera {
 /// The points of a legacy VTK polydata file.
 struct VtkPoints {
   std::vector<Vec<3>> points;
-  std::string cells; // what follows them in an ASCII file; vertices, lines, polygons and strips of a binary one, as ASCII
+  std::string cells; // what follows them in an ASCII file; vertices, lines, polygons and strips of a binary
+                     // one, as ASCII
 };
 
 /// Throws Error(unreadableInput) naming file and line.

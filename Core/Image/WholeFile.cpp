@@ -46,7 +46,8 @@ bool lengthIsChecked(const std::string& format)
 
 }
 
-bool isWholeImageFile(const std::string& path, const std::string& format, const void* voxels, std::size_t byteCount)
+bool isWholeImageFile(const std::string& path, const std::string& format, const void* voxels,
+                      std::size_t byteCount)
 {
   try {
     if (lengthIsChecked(format))

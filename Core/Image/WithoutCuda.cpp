@@ -18,7 +18,8 @@ void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const Lines
 {
   fail("filtering lines");
 }
-void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&, const KeptPlaces&, const float*, float*)
+void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&, const KeptPlaces&,
+                       const float*, float*)
 {
   fail("filtering lines");
 }
@@ -30,8 +31,8 @@ void toPixelsOnCuda(const Context&, const float*, std::size_t, PixelType, std::b
 {
   fail("rounding to pixels");
 }
-void storedToFloatsOnCuda(const Context&, const std::byte*, const StoredLayout&, std::size_t, std::size_t, float*, std::uint8_t*,
-                          VoxelCounts*, bool)
+void storedToFloatsOnCuda(const Context&, const std::byte*, const StoredLayout&, std::size_t, std::size_t,
+                          float*, std::uint8_t*, VoxelCounts*, bool)
 {
   fail("converting voxels to floats");
 }

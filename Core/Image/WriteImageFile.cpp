@@ -12,7 +12,8 @@ namespace tessera {
 namespace {
 
 template <int D>
-ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components)
+ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
+                     int components)
 {
   ImageHeader header;
   header.path = path;
@@ -32,9 +33,10 @@ constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std:
 
 void toPixelsByThreads(std::span<const float> values, PixelType type, std::byte* pixels, int threads)
 {
-  forEachRange(Context{{}, threads}, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
-    toPixels(values.subspan(first, last - first), type, pixels + first * pixelTypeSize(type));
-  });
+  forEachRange(Context{{}, threads}, values.size(), convertedAtOnce,
+               [&](std::size_t first, std::size_t last) {
+                 toPixels(values.subspan(first, last - first), type, pixels + first * pixelTypeSize(type));
+               });
 }
 
 }
@@ -47,16 +49,18 @@ bool ImageFileSlabs<D>::writes(const std::string& path, const ImageGeometry<D>& 
 }
 
 template <int D>
-ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
-                                  bool compress, int threads)
+ImageFileSlabs<D>::ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
+                                  int components, bool compress, int threads)
     : type_(type), threads_(threads)
 {
   checkWritable(formatOf(path), D, type, components);
   if (!writes(path, geometry, components))
-    throw Error(ExitCode::unwritableOutput, path
-                                                + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, "
-                                                  "and for one component a voxel also nii and nii.gz.");
-  stream_ = std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads);
+    throw Error(ExitCode::unwritableOutput,
+                path
+                    + ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, "
+                      "and for one component a voxel also nii and nii.gz.");
+  stream_ =
+      std::make_unique<ImageStream>(path, headerOf(path, geometry, type, components), compress, threads);
 }
 
 template <int D>
@@ -69,7 +73,8 @@ void ImageFileSlabs<D>::write(std::span<const float> values)
     stream_->write(std::as_bytes(values));
     return;
   }
-  const std::size_t size = pixelTypeSize(type_), most = (stream_->compresses() ? compressedBytes : plainBytes) / size;
+  const std::size_t size = pixelTypeSize(type_),
+                    most = (stream_->compresses() ? compressedBytes : plainBytes) / size;
   const auto pixels = std::make_unique_for_overwrite<std::byte[]>(std::min(most, values.size()) * size);
   for (std::size_t first = 0; first < values.size(); first += most) {
     const std::size_t count = std::min(most, values.size() - first);
@@ -93,8 +98,8 @@ void ImageFileSlabs<D>::commit()
 namespace {
 
 template <int D>
-void writeComponents(const std::string& path, const ImageGeometry<D>& geometry, int components, std::span<const float> values,
-                     PixelType type, bool compress, int threads)
+void writeComponents(const std::string& path, const ImageGeometry<D>& geometry, int components,
+                     std::span<const float> values, PixelType type, bool compress, int threads)
 {
   if (ImageFileSlabs<D>::writes(path, geometry, components)) {
     ImageFileSlabs<D> file(path, geometry, type, components, compress, threads);
@@ -121,14 +126,15 @@ void writeImage(const std::string& path, const Image<D>& image, PixelType type, 
 }
 
 template <int D>
-void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads, PixelType type)
+void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads,
+                      PixelType type)
 {
   writeComponents(path, image.geometry, image.components, image.voxels, type, compress, threads);
 }
 
 template <int D>
-void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
-                      std::span<const std::byte> voxels, bool compress, int threads)
+void writeStoredImage(const std::string& path, const ImageGeometry<D>& geometry, PixelType type,
+                      int components, std::span<const std::byte> voxels, bool compress, int threads)
 {
   writeVoxels(path, headerOf(path, geometry, type, components), voxels.data(), compress, threads);
 }
@@ -137,10 +143,10 @@ template class ImageFileSlabs<2>;
 template class ImageFileSlabs<3>;
 template void writeImage<2>(const std::string&, const Image<2>&, PixelType, bool, int);
 template void writeImage<3>(const std::string&, const Image<3>&, PixelType, bool, int);
-template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, int, std::span<const std::byte>, bool,
-                                  int);
-template void writeStoredImage<3>(const std::string&, const ImageGeometry<3>&, PixelType, int, std::span<const std::byte>, bool,
-                                  int);
+template void writeStoredImage<2>(const std::string&, const ImageGeometry<2>&, PixelType, int,
+                                  std::span<const std::byte>, bool, int);
+template void writeStoredImage<3>(const std::string&, const ImageGeometry<3>&, PixelType, int,
+                                  std::span<const std::byte>, bool, int);
 template void writeVectorImage<2>(const std::string&, const VectorImage<2>&, bool, int, PixelType);
 template void writeVectorImage<3>(const std::string&, const VectorImage<3>&, bool, int, PixelType);
 

@@ -12,38 +12,49 @@ struct Known {
 };
 
 constexpr std::array<Known, 10> knownComponents{{
-    {"Registration", "MultiResolutionRegistration MultiMetricMultiResolutionRegistration MultiResolutionRegistrationWithFeatures"},
+    {"Registration", "MultiResolutionRegistration MultiMetricMultiResolutionRegistration "
+                     "MultiResolutionRegistrationWithFeatures"},
     {"Transform",
-     "TranslationTransform EulerTransform SimilarityTransform AffineTransform BSplineTransform RecursiveBSplineTransform "
-     "BSplineStackTransform TranslationStackTransform EulerStackTransform AffineLogStackTransform AffineDTITransform "
+     "TranslationTransform EulerTransform SimilarityTransform AffineTransform BSplineTransform "
+     "RecursiveBSplineTransform "
+     "BSplineStackTransform TranslationStackTransform EulerStackTransform AffineLogStackTransform "
+     "AffineDTITransform "
      "AffineLogTransform SplineKernelTransform WeightedCombinationTransform DeformationFieldTransform "
      "MultiBSplineTransformWithNormal BSplineTransformWithDiffusion ExternalTransform File"},
     {"Metric",
-     "AdvancedMattesMutualInformation NormalizedMutualInformation AdvancedNormalizedCorrelation AdvancedMeanSquares "
-     "AdvancedKappaStatistic TransformBendingEnergyPenalty TransformRigidityPenalty DistancePreservingRigidityPenalty "
-     "DisplacementMagnitudePenalty CorrespondingPointsEuclideanDistanceMetric SumSquaredTissueVolumeDifference "
+     "AdvancedMattesMutualInformation NormalizedMutualInformation AdvancedNormalizedCorrelation "
+     "AdvancedMeanSquares "
+     "AdvancedKappaStatistic TransformBendingEnergyPenalty TransformRigidityPenalty "
+     "DistancePreservingRigidityPenalty "
+     "DisplacementMagnitudePenalty CorrespondingPointsEuclideanDistanceMetric "
+     "SumSquaredTissueVolumeDifference "
      "VarianceOverLastDimensionMetric PCAMetric PCAMetric2 SumOfPairwiseCorrelationCoefficientsMetric "
-     "KNNGraphAlphaMutualInformation PatternIntensity NormalizedGradientCorrelation GradientDifference StatisticalShapePenalty "
-     "MissingStructurePenalty PolydataDummyPenalty Impact ViolaWells MutualInformationHistogram MattesMutualInformation "
+     "KNNGraphAlphaMutualInformation PatternIntensity NormalizedGradientCorrelation GradientDifference "
+     "StatisticalShapePenalty "
+     "MissingStructurePenalty PolydataDummyPenalty Impact ViolaWells MutualInformationHistogram "
+     "MattesMutualInformation "
      "MattesMutualInformationWithRigidityPenalty"},
-    {"Optimizer",
-     "AdaptiveStochasticGradientDescent StandardGradientDescent RegularStepGradientDescent RSGDEachParameterApart "
-     "QuasiNewtonLBFGS ConjugateGradient ConjugateGradientFRPR Powell Simplex CMAEvolutionStrategy FullSearch "
-     "FiniteDifferenceGradientDescent SimultaneousPerturbation PreconditionedGradientDescent "
-     "PreconditionedStochasticGradientDescent AdaGrad AdaptiveStochasticLBFGS AdaptiveStochasticVarianceReducedGradient"},
+    {"Optimizer", "AdaptiveStochasticGradientDescent StandardGradientDescent RegularStepGradientDescent "
+                  "RSGDEachParameterApart "
+                  "QuasiNewtonLBFGS ConjugateGradient ConjugateGradientFRPR Powell Simplex "
+                  "CMAEvolutionStrategy FullSearch "
+                  "FiniteDifferenceGradientDescent SimultaneousPerturbation PreconditionedGradientDescent "
+                  "PreconditionedStochasticGradientDescent AdaGrad AdaptiveStochasticLBFGS "
+                  "AdaptiveStochasticVarianceReducedGradient"},
     {"ImageSampler", "RandomCoordinate MultiInputRandomCoordinate Random RandomSparseMask Grid Full"},
-    {"Interpolator", "BSplineInterpolator BSplineInterpolatorFloat ReducedDimensionBSplineInterpolator LinearInterpolator "
-                     "NearestNeighborInterpolator RayCastInterpolator"},
-    {"ResampleInterpolator",
-     "FinalBSplineInterpolator FinalBSplineInterpolatorFloat FinalReducedDimensionBSplineInterpolator FinalLinearInterpolator "
-     "FinalNearestNeighborInterpolator FinalRayCastInterpolator"},
+    {"Interpolator",
+     "BSplineInterpolator BSplineInterpolatorFloat ReducedDimensionBSplineInterpolator LinearInterpolator "
+     "NearestNeighborInterpolator RayCastInterpolator"},
+    {"ResampleInterpolator", "FinalBSplineInterpolator FinalBSplineInterpolatorFloat "
+                             "FinalReducedDimensionBSplineInterpolator FinalLinearInterpolator "
+                             "FinalNearestNeighborInterpolator FinalRayCastInterpolator"},
     {"Resampler", "DefaultResampler OpenCLResampler CUDAResampler"},
-    {"FixedImagePyramid",
-     "FixedSmoothingImagePyramid FixedRecursiveImagePyramid FixedShrinkingImagePyramid FixedGenericImagePyramid "
-     "OpenCLFixedGenericImagePyramid"},
-    {"MovingImagePyramid",
-     "MovingSmoothingImagePyramid MovingRecursiveImagePyramid MovingShrinkingImagePyramid MovingGenericImagePyramid "
-     "OpenCLMovingGenericImagePyramid"},
+    {"FixedImagePyramid", "FixedSmoothingImagePyramid FixedRecursiveImagePyramid FixedShrinkingImagePyramid "
+                          "FixedGenericImagePyramid "
+                          "OpenCLFixedGenericImagePyramid"},
+    {"MovingImagePyramid", "MovingSmoothingImagePyramid MovingRecursiveImagePyramid "
+                           "MovingShrinkingImagePyramid MovingGenericImagePyramid "
+                           "OpenCLMovingGenericImagePyramid"},
 }};
 
 bool hasWord(std::string_view words, std::string_view word)
@@ -61,7 +72,8 @@ bool hasWord(std::string_view words, std::string_view word)
 
 bool isElastixComponent(std::string_view role, std::string_view name)
 {
-  return std::ranges::any_of(knownComponents, [&](const Known& known) { return known.role == role && hasWord(known.names, name); });
+  return std::ranges::any_of(
+      knownComponents, [&](const Known& known) { return known.role == role && hasWord(known.names, name); });
 }
 
 std::string_view replacedComponentNote(std::string_view role, std::string_view name)

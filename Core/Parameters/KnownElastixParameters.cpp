@@ -11,26 +11,37 @@ constexpr std::string_view obsolete = "obsolete in elastix";
 
 constexpr std::array<ElastixParameterGroup, 17> groups{{
     {"Transform", otherComponents,
-     "AutomaticScalesEstimationStackTransform TransformAddress SubTransforms NormalizeCombinationWeights WriteDiffusionFiles "
+     "AutomaticScalesEstimationStackTransform TransformAddress SubTransforms NormalizeCombinationWeights "
+     "WriteDiffusionFiles "
      "MultiBSplineTransformWithNormalLabels"},
     {"Transform", "Tessera solves for the spline in its own way", "TPSMatrixInversionMethod"},
     {"Transform", obsolete, "FinalGridSpacing UpsampleGridOption"},
 
     {"Metric", otherComponents,
-     "UseComplement UseForegroundValue ForegroundValue FixedRigidityImageName MovingRigidityImageName DilateRigidityImages "
-     "DilationRadiusMultiplier UseLinearityCondition UseOrthonormalityCondition UsePropernessCondition CalculateLinearityCondition "
-     "CalculateOrthonormalityCondition CalculatePropernessCondition LinearityConditionWeight OrthonormalityConditionWeight "
-     "PropernessConditionWeight RigidityPenaltyWeight UseFixedRigidityImage UseMovingRigidityImage SegmentedImageName "
+     "UseComplement UseForegroundValue ForegroundValue FixedRigidityImageName MovingRigidityImageName "
+     "DilateRigidityImages "
+     "DilationRadiusMultiplier UseLinearityCondition UseOrthonormalityCondition UsePropernessCondition "
+     "CalculateLinearityCondition "
+     "CalculateOrthonormalityCondition CalculatePropernessCondition LinearityConditionWeight "
+     "OrthonormalityConditionWeight "
+     "PropernessConditionWeight RigidityPenaltyWeight UseFixedRigidityImage UseMovingRigidityImage "
+     "SegmentedImageName "
      "PenaltyGridSpacingInVoxels AirValue TissueValue SampleLastDimensionRandomly NumSamplesLastDimension "
      "NumAdditionalSamplesFixed "
-     "ReducedDimensionIndex UseZeroAverageDisplacementConstraint NumEigenValues TemplateImage Combination Alpha AvoidDivisionBy "
-     "TreeType BucketSize SplittingRule ShrinkingRule TreeSearchType KNearestNeighbours ErrorBound SquaredSearchRadius Sigma "
-     "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance CentroidXVariance "
-     "CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness WriteResultMeshAfterEachIteration "
+     "ReducedDimensionIndex UseZeroAverageDisplacementConstraint NumEigenValues TemplateImage Combination "
+     "Alpha AvoidDivisionBy "
+     "TreeType BucketSize SplittingRule ShrinkingRule TreeSearchType KNearestNeighbours ErrorBound "
+     "SquaredSearchRadius Sigma "
+     "OptimizeNormalizationFactor NormalizedShapeModel ShapeModelCalculation ShrinkageIntensity BaseVariance "
+     "CentroidXVariance "
+     "CentroidYVariance CentroidZVariance SizeVariance CutOffValue CutOffSharpness "
+     "WriteResultMeshAfterEachIteration "
      "WriteResultMeshAfterEachResolution ResultMeshFormat"},
     {"Metric", otherComponents,
-     "ImpactModelsPath# ImpactDimension# ImpactNumberOfChannels# ImpactPatchSize# ImpactVoxelSize# ImpactLayersMask# "
-     "ImpactSubsetFeatures# ImpactLayersWeight# ImpactPCA# ImpactDistance# ImpactGPU ImpactMode ImpactFeaturesMapUpdateInterval "
+     "ImpactModelsPath# ImpactDimension# ImpactNumberOfChannels# ImpactPatchSize# ImpactVoxelSize# "
+     "ImpactLayersMask# "
+     "ImpactSubsetFeatures# ImpactLayersWeight# ImpactPCA# ImpactDistance# ImpactGPU ImpactMode "
+     "ImpactFeaturesMapUpdateInterval "
      "ImpactUseMixedPrecision ImpactWriteFeatureMaps"},
     {"Metric", "the slope is computed without a table of derivatives", "UseExplicitPDFDerivatives"},
     {"Metric", obsolete, "UseAllPixels UseDifferentiableOverlap MovingImageBSplineInterpolationOrder"},
@@ -38,19 +49,24 @@ constexpr std::array<ElastixParameterGroup, 17> groups{{
 
     {"Optimizer", otherComponents,
      "FullSearchSpace# WriteOptimizationSurfaceEachResolution ValueTolerance LineSearchStepTolerance "
-     "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma UseCovarianceMatrixAdaptation "
-     "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation MinimumDeviation "
-     "NumberOfPerturbations ShowMetricValues StepTolerance SP_c SP_gamma RegularizationKappa ConditionNumber StepSizeStrategy"},
+     "AutomaticInitialSimplex InitialSimplexDelta PopulationSize NumberOfParents UseDecayingSigma "
+     "UseCovarianceMatrixAdaptation "
+     "RecombinationWeightsPreset UpdateBDPeriod PositionToleranceMin PositionToleranceMax MaximumDeviation "
+     "MinimumDeviation "
+     "NumberOfPerturbations ShowMetricValues StepTolerance SP_c SP_gamma RegularizationKappa ConditionNumber "
+     "StepSizeStrategy"},
 
     {"ImageSampler", "-threads sets the threads", "UseMultiThreadingForSamplers"},
     {"Interpolator", otherComponents, "PreParameters FocalPoint Threshold"},
-    {"ResampleInterpolator", otherComponents, "PreParameters FocalPoint Threshold FinalReducedDimensionBSplineInterpolationOrder"},
+    {"ResampleInterpolator", otherComponents,
+     "PreParameters FocalPoint Threshold FinalReducedDimensionBSplineInterpolationOrder"},
 
     {"FixedImagePyramid", otherComponents, "OpenCLFixedGenericImagePyramidUseOpenCL"},
     {"MovingImagePyramid", otherComponents, "OpenCLMovingGenericImagePyramidUseOpenCL"},
     {"Resampler", otherComponents, "OpenCLResamplerUseOpenCL OpenCLDeviceType OpenCLDeviceID UseCUDA"},
 
-    {"", "transform files are text with all digits", "UseBinaryFormatForTransformationParameters DefaultOutputPrecision"},
+    {"", "transform files are text with all digits",
+     "UseBinaryFormatForTransformationParameters DefaultOutputPrecision"},
     {"", "Tessera tells and frees in its own way", "PrintErrorMessages ReleaseMemoryBeforeResampling"},
 }};
 
@@ -101,7 +117,8 @@ const ElastixParameterGroup* findElastixParameter(std::string_view name)
 {
   const auto lists = [&](const ElastixParameterGroup& group) {
     const std::string_view unlabelled = afterLabel(name, group.role);
-    return anyWord(group.names, [&](std::string_view known) { return fits(known, name) || fits(known, unlabelled); });
+    return anyWord(group.names,
+                   [&](std::string_view known) { return fits(known, name) || fits(known, unlabelled); });
   };
   const auto found = std::ranges::find_if(groups, lists);
   return found == groups.end() ? nullptr : &*found;

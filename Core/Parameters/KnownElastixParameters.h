@@ -6,14 +6,16 @@
 
 namespace tessera {
 
-/// Parameters of elastix of one kind that no component of Tessera reads, and without which its components do the same as elastix's.
+/// Parameters of elastix of one kind that no component of Tessera reads, and without which its components do
+/// the same as elastix's.
 struct ElastixParameterGroup {
   std::string_view role;   // "Metric", ...: the label "Metric0" may stand before the name; empty: no label
   std::string_view reason; // why nobody reads it, as a noun phrase or clause
   std::string_view names;  // separated by single blanks; # stands for digits
 };
 
-/// Null if the name, after a label such as "Metric0", is not in the list. Parameters that Tessera's components read are not listed.
+/// Null if the name, after a label such as "Metric0", is not in the list. Parameters that Tessera's
+/// components read are not listed.
 const ElastixParameterGroup* findElastixParameter(std::string_view name);
 
 /// Every listed name that has no #.

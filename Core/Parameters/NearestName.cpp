@@ -18,7 +18,8 @@ bool isUpper(char c)
 
 /// Edit distance of two sequences (Wagner and Fischer, 1974) with exchange of neighbours (Damerau, 1964).
 template <class Sequence, class RemovalCost, class ChangeCost>
-std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost removal, ChangeCost change, std::size_t exchange)
+std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost removal, ChangeCost change,
+                         std::size_t exchange)
 {
   std::vector<std::size_t> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (std::size_t j = 0; j < b.size(); ++j)
@@ -28,7 +29,8 @@ std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost remov
     last.swap(row);
     row[0] = last[0] + removal(a[i]);
     for (std::size_t j = 0; j < b.size(); ++j) {
-      row[j + 1] = std::min({last[j] + change(a[i], b[j]), row[j] + removal(b[j]), last[j + 1] + removal(a[i])});
+      row[j + 1] =
+          std::min({last[j] + change(a[i], b[j]), row[j] + removal(b[j]), last[j + 1] + removal(a[i])});
       if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j])
         row[j + 1] = std::min(row[j + 1], beforeLast[j - 1] + exchange);
     }
@@ -38,7 +40,9 @@ std::size_t editDistance(const Sequence& a, const Sequence& b, RemovalCost remov
 
 std::size_t letterDistance(const std::string& a, const std::string& b)
 {
-  const auto change = [](char x, char y) { return x == y ? 0 : lowerLetter(x) == lowerLetter(y) ? otherCase : letter; };
+  const auto change = [](char x, char y) {
+    return x == y ? 0 : lowerLetter(x) == lowerLetter(y) ? otherCase : letter;
+  };
   return editDistance(
       a, b, [](char) { return letter; }, change, letter);
 }
@@ -60,7 +64,8 @@ std::size_t distance(const std::string& a, const std::string& b)
   if (std::ranges::equal(a, b, {}, lowerLetter, lowerLetter))
     return a == b ? 0 : otherCase;
   const auto removal = [](const std::string& word) { return std::min(letter * word.size(), wholeWord); };
-  return std::min(letterDistance(a, b), editDistance(wordsOf(a), wordsOf(b), removal, letterDistance, wholeWord));
+  return std::min(letterDistance(a, b),
+                  editDistance(wordsOf(a), wordsOf(b), removal, letterDistance, wholeWord));
 }
 
 }

@@ -13,7 +13,8 @@ namespace {
 
 using Warn = std::function<void(const std::string&)>;
 
-void checkValue(const ParameterInfo& row, const ParameterMap& map, const ParameterEntry& entry, std::size_t index, const Warn& warn)
+void checkValue(const ParameterInfo& row, const ParameterMap& map, const ParameterEntry& entry,
+                std::size_t index, const Warn& warn)
 {
   switch (row.type) {
   case ParameterType::integer:
@@ -48,7 +49,8 @@ public:
     for (const Group& group : groups_)
       line += (line.empty() ? "" : "; ") + group.names + " (" + group.reason + ")";
     if (!line.empty())
-      notes.push_back((file.empty() ? "" : file + ": ") + "parameters of elastix that are not needed here: " + line + ".");
+      notes.push_back((file.empty() ? "" : file + ": ")
+                      + "parameters of elastix that are not needed here: " + line + ".");
   }
 
 private:
@@ -117,7 +119,9 @@ private:
       for (std::size_t i = 0; i < (single ? 1 : entry.values.size()); ++i)
         checkValue(*row, map_, entry, i, warn);
     }
-    if (onlyFirst && std::ranges::any_of(entry.values, [&](const std::string& value) { return value != entry.values[0]; }))
+    if (onlyFirst && std::ranges::any_of(entry.values, [&](const std::string& value) {
+          return value != entry.values[0];
+        }))
       report_.notes.push_back(shownEntry(map_, entry) + ": takes one value; the others are not read.");
   }
 
@@ -130,15 +134,17 @@ private:
     if (const ElastixParameterGroup* group = findElastixParameter(entry.name))
       unneeded_.add(entry, group->reason);
     else
-      report_.warnings.push_back(shownEntry(map_, entry) + ": no chosen component reads it." + didYouMean(entry.name, candidates_));
+      report_.warnings.push_back(shownEntry(map_, entry) + ": no chosen component reads it."
+                                 + didYouMean(entry.name, candidates_));
   }
 
   bool isReadByAnother(const std::string& name) const
   {
     const auto reads = [&](const ComponentDescription* description) {
       const std::string_view unlabelled = afterLabel(name, description->role);
-      return std::ranges::any_of(description->parameters,
-                                 [&](const ParameterInfo& row) { return row.name == name || row.name == unlabelled; });
+      return std::ranges::any_of(description->parameters, [&](const ParameterInfo& row) {
+        return row.name == name || row.name == unlabelled;
+      });
     };
     return std::ranges::any_of(known_, reads);
   }

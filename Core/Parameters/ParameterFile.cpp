@@ -65,7 +65,8 @@ void checkBrackets(const Line& line)
   }
   if (!text.ends_with(')')) {
     const bool closed = text.find(')') != std::string::npos;
-    line.fail(closed ? "there is text after \")\"" : "the line has no \")\" (a // begins a comment, even inside quotes)",
+    line.fail(closed ? "there is text after \")\""
+                     : "the line has no \")\" (a // begins a comment, even inside quotes)",
               bracketsAllowed);
   }
   if (text.size() < 3 || text.find(' ') == std::string::npos)
@@ -137,10 +138,12 @@ private:
     const Line line{map_.fileName(), number_, std::string(raw)};
     if (number_ == 1 && raw.starts_with("\xEF\xBB\xBF")) {
       const Line withoutMark{map_.fileName(), number_, std::string(raw.substr(3))};
-      withoutMark.fail("a byte order mark (UTF-8 BOM) stands before the first line, elastix refuses such a file",
-                       "Remove it: save the file as UTF-8 without BOM");
+      withoutMark.fail(
+          "a byte order mark (UTF-8 BOM) stands before the first line, elastix refuses such a file",
+          "Remove it: save the file as UTF-8 without BOM");
     }
-    if (raw.find('\0') != std::string_view::npos || raw.starts_with("\xFF\xFE") || raw.starts_with("\xFE\xFF"))
+    if (raw.find('\0') != std::string_view::npos || raw.starts_with("\xFF\xFE")
+        || raw.starts_with("\xFE\xFF"))
       line.fail("this is not plain text", "Allowed: ASCII or UTF-8 text");
     if (raw.find('\r') != std::string_view::npos)
       line.fail("a carriage return stands inside the line", "Allowed: lines that end in LF or CR LF");
@@ -156,11 +159,12 @@ private:
     const ParameterEntry& first = map_.entries()[position->second];
     const std::string lines = "lines " + std::to_string(first.line) + " and " + std::to_string(line.number);
     if (first.values != entry.values)
-      line.fail("\"" + entry.name + "\" is given twice with different values, on " + lines + "; line " + std::to_string(first.line)
-                    + " says " + printable(shownEntry(map_, first).substr(map_.where(first).size() + 2)),
+      line.fail("\"" + entry.name + "\" is given twice with different values, on " + lines + "; line "
+                    + std::to_string(first.line) + " says "
+                    + printable(shownEntry(map_, first).substr(map_.where(first).size() + 2)),
                 "Allowed: one line for a parameter");
-    notes_.push_back(map_.where(entry) + ": (" + entry.name + "): given twice with the same value, on " + lines
-                     + "; elastix refuses such a file.");
+    notes_.push_back(map_.where(entry) + ": (" + entry.name + "): given twice with the same value, on "
+                     + lines + "; elastix refuses such a file.");
   }
 
   ParameterMap map_;
@@ -171,7 +175,8 @@ private:
 
 }
 
-ParameterMap parseParameterText(std::string_view text, const std::string& name, std::vector<std::string>& notes)
+ParameterMap parseParameterText(std::string_view text, const std::string& name,
+                                std::vector<std::string>& notes)
 {
   Parser parser(name, notes);
   while (!text.empty()) {

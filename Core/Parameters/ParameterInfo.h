@@ -42,17 +42,18 @@ struct Parameter : ParameterInfo {
 };
 
 /// Makers of rows. A NaN default of a real means that the text has no default.
-Parameter<double> realParameter(std::string name, double defaultValue, Arity arity, std::string unit, std::string meaning);
-Parameter<std::int64_t> integerParameter(std::string name, std::int64_t defaultValue, std::int64_t minimum, Arity arity,
-                                         std::string unit, std::string meaning);
+Parameter<double> realParameter(std::string name, double defaultValue, Arity arity, std::string unit,
+                                std::string meaning);
+Parameter<std::int64_t> integerParameter(std::string name, std::int64_t defaultValue, std::int64_t minimum,
+                                         Arity arity, std::string unit, std::string meaning);
 Parameter<bool> booleanParameter(std::string name, bool defaultValue, Arity arity, std::string meaning);
-Parameter<std::string> textParameter(std::string name, std::string defaultValue, Arity arity, std::string meaning,
-                                     std::vector<std::string> choices = {});
+Parameter<std::string> textParameter(std::string name, std::string defaultValue, Arity arity,
+                                     std::string meaning, std::vector<std::string> choices = {});
 
 /// What the registry, --describe and the reference pages know of a component.
 struct ComponentDescription {
-  std::string role;                 // "Metric", "Transform", ... as parameter files name it; empty: they do not
-  std::string name;                 // value in the parameter file = class = file
+  std::string role; // "Metric", "Transform", ... as parameter files name it; empty: they do not
+  std::string name; // value in the parameter file = class = file
   std::vector<std::string> aliases; // other values that mean the same
   std::string summary;              // one line, with the formula or the source
   std::vector<ParameterInfo> parameters;

@@ -6,8 +6,8 @@ namespace tessera {
 
 const ParameterEntry* ParameterMap::find(std::string_view name) const
 {
-  const auto found =
-      std::find_if(entries_.begin(), entries_.end(), [&](const ParameterEntry& entry) { return entry.name == name; });
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const ParameterEntry& entry) { return entry.name == name; });
   return found == entries_.end() ? nullptr : &*found;
 }
 

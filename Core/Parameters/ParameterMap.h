@@ -41,6 +41,7 @@ private:
 ParameterMap readParameterFile(const std::string& path, std::vector<std::string>& notes);
 
 /// The same for text in memory; `name` stands for the file in messages.
-ParameterMap parseParameterText(std::string_view text, const std::string& name, std::vector<std::string>& notes);
+ParameterMap parseParameterText(std::string_view text, const std::string& name,
+                                std::vector<std::string>& notes);
 
 }

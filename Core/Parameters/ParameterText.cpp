@@ -114,16 +114,17 @@ bool readBoolean(const Reading& reading)
     return false;
   const std::string lower = lowerCase(trimmed(reading.text));
   const bool almost = lower == "true" || lower == "false";
-  reading.fail("is neither true nor false", almost ? "Write " + quoted(lower) + ", in lower case and without blanks. " : "");
+  reading.fail("is neither true nor false",
+               almost ? "Write " + quoted(lower) + ", in lower case and without blanks. " : "");
 }
 
 std::string readText(const Reading& reading)
 {
   const std::string value(trimmed(reading.text));
   if (value.size() != reading.text.size())
-    reading.tell(
-        "the blanks inside the quotes are ignored, it is read as " + quoted(value)
-        + ". elastix keeps them: for it this is another, unknown value, and most parameters then silently take their default.");
+    reading.tell("the blanks inside the quotes are ignored, it is read as " + quoted(value)
+                 + ". elastix keeps them: for it this is another, unknown value, and most parameters then "
+                   "silently take their default.");
   const auto& choices = reading.row.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
     const std::string near = nearestName(value, choices);
@@ -139,8 +140,9 @@ std::string realText(double value)
   std::array<char, 64> buffer;
   const double size = std::fabs(value);
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e9);
-  const auto end = plain ? std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed)
-                         : std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  const auto end =
+      plain ? std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::fixed)
+            : std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
   return std::string(buffer.data(), end.ptr);
 }
 
@@ -217,9 +219,13 @@ T readValue(const ParameterInfo& row, const ParameterMap& map, const ParameterEn
 }
 
 using Warn = std::function<void(const std::string&)>;
-template double readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t, const Warn&);
-template std::int64_t readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t, const Warn&);
-template bool readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t, const Warn&);
-template std::string readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t, const Warn&);
+template double readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t,
+                          const Warn&);
+template std::int64_t readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t,
+                                const Warn&);
+template bool readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t,
+                        const Warn&);
+template std::string readValue(const ParameterInfo&, const ParameterMap&, const ParameterEntry&, std::size_t,
+                               const Warn&);
 
 }

@@ -36,7 +36,8 @@ T readValue(const ParameterInfo& row, const ParameterMap& map, const ParameterEn
             const std::function<void(const std::string&)>& warn);
 
 /// The candidate nearest to `name` by edit distance, or empty if none is near.
-/// A whole capitalised word more or less counts as two letters: "Sampler" is nearer to "ImageSampler" than to "Resampler".
+/// A whole capitalised word more or less counts as two letters: "Sampler" is nearer to "ImageSampler" than to
+/// "Resampler".
 std::string nearestName(const std::string& name, const std::vector<std::string>& candidates);
 
 /// ` Did you mean "X"?`, or empty if no candidate is near.

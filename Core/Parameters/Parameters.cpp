@@ -13,10 +13,10 @@ struct Parameters::Told {
   std::set<std::string> lines;
 };
 
-Parameters::Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension, std::size_t levelCount,
-                       Warn warn)
-    : map_(std::move(map)), label_(std::move(label)), dimension_(dimension), levelCount_(levelCount), warn_(std::move(warn)),
-      told_(std::make_shared<Told>())
+Parameters::Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension,
+                       std::size_t levelCount, Warn warn)
+    : map_(std::move(map)), label_(std::move(label)), dimension_(dimension), levelCount_(levelCount),
+      warn_(std::move(warn)), told_(std::make_shared<Told>())
 {
 }
 
@@ -28,7 +28,8 @@ Parameters Parameters::withLabel(std::string label) const
 }
 
 /// Prefixed before plain; within each, the entry asked for before entry 0.
-const ParameterEntry* Parameters::winner(const std::string& name, std::size_t entry, bool fallBack, std::size_t& index) const
+const ParameterEntry* Parameters::winner(const std::string& name, std::size_t entry, bool fallBack,
+                                         std::size_t& index) const
 {
   for (const std::string& key : {label_ + name, name}) {
     const ParameterEntry* found = map_->find(key);
@@ -47,8 +48,9 @@ T Parameters::get(const Parameter<T>& parameter, std::size_t entry) const
 {
   std::size_t index = 0;
   const ParameterEntry* found = winner(parameter.name, entry, true, index);
-  return found ? readValue<T>(parameter, *map_, *found, index, [this](const std::string& line) { warn(line); })
-               : parameter.defaultValue;
+  return found
+             ? readValue<T>(parameter, *map_, *found, index, [this](const std::string& line) { warn(line); })
+             : parameter.defaultValue;
 }
 
 template <class T>

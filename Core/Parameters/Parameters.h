@@ -11,17 +11,17 @@ namespace tessera {
 
 /// A component's view of the parameter text: typed reads with elastix's rules for prefixes, levels and axes.
 ///
-/// A component labelled "Metric0" reads `NumberOfHistogramBins` from, last found wins: entry 0 of the plain name, entry
-/// `level` of the plain name, entry 0 of "Metric0NumberOfHistogramBins", entry `level` of it.
+/// A component labelled "Metric0" reads `NumberOfHistogramBins` from, last found wins: entry 0 of the plain
+/// name, entry `level` of the plain name, entry 0 of "Metric0NumberOfHistogramBins", entry `level` of it.
 /// Throws Error(usage) naming file, line, parameter and what is allowed.
 class Parameters {
 public:
-  /// Receives one line for each tolerated oddity of a value ("6.000000" read as 6 is silent; trimmed strings warn).
-  /// The same line comes once, however often the value is read and under whichever label.
+  /// Receives one line for each tolerated oddity of a value ("6.000000" read as 6 is silent; trimmed strings
+  /// warn). The same line comes once, however often the value is read and under whichever label.
   using Warn = std::function<void(const std::string&)>;
 
-  Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension, std::size_t levelCount,
-             Warn warn = {});
+  Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension,
+             std::size_t levelCount, Warn warn = {});
 
   /// The same text seen by another component.
   Parameters withLabel(std::string label) const;
@@ -31,7 +31,8 @@ public:
   std::size_t dimension() const { return dimension_; }
   std::size_t levelCount() const { return levelCount_; }
 
-  /// T: double, std::int64_t, bool, std::string. `entry`: level, axis or level * D + axis; falls back to entry 0.
+  /// T: double, std::int64_t, bool, std::string. `entry`: level, axis or level * D + axis; falls back to
+  /// entry 0.
   template <class T>
   T get(const Parameter<T>& parameter, std::size_t entry = 0) const;
 
@@ -55,7 +56,8 @@ public:
   void warn(const std::string& line) const;
 
 private:
-  const ParameterEntry* winner(const std::string& name, std::size_t entry, bool fallBack, std::size_t& index) const;
+  const ParameterEntry* winner(const std::string& name, std::size_t entry, bool fallBack,
+                               std::size_t& index) const;
 
   std::shared_ptr<const ParameterMap> map_;
   std::string label_;

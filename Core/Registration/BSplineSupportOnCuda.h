@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both agree on which.
+/// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both
+/// agree on which.
 template <int D, int Order>
 struct SupportOnCuda {
   static constexpr int taps = Order + 1;
@@ -60,14 +61,15 @@ struct SupportOnCuda {
   TESSERA_HOST_DEVICE void forEach(Visit&& visit) const
   {
     TESSERA_UNROLL
-    for (int last = 0; last < taps; ++last)
+    for (int last = 0; last < taps; ++last) {
       TESSERA_UNROLL
-    for (int middle = 0; middle < middleTaps; ++middle) {
-      const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
-      const int row = first + layers[last] + middle * rowStride;
-      TESSERA_UNROLL
-      for (int k = 0; k < taps; ++k)
-        visit(row + k, weights[0][k] * ofRow);
+      for (int middle = 0; middle < middleTaps; ++middle) {
+        const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
+        const int row = first + layers[last] + middle * rowStride;
+        TESSERA_UNROLL
+        for (int k = 0; k < taps; ++k)
+          visit(row + k, weights[0][k] * ofRow);
+      }
     }
   }
 };

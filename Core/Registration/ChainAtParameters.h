@@ -12,7 +12,8 @@ class ChainAtParameters {
 public:
   const TransformChain<D>& operator()(const TransformChain<D>& chain, std::span<const double> parameters)
   {
-    const bool same = chain.parameters.data() == parameters.data() && chain.parameters.size() == parameters.size();
+    const bool same =
+        chain.parameters.data() == parameters.data() && chain.parameters.size() == parameters.size();
     if (same || std::ranges::equal(chain.parameters, parameters))
       return chain;
     copy_.initial = chain.initial;

@@ -38,23 +38,25 @@ TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], do
 {
   double half[D][D];
   TESSERA_UNROLL
-  for (int a = 0; a < D; ++a)
+  for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
-  for (int q = 0; q < D; ++q) {
-    half[a][q] = 0;
-    TESSERA_UNROLL
-    for (int b = 0; b < D; ++b)
-      half[a][q] = fma(h[upperIndex<D>(a, b)], m[b][q], half[a][q]);
+    for (int q = 0; q < D; ++q) {
+      half[a][q] = 0;
+      TESSERA_UNROLL
+      for (int b = 0; b < D; ++b)
+        half[a][q] = fma(h[upperIndex<D>(a, b)], m[b][q], half[a][q]);
+    }
   }
   TESSERA_UNROLL
-  for (int p = 0; p < D; ++p)
+  for (int p = 0; p < D; ++p) {
     TESSERA_UNROLL
-  for (int q = p; q < D; ++q) {
-    double sum = 0;
-    TESSERA_UNROLL
-    for (int a = 0; a < D; ++a)
-      sum = fma(m[a][p], half[a][q], sum);
-    out[upperIndex<D>(p, q)] = sum;
+    for (int q = p; q < D; ++q) {
+      double sum = 0;
+      TESSERA_UNROLL
+      for (int a = 0; a < D; ++a)
+        sum = fma(m[a][p], half[a][q], sum);
+      out[upperIndex<D>(p, q)] = sum;
+    }
   }
 }
 
@@ -64,14 +66,16 @@ TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
 {
   double sum = 0;
   TESSERA_UNROLL
-  for (int a = 0; a < D; ++a)
+  for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
-  for (int b = a; b < D; ++b)
-    sum = fma((a == b ? 1 : 2) * g[upperIndex<D>(a, b)], h[upperIndex<D>(a, b)], sum);
+    for (int b = a; b < D; ++b)
+      sum = fma((a == b ? 1 : 2) * g[upperIndex<D>(a, b)], h[upperIndex<D>(a, b)], sum);
+  }
   return sum;
 }
 
-/// Weights along the axes of the control points that carry a point, and their derivatives with respect to the grid's index.
+/// Weights along the axes of the control points that carry a point, and their derivatives with respect to the
+/// grid's index.
 template <int D, int Order>
 struct JetWeights {
   static constexpr int taps = Order + 1;
@@ -90,11 +94,12 @@ struct JetWeights {
   }
 };
 
-/// Value, first (g) and second (h) derivatives of one component of a B-spline, with respect to the grid's index. Rows along x are
-/// summed first, then those of a layer, then layers.
+/// Value, first (g) and second (h) derivatives of one component of a B-spline, with respect to the grid's
+/// index. Rows along x are summed first, then those of a layer, then layers.
 template <int D, int Order>
-TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support, const JetWeights<D, Order>& w,
-                                          const double* component, double& value, double* g, double* h)
+TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support,
+                                          const JetWeights<D, Order>& w, const double* component,
+                                          double& value, double* g, double* h)
 {
   constexpr int taps = Order + 1, last = D - 1;
   value = 0;
@@ -144,10 +149,11 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
   }
 }
 
-/// What one control point adds to the D first and the second derivatives (indexDerivatives's g and h), by the taps along the axes.
+/// What one control point adds to the D first and the second derivatives (indexDerivatives's g and h), by the
+/// taps along the axes.
 template <int D>
-TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const double (&first)[D], const double (&second)[D],
-                                           double (&weights)[D + upperCount(D)])
+TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const double (&first)[D],
+                                           const double (&second)[D], double (&weights)[D + upperCount(D)])
 {
   TESSERA_UNROLL
   for (int a = 0; a < D; ++a) {
@@ -170,10 +176,11 @@ template <int D>
 TESSERA_HOST_DEVICE void gridAxes(const TransformOnCuda<D>& t, double (&axes)[D][D])
 {
   TESSERA_UNROLL
-  for (int a = 0; a < D; ++a)
+  for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
-  for (int j = 0; j < D; ++j)
-    axes[a][j] = t.pointToIndex.fromOffset[a][j]; // d index_a / d x_j
+    for (int j = 0; j < D; ++j)
+      axes[a][j] = t.pointToIndex.fromOffset[a][j];
+  } // d index_a / d x_j
 }
 
 /// Adds a B-spline's displacement and its derivatives to the identity's.
@@ -195,15 +202,17 @@ TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& p
     indexDerivatives<D, Order>(support, weights, t.coefficients + k * pointCount, value, g, h);
     jet.pointMm[k] += value;
     TESSERA_UNROLL
-    for (int j = 0; j < D; ++j)
+    for (int j = 0; j < D; ++j) {
       TESSERA_UNROLL
-    for (int a = 0; a < D; ++a)
-      jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
+      for (int a = 0; a < D; ++a)
+        jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
+    }
     congruence<D>(h, axes, jet.hessian[k]);
   }
 }
 
-/// A transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more often.
+/// A transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more
+/// often.
 template <int D>
 TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm, Jet<D>& jet)
 {
@@ -271,10 +280,11 @@ TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
     }
     congruence<D>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
     TESSERA_UNROLL
-    for (int s = 0; s < upperCount(D); ++s)
+    for (int s = 0; s < upperCount(D); ++s) {
       TESSERA_UNROLL
-    for (int l = 0; l < D; ++l)
-      jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
+      for (int l = 0; l < D; ++l)
+        jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
+    }
   }
 }
 
@@ -294,10 +304,11 @@ TESSERA_HOST_DEVICE void addTo(const Jet<D>& other, const Vec<D>& pointMm, Jet<D
   }
 }
 
-/// The whole chain at a point (at least one transform), and what the last one is composed with: where it is asked, and its
-/// derivatives, those of the identity if it is added or alone.
+/// The whole chain at a point (at least one transform), and what the last one is composed with: where it is
+/// asked, and its derivatives, those of the identity if it is added or alone.
 template <int D>
-TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm, Jet<D>& jet, Jet<D>& before)
+TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm, Jet<D>& jet,
+                                    Jet<D>& before)
 {
   for (int k = 0; k < D; ++k) {
     before.pointMm[k] = pointMm[k];
@@ -343,20 +354,23 @@ TESSERA_HOST_DEVICE double bendingEnergy(const Jet<D>& jet)
 
 /// d energy / d J1, the last transform's spatial Jacobian: 2 <H_k, H0_l>.
 template <int D>
-TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before, double (&covector)[D][D])
+TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before,
+                                                   double (&covector)[D][D])
 {
   TESSERA_UNROLL
-  for (int k = 0; k < D; ++k)
+  for (int k = 0; k < D; ++k) {
     TESSERA_UNROLL
-  for (int l = 0; l < D; ++l)
-    covector[k][l] = 2 * symmetricProduct<D>(jet.hessian[k], before.hessian[l]);
+    for (int l = 0; l < D; ++l)
+      covector[k][l] = 2 * symmetricProduct<D>(jet.hessian[k], before.hessian[l]);
+  }
 }
 
-/// d energy / d (g and h of indexDerivatives) of component k of the last transform, a B-spline: the D of g, then the (upper)
-/// entries of h.
+/// d energy / d (g and h of indexDerivatives) of component k of the last transform, a B-spline: the D of g,
+/// then the (upper) entries of h.
 template <int D>
-TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>& before, const double (&axes)[D][D],
-                                                const double (&ofJacobian)[D][D], int k, double (&covector)[D + upperCount(D)])
+TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>& before,
+                                                const double (&axes)[D][D], const double (&ofJacobian)[D][D],
+                                                int k, double (&covector)[D + upperCount(D)])
 {
   double toIndex[D][D]; // [x_j][index_a]: of what the chain is asked at to the grid's index
   TESSERA_UNROLL
@@ -375,10 +389,11 @@ TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>&
   }
   congruence<D>(jet.hessian[k], toIndex, covector + D);
   TESSERA_UNROLL
-  for (int a = 0; a < D; ++a)
+  for (int a = 0; a < D; ++a) {
     TESSERA_UNROLL
-  for (int b = a; b < D; ++b)
-    covector[D + upperIndex<D>(a, b)] *= a == b ? 2 : 4;
+    for (int b = a; b < D; ++b)
+      covector[D + upperIndex<D>(a, b)] *= a == b ? 2 : 4;
+  }
 }
 
 }

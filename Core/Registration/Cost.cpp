@@ -26,8 +26,10 @@ ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t la
 
 template <int D>
 Cost<D>::Cost(const Context& context, Level level)
-    : context_(context), vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
-      level_(std::move(level)), gradients_(level_.parts.size()), reports_(level_.parts.size()), weights_(level_.parts.size())
+    : context_(context),
+      vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
+      level_(std::move(level)), gradients_(level_.parts.size()), reports_(level_.parts.size()),
+      weights_(level_.parts.size())
 {
   times_.ofTerms.resize(level_.parts.size());
   std::vector<double> inverseRoots(level_.scales.size());
@@ -44,7 +46,8 @@ template <int D>
 double Cost<D>::deviceBytes(std::size_t parameters, std::size_t terms)
 {
   constexpr std::size_t scalesAndParameters = 2, copyForTheHost = 1;
-  return static_cast<double>(sizeof(double) * (parameters * (scalesAndParameters + terms + copyForTheHost) + terms));
+  return static_cast<double>(sizeof(double)
+                             * (parameters * (scalesAndParameters + terms + copyForTheHost) + terms));
 }
 
 template <int D>
@@ -78,7 +81,8 @@ std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) cons
 }
 
 template <int D>
-double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position, std::span<double> gradient)
+double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position,
+                        std::span<double> gradient)
 {
   const Range range("evaluation");
   const HostClock all(context_);
@@ -90,7 +94,8 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
     const HostClock clock(context_);
     if (wantsGradient && gradients_[t].size() != position.size())
       gradients_[t] = Buffer<double>(vectors_, position.size());
-    level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters, ownGradient(t, wantsGradient));
+    level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters,
+                               ownGradient(t, wantsGradient));
     reports_[t].milliseconds = clock.milliseconds();
     times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
   }
@@ -142,7 +147,8 @@ double Cost<D>::gradientNorm(std::size_t term)
   return vectors_.onCuda() ? std::sqrt(squaredNormsFound_[term]) : norm(vectors_, gradients_[term].span());
 }
 
-/// A relative weight scales a term to the norm of the first one's gradient or, if gradients are not asked, to its magnitude.
+/// A relative weight scales a term to the norm of the first one's gradient or, if gradients are not asked, to
+/// its magnitude.
 template <int D>
 double Cost<D>::weightOf(std::size_t term, bool byGradients) const
 {
@@ -150,7 +156,9 @@ double Cost<D>::weightOf(std::size_t term, bool byGradients) const
   const double weight = level_.combination.weights[term];
   if (!level_.combination.relative)
     return weight;
-  const auto size = [&](std::size_t t) { return byGradients ? reports_[t].gradientNorm : std::abs(reports_[t].value); };
+  const auto size = [&](std::size_t t) {
+    return byGradients ? reports_[t].gradientNorm : std::abs(reports_[t].value);
+  };
   return size(term) > nothing ? weight * size(0) / size(term) : 1;
 }
 
@@ -186,7 +194,8 @@ std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> posi
 }
 
 template <int D>
-double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> position, std::span<double> gradient)
+double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> position,
+                               std::span<double> gradient)
 {
   SampleSet<D> grid;
   return combine(
@@ -205,9 +214,10 @@ typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> posit
     const CostPart<D>& part = level_.parts[t];
     double value = 0;
     if (part.sampler) {
-      const SampleSet<D> samples = part.sampler->givesExactValues()
-                                       ? part.sampler->samples()
-                                       : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
+      const SampleSet<D> samples =
+          part.sampler->givesExactValues()
+              ? part.sampler->samples()
+              : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
       value = part.term->evaluate(context_, samples, parameters, {}).value;
     }
     values.ofTerms.push_back(value);
@@ -228,7 +238,8 @@ void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
       continue;
     Draw draw = level_.draw;
     draw.iteration = iteration;
-    draw.seed += 0x9E3779B97F4A7C15ull * attempt + 0xD1B54A32D192ED03ull * t; // other numbers for other samplers and attempts
+    draw.seed += 0x9E3779B97F4A7C15ull * attempt
+                 + 0xD1B54A32D192ED03ull * t; // other numbers for other samplers and attempts
     sampler->draw(context_, draw);
   }
   times_.sampling += clock.milliseconds();
@@ -267,20 +278,22 @@ PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
 }
 
 template <int D>
-JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double> position, std::size_t& samplesFound)
+JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double> position,
+                                     std::size_t& samplesFound)
 {
   const Range range("step sizes");
   const HostClock clock(context_);
   const PointList<D> points = gridPoints(wanted);
   samplesFound = points.positions();
-  const JacobianTerms terms =
-      level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
+  const JacobianTerms terms = level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound),
+                                                                     parametersOf(position), level_.scales);
   times_.stepSizes += clock.milliseconds();
   return terms;
 }
 
 template <int D>
-std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const double> position, std::span<const double> gradient)
+std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const double> position,
+                                             std::span<const double> gradient)
 {
   const Range range("step sizes");
   const HostClock clock(context_);
@@ -290,7 +303,8 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
   forEachRange(host_, lengths.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointBatch<D> vectors;
     Context context = host_;
-    level_.chain->transform->pushForward(context, Samples<D>(slice(points, first, last)), parameters, step, vectors.out());
+    level_.chain->transform->pushForward(context, Samples<D>(slice(points, first, last)), parameters, step,
+                                         vectors.out());
     for (std::size_t i = first; i < last; ++i) {
       double squared = 0;
       for (int d = 0; d < D; ++d)

@@ -16,9 +16,9 @@ namespace tessera {
 template <int D>
 struct CostPart {
   CostTerm<D>* term = nullptr;
-  ImageSampler<D>* sampler = nullptr;   // null: the term needs none
+  ImageSampler<D>* sampler = nullptr; // null: the term needs none
   ImagePointer<D> fixed;
-  VoxelBox<D> fixedRegion;              // of `fixed`, that samples may be taken from
+  VoxelBox<D> fixedRegion; // of `fixed`, that samples may be taken from
   MaskPointer<D> fixedMask;
 };
 
@@ -30,7 +30,7 @@ public:
     std::vector<CostPart<D>> parts;
     std::vector<std::string> names; // of the terms, for profilers
     TermCombination combination;
-    TransformChain<D>* chain = nullptr;          // parameters are updated as positions are asked
+    TransformChain<D>* chain = nullptr; // parameters are updated as positions are asked
     std::vector<double> scales;
     Draw draw;
     bool newSamplesEveryIteration = false;
@@ -38,8 +38,8 @@ public:
     std::function<void(const std::string&)> log;
   };
 
-  /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before scaling, as elastix
-  /// prints it for several terms (0 if there is only one).
+  /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before
+  /// scaling, as elastix prints it for several terms (0 if there is only one).
   struct TermReport {
     double value = 0, gradientNorm = 0, milliseconds = 0;
   };
@@ -58,9 +58,12 @@ public:
   bool newSamplesEveryIteration() const override { return level_.newSamplesEveryIteration; }
   bool setRandomRegion(bool on) override;
   double meanInPlaneSpacingMm() const override { return level_.meanInPlaneSpacingMm; }
-  double evaluateOnGrid(std::size_t wanted, std::span<const double> position, std::span<double> gradient) override;
-  JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position, std::size_t& samplesFound) override;
-  std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position, std::span<const double> gradient) override;
+  double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
+                        std::span<double> gradient) override;
+  JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
+                              std::size_t& samplesFound) override;
+  std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position,
+                                      std::span<const double> gradient) override;
   Draw draw() const override { return level_.draw; }
   void log(const std::string& line) override { level_.log(line); }
 
@@ -70,8 +73,8 @@ public:
     std::size_t all = 0, withGradient = 0;
   };
   const EvaluationCount& evaluations() const { return evaluations_; }
-  /// Milliseconds of the host so far, less those of transfers. Evaluations are those of evaluate and evaluateOnGrid: first values
-  /// alone, then those with gradients.
+  /// Milliseconds of the host so far, less those of transfers. Evaluations are those of evaluate and
+  /// evaluateOnGrid: first values alone, then those with gradients.
   struct Times {
     std::array<double, 2> evaluations{};
     std::vector<std::array<double, 2>> ofTerms; // on the CPU; on CUDA they are waited for together
@@ -80,8 +83,8 @@ public:
   const Times& times() const { return times_; }
   /// CostTerm::timePhases for each term, at a position.
   std::vector<std::vector<Phase>> timePhases(std::span<const double> position, bool withGradient);
-  /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler gives exact values;
-  /// 0 for a term without sampler), and their sum by the weights of the last evaluate.
+  /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler
+  /// gives exact values; 0 for a term without sampler), and their sum by the weights of the last evaluate.
   struct ExactValues {
     double combined = 0;
     std::vector<double> ofTerms;
@@ -113,7 +116,7 @@ private:
   Buffer<double> squaredNorms_;                   // of them, if they lie on a CUDA device
   PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
-  std::vector<double> weights_;   // one a term, as the last evaluate used them
+  std::vector<double> weights_; // one a term, as the last evaluate used them
   EvaluationCount evaluations_;
   Times times_;
 };

@@ -2,8 +2,8 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Stream.h"
-#include "Core/Registration/Phase.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
@@ -27,10 +27,11 @@ struct TermLevel {
   ImagePointer<D> fixed, moving;
   MaskPointer<D> fixedMask, movingMask;          // null: none; already eroded
   const Interpolator<D>* interpolator = nullptr; // of `moving`
-  const TransformChain<D>* chain = nullptr;      // its last parameters are those of the stage; the argument of evaluate wins
-  const PointPairs<D>* points = nullptr;         // -fp, -mp; null: none
-  const Registry* registry = nullptr;            // for field interpolators; null: points are mapped one by one
-  std::size_t slabs = 1;                         // of layers that a CUDA device takes lattices in; 1: whole
+  const TransformChain<D>* chain =
+      nullptr; // its last parameters are those of the stage; the argument of evaluate wins
+  const PointPairs<D>* points = nullptr; // -fp, -mp; null: none
+  const Registry* registry = nullptr;    // for field interpolators; null: points are mapped one by one
+  std::size_t slabs = 1;                 // of layers that a CUDA device takes lattices in; 1: whole
 };
 
 /// What a term will work on, by sizes alone.
@@ -39,7 +40,8 @@ struct TermExtent {
   std::size_t level = 0;
   const TransformChain<D>* chain = nullptr; // as the level will have it; parameters may be missing
   std::size_t listedSamples = 0;            // at most
-  std::vector<VoxelLattice<D>> lattices;    // those that it is evaluated on with a gradient; their image is without voxels
+  std::vector<VoxelLattice<D>>
+      lattices; // those that it is evaluated on with a gradient; their image is without voxels
   std::vector<VoxelLattice<D>> valueLattices; // and for its value alone
   bool maskMayCrop = false;                   // those by a fixed mask that is not read yet, or not eroded
   bool movingMasked = false;
@@ -48,8 +50,8 @@ struct TermExtent {
   const Registry* registry = nullptr;
 };
 
-/// Layers of the last axis of a lattice that go at a time if it is taken in so many slabs; the last slab may have fewer. Slabs
-/// change how sums are rounded, and nothing else.
+/// Layers of the last axis of a lattice that go at a time if it is taken in so many slabs; the last slab may
+/// have fewer. Slabs change how sums are rounded, and nothing else.
 template <int D>
 std::size_t layersOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
 {
@@ -76,24 +78,29 @@ public:
   /// Gives that back, images and masks too.
   virtual void endLevel() = 0;
 
-  /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient (overwritten). Both lie
-  /// where vectorContext(context, last transform) says.
-  /// Throws Error(registrationFailed) if too few samples are valid.
+  /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient
+  /// (overwritten). Both lie where vectorContext(context, last transform) says. Throws
+  /// Error(registrationFailed) if too few samples are valid.
   virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters,
                              std::span<double> gradient) = 0;
 
-  /// evaluate in two halves, so that several terms wait for a CUDA device once: the first gives the work, and after the stream's
-  /// wait the second has the value, and the gradient if it is on the host.
-  virtual void give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters, std::span<double> gradient)
+  /// evaluate in two halves, so that several terms wait for a CUDA device once: the first gives the work, and
+  /// after the stream's wait the second has the value, and the gradient if it is on the host.
+  virtual void give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                    std::span<double> gradient)
   {
     given_ = evaluate(context, samples, parameters, gradient);
   }
-  virtual TermValue take(std::span<const double> /*parameters*/, std::span<double> /*gradient*/) { return given_; }
+  virtual TermValue take(std::span<const double> /*parameters*/, std::span<double> /*gradient*/)
+  {
+    return given_;
+  }
 
-  /// One more evaluation, or a part of it that stands for all, its parts timed one after the other. A term without parts: one of no
-  /// name on CUDA, none on the CPU, where its evaluations are not mixed with those of others.
-  virtual std::vector<Phase> timePhases(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                                        std::span<double> gradient)
+  /// One more evaluation, or a part of it that stands for all, its parts timed one after the other. A term
+  /// without parts: one of no name on CUDA, none on the CPU, where its evaluations are not mixed with those
+  /// of others.
+  virtual std::vector<Phase> timePhases(Context& context, const SampleSet<D>& samples,
+                                        std::span<const double> parameters, std::span<double> gradient)
   {
     if (!context.onCuda())
       return {};

@@ -22,7 +22,8 @@ TESSERA_MULTIVERSION_TO_V4 void addTo(double* sum, const float* addend, std::siz
 }
 
 /// Ones that stay where both intensities are numbers; returns how many.
-TESSERA_MULTIVERSION_TO_V4 int keepNumbers(const float* fixed, const float* moving, std::size_t count, std::uint8_t* counts)
+TESSERA_MULTIVERSION_TO_V4 int keepNumbers(const float* fixed, const float* moving, std::size_t count,
+                                           std::uint8_t* counts)
 {
   int kept = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -85,8 +86,8 @@ struct DenseImageTerm<D>::Batch {
 };
 
 template <int D>
-DenseImageTerm<D>::DenseImageTerm(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix, Metric& metric,
-                                  std::size_t mostBytes)
+DenseImageTerm<D>::DenseImageTerm(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix,
+                                  Metric& metric, std::size_t mostBytes)
     : level_(level), gradientMatrix_(gradientMatrix), metric_(metric), mostBytes_(mostBytes)
 {
 }
@@ -95,7 +96,8 @@ template <int D>
 SampleCount DenseImageTerm<D>::accumulate(Context& context, const Target& target, bool withGradient)
 {
   prepare(context, target);
-  metric_.begin(std::max(planOf(slab(0)).stripes, planOf(slab(slabs_ - 1)).stripes)); // those between are like the first
+  metric_.begin(std::max(planOf(slab(0)).stripes,
+                         planOf(slab(slabs_ - 1)).stripes)); // those between are like the first
   SampleCount total;
   for (std::size_t number = 0; number < slabs_; ++number) {
     const Slab part = slab(number);
@@ -139,8 +141,9 @@ void DenseImageTerm<D>::pullBack(Context& context, const Target& target, std::sp
     slopes(context, part);
     std::array<const float*, D> gradientsOfMoving;
     std::ranges::copy(arrays(part), gradientsOfMoving.begin());
-    pullBackAlignedField<D>(context, target.method.field.slab(part.firstLayer, part.layers), gradientsOfMoving,
-                            movingOrSlopes_.data(), GradientSummation::doublePrecision, gradient.data());
+    pullBackAlignedField<D>(context, target.method.field.slab(part.firstLayer, part.layers),
+                            gradientsOfMoving, movingOrSlopes_.data(), GradientSummation::doublePrecision,
+                            gradient.data());
   }
 }
 
@@ -161,7 +164,8 @@ void DenseImageTerm<D>::prepare(Context& context, const Target& target)
   layersOfSlab_ = static_cast<int>((layers + fewest - 1) / fewest);
   slabs_ = (layers + layersOfSlab_ - 1) / layersOfSlab_;
   const std::size_t values = perLayer * layersOfSlab_;
-  requireMemory(static_cast<double>(bytesOfLayer) * layersOfSlab_ + (lattice_->mask ? lattice_->positions() : 0),
+  requireMemory(static_cast<double>(bytesOfLayer) * layersOfSlab_
+                    + (lattice_->mask ? lattice_->positions() : 0),
                 "every voxel of a level of " + extentText(lattice_->count), "a sampler of fewer samples");
   fieldOrGradients_.assign(D * values, 0);
   movingOrSlopes_.assign(values, 0);
@@ -211,7 +215,8 @@ void DenseImageTerm<D>::evaluateField(Context& context, const Target& target, co
 
 /// Takes positions [first, last) of the slab from displacements to intensities and, if asked, gradients.
 template <int D>
-SampleCount DenseImageTerm<D>::warp(const Slab& part, std::size_t first, std::size_t last, bool withGradient, Batch& batch)
+SampleCount DenseImageTerm<D>::warp(const Slab& part, std::size_t first, std::size_t last, bool withGradient,
+                                    Batch& batch)
 {
   const std::size_t count = last - first;
   std::array<float*, D> values = arrays(part);
@@ -232,14 +237,15 @@ SampleCount DenseImageTerm<D>::warp(const Slab& part, std::size_t first, std::si
     mapChain<D>(oneThread, *level_.chain->initial, batch.points.list(), batch.points.out());
   for (int d = 0; d < D; ++d)
     addTo(batch.points.mm[d].data(), values[d], count);
-  level_.interpolator->evaluate(oneThread, batch.points.list(), moving, withGradient ? values.data() : nullptr,
-                                batch.counts.data());
+  level_.interpolator->evaluate(oneThread, batch.points.list(), moving,
+                                withGradient ? values.data() : nullptr, batch.counts.data());
   return keepWhatCounts(part, first, withGradient, batch);
 }
 
 /// The others get NaN as their intensity, and no gradient.
 template <int D>
-SampleCount DenseImageTerm<D>::keepWhatCounts(const Slab& part, std::size_t first, bool withGradient, Batch& batch)
+SampleCount DenseImageTerm<D>::keepWhatCounts(const Slab& part, std::size_t first, bool withGradient,
+                                              Batch& batch)
 {
   const std::size_t count = batch.points.count;
   float* moving = movingOrSlopes_.data() + first;
@@ -280,13 +286,16 @@ SampleCount DenseImageTerm<D>::keepWhatCounts(const Slab& part, std::size_t firs
 template <int D>
 void DenseImageTerm<D>::warpSlab(Context& context, const Slab& part, bool withGradient)
 {
-  forEachRange(context, part.count, batchCapacity,
-               [&](std::size_t first, std::size_t last) { warp(part, first, last, withGradient, Batch::ofThisThread()); });
+  forEachRange(context, part.count, batchCapacity, [&](std::size_t first, std::size_t last) {
+    warp(part, first, last, withGradient, Batch::ofThisThread());
+  });
 }
 
-/// Field, interpolation and slopes are done and timed by themselves; the metric and the adjoint are what is left of the whole.
+/// Field, interpolation and slopes are done and timed by themselves; the metric and the adjoint are what is
+/// left of the whole.
 template <int D>
-std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target& target, std::span<double> gradient)
+std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target& target,
+                                                 std::span<double> gradient)
 {
   const bool withGradient = !gradient.empty();
   double values = 0, pulledBack = 0, field = 0, interpolation = 0, ofSlopes = 0;

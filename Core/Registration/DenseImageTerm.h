@@ -9,11 +9,11 @@
 
 namespace tessera {
 
-/// ImageTerm on the CPU where a FieldMethod evaluates the last transform: the field and its adjoint by tiles over layers of the
-/// lattice, what is between them in batches. The same bits for any number of threads.
+/// ImageTerm on the CPU where a FieldMethod evaluates the last transform: the field and its adjoint by tiles
+/// over layers of the lattice, what is between them in batches. The same bits for any number of threads.
 ///
-/// Bytes a voxel: 4 (D + 1), one more with a fixed mask. Lattices that need more than `mostBytes` go in slabs of layers, which are
-/// warped once for the value and once more for the gradient.
+/// Bytes a voxel: 4 (D + 1), one more with a fixed mask. Lattices that need more than `mostBytes` go in slabs
+/// of layers, which are warped once for the value and once more for the gradient.
 template <int D>
 class DenseImageTerm {
 public:
@@ -26,11 +26,13 @@ public:
     std::span<const double> parameters; // of the last transform
   };
 
-  DenseImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, Metric&, std::size_t mostBytes = usualBytes);
+  DenseImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, Metric&,
+                 std::size_t mostBytes = usualBytes);
 
   /// Pass 1: begins the metric and gives it all samples. Throws Error(outOfMemory).
   SampleCount accumulate(Context&, const Target&, bool withGradient);
-  /// Pass 2, of the same target after an accumulate with gradient and the metric's finish; overwrites the gradient.
+  /// Pass 2, of the same target after an accumulate with gradient and the metric's finish; overwrites the
+  /// gradient.
   void pullBack(Context&, const Target&, std::span<double> gradient);
   /// Of one more evaluation, with a gradient unless it has no room for one.
   std::vector<Phase> timePhases(Context&, const Target&, std::span<double> gradient);
@@ -68,9 +70,10 @@ private:
   std::vector<std::uint8_t> asked_; // one a position; empty: all are
 
   // Of the slab that was evaluated last.
-  std::vector<float> fieldOrGradients_; // a batch's displacements in mm give way to the moving image's gradients in 1/mm
-  std::vector<float> movingOrSlopes_;   // NaN: does not count; intensities give way to slopes
-  std::vector<SampleCount> counts_;     // one a stripe
+  std::vector<float>
+      fieldOrGradients_; // a batch's displacements in mm give way to the moving image's gradients in 1/mm
+  std::vector<float> movingOrSlopes_; // NaN: does not count; intensities give way to slopes
+  std::vector<SampleCount> counts_;   // one a stripe
 };
 
 }

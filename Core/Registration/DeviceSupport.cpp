@@ -20,7 +20,9 @@ std::string whyStageNotOnCuda(const Registry& registry, const Parameters& parame
   return why.empty() ? why : why + " has no CUDA form";
 }
 
-template std::string whyStageNotOnCuda<2>(const Registry&, const Parameters&, const std::shared_ptr<const TransformChain<2>>&);
-template std::string whyStageNotOnCuda<3>(const Registry&, const Parameters&, const std::shared_ptr<const TransformChain<3>>&);
+template std::string whyStageNotOnCuda<2>(const Registry&, const Parameters&,
+                                          const std::shared_ptr<const TransformChain<2>>&);
+template std::string whyStageNotOnCuda<3>(const Registry&, const Parameters&,
+                                          const std::shared_ptr<const TransformChain<3>>&);
 
 }

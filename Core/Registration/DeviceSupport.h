@@ -8,9 +8,10 @@
 
 namespace tessera {
 
-/// Empty if a whole stage runs on CUDA; otherwise which of its parts do not: `the metric "..." has no CUDA form`.
-/// `initial` is the transform before the stage's own, null for none.
+/// Empty if a whole stage runs on CUDA; otherwise which of its parts do not: `the metric "..." has no CUDA
+/// form`. `initial` is the transform before the stage's own, null for none.
 template <int D>
-std::string whyStageNotOnCuda(const Registry&, const Parameters&, const std::shared_ptr<const TransformChain<D>>& initial);
+std::string whyStageNotOnCuda(const Registry&, const Parameters&,
+                              const std::shared_ptr<const TransformChain<D>>& initial);
 
 }

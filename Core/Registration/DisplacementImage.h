@@ -9,8 +9,9 @@
 
 namespace tessera {
 
-/// x + u(x), u an image of displacements in mm, its voxels in the memory of whoever evaluates it: voxels[component + D * voxel].
-/// Zero displacement outside of the image, which ends half a voxel beyond its voxels' centres.
+/// x + u(x), u an image of displacements in mm, its voxels in the memory of whoever evaluates it:
+/// voxels[component + D * voxel]. Zero displacement outside of the image, which ends half a voxel beyond its
+/// voxels' centres.
 template <int D>
 struct DisplacementImage {
   const float* voxels = nullptr;
@@ -43,46 +44,50 @@ struct DisplacementImage {
     return u;
   }
 
-  /// First and second derivatives of the linear interpolant: jacobian[component][axis], hessian[component][entries of the upper
-  /// triangle, row-wise].
-  TESSERA_HOST_DEVICE void derivatives(const Vec<D>& pointMm, double (&jacobian)[D][D], double (&hessian)[D][D * (D + 1) / 2]) const
+  /// First and second derivatives of the linear interpolant: jacobian[component][axis],
+  /// hessian[component][entries of the upper triangle, row-wise].
+  TESSERA_HOST_DEVICE void derivatives(const Vec<D>& pointMm, double (&jacobian)[D][D],
+                                       double (&hessian)[D][D * (D + 1) / 2]) const
   {
     Cell cell;
     double g[D][D] = {}, h[D][D][D] = {}; // by index
     if (find(pointMm, cell))
       forEachCorner(cell, [&](const float* displacement, int corner) {
         TESSERA_UNROLL
-        for (int a = 0; a < D; ++a)
+        for (int a = 0; a < D; ++a) {
           TESSERA_UNROLL
-        for (int b = a; b < D; ++b) {
-          double weight = 1; // differentiated along a, and along b if that is another axis
-          TESSERA_UNROLL
-          for (int d = 0; d < D; ++d)
-            weight *= d == a || d == b ? (corner >> d & 1 ? 1 : -1) : sideWeight(cell, corner, d);
-          TESSERA_UNROLL
-          for (int k = 0; k < D; ++k)
-            (a == b ? g[k][a] : h[k][a][b]) += weight * loadConstant(displacement + k);
+          for (int b = a; b < D; ++b) {
+            double weight = 1; // differentiated along a, and along b if that is another axis
+            TESSERA_UNROLL
+            for (int d = 0; d < D; ++d)
+              weight *= d == a || d == b ? (corner >> d & 1 ? 1 : -1) : sideWeight(cell, corner, d);
+            TESSERA_UNROLL
+            for (int k = 0; k < D; ++k)
+              (a == b ? g[k][a] : h[k][a][b]) += weight * loadConstant(displacement + k);
+          }
         }
       });
     const Matrix<D>& axes = indexFromPoint.matrix;
     TESSERA_UNROLL
-    for (int k = 0; k < D; ++k)
+    for (int k = 0; k < D; ++k) {
       TESSERA_UNROLL
-    for (int p = 0; p < D; ++p) {
-      double slope = k == p ? 1 : 0;
-      TESSERA_UNROLL
-      for (int a = 0; a < D; ++a)
-        slope += g[k][a] * axes[a][p];
-      jacobian[k][p] = slope;
-      TESSERA_UNROLL
-      for (int q = p; q < D; ++q) {
-        double second = 0;
+      for (int p = 0; p < D; ++p) {
+        double slope = k == p ? 1 : 0;
         TESSERA_UNROLL
         for (int a = 0; a < D; ++a)
+          slope += g[k][a] * axes[a][p];
+        jacobian[k][p] = slope;
+        TESSERA_UNROLL
+        for (int q = p; q < D; ++q) {
+          double second = 0;
           TESSERA_UNROLL
-        for (int b = a + 1; b < D; ++b)
-          second += h[k][a][b] * (axes[a][p] * axes[b][q] + axes[b][p] * axes[a][q]);
-        hessian[k][p * D - p * (p - 1) / 2 + q - p] = second;
+          for (int a = 0; a < D; ++a) {
+            TESSERA_UNROLL
+            for (int b = a + 1; b < D; ++b)
+              second += h[k][a][b] * (axes[a][p] * axes[b][q] + axes[b][p] * axes[a][q]);
+          }
+          hessian[k][p * D - p * (p - 1) / 2 + q - p] = second;
+        }
       }
     }
   }

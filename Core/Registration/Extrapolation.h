@@ -13,8 +13,8 @@ enum class Extrapolation {
   mirror,   // its mirror image about those centres, with a period of 2 (size - 1) voxels
 };
 
-/// A continuous index of one axis, brought between 0 and `last`, the index of the last voxel. NaN stays NaN, and becomes of an
-/// infinite index that is mirrored: no voxel is nearer than others.
+/// A continuous index of one axis, brought between 0 and `last`, the index of the last voxel. NaN stays NaN,
+/// and becomes of an infinite index that is mirrored: no voxel is nearer than others.
 template <Extrapolation Rule>
 TESSERA_HOST_DEVICE inline double broughtInside(double index, double last)
 {

@@ -68,11 +68,13 @@ TESSERA_ALWAYS_INLINE Vector load(const void* from)
   return vector;
 }
 
-/// to[t * stride + x] += sum over the cell's rows r of weights[r][t] * values[first + r * rowStride + x]. Rows of a cell lie far
-/// apart, each too short for the processor to see where it leads: those behind them, which are next, are asked for early.
+/// to[t * stride + x] += sum over the cell's rows r of weights[r][t] * values[first + r * rowStride + x].
+/// Rows of a cell lie far apart, each too short for the processor to see where it leads: those behind them,
+/// which are next, are asked for early.
 template <bool WithFactors>
-TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, std::size_t rowStride, const Doubles* weights,
-                                     int rows, int count, int taps, double* to, std::size_t stride)
+TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, std::size_t rowStride,
+                                     const Doubles* weights, int rows, int count, int taps, double* to,
+                                     std::size_t stride)
 {
   int x = 0;
   for (; x + width <= count; x += width) {
@@ -107,8 +109,9 @@ TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, st
     }
 }
 
-TESSERA_MULTIVERSION_TO_V4 void addCell(const Values& values, std::size_t first, std::size_t rowStride, const Doubles* weights,
-                                        int rows, int count, int taps, double* to, std::size_t stride)
+TESSERA_MULTIVERSION_TO_V4 void addCell(const Values& values, std::size_t first, std::size_t rowStride,
+                                        const Doubles* weights, int rows, int count, int taps, double* to,
+                                        std::size_t stride)
 {
   if (values.factors)
     addCellOf<true>(values, first, rowStride, weights, rows, count, taps, to, stride);
@@ -117,8 +120,8 @@ TESSERA_MULTIVERSION_TO_V4 void addCell(const Values& values, std::size_t first,
 }
 
 /// to[t * stride + x] += weight[t] * row[x]
-TESSERA_MULTIVERSION_TO_V4 void addRow(const double* row, const Doubles& weights, int count, int taps, double* to,
-                                       std::size_t stride)
+TESSERA_MULTIVERSION_TO_V4 void addRow(const double* row, const Doubles& weights, int count, int taps,
+                                       double* to, std::size_t stride)
 {
   for (int t = 0; t < taps; ++t) {
     const double weight = weights[t];
@@ -171,9 +174,10 @@ std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std
   return chunks;
 }
 
-/// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, layer after layer.
-void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z, const Values& values,
-                   double* partial)
+/// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, layer after
+/// layer.
+void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z,
+                   const Values& values, double* partial)
 {
   thread_local std::vector<double> rows, planes, points;
   const std::size_t nx = x.starts.size(), ny = y.starts.size(), linesNx = y.points * nx;
@@ -183,8 +187,8 @@ void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& 
     rows.assign(chunk.layers * nx, 0.0);
     for (int first = chunk.first; first < chunk.end;) {
       const int end = z.cellEnd(first, chunk.end);
-      addCell(values, (first * ny + v) * nx, nx * ny, z.weights.data() + first, end - first, static_cast<int>(nx), z.order + 1,
-              rows.data() + (z.starts[first] - chunk.layer) * nx, nx);
+      addCell(values, (first * ny + v) * nx, nx * ny, z.weights.data() + first, end - first,
+              static_cast<int>(nx), z.order + 1, rows.data() + (z.starts[first] - chunk.layer) * nx, nx);
       first = end;
     }
     for (int layer = 0; layer < chunk.layers; ++layer)
@@ -198,12 +202,13 @@ void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& 
 }
 
 template <int D>
-void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                   const float* factors, double* gradient)
+void pullBackOnCpu(Context& context, const AlignedField<D>& field,
+                   const std::array<const float*, D>& covectors, const float* factors, double* gradient)
 {
   const AxisWeights x(field.axes[0], field.order), z(field.axes[D - 1], field.order);
   const AxisWeights y = D == 3 ? AxisWeights(field.axes[1], field.order) : AxisWeights({0, 1, 1, 1}, 0);
-  const std::size_t perLayer = static_cast<std::size_t>(x.points) * y.points, perComponent = perLayer * z.points;
+  const std::size_t perLayer = static_cast<std::size_t>(x.points) * y.points,
+                    perComponent = perLayer * z.points;
   const std::vector<Chunk> chunks = chunksOf(z, field.axes[D - 1], perLayer);
   const std::size_t perPartial = chunks.back().partial + chunks.back().layers * perLayer;
   std::vector<double> partial(D * perPartial);
@@ -229,11 +234,12 @@ void pullBackOnCpu(Context& context, const AlignedField<D>& field, const std::ar
 }
 
 template <int D>
-void pullBackAlignedField(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                          const float* factors, GradientSummation summation, double* gradient, GradientBefore before)
+void pullBackAlignedField(Context& context, const AlignedField<D>& field,
+                          const std::array<const float*, D>& covectors, const float* factors,
+                          GradientSummation summation, double* gradient, GradientBefore before)
 {
-  const bool weighsNothing =
-      std::ranges::any_of(field.axes, [&](const FieldAxis& axis) { return axis.points <= field.order || axis.voxels < 1; });
+  const bool weighsNothing = std::ranges::any_of(
+      field.axes, [&](const FieldAxis& axis) { return axis.points <= field.order || axis.voxels < 1; });
   if (before == GradientBefore::goes && (weighsNothing || !context.onCuda()))
     fill(context, 0, {gradient, D * field.pointCount()});
   if (weighsNothing)
@@ -244,9 +250,9 @@ void pullBackAlignedField(Context& context, const AlignedField<D>& field, const 
     pullBackOnCpu<D>(context, field, covectors, factors, gradient);
 }
 
-template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, const float*,
-                                      GradientSummation, double*, GradientBefore);
-template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, const float*,
-                                      GradientSummation, double*, GradientBefore);
+template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&,
+                                      const float*, GradientSummation, double*, GradientBefore);
+template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&,
+                                      const float*, GradientSummation, double*, GradientBefore);
 
 }

@@ -19,8 +19,8 @@ struct Covectors {
   const float* factors;
 };
 
-/// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, and 4 of its factor if it has one, each once;
-/// writes a tile's control points.
+/// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, and 4 of its factor if it
+/// has one, each once; writes a tile's control points.
 template <int D, class Sum, bool Factored>
 __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultiprocessor)
     sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors,
@@ -42,7 +42,8 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
     const int row = threadIdx.y + i * blockDim.y;
     const bool inside = static_cast<int>(threadIdx.x) < tile.has[0] && row < tile.has[1];
     voxels[i] = inside ? tile.has[2] : 0;
-    at[i] = inside ? tile.voxel[2] * perLayer + (tile.voxel[1] + row) * perRow + tile.voxel[0] + threadIdx.x : 0;
+    at[i] =
+        inside ? tile.voxel[2] * perLayer + (tile.voxel[1] + row) * perRow + tile.voxel[0] + threadIdx.x : 0;
   }
   const int steps = tile.steps(plan);
   Value* const to = shared.staged + threadIdx.y * pitch + threadIdx.x;
@@ -52,7 +53,7 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   float next[batch][per][D], nextFactors[batch][per];
   const auto load = [&](int z) {
 #pragma unroll
-    for (int u = 0; u < batch; ++u)
+    for (int u = 0; u < batch; ++u) {
 #pragma unroll
       for (int i = 0; i < per; ++i) {
 #pragma unroll
@@ -62,6 +63,7 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
           nextFactors[u][i] = z + u < voxels[i] ? __ldcs(covectors.factors + at[i]) : 0;
         at[i] += perLayer;
       }
+    }
   };
   load(0);
   fillTables(plan, tile, shared, thread, threads);
@@ -69,12 +71,14 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   for (int z = 0, used = 0, layer = 0; z < steps;) {
     float values[batch][per][D];
 #pragma unroll
-    for (int u = 0; u < batch; ++u)
+    for (int u = 0; u < batch; ++u) {
 #pragma unroll
-      for (int i = 0; i < per; ++i)
+      for (int i = 0; i < per; ++i) {
 #pragma unroll
         for (int c = 0; c < D; ++c)
           values[u][i][c] = Factored ? nextFactors[u][i] * next[u][i][c] : next[u][i][c];
+      }
+    }
     load(z + batch);
     used = sums.take(values, z, shared.axes[2], used, to, slotStride, columnStride);
     z += batch;
@@ -89,16 +93,19 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   }
 }
 
-/// gradient[c * pointCount + k] += the tiles' sums, or = if nothing stays. `Lanes` threads a control point. Reads what the first
-/// kernel wrote, and D * 8 bytes a control point if they stay; writes as many.
+/// gradient[c * pointCount + k] += the tiles' sums, or = if nothing stays. `Lanes` threads a control point.
+/// Reads what the first kernel wrote, and D * 8 bytes a control point if they stay; writes as many.
 template <int D, int Lanes, class Value>
-__global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, bool stays, double* gradient)
+__global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, bool stays,
+                         double* gradient)
 {
-  const unsigned nx = plan.axes[0].field.points, ny = plan.axes[1].field.points, nz = plan.axes[2].field.points;
+  const unsigned nx = plan.axes[0].field.points, ny = plan.axes[1].field.points,
+                 nz = plan.axes[2].field.points;
   const unsigned count = nx * ny * nz, k = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
   const int lane = threadIdx.x % Lanes;
   const unsigned held = min(k, count - 1);
-  const int point[3] = {static_cast<int>(held % nx), static_cast<int>(held / nx % ny), static_cast<int>(held / nx / ny)};
+  const int point[3] = {static_cast<int>(held % nx), static_cast<int>(held / nx % ny),
+                        static_cast<int>(held / nx / ny)};
   TileSpan spans[3];
 #pragma unroll
   for (int d = 0; d < 3; ++d)
@@ -118,39 +125,43 @@ __global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial
 }
 
 template <int D, class Sum>
-void launch(const Context& context, const AlignedField<D>& field, const Covectors<D>& covectors, GradientBefore before,
-            double* gradient)
+void launch(const Context& context, const AlignedField<D>& field, const Covectors<D>& covectors,
+            GradientBefore before, double* gradient)
 {
   using Value = typename Sum::Value;
   const cudaStream_t stream = cudaStreamOf(context);
   int mostShared = 0;
-  checkCuda(cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
-            "shared memory of a block");
+  checkCuda(
+      cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
+      "shared memory of a block");
   const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(mostShared));
   const std::size_t bytes = Shared<D, Value>::bytes(plan);
   const auto kernel = covectors.factors ? sumTilesOfVoxels<D, Sum, true> : sumTilesOfVoxels<D, Sum, false>;
   if (bytes > (48 << 10))
-    checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "shared memory of the adjoint of a field");
+    checkCuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "shared memory of the adjoint of a field");
 
   Buffer<Value> partial(context, D * plan.componentStride() * plan.tileCount());
-  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, covectors, partial.span().data());
+  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, covectors,
+                                                                              partial.span().data());
   checkLaunch("tiles of the adjoint of a field");
 
   constexpr unsigned threads = 128;
   const unsigned points = static_cast<unsigned>(field.pointCount());
   const bool manyTiles = tilesAPoint(plan) > 32;
   const auto add = manyTiles ? addTiles<D, 32, Value> : addTiles<D, 1, Value>;
-  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(plan, partial.span().data(),
-                                                                               before == GradientBefore::stays, gradient);
+  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(
+      plan, partial.span().data(), before == GradientBefore::stays, gradient);
   checkLaunch("sum of the adjoint of a field");
 }
 
 }
 
 template <int D>
-void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, const std::array<const float*, D>& covectors,
-                                const float* factors, GradientSummation summation, double* gradient, GradientBefore before)
+void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field,
+                                const std::array<const float*, D>& covectors, const float* factors,
+                                GradientSummation summation, double* gradient, GradientBefore before)
 {
   if (!hasSupport(field))
     return;
@@ -182,9 +193,11 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field, 
   }
 }
 
-template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&, const float*,
+template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&,
+                                            const std::array<const float*, 2>&, const float*,
                                             GradientSummation, double*, GradientBefore);
-template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&, const float*,
+template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&,
+                                            const std::array<const float*, 3>&, const float*,
                                             GradientSummation, double*, GradientBefore);
 
 }

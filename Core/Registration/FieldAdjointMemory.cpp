@@ -8,7 +8,8 @@ namespace {
 template <int D, class Sum>
 double bytesOf(const AlignedField<D>& field)
 {
-  constexpr std::size_t fewestSharedBytes = 48 << 10, mostSharedBytes = 227 << 10; // that devices let a block have
+  constexpr std::size_t fewestSharedBytes = 48 << 10,
+                        mostSharedBytes = 227 << 10; // that devices let a block have
   double most = 0;
   for (const std::size_t shared : {fewestSharedBytes, mostSharedBytes}) {
     const adjoint::Plan plan = adjoint::planOf<D, Sum>(field, shared);

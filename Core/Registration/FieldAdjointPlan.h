@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <sstream>
 
-// How the adjoint of a field is cut into blocks: a function of the field (and of the memory that a block may share) alone.
+// How the adjoint of a field is cut into blocks: a function of the field (and of the memory that a block may
+// share) alone.
 namespace tessera::adjoint {
 
 /// Whether any voxel can have a weight.
@@ -43,15 +44,19 @@ inline Axis axisInTiles(const FieldAxis& field, int order, int length)
   return axis;
 }
 
-/// Voxels of a chunk such that blocks of `columnTiles` fill whole waves of a large GPU, and few control points are shared.
+/// Voxels of a chunk such that blocks of `columnTiles` fill whole waves of a large GPU, and few control
+/// points are shared.
 inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTiles)
 {
-  const int blocksAWave = 132 * shape.blocksAMultiprocessor; // of an H200, on every device: the sums of a field depend on it
-  constexpr int costOfChunk = 12;                            // of its begin and end, in voxels
+  const int blocksAWave =
+      132 * shape.blocksAMultiprocessor; // of an H200, on every device: the sums of a field depend on it
+  constexpr int costOfChunk = 12;        // of its begin and end, in voxels
   long best = 0, bestLength = 0;
-  for (int chunks = ceilQuotient(march.voxels, mostChunk); chunks <= ceilQuotient(march.voxels, 4); ++chunks) {
+  for (int chunks = ceilQuotient(march.voxels, mostChunk); chunks <= ceilQuotient(march.voxels, 4);
+       ++chunks) {
     const int length = ceilQuotient(march.voxels, chunks);
-    const long waves = (static_cast<long>(columnTiles) * ceilQuotient(march.voxels, length) + blocksAWave - 1) / blocksAWave;
+    const long waves =
+        (static_cast<long>(columnTiles) * ceilQuotient(march.voxels, length) + blocksAWave - 1) / blocksAWave;
     const long cost = waves * (length + costOfChunk);
     if (bestLength == 0 || cost < best) {
       best = cost;
@@ -77,7 +82,8 @@ Plan planOf(const AlignedField<D>& field, std::size_t mostSharedBytes)
   for (;; rows /= 2) {
     plan.axes[0] = axisInTiles(field.axes[0], field.order, columns);
     plan.axes[1] = axisInTiles(second, D == 3 ? field.order : 0, rows);
-    plan.axes[2] = axisInTiles(march, field.order, chunkLength(march, shape, plan.axes[0].tiles * plan.axes[1].tiles));
+    plan.axes[2] =
+        axisInTiles(march, field.order, chunkLength(march, shape, plan.axes[0].tiles * plan.axes[1].tiles));
     plan.threadRows = rows / shape.columnsAThread;
     plan.most = std::min(static_cast<int>(batch * march.step + 1e-6) + 1, slots);
     plan.rowPitch = plan.axes[0].mostPoints | 1;

@@ -16,12 +16,14 @@
 #define TESSERA_UNROLL_AHEAD
 #endif
 
-// The adjoint of an aligned field, tile by tile, as host-device code: what the threads of a block do between its barriers.
+// The adjoint of an aligned field, tile by tile, as host-device code: what the threads of a block do between
+// its barriers.
 //
-// A block owns `columns` x `rows` columns of voxels and a chunk of the last axis, along which it marches: each thread reads its
-// column once, sums it onto a ring of order + 1 control points in registers, and stages a sum when its control point is done. Every
-// few staged layers the block contracts them along the first axis, then along the second, and writes the tile's own partial
-// control points. A second kernel adds the partial ones of the tiles that share a control point, in their order.
+// A block owns `columns` x `rows` columns of voxels and a chunk of the last axis, along which it marches:
+// each thread reads its column once, sums it onto a ring of order + 1 control points in registers, and stages
+// a sum when its control point is done. Every few staged layers the block contracts them along the first
+// axis, then along the second, and writes the tile's own partial control points. A second kernel adds the
+// partial ones of the tiles that share a control point, in their order.
 namespace tessera::adjoint {
 
 constexpr int columns = 32; // of a tile, along the first axis
@@ -41,9 +43,10 @@ struct Shape {
   constexpr int threads() const { return columns * rows / columnsAThread; }
 };
 
-// Measured on an H200: two columns a thread load a weight once for both, but registers suffice only where a sum is one float. The
-// other sums are faster in smaller blocks. Copying ahead into shared memory (cp.async), larger tiles and
-// starting the second kernel early (programmatic dependent launch) did not help (dox/Decisions/0013).
+// Measured on an H200: two columns a thread load a weight once for both, but registers suffice only where a
+// sum is one float. The other sums are faster in smaller blocks. Copying ahead into shared memory (cp.async),
+// larger tiles and starting the second kernel early (programmatic dependent launch) did not help
+// (dox/Decisions/0013).
 constexpr Shape shapeOfPlainSums{16, 2, 3}, shapeOfOtherSums{8, 1, 4};
 
 /// A sum of products. `Value` is what it adds, and what is kept of it between the axes.
@@ -90,7 +93,8 @@ struct DoubleSum {
   TESSERA_HOST_DEVICE double total() const { return sum; }
 };
 
-/// An axis in tiles of `length` voxels. In 2D the second is an axis of one voxel and one control point, order 0.
+/// An axis in tiles of `length` voxels. In 2D the second is an axis of one voxel and one control point, order
+/// 0.
 struct Axis {
   FieldAxis field;
   int order = 0;
@@ -131,7 +135,10 @@ struct Plan {
 
   TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
   TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].mostPoints * axes[1].mostPoints; }
-  TESSERA_HOST_DEVICE std::size_t componentStride() const { return static_cast<std::size_t>(layerPoints()) * axes[2].mostPoints; }
+  TESSERA_HOST_DEVICE std::size_t componentStride() const
+  {
+    return static_cast<std::size_t>(layerPoints()) * axes[2].mostPoints;
+  }
 };
 
 template <class Value>
@@ -153,11 +160,15 @@ struct Shared {
   Value* staged; // [component][slot][row][pitch]
   Value* layers; // [component][slot][row][plan.rowPitch]
 
-  static TESSERA_HOST_DEVICE int tableLength(const Plan& plan) { return columns + plan.axes[1].length + plan.table; }
+  static TESSERA_HOST_DEVICE int tableLength(const Plan& plan)
+  {
+    return columns + plan.axes[1].length + plan.table;
+  }
   static TESSERA_HOST_DEVICE std::size_t bytes(const Plan& plan)
   {
     const int rows = plan.axes[1].length;
-    return tableLength(plan) * (sizeof(Taps<Value>) + sizeof(int)) + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value);
+    return tableLength(plan) * (sizeof(Taps<Value>) + sizeof(int))
+           + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value);
   }
 
   /// `memory` of that many bytes, a multiple of 32 its address.
@@ -202,10 +213,11 @@ struct Tile {
   TESSERA_HOST_DEVICE int steps(const Plan& plan) const { return has[2] + plan.axes[2].order + 1; }
 };
 
-/// Part of a thread in a table of `length` voxels. Behind the tile's voxels follow some that push the last sums out.
+/// Part of a thread in a table of `length` voxels. Behind the tile's voxels follow some that push the last
+/// sums out.
 template <class Value>
-TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int voxels, int length, const Table<Value>& table,
-                                          int thread, int threads)
+TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int voxels, int length,
+                                          const Table<Value>& table, int thread, int threads)
 {
   for (int v = thread; v < length; v += threads) {
     Taps<Value> taps{};
@@ -213,7 +225,8 @@ TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int 
     if (v < voxels) {
       const AxisSupport support = supportOf(axis.field, firstVoxel + v, axis.order);
       weightsOf(axis.order, support, taps.w);
-      advance = v + 1 < voxels ? supportOf(axis.field, firstVoxel + v + 1, axis.order).start - support.start : 0;
+      advance =
+          v + 1 < voxels ? supportOf(axis.field, firstVoxel + v + 1, axis.order).start - support.start : 0;
     }
     table.taps[v] = taps;
     table.advance[v] = advance;
@@ -222,13 +235,14 @@ TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int 
 
 /// Part of a thread in all tables.
 template <int D, class Value>
-TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, const Shared<D, Value>& shared, int thread,
-                                           int threads)
+TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, const Shared<D, Value>& shared,
+                                           int thread, int threads)
 {
   fillTable(plan.axes[0], tile.voxel[0], tile.has[0], columns, shared.axes[0], thread, threads);
-  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], plan.axes[1].length, shared.axes[1], (thread + threads / 2) % threads,
+  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], plan.axes[1].length, shared.axes[1],
+            (thread + threads / 2) % threads, threads);
+  fillTable(plan.axes[2], tile.voxel[2], tile.has[2], plan.table, shared.axes[2], threads - 1 - thread,
             threads);
-  fillTable(plan.axes[2], tile.voxel[2], tile.has[2], plan.table, shared.axes[2], threads - 1 - thread, threads);
 }
 
 /// Sums of a thread's columns of voxels.
@@ -237,10 +251,12 @@ struct Columns {
   static constexpr int per = Sum::shape.columnsAThread;
   Sum sums[per][D][mostTaps];
 
-  /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots * slotStride further
-  /// for component c, columnStride for the next column) and returns how many slots are then in use.
-  TESSERA_HOST_DEVICE int take(const float (&values)[batch][per][D], int z, const Table<typename Sum::Value>& table, int used,
-                               typename Sum::Value* to, int slotStride, int columnStride)
+  /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots
+  /// * slotStride further for component c, columnStride for the next column) and returns how many slots are
+  /// then in use.
+  TESSERA_HOST_DEVICE int take(const float (&values)[batch][per][D], int z,
+                               const Table<typename Sum::Value>& table, int used, typename Sum::Value* to,
+                               int slotStride, int columnStride)
   {
     TESSERA_UNROLL_ALL
     for (int u = 0; u < batch; ++u) {
@@ -269,17 +285,20 @@ struct Columns {
   }
 };
 
-/// Whether the staged layers have to go before the batch that begins with voxel z: it may make more than there is room for.
+/// Whether the staged layers have to go before the batch that begins with voxel z: it may make more than
+/// there is room for.
 TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile, int z, int used)
 {
   const bool nearEnd = z + batch > tile.has[2];
   return used + (nearEnd ? slots : plan.most) > slots;
 }
 
-/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart. `Ahead`: how many are read at once.
+/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart. `Ahead`: how many are
+/// read at once.
 template <class Sum, int Ahead>
 TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& table, int order, int count,
-                                             const typename Sum::Value* values, int stride, typename Sum::Value* to, int toStride)
+                                             const typename Sum::Value* values, int stride,
+                                             typename Sum::Value* to, int toStride)
 {
   Sum sums[mostTaps];
   const auto next = [&] {
@@ -308,8 +327,9 @@ TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& t
 
 /// Contracts `used` staged layers along the first axis: a thread takes a row, its neighbours the next ones.
 template <int D, class Sum, int Ahead = 4>
-TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared,
-                                               int used, int thread, int threads)
+TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile,
+                                               const Shared<D, typename Sum::Value>& shared, int used,
+                                               int thread, int threads)
 {
   const int height = plan.axes[1].length;
   for (int task = thread; task < D * used * height; task += threads) {
@@ -323,8 +343,9 @@ TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& til
 
 /// And those along the second, into the tile's partial control points from layer `layer` on.
 template <int D, class Sum, int Ahead = 4>
-TESSERA_HOST_DEVICE inline void contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared,
-                                               int layer, int used, typename Sum::Value* partial, int thread, int threads)
+TESSERA_HOST_DEVICE inline void
+contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared, int layer,
+               int used, typename Sum::Value* partial, int thread, int threads)
 {
   const int height = plan.axes[1].length, width = tile.points(plan, 0);
   for (int task = thread; task < D * used * width; task += threads) {
@@ -365,10 +386,11 @@ TESSERA_HOST_DEVICE inline TileSpan tilesOf(const Axis& axis, int k)
   return {first, end - first};
 }
 
-/// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles' order.
+/// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles'
+/// order.
 template <int D, class Value>
-TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial, const int (&point)[3],
-                                         int lane, int lanes, double (&sum)[D])
+TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial,
+                                         const int (&point)[3], int lane, int lanes, double (&sum)[D])
 {
   constexpr int together = 4; // are asked for at once
   for (double& s : sum)
@@ -382,11 +404,13 @@ TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&span
       if (i < count) {
         const int x = spans[0].first + i % spans[0].count, rest = i / spans[0].count;
         const int y = spans[1].first + rest % spans[1].count, z = spans[2].first + rest / spans[1].count;
-        const std::size_t tile = (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
-        const Value* from = partial + tile * D * plan.componentStride()
-                            + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
-                            + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
-                            + (point[0] - firstPoint(plan.axes[0], x));
+        const std::size_t tile =
+            (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
+        const Value* from =
+            partial + tile * D * plan.componentStride()
+            + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
+            + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
+            + (point[0] - firstPoint(plan.axes[0], x));
         for (int c = 0; c < D; ++c)
           values[t][c] = from[c * plan.componentStride()];
       }

@@ -13,14 +13,16 @@ constexpr int largestTile = 32;
 template <int D>
 [[noreturn]] void failWithoutDerivatives(const FieldInterpolator<D>& method)
 {
-  throw Error(ExitCode::usage, "(FieldInterpolator \"" + method.name()
-                                   + "\"): spatial derivatives: it gives displacements only. Allowed: \"Separable\".");
+  throw Error(ExitCode::usage,
+              "(FieldInterpolator \"" + method.name()
+                  + "\"): spatial derivatives: it gives displacements only. Allowed: \"Separable\".");
 }
 
 }
 
 template <int D>
-void FieldInterpolator<D>::jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&) const
+void FieldInterpolator<D>::jacobians(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                                     const FieldTarget&) const
 {
   failWithoutDerivatives(*this);
 }
@@ -35,7 +37,9 @@ void FieldInterpolator<D>::jacobianDeterminants(Context&, const AlignedField<D>&
 int wholeTile(const FieldAxis& axis)
 {
   const double spacing = 1 / axis.step, whole = std::round(spacing);
-  return whole >= 1 && whole <= largestTile && std::abs(spacing - whole) < 1e-9 * whole ? static_cast<int>(whole) : 0;
+  return whole >= 1 && whole <= largestTile && std::abs(spacing - whole) < 1e-9 * whole
+             ? static_cast<int>(whole)
+             : 0;
 }
 
 template <int D>

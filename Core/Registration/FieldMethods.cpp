@@ -33,13 +33,13 @@ void requireFieldInterpolator(const Registry& registry, const std::string& name,
     return;
   std::vector<std::string> names = knownNames(registry);
   names.push_back(automatic);
-  throw Error(ExitCode::usage,
-              given + ": no such field interpolator." + didYouMean(name, names) + " Known: " + listOf(names) + ".");
+  throw Error(ExitCode::usage, given + ": no such field interpolator." + didYouMean(name, names)
+                                   + " Known: " + listOf(names) + ".");
 }
 
 template <int D>
-FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
-                              std::string name, std::string given)
+FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>& chain,
+                              const ImageGeometry<D>& lattice, std::string name, std::string given)
     : given_(std::move(given))
 {
   requireFieldInterpolator(registry, name, given_);
@@ -59,7 +59,8 @@ FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>&
 }
 
 template <int D>
-std::string FieldMethods<D>::refusal(const FieldInterpolator<D>& method, DeviceKind device, FieldQuantity quantity) const
+std::string FieldMethods<D>::refusal(const FieldInterpolator<D>& method, DeviceKind device,
+                                     FieldQuantity quantity) const
 {
   if (!method.runsOn(device))
     return std::string("it does not run on ") + (device == DeviceKind::cuda ? "CUDA" : "the CPU");
@@ -73,7 +74,8 @@ typename FieldMethods<D>::Method FieldMethods<D>::best(DeviceKind device, FieldQ
 {
   Method found;
   for (const Method& method : known_)
-    if (method->rankForAuto() > (found ? found->rankForAuto() : 0) && refusal(*method, device, quantity).empty())
+    if (method->rankForAuto() > (found ? found->rankForAuto() : 0)
+        && refusal(*method, device, quantity).empty())
       found = method;
   return found;
 }
@@ -84,7 +86,9 @@ std::string FieldMethods<D>::whyNotOnCuda(FieldQuantity quantity) const
   if (!field_)
     return whyByPoints_;
   if (named_)
-    return named_->runsOn(DeviceKind::cuda) ? "" : "(FieldInterpolator \"" + named_->name() + "\") runs on the CPU only";
+    return named_->runsOn(DeviceKind::cuda)
+               ? ""
+               : "(FieldInterpolator \"" + named_->name() + "\") runs on the CPU only";
   if (best(DeviceKind::cuda, quantity))
     return "";
   std::string why;
@@ -111,7 +115,8 @@ std::optional<FieldMethod<D>> FieldMethods<D>::choose(DeviceKind device, FieldQu
       able.push_back(other->name());
   if (device == DeviceKind::cpu || best(device, quantity))
     able.push_back(automatic);
-  throw Error(ExitCode::usage, given_ + ": " + why + ". Allowed: " + (able.empty() ? "the device \"cpu\"" : listOf(able)) + ".");
+  throw Error(ExitCode::usage, given_ + ": " + why + ". Allowed: "
+                                   + (able.empty() ? "the device \"cpu\"" : listOf(able)) + ".");
 }
 
 template class FieldMethods<2>;

@@ -19,7 +19,8 @@ struct FieldMethod {
   std::shared_ptr<const FieldInterpolator<D>> interpolator;
 };
 
-/// Throws Error(usage) `given: no such field interpolator. Known: ...` unless the name is "auto" or one that the registry has.
+/// Throws Error(usage) `given: no such field interpolator. Known: ...` unless the name is "auto" or one that
+/// the registry has.
 void requireFieldInterpolator(const Registry&, const std::string& name, const std::string& given);
 
 /// The ways to evaluate one chain in all voxels of one lattice: by a field interpolator, or by points.
@@ -28,12 +29,14 @@ class FieldMethods {
 public:
   /// `name` as in (FieldInterpolator "name"); `given` shows it and where it stands, for errors.
   /// Throws Error(usage) if there is no such method.
-  FieldMethods(const Registry&, const TransformChain<D>&, const ImageGeometry<D>& lattice, std::string name, std::string given);
+  FieldMethods(const Registry&, const TransformChain<D>&, const ImageGeometry<D>& lattice, std::string name,
+               std::string given);
 
   /// False for "auto".
   bool isNamed() const { return named_ != nullptr; }
   const std::string& given() const { return given_; }
-  /// Empty if the chain is a B-spline along the lattice's axes; otherwise why it can only be evaluated by points.
+  /// Empty if the chain is a B-spline along the lattice's axes; otherwise why it can only be evaluated by
+  /// points.
   const std::string& whyByPoints() const { return whyByPoints_; }
   /// Empty if the device may be a CUDA one; otherwise why not.
   std::string whyNotOnCuda(FieldQuantity) const;

@@ -36,7 +36,8 @@ std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, con
   TransformChain<D> last;
   last.transform = chain.transform;
   const std::string name = last.transform->fieldInterpolator();
-  const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name, "(FieldInterpolator \"" + name + "\")");
+  const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name,
+                                "(FieldInterpolator \"" + name + "\")");
   return methods.choose(device, FieldQuantity::displacements);
 }
 

@@ -7,11 +7,13 @@
 
 namespace tessera {
 
-/// What evaluates the last transform of a chain by tiles in the voxels of a lattice; nothing if they have to go point by point. It
-/// is possible where the lattice is a box of voxels, the transform a B-spline along the box's axes, and its displacements are added
-/// to what comes before it. Throws Error(usage) if the transform names a field interpolator that cannot do it.
+/// What evaluates the last transform of a chain by tiles in the voxels of a lattice; nothing if they have to
+/// go point by point. It is possible where the lattice is a box of voxels, the transform a B-spline along the
+/// box's axes, and its displacements are added to what comes before it. Throws Error(usage) if the transform
+/// names a field interpolator that cannot do it.
 template <int D>
-std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>&, const TransformChain<D>&, const Registry*, DeviceKind);
+std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>&, const TransformChain<D>&,
+                                             const Registry*, DeviceKind);
 
 /// Remembers it for the lattice of a level that was asked for last.
 template <int D>

@@ -22,16 +22,19 @@ std::string linesOfPaths(const std::string& path)
   std::string text;
   for (std::string line; std::getline(file, line);)
     if (line.size() < longest
-        && (line.find("FileName") != std::string::npos || line.find("TransformParameters") != std::string::npos))
+        && (line.find("FileName") != std::string::npos
+            || line.find("TransformParameters") != std::string::npos))
       text += line + "\n";
   return text;
 }
 
-/// The paths of a transform parameter file, whichever transform reads them; what is no path of a file is left out.
+/// The paths of a transform parameter file, whichever transform reads them; what is no path of a file is left
+/// out.
 std::vector<std::string> namedFiles(const std::string& path)
 {
   std::vector<std::string> files, notes;
-  const Parameters file(std::make_shared<ParameterMap>(parseParameterText(linesOfPaths(path), path, notes)), "", 0, 1);
+  const Parameters file(std::make_shared<ParameterMap>(parseParameterText(linesOfPaths(path), path, notes)),
+                        "", 0, 1);
   for (const ParameterEntry& entry : file.map().entries())
     if (entry.values.size() == 1)
       try {

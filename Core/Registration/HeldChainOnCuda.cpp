@@ -14,7 +14,8 @@ std::string whyNotOnCuda(const TransformChain<D>& chain)
     if (link->transform->cudaForm() == CudaForm::none)
       return "the transform \"" + link->transform->name() + "\"";
   if (links > ChainOnCuda<D>::most)
-    return "a chain of " + std::to_string(links) + " transforms (at most " + std::to_string(ChainOnCuda<D>::most) + ")";
+    return "a chain of " + std::to_string(links) + " transforms (at most "
+           + std::to_string(ChainOnCuda<D>::most) + ")";
   return "";
 }
 
@@ -83,10 +84,10 @@ Context vectorContext(const Context& context, const Transform<D>& last)
   return context;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                                                  \
-  template bool isLinearChain<D>(const TransformChain<D>*);                                                                        \
-  template class HeldChainOnCuda<D>;                                                                                               \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                            \
+  template bool isLinearChain<D>(const TransformChain<D>*);                                                  \
+  template class HeldChainOnCuda<D>;                                                                         \
   template Context vectorContext<D>(const Context&, const Transform<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

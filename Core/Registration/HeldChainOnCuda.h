@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Empty if kernels can evaluate the chain; otherwise what they cannot: `a chain of 9 transforms (at most 8)`.
+/// Empty if kernels can evaluate the chain; otherwise what they cannot: `a chain of 9 transforms (at most
+/// 8)`.
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
@@ -44,8 +45,8 @@ private:
   std::vector<Held> heldBefore_;
 };
 
-/// Where a chain's parameters and their gradients are kept while a level runs on `context`: those few of a linear transform on the
-/// host, so that the optimizer's steps cost no launches; all others on the device.
+/// Where a chain's parameters and their gradients are kept while a level runs on `context`: those few of a
+/// linear transform on the host, so that the optimizer's steps cost no launches; all others on the device.
 template <int D>
 Context vectorContext(const Context& context, const Transform<D>& last);
 

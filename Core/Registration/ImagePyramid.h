@@ -16,7 +16,8 @@ public:
   virtual ~ImagePyramid() = default;
 
   /// From an original of this geometry to the level's image; none where the level changes nothing.
-  virtual std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original, std::size_t level) const = 0;
+  virtual std::vector<FilterStep<D>> stepsOfLevel(const ImageGeometry<D>& original,
+                                                  std::size_t level) const = 0;
   /// Shrink or smoothing factor per axis, as mask erosion uses it.
   virtual Vec<D> scheduleOfLevel(std::size_t level) const = 0;
 

@@ -34,14 +34,16 @@ public:
   /// The voxels that the next prepareForLevel may take; all of the image if it was never called.
   void setRegion(const VoxelBox<D>& region) { region_ = region; }
   /// `mask` is null for none. Throws Error(unreadableInput) if the mask is empty.
-  virtual void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask, std::size_t level) = 0;
+  virtual void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+                               std::size_t level) = 0;
   /// Of prepareForLevel and draw, with the region that was set.
   virtual SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const = 0;
   /// Gives back what the level has taken of a CUDA device; its samples are gone.
   virtual void endLevel() {}
   /// Replaces the samples. Full and Grid give the same ones each time.
   virtual void draw(Context&, const Draw&) = 0;
-  /// Switches UseRandomSampleRegion off while step sizes are estimated; false if the sampler has no such thing.
+  /// Switches UseRandomSampleRegion off while step sizes are estimated; false if the sampler has no such
+  /// thing.
   virtual bool setRandomRegion(bool /*on*/) { return false; }
   /// True if draws differ.
   virtual bool isRandom() const = 0;
@@ -51,7 +53,10 @@ public:
   const SampleSet<D>& samples() const { return samples_; }
 
 protected:
-  VoxelBox<D> regionOf(const ImageGeometry<D>& geometry) const { return region_.value_or(wholeBox<D>(geometry)); }
+  VoxelBox<D> regionOf(const ImageGeometry<D>& geometry) const
+  {
+    return region_.value_or(wholeBox<D>(geometry));
+  }
   VoxelBox<D> boxIn(const ImageGeometry<D>& geometry, const MaskPointer<D>& mask) const
   {
     return boxInMask<D>(geometry, regionOf(geometry), mask.get());

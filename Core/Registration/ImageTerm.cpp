@@ -11,37 +11,41 @@ namespace {
 
 const Parameter<double>& movingImageDerivativeScales()
 {
-  static const auto parameter = realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
-                                              "factors of the moving image's gradient, one an axis; given for all axes or none");
+  static const auto parameter =
+      realParameter("MovingImageDerivativeScales", 1, Arity::list, "",
+                    "factors of the moving image's gradient, one an axis; given for all axes or none");
   return parameter;
 }
 
 const Parameter<bool>& scaleGradientWithRespectToMovingImageOrientation()
 {
-  static const auto parameter = booleanParameter("ScaleGradientWithRespectToMovingImageOrientation", false, Arity::single,
-                                                 "MovingImageDerivativeScales are along the moving image's own axes");
+  static const auto parameter =
+      booleanParameter("ScaleGradientWithRespectToMovingImageOrientation", false, Arity::single,
+                       "MovingImageDerivativeScales are along the moving image's own axes");
   return parameter;
 }
 
 const Parameter<bool>& useMultiThreadingForMetrics()
 {
-  static const auto parameter = booleanParameter("UseMultiThreadingForMetrics", true, Arity::single,
-                                                 "accepted; -threads decides, and results do not depend on it");
+  static const auto parameter =
+      booleanParameter("UseMultiThreadingForMetrics", true, Arity::single,
+                       "accepted; -threads decides, and results do not depend on it");
   return parameter;
 }
 
 const Parameter<std::string>& gradientSummation()
 {
-  static const auto parameter =
-      textParameter("GradientSummation", "FusedMultiplyAdd", Arity::perLevel,
-                    "how CUDA adds up the gradient of a dense B-spline: FusedMultiplyAdd, Kahan, Pichat (single precision) or "
-                    "Double; the CPU adds in double precision");
+  static const auto parameter = textParameter("GradientSummation", "FusedMultiplyAdd", Arity::perLevel,
+                                              "how CUDA adds up the gradient of a dense B-spline: "
+                                              "FusedMultiplyAdd, Kahan, Pichat (single precision) or "
+                                              "Double; the CPU adds in double precision");
   return parameter;
 }
 
 GradientSummation readGradientSummation(const Parameters& parameters, std::size_t level)
 {
-  constexpr const char* names[] = {"FusedMultiplyAdd", "Kahan", "Pichat", "Double"}; // in the enumeration's order
+  constexpr const char* names[] = {"FusedMultiplyAdd", "Kahan", "Pichat",
+                                   "Double"}; // in the enumeration's order
   const std::string name = parameters.get(gradientSummation(), level);
   const auto found = std::ranges::find(names, name);
   if (found == std::end(names))
@@ -103,14 +107,15 @@ void ImageTerm<D>::prepareForLevel(Context& context, const TermLevel<D>& level)
   const auto turned = gradientMatrix<D>(parameters_, level.moving->geometry);
   gather_.prepareForLevel(level, turned);
   const IntensityRange fixed = intensityRange<D>(context, *level.fixed, level.fixedMask.get(), "fixed image");
-  const IntensityRange moving = intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
+  const IntensityRange moving =
+      intensityRange<D>(context, *level.moving, level.movingMask.get(), "moving image");
   metric_->prepareForLevel(level.level, {fixed.lowest, fixed.highest, moving.lowest, moving.highest});
   onCuda_.reset();
   fields_.reset();
   dense_.reset();
   if (context.onCuda())
-    onCuda_ =
-        std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned, readGradientSummation(parameters_, level.level));
+    onCuda_ = std::make_unique<ImageTermOnCuda<D>>(context, level, *metric_, turned,
+                                                   readGradientSummation(parameters_, level.level));
   else {
     fields_.emplace(level, DeviceKind::cpu);
     dense_.emplace(level, turned, *metric_);
@@ -124,13 +129,14 @@ DeviceMemory ImageTerm<D>::deviceMemory(const TermExtent<D>& extent) const
 }
 
 template <int D>
-TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                                 std::span<double> gradient)
+TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples,
+                                 std::span<const double> parameters, std::span<double> gradient)
 {
   if (!gradient.empty() && !level_.interpolator->hasGradient())
-    throw Error(ExitCode::usage, parameters_.where("Interpolator")
-                                     + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
-                                       "Allowed: BSplineInterpolationOrder 1 to 5.");
+    throw Error(ExitCode::usage,
+                parameters_.where("Interpolator")
+                    + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
+                      "Allowed: BSplineInterpolationOrder 1 to 5.");
   if (onCuda_)
     return this->giveAndTake(context, samples, parameters, gradient);
   const FieldMethod<D>* field = fields_->at(samples);
@@ -150,8 +156,8 @@ TermValue ImageTerm<D>::evaluateDense(Context& context, const typename DenseImag
 }
 
 template <int D>
-TermValue ImageTerm<D>::evaluateByPoints(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                                         std::span<double> gradient)
+TermValue ImageTerm<D>::evaluateByPoints(Context& context, const SampleSet<D>& samples,
+                                         std::span<const double> parameters, std::span<double> gradient)
 {
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
@@ -162,7 +168,8 @@ TermValue ImageTerm<D>::evaluateByPoints(Context& context, const SampleSet<D>& s
 
   counts_.assign(stripes, {});
   metric_->begin(stripes);
-  forEachChunk(context, stripes, [&](std::size_t stripe) { counts_[stripe] = accumulateStripe(work, stripe); });
+  forEachChunk(context, stripes,
+               [&](std::size_t stripe) { counts_[stripe] = accumulateStripe(work, stripe); });
   SampleCount total;
   for (const SampleCount& count : counts_) {
     total.asked += count.asked;
@@ -205,8 +212,8 @@ TermValue ImageTerm<D>::take(std::span<const double> parameters, std::span<doubl
 }
 
 template <int D>
-std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                                            std::span<double> gradient)
+std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>& samples,
+                                            std::span<const double> parameters, std::span<double> gradient)
 {
   if (onCuda_)
     return onCuda_->timePhases(context, samples, parameters, gradient);
@@ -222,8 +229,10 @@ SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)
   const std::size_t begin = work.plan.first(stripe), end = work.plan.last(stripe);
   SampleCount total;
   for (std::size_t first = begin; first < end; first += batchCapacity) {
-    const ValidSamples<D> out = work.keeps ? kept_.at(begin + total.valid, true) : batchOfThisThread<D>().at(0, false);
-    const SampleCount count = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, out);
+    const ValidSamples<D> out =
+        work.keeps ? kept_.at(begin + total.valid, true) : batchOfThisThread<D>().at(0, false);
+    const SampleCount count =
+        gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, out);
     metric_->accumulate(stripe, out.fixed, out.moving, count.valid);
     total.asked += count.asked;
     total.valid += count.valid;
@@ -240,19 +249,21 @@ void ImageTerm<D>::pullBackStripe(const Work& work, std::size_t stripe)
   if (work.keeps) {
     const std::size_t valid = counts_[stripe].valid;
     for (std::size_t first = 0; first < valid; first += batchCapacity)
-      pullBackBatch(kept_.at(begin + first, true), std::min(batchCapacity, valid - first), work.chain, gradient);
+      pullBackBatch(kept_.at(begin + first, true), std::min(batchCapacity, valid - first), work.chain,
+                    gradient);
     return;
   }
   for (std::size_t first = begin; first < end; first += batchCapacity) {
     const ValidSamples<D> batch = batchOfThisThread<D>().at(0, true);
-    const SampleCount count = gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, batch);
+    const SampleCount count =
+        gather_.gather(work.samples, first, std::min(first + batchCapacity, end), work.chain, batch);
     pullBackBatch(batch, count.valid, work.chain, gradient);
   }
 }
 
 template <int D>
-void ImageTerm<D>::pullBackBatch(const ValidSamples<D>& batch, std::size_t count, const TransformChain<D>& chain,
-                                 std::span<double> gradient) const
+void ImageTerm<D>::pullBackBatch(const ValidSamples<D>& batch, std::size_t count,
+                                 const TransformChain<D>& chain, std::span<double> gradient) const
 {
   if (count == 0)
     return;

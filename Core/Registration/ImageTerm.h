@@ -14,38 +14,49 @@
 
 namespace tessera {
 
-/// A metric between the fixed image and the moving image under the chain: the chain rule, written once for every formula.
+/// A metric between the fixed image and the moving image under the chain: the chain rule, written once for
+/// every formula.
 ///
-/// d value / d parameters = sum over samples of J^T (slope * gradient of the moving image), J at T0(x) if composed, at x if added.
-/// Work is cut into stripes of constant size that are summed in their order: the same bits for any number of threads.
+/// d value / d parameters = sum over samples of J^T (slope * gradient of the moving image), J at T0(x) if
+/// composed, at x if added. Work is cut into stripes of constant size that are summed in their order: the
+/// same bits for any number of threads.
 template <int D>
 class ImageTerm final : public CostTerm<D> {
 public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
   bool needsSampler() const override { return true; }
-  std::string whyNotOnCuda(const TransformChain<D>& chain) const override { return tessera::whyNotOnCuda<D>(chain); }
+  std::string whyNotOnCuda(const TransformChain<D>& chain) const override
+  {
+    return tessera::whyNotOnCuda<D>(chain);
+  }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient) override;
+  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                     std::span<double> gradient) override;
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters,
+            std::span<double> gradient) override;
   TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
   std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                 std::span<double> gradient) override;
 
 private:
-  static constexpr std::size_t mostPositionsKept = std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
+  static constexpr std::size_t mostPositionsKept =
+      std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
 
-  std::vector<Phase> timePhasesOnCpu(const SampleSet<D>&, std::span<const double> parameters, bool withGradient);
+  std::vector<Phase> timePhasesOnCpu(const SampleSet<D>&, std::span<const double> parameters,
+                                     bool withGradient);
 
   struct Work;
   TermValue evaluateDense(Context&, const typename DenseImageTerm<D>::Target&, std::span<double> gradient);
-  TermValue evaluateByPoints(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue evaluateByPoints(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                             std::span<double> gradient);
   TermValue finish(const SampleCount&);
   SampleCount accumulateStripe(const Work&, std::size_t stripe);
   void pullBackStripe(const Work&, std::size_t stripe);
-  void pullBackBatch(const ValidSamples<D>&, std::size_t count, const TransformChain<D>&, std::span<double> gradient) const;
+  void pullBackBatch(const ValidSamples<D>&, std::size_t count, const TransformChain<D>&,
+                     std::span<double> gradient) const;
 
   Parameters parameters_;
   std::unique_ptr<Metric> metric_;

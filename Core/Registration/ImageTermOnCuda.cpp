@@ -23,9 +23,11 @@ std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
 
 template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
-                                    const std::optional<Matrix<D>>& gradientMatrix, GradientSummation summation)
+                                    const std::optional<Matrix<D>>& gradientMatrix,
+                                    GradientSummation summation)
     : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed), fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
+      samples_(context, level.fixed), fields_(level, DeviceKind::cuda), result_(context, 1),
+      found_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -37,7 +39,8 @@ ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level,
 }
 
 template <int D>
-DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const Metric& metric, GradientSummation summation)
+DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const Metric& metric,
+                                              GradientSummation summation)
 {
   const std::size_t parameters = extent.chain->transform->parameterCount();
   const bool isLinear = extent.chain->transform->cudaForm() == CudaForm::linear;
@@ -50,7 +53,9 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
     const std::size_t all = lattice.count[D - 1], layers = std::min(layersOfSlab(lattice, extent.slabs), all);
     const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, all));
     const bool isWhole = lattice.count == lattice.image->geometry.size && !extent.maskMayCrop;
-    const auto aligned = isLinear ? std::nullopt : fieldOfLattice<D>(lattice, *extent.chain, extent.registry, DeviceKind::cuda);
+    const auto aligned = isLinear
+                             ? std::nullopt
+                             : fieldOfLattice<D>(lattice, *extent.chain, extent.registry, DeviceKind::cuda);
     values = std::max(values, slab);
     if (lattice.mask || extent.maskMayCrop)
       asked = std::max(asked, lattice.positions());
@@ -68,7 +73,8 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
       return;
     slopes = std::max(slopes, slab);
     if (aligned)
-      scratch = std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(layers)), summation));
+      scratch =
+          std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(layers)), summation));
     else
       pulledBack = std::max(pulledBack, slab);
   };
@@ -78,10 +84,13 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
     addLattice(lattice, false);
 
   DeviceMemory memory;
-  memory.add("samples", static_cast<double>(sizeof(float) * (values + D * gradients + slopes + fixed + displacements) + asked
-                                            + sizeof(Result)));
-  memory.add("metric", std::max(metric.deviceBytes(extent.level, values, false), metric.deviceBytes(extent.level, whole, true)));
-  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain) + static_cast<double>(sizeof(float) * coefficients));
+  memory.add("samples",
+             static_cast<double>(sizeof(float) * (values + D * gradients + slopes + fixed + displacements)
+                                 + asked + sizeof(Result)));
+  memory.add("metric", std::max(metric.deviceBytes(extent.level, values, false),
+                                metric.deviceBytes(extent.level, whole, true)));
+  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain)
+                              + static_cast<double>(sizeof(float) * coefficients));
   memory.add("pull-back", scratch + ParameterPullBack<D>::deviceBytes(*extent.chain->transform, pulledBack));
   return memory;
 }
@@ -115,7 +124,8 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
 }
 
 template <int D>
-std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const SampleSet<D>& set,
+                                                  std::span<const double> parameters,
                                                   std::span<double> gradient)
 {
   std::vector<Phase> phases;
@@ -147,7 +157,8 @@ void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
 /// Whole layers of the last axis, in order.
 template <int D>
 std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SamplesOnCuda<D>& samples,
-                                                                           const FieldMethod<D>* aligned, std::size_t layers)
+                                                                           const FieldMethod<D>* aligned,
+                                                                           std::size_t layers)
 {
   const int all = samples.positions[D - 1], most = static_cast<int>(layers);
   const std::size_t perLayer = samples.count / all;
@@ -170,8 +181,9 @@ std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const
 }
 
 template <int D>
-std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SampleSet<D>& set, const SamplesOnCuda<D>& samples,
-                                                                           const FieldMethod<D>* aligned) const
+std::vector<typename ImageTermOnCuda<D>::Slab>
+ImageTermOnCuda<D>::slabsOf(const SampleSet<D>& set, const SamplesOnCuda<D>& samples,
+                            const FieldMethod<D>* aligned) const
 {
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   if (lattice && samples.count > 0)
@@ -180,8 +192,9 @@ std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const
 }
 
 template <int D>
-void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& slabs, const FieldMethod<D>* aligned,
-                                  std::span<const double> parameters, std::span<double> gradient)
+void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& slabs,
+                                  const FieldMethod<D>* aligned, std::span<const double> parameters,
+                                  std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
@@ -194,7 +207,8 @@ void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& sla
     metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
   };
   for (const Slab& slab : slabs) {
-    gather(context, slab, interpolator, chain, parameters, wantsGradient && whole, slab.samples.asked ? &result->asked : nullptr);
+    gather(context, slab, interpolator, chain, parameters, wantsGradient && whole,
+           slab.samples.asked ? &result->asked : nullptr);
     phase(context, "metric", [&] {
       metric_->accumulate(context, pairsOf(slab, whole));
       if (&slab != &slabs.back())
@@ -255,7 +269,8 @@ std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
   return arrays;
 }
 
-/// field += T0(x) - x in the aligned lattice; found once if it is not in slabs: splines and fields cost more than reading them.
+/// field += T0(x) - x in the aligned lattice; found once if it is not in slabs: splines and fields cost more
+/// than reading them.
 template <int D>
 void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesOnCuda<D>& samples)
 {
@@ -275,8 +290,8 @@ void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesO
 
 template <int D>
 void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldInterpolator<D>* interpolator,
-                                const ChainOnCuda<D>& chain, std::span<const double> parameters, bool withGradient,
-                                unsigned long long* asked)
+                                const ChainOnCuda<D>& chain, std::span<const double> parameters,
+                                bool withGradient, unsigned long long* asked)
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   GatherTarget<D> target;
@@ -303,25 +318,28 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
   const auto before = foldedLinear(chain_.before());
   phase(context, "transform", [&] {
     oncuda::toFloat(context, parameters, coefficients);
-    interpolator->displacements(context, *slab.field, {nullptr, coefficients.data()}, {field[0], FieldLayout::planar, nullptr});
+    interpolator->displacements(context, *slab.field, {nullptr, coefficients.data()},
+                                {field[0], FieldLayout::planar, nullptr});
     if (!before)
       addDisplacementsBefore(context, samples);
   });
-  phase(context, "interpolation",
-        [&] { warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_, target); });
+  phase(context, "interpolation", [&] {
+    warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_,
+                         target);
+  });
 }
 
 /// Adds to what slabs before gave.
 template <int D>
-void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const ChainOnCuda<D>& chain, std::span<double> gradient,
-                                  Result* result)
+void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const ChainOnCuda<D>& chain,
+                                  std::span<double> gradient, Result* result)
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
   const float* slopes = slopes_.span().data();
   if (level_.chain->transform->cudaForm() == CudaForm::linear)
-    return momentsOnCuda<D>(context, samples, chain, gradients, slopes, grown(context, scratch_, momentScratch<D>()),
-                            &result->moments);
+    return momentsOnCuda<D>(context, samples, chain, gradients, slopes,
+                            grown(context, scratch_, momentScratch<D>()), &result->moments);
   if (slab.field)
     return pullBackAlignedField<D>(context, *slab.field, gradients, slopes, summation_, gradient.data(),
                                    slab.isFirst ? GradientBefore::goes : GradientBefore::stays);

@@ -15,29 +15,32 @@
 
 namespace tessera {
 
-/// ImageTerm on a CUDA device: samples -> moving intensities and gradients -> metric -> slopes -> gradient, each over all samples
-/// at once. A sample's covector, slope * gradient of the moving image, is never stored. Where the samples are all voxels of a box,
-/// and the last transform is a B-spline along the box's axes that is added to what comes before, its field and the field's adjoint
-/// are evaluated by tiles; everything else goes point by point.
+/// ImageTerm on a CUDA device: samples -> moving intensities and gradients -> metric -> slopes -> gradient,
+/// each over all samples at once. A sample's covector, slope * gradient of the moving image, is never stored.
+/// Where the samples are all voxels of a box, and the last transform is a B-spline along the box's axes that
+/// is added to what comes before, its field and the field's adjoint are evaluated by tiles; everything else
+/// goes point by point.
 ///
-/// Bytes a sample: 12 + 4 D, and 8 more of a lattice; 4 D more if a B-spline is added by tiles to what is not linear, 1 in a mask.
-/// A lattice may be taken in slabs (TermLevel::slabs), so that arrays are as long as a slab: values first, then all again for the
-/// gradient.
+/// Bytes a sample: 12 + 4 D, and 8 more of a lattice; 4 D more if a B-spline is added by tiles to what is not
+/// linear, 1 in a mask. A lattice may be taken in slabs (TermLevel::slabs), so that arrays are as long as a
+/// slab: values first, then all again for the gradient.
 template <int D>
 class ImageTermOnCuda {
 public:
   /// Throws Error(device) if some part has no CUDA form.
-  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&, const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
+  ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&,
+                  const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
 
   /// What it takes of the device beside images and masks.
   static DeviceMemory deviceMemory(const TermExtent<D>&, const Metric&, GradientSummation);
 
-  /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not judge the number of
-  /// valid samples.
+  /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not
+  /// judge the number of valid samples.
   void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue take(std::span<const double> parameters, std::span<double> gradient);
   /// The same work in parts, each waited for.
-  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                std::span<double> gradient);
 
 private:
   struct Result {
@@ -54,8 +57,8 @@ private:
 
   static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t layers);
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
-  void gather(Context&, const Slab&, const FieldInterpolator<D>*, const ChainOnCuda<D>&, std::span<const double> parameters,
-              bool withGradient, unsigned long long* asked);
+  void gather(Context&, const Slab&, const FieldInterpolator<D>*, const ChainOnCuda<D>&,
+              std::span<const double> parameters, bool withGradient, unsigned long long* asked);
   IntensityPairs pairsOf(const Slab&, bool whole) const;
   void pullBack(Context&, const Slab&, const ChainOnCuda<D>&, std::span<double> gradient, Result* result);
   const FieldMethod<D>* alignedField(const SampleSet<D>&);

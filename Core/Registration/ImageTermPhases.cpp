@@ -12,7 +12,8 @@ constexpr std::size_t mostBatches = 64;
 /// First positions of batches that are spread over all.
 std::vector<std::size_t> spreadBatches(std::size_t positions)
 {
-  const std::size_t batches = (positions + batchCapacity - 1) / batchCapacity, step = (batches + mostBatches - 1) / mostBatches;
+  const std::size_t batches = (positions + batchCapacity - 1) / batchCapacity,
+                    step = (batches + mostBatches - 1) / mostBatches;
   std::vector<std::size_t> firsts;
   for (std::size_t batch = 0; batch < batches; batch += step)
     firsts.push_back(batch * batchCapacity);
@@ -21,10 +22,11 @@ std::vector<std::size_t> spreadBatches(std::size_t positions)
 
 }
 
-/// Batches that are spread over all samples stand for them, on one thread: the proportion of the parts is what counts.
-/// Interpolation is what gathering takes beyond the transform.
+/// Batches that are spread over all samples stand for them, on one thread: the proportion of the parts is
+/// what counts. Interpolation is what gathering takes beyond the transform.
 template <int D>
-std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples, std::span<const double> parameters, bool withGradient)
+std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples,
+                                                 std::span<const double> parameters, bool withGradient)
 {
   const std::size_t positions = positionCount<D>(samples);
   const std::vector<std::size_t> batches = spreadBatches(positions);
@@ -54,7 +56,9 @@ std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples, st
   std::size_t allValid = 0;
   for (const std::size_t first : batches) {
     const std::size_t valid = gather(first, keeps, true);
-    addMilliseconds(metric, [&] { metric_->accumulate(0, arrays.at(0, false).fixed, arrays.at(0, false).moving, valid); });
+    addMilliseconds(metric, [&] {
+      metric_->accumulate(0, arrays.at(0, false).fixed, arrays.at(0, false).moving, valid);
+    });
     allValid += valid;
   }
   addMilliseconds(finish, [&] { metric_->finish(allValid); });
@@ -68,16 +72,19 @@ std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples, st
   }
 
   const std::size_t all = (positions + batchCapacity - 1) / batchCapacity;
-  finish /= static_cast<double>(std::max<std::size_t>(1, all)) / static_cast<double>(std::max<std::size_t>(1, batches.size()));
-  std::vector<Phase> phases{
-      {"transform", transform}, {"interpolation", std::max(0.0, gathering - transform)}, {"metric", metric + finish + ofSlopes}};
+  finish /= static_cast<double>(std::max<std::size_t>(1, all))
+            / static_cast<double>(std::max<std::size_t>(1, batches.size()));
+  std::vector<Phase> phases{{"transform", transform},
+                            {"interpolation", std::max(0.0, gathering - transform)},
+                            {"metric", metric + finish + ofSlopes}};
   if (withGradient)
     phases.push_back({"pull-back", std::max(0.0, pullBack - ofSlopes)});
   return phases;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>&, std::span<const double>, bool);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>&, std::span<const double>,    \
+                                                            bool);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -72,7 +72,8 @@ Extremes extremesInMask(const Image<D>& image, const Mask<D>& mask, std::size_t 
 }
 
 template <int D>
-IntensityRange intensityRange(const Context& context, const Image<D>& image, const Mask<D>* mask, const std::string& name)
+IntensityRange intensityRange(const Context& context, const Image<D>& image, const Mask<D>* mask,
+                              const std::string& name)
 {
   constexpr std::size_t rowsPerChunk = 256;
   const std::size_t length = image.geometry.size[0], rows = length == 0 ? 0 : image.voxels.size() / length;
@@ -80,7 +81,8 @@ IntensityRange intensityRange(const Context& context, const Image<D>& image, con
   forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     Extremes chunk;
     for (std::size_t row = first; row < last; ++row)
-      chunk.merge(mask ? extremesInMask<D>(image, *mask, row) : extremesOf(image.voxels.data() + row * length, length));
+      chunk.merge(mask ? extremesInMask<D>(image, *mask, row)
+                       : extremesOf(image.voxels.data() + row * length, length));
     found[first / rowsPerChunk] = chunk;
   });
 
@@ -88,12 +90,15 @@ IntensityRange intensityRange(const Context& context, const Image<D>& image, con
   for (const Extremes& chunk : found)
     all.merge(chunk);
   if (all.lowest > all.highest)
-    throw Error(ExitCode::unreadableInput, name + ": no voxel with a value" + (mask ? " lies inside its mask" : "")
-                                               + ". Allowed: an image with values and a mask that overlaps it.");
+    throw Error(ExitCode::unreadableInput,
+                name + ": no voxel with a value" + (mask ? " lies inside its mask" : "")
+                    + ". Allowed: an image with values and a mask that overlaps it.");
   return {all.lowest, all.highest};
 }
 
-template IntensityRange intensityRange<2>(const Context&, const Image<2>&, const Mask<2>*, const std::string&);
-template IntensityRange intensityRange<3>(const Context&, const Image<3>&, const Mask<3>*, const std::string&);
+template IntensityRange intensityRange<2>(const Context&, const Image<2>&, const Mask<2>*,
+                                          const std::string&);
+template IntensityRange intensityRange<3>(const Context&, const Image<3>&, const Mask<3>*,
+                                          const std::string&);
 
 }

@@ -5,12 +5,13 @@
 #include "Core/Compute/SplinePolynomials.h"
 #include "Core/Registration/InterpolatorOnCuda.h"
 
-// What an interpolator answers at one point, for kernels; on the host it runs the same operations on host memory. Points, indices
-// and the choice of the cell are in double, sums in float, all in the order of Interpolator::evaluate on the CPU: the bits are
-// equal.
+// What an interpolator answers at one point, for kernels; on the host it runs the same operations on host
+// memory. Points, indices and the choice of the cell are in double, sums in float, all in the order of
+// Interpolator::evaluate on the CPU: the bits are equal.
 namespace tessera {
 
-/// Where a point lies: first knot of its support on each axis, and its fraction of the cell. `interior` if no knot is mirrored.
+/// Where a point lies: first knot of its support on each axis, and its fraction of the cell. `interior` if no
+/// knot is mirrored.
 template <int D>
 struct SplineCell {
   int first[D];
@@ -53,8 +54,8 @@ TESSERA_HOST_DEVICE inline bool isInside(const InterpolatorOnCuda<D>& image, con
   return inside;
 }
 
-/// The cell of an index that is inside. A B-spline's is chosen in float, as in ITK: a point within float rounding of a voxel
-/// belongs to the cell behind it.
+/// The cell of an index that is inside. A B-spline's is chosen in float, as in ITK: a point within float
+/// rounding of a voxel belongs to the cell behind it.
 template <int D, int Order>
 TESSERA_HOST_DEVICE inline SplineCell<D> cellOf(const InterpolatorOnCuda<D>& image, const Vec<D>& index)
 {
@@ -88,12 +89,14 @@ TESSERA_HOST_DEVICE inline float mix(float a, float b, float t)
 
 /// Order 1: value and, unless they are unused, slopes along the index axes. 4 B * 2^D loaded.
 template <int D>
-TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell, float (&slope)[D])
+TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell,
+                                              float (&slope)[D])
 {
   constexpr int rowCount = 1 << (D - 1);
   float low[rowCount], high[rowCount];
   if (cell.interior) {
-    const float* const corner = rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
+    const float* const corner =
+        rowOf<D>(image, cell.first[1], D == 3 ? cell.first[D - 1] : 0) + cell.first[0];
     const long long plane = static_cast<long long>(image.size[0]) * image.size[1];
     TESSERA_UNROLL
     for (int r = 0; r < rowCount; ++r) {
@@ -104,11 +107,12 @@ TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image
   } else {
     int knot[D][2];
     TESSERA_UNROLL
-    for (int d = 0; d < D; ++d)
+    for (int d = 0; d < D; ++d) {
       TESSERA_UNROLL
-    for (int k = 0; k < 2; ++k)
-      knot[d][k] = image.repeatsBorder ? repeated(cell.first[d] + k, image.size[d] - 1)
-                                       : mirrored(cell.first[d] + k, image.size[d] - 1);
+      for (int k = 0; k < 2; ++k)
+        knot[d][k] = image.repeatsBorder ? repeated(cell.first[d] + k, image.size[d] - 1)
+                                         : mirrored(cell.first[d] + k, image.size[d] - 1);
+    }
     TESSERA_UNROLL
     for (int r = 0; r < rowCount; ++r) {
       const float* const row = rowOf<D>(image, knot[1][r & 1], D == 3 ? knot[D - 1][r >> 1] : 0);
@@ -176,17 +180,19 @@ TESSERA_HOST_DEVICE inline float sumOfLanes(const float (&a)[Count], const float
 
 /// Orders 2 to 5: value and, if asked, slopes along the index axes. 4 B * (Order + 1)^D loaded.
 template <int D, int Order>
-TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell, bool withGradient,
-                                              float (&slope)[D])
+TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell,
+                                              bool withGradient, float (&slope)[D])
 {
   constexpr int width = Order + 1;
   int knot[D][width];
   TESSERA_UNROLL
-  for (int d = 0; d < D; ++d)
+  for (int d = 0; d < D; ++d) {
     TESSERA_UNROLL
-  for (int k = 0; k < width; ++k)
-    knot[d][k] = mirrored(cell.first[d] + k, image.size[d] - 1);
-  const KnotWeights<Order> x(cell.fraction[0]), y(cell.fraction[1]), z(cell.fraction[D - 1]); // 2D: z is not used
+    for (int k = 0; k < width; ++k)
+      knot[d][k] = mirrored(cell.first[d] + k, image.size[d] - 1);
+  }
+  const KnotWeights<Order> x(cell.fraction[0]), y(cell.fraction[1]),
+      z(cell.fraction[D - 1]); // 2D: z is not used
   float all[width] = {}, alongY[width] = {}, alongZ[width] = {};
   TESSERA_UNROLL
   for (int k = 0; k < (D == 3 ? width : 1); ++k) {
@@ -217,11 +223,11 @@ TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image
   return sumOfLanes(all, x.value);
 }
 
-/// Order 0: the nearest voxel of an index that is inside, and central differences there, per index; at the border between it and
-/// its one neighbour at half weight.
+/// Order 0: the nearest voxel of an index that is inside, and central differences there, per index; at the
+/// border between it and its one neighbour at half weight.
 template <int D>
-TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& image, const Vec<D>& index, bool withGradient,
-                                                Vec<D>& differences)
+TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& image, const Vec<D>& index,
+                                                bool withGradient, Vec<D>& differences)
 {
   int nearest[D];
   TESSERA_UNROLL
@@ -244,10 +250,11 @@ TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& ima
   return loadConstant(voxel);
 }
 
-/// Value and, if asked, derivatives along the index axes at a continuous index. False, and zeros, if it is not inside.
+/// Value and, if asked, derivatives along the index axes at a continuous index. False, and zeros, if it is
+/// not inside.
 template <int D, int Order>
-TESSERA_HOST_DEVICE inline bool valueAtIndex(const InterpolatorOnCuda<D>& image, const Vec<D>& index, bool withGradient,
-                                             float& value, float (&gradientPerIndex)[D])
+TESSERA_HOST_DEVICE inline bool valueAtIndex(const InterpolatorOnCuda<D>& image, const Vec<D>& index,
+                                             bool withGradient, float& value, float (&gradientPerIndex)[D])
 {
   value = 0;
   TESSERA_UNROLL
@@ -269,10 +276,11 @@ TESSERA_HOST_DEVICE inline bool valueAtIndex(const InterpolatorOnCuda<D>& image,
   return true;
 }
 
-/// The same at a point, with derivatives in 1/mm: d value / d point = (d index / d point)^T d value / d index.
+/// The same at a point, with derivatives in 1/mm: d value / d point = (d index / d point)^T d value / d
+/// index.
 template <int D, int Order>
-TESSERA_HOST_DEVICE inline bool valueAt(const InterpolatorOnCuda<D>& image, const Vec<D>& pointMm, bool withGradient, float& value,
-                                        float (&gradientPerMm)[D])
+TESSERA_HOST_DEVICE inline bool valueAt(const InterpolatorOnCuda<D>& image, const Vec<D>& pointMm,
+                                        bool withGradient, float& value, float (&gradientPerMm)[D])
 {
   const Vec<D> index = image.pointToIndex(pointMm);
   const Matrix<D>& fromOffset = image.pointToIndex.fromOffset;

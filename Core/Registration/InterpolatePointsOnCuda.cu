@@ -7,12 +7,13 @@ namespace {
 
 constexpr unsigned threadsABlock = 128;
 
-/// (count) <- (D, count) points: loads 8 D B a point and the support's (Order + 1)^D floats, stores 4 B, 4 D B of gradients and 1 B
-/// of `inside`.
+/// (count) <- (D, count) points: loads 8 D B a point and the support's (Order + 1)^D floats, stores 4 B, 4 D
+/// B of gradients and 1 B of `inside`.
 template <int D, int Order, bool WithGradient>
 __global__ void __launch_bounds__(threadsABlock)
-    interpolatePoints(const InterpolatorOnCuda<D> image, const std::array<const double*, D> pointMm, std::size_t count,
-                      float* __restrict__ values, const std::array<float*, D> gradientsPerMm, std::uint8_t* __restrict__ inside)
+    interpolatePoints(const InterpolatorOnCuda<D> image, const std::array<const double*, D> pointMm,
+                      std::size_t count, float* __restrict__ values,
+                      const std::array<float*, D> gradientsPerMm, std::uint8_t* __restrict__ inside)
 {
   const std::size_t i = static_cast<std::size_t>(blockIdx.x) * threadsABlock + threadIdx.x;
   if (i >= count)
@@ -36,8 +37,9 @@ __global__ void __launch_bounds__(threadsABlock)
 }
 
 template <int D>
-void interpolateOnCuda(Context& context, const InterpolatorOnCuda<D>& image, const std::array<const double*, D>& pointMm,
-                       std::size_t count, float* values, const std::array<float*, D>& gradientsPerMm, std::uint8_t* inside)
+void interpolateOnCuda(Context& context, const InterpolatorOnCuda<D>& image,
+                       const std::array<const double*, D>& pointMm, std::size_t count, float* values,
+                       const std::array<float*, D>& gradientsPerMm, std::uint8_t* inside)
 {
   if (count == 0)
     return;
@@ -54,9 +56,11 @@ void interpolateOnCuda(Context& context, const InterpolatorOnCuda<D>& image, con
   });
 }
 
-template void interpolateOnCuda<2>(Context&, const InterpolatorOnCuda<2>&, const std::array<const double*, 2>&, std::size_t, float*,
+template void interpolateOnCuda<2>(Context&, const InterpolatorOnCuda<2>&,
+                                   const std::array<const double*, 2>&, std::size_t, float*,
                                    const std::array<float*, 2>&, std::uint8_t*);
-template void interpolateOnCuda<3>(Context&, const InterpolatorOnCuda<3>&, const std::array<const double*, 3>&, std::size_t, float*,
+template void interpolateOnCuda<3>(Context&, const InterpolatorOnCuda<3>&,
+                                   const std::array<const double*, 3>&, std::size_t, float*,
                                    const std::array<float*, 3>&, std::uint8_t*);
 
 }

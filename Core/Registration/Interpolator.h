@@ -13,25 +13,30 @@ public:
   static constexpr const char* roleName = "Interpolator";
   virtual ~Interpolator() = default;
 
-  /// Reads the level's order, and prepares coefficients of the image (kept until the next call), on the context's device.
+  /// Reads the level's order, and prepares coefficients of the image (kept until the next call), on the
+  /// context's device.
   virtual void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) = 0;
 
   /// Of the image that it was prepared for.
   virtual const ImageGeometry<D>& imageGeometry() const = 0;
 
-  /// Per sample: inside[i] = 1 if the continuous index lies in [-0.5, size - 0.5) on every axis, values[i] and, unless null,
-  /// gradients[d][i] = d value / d point_d in 1/mm. Where inside is 0 the others are 0. One batch, one thread.
+  /// Per sample: inside[i] = 1 if the continuous index lies in [-0.5, size - 0.5) on every axis, values[i]
+  /// and, unless null, gradients[d][i] = d value / d point_d in 1/mm. Where inside is 0 the others are 0. One
+  /// batch, one thread.
   virtual void evaluate(Context&, const ListSamples<D>& points, float* values, float* const* gradients,
                         std::uint8_t* inside) const = 0;
 
   /// The same for kernels. Only after a prepareForLevel on a CUDA device; pointers live until the next one.
   virtual InterpolatorOnCuda<D> onCuda() const = 0;
-  /// Whether its coefficients are the image's voxels, which others may then bring to a device: onCuda() after a prepareForLevel on
-  /// the CPU has all but these.
+  /// Whether its coefficients are the image's voxels, which others may then bring to a device: onCuda() after
+  /// a prepareForLevel on the CPU has all but these.
   virtual bool readsVoxels() const { return false; }
 
   /// What prepareForLevel takes of a CUDA device: a float a voxel, intensities or coefficients.
-  static double deviceBytes(const ImageGeometry<D>& image) { return static_cast<double>(image.voxelCount()) * sizeof(float); }
+  static double deviceBytes(const ImageGeometry<D>& image)
+  {
+    return static_cast<double>(image.voxelCount()) * sizeof(float);
+  }
   /// Gives that back.
   virtual void endLevel() = 0;
 

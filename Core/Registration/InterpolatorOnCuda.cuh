@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Calls function.template operator()<Order>() for the order of an interpolator: kernels have one instance for each.
+/// Calls function.template operator()<Order>() for the order of an interpolator: kernels have one instance
+/// for each.
 template <class Function>
 void withOrder(int order, Function&& function)
 {

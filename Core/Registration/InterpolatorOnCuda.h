@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-/// An interpolator as kernels see it: plain data, and a pointer to the device's memory that the interpolator owns.
+/// An interpolator as kernels see it: plain data, and a pointer to the device's memory that the interpolator
+/// owns.
 template <int D>
 struct InterpolatorOnCuda {
   const float* coefficients = nullptr; // one a voxel, x fastest: intensities for orders 0 and 1
@@ -14,8 +15,10 @@ struct InterpolatorOnCuda {
   PointToIndex<D> pointToIndex{};
   int order = 1;                    // 0: nearest voxel; to 5
   bool lastVoxelClosesCell = false; // as SplineImage has it
-  bool repeatsBorder = false;       // beyond the border order 1 finds its voxels again, not mirrored ones; values alone
-  bool nearestInDouble = false;     // order 0: which rounding decides, NearestNeighborInterpolator's or BSplineInterpolator's
+  bool repeatsBorder =
+      false; // beyond the border order 1 finds its voxels again, not mirrored ones; values alone
+  bool nearestInDouble =
+      false; // order 0: which rounding decides, NearestNeighborInterpolator's or BSplineInterpolator's
 
   InterpolatorOnCuda() = default;
   InterpolatorOnCuda(const float* onCuda, const ImageGeometry<D>& geometry, int splineOrder)

@@ -16,9 +16,11 @@ std::string decimals(double value, int count)
 }
 
 template <int D>
-IterationTable<D>::IterationTable(const std::vector<std::string>& optimizerColumns, std::size_t terms, bool exactMetric)
+IterationTable<D>::IterationTable(const std::vector<std::string>& optimizerColumns, std::size_t terms,
+                                  bool exactMetric)
     : optimizerColumns_(optimizerColumns), terms_(terms), exactMetric_(exactMetric)
-{}
+{
+}
 
 template <int D>
 std::vector<std::string> IterationTable<D>::header() const
@@ -46,13 +48,14 @@ IterationRecord IterationTable<D>::record(const IterationRow& row, const Cost<D>
 {
   const auto now = std::chrono::steady_clock::now();
   std::map<std::string, std::string> cells{
-    {"1:ItNr", std::to_string(row.iteration)},
-    {"2:Metric", decimals(row.value, 6)},
-    {"Time[ms]", decimals(std::chrono::duration<double, std::milli>(now - lastRow_).count(), 1)},
+      {"1:ItNr", std::to_string(row.iteration)},
+      {"2:Metric", decimals(row.value, 6)},
+      {"Time[ms]", decimals(std::chrono::duration<double, std::milli>(now - lastRow_).count(), 1)},
   };
   lastRow_ = now;
   for (std::size_t c = 0; c < optimizerColumns_.size(); ++c)
-    cells[optimizerColumns_[c]] = c < row.columns.size() ? decimals(row.columns[c], 6) : row.textColumns.at(c - row.columns.size());
+    cells[optimizerColumns_[c]] =
+        c < row.columns.size() ? decimals(row.columns[c], 6) : row.textColumns.at(c - row.columns.size());
   if (exactMetric_ && terms_ > 1)
     cells["ExactMetric"] = exact ? decimals(exact->combined, 6) : "";
   for (std::size_t t = 0; exactMetric_ && t < terms_; ++t)

@@ -44,30 +44,32 @@ std::vector<std::string> partsOf(const std::string& className)
   return parts;
 }
 
-const Counterpart& counterpartOf(const ItkTransform& transform, std::size_t dimension, const std::string& path)
+const Counterpart& counterpartOf(const ItkTransform& transform, std::size_t dimension,
+                                 const std::string& path)
 {
   const std::vector<std::string> parts = partsOf(transform.className);
   const std::string base = parts.empty() ? "" : parts[0], where = path + ": " + transform.className + ": ";
   const std::size_t given = itkDimension(transform.className);
   if (given != 0 && given != dimension)
-    throw Error(ExitCode::unreadableInput, where + "a transform in " + std::to_string(given) + "D where "
-                                               + std::to_string(dimension)
-                                               + "D is needed. Allowed: transforms of the images' dimension.");
+    throw Error(ExitCode::unreadableInput,
+                where + "a transform in " + std::to_string(given) + "D where " + std::to_string(dimension)
+                    + "D is needed. Allowed: transforms of the images' dimension.");
   std::string known;
   for (const Counterpart& counterpart : counterparts) {
     if (base == counterpart.itkName && (counterpart.dimension == 0 || counterpart.dimension == dimension))
       return counterpart;
     known += std::string(known.empty() ? "" : ", ") + counterpart.itkName;
   }
-  throw Error(ExitCode::unreadableInput, where + "no such transform here. Known: " + known + ", and composites of them.");
+  throw Error(ExitCode::unreadableInput,
+              where + "no such transform here. Known: " + known + ", and composites of them.");
 }
 
 void checkFixedCount(const ItkTransform& transform, std::size_t least, const std::string& path)
 {
   if (transform.fixedParameters.size() < least)
-    throw Error(ExitCode::unreadableInput, path + ": " + transform.className + ": "
-                                               + std::to_string(transform.fixedParameters.size())
-                                               + " fixed parameters. Allowed: " + std::to_string(least) + ".");
+    throw Error(ExitCode::unreadableInput,
+                path + ": " + transform.className + ": " + std::to_string(transform.fixedParameters.size())
+                    + " fixed parameters. Allowed: " + std::to_string(least) + ".");
 }
 
 ParameterEntry entryOf(const std::string& name, const double* first, std::size_t count)
@@ -123,7 +125,9 @@ ParameterMap parametersFromItk(const ItkTransform& transform, const std::string&
     checkFixedCount(transform, D, path);
     map.add(entryOf("CenterOfRotationPoint", transform.fixedParameters.data(), D));
     if (counterpart.layout == Layout::centerAndOrder)
-      map.add({"ComputeZYX", {transform.fixedParameters.size() > D && transform.fixedParameters[D] != 0 ? "true" : "false"}, 0});
+      map.add({"ComputeZYX",
+               {transform.fixedParameters.size() > D && transform.fixedParameters[D] != 0 ? "true" : "false"},
+               0});
     break;
   case Layout::grid:
     checkFixedCount(transform, 3 * D + D * D, path);
@@ -136,9 +140,9 @@ ParameterMap parametersFromItk(const ItkTransform& transform, const std::string&
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& registry,
-                                                      const std::string& path, const Parameters::Warn& warn,
-                                                      std::shared_ptr<const TransformChain<D>> initial)
+std::shared_ptr<const TransformChain<D>>
+chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& registry, const std::string& path,
+             const Parameters::Warn& warn, std::shared_ptr<const TransformChain<D>> initial)
 {
   if (transforms.empty())
     throw Error(ExitCode::unreadableInput, path + ": no transform in it. Allowed: a file with at least one.");
@@ -146,20 +150,24 @@ std::shared_ptr<const TransformChain<D>> chainFromItk(const std::vector<ItkTrans
   for (auto transform = transforms.rbegin(); transform != transforms.rend(); ++transform) {
     const auto map = std::make_shared<ParameterMap>(parametersFromItk<D>(*transform, path));
     const Parameters parameters(map, "", D, 1, warn);
-    std::shared_ptr<Transform<D>> restored = registry.create<Transform<D>>(map->find("Transform")->values[0], parameters, path);
+    std::shared_ptr<Transform<D>> restored =
+        registry.create<Transform<D>>(map->find("Transform")->values[0], parameters, path);
     std::vector<double> values = restored->restore(parameters);
-    chain = std::make_shared<TransformChain<D>>(TransformChain<D>{chain, Combination::compose, restored, std::move(values)});
+    chain = std::make_shared<TransformChain<D>>(
+        TransformChain<D>{chain, Combination::compose, restored, std::move(values)});
   }
   return chain;
 }
 
 template ParameterMap parametersFromItk<2>(const ItkTransform&, const std::string&);
 template ParameterMap parametersFromItk<3>(const ItkTransform&, const std::string&);
-template std::shared_ptr<const TransformChain<2>> chainFromItk(const std::vector<ItkTransform>&, const Registry&,
-                                                               const std::string&, const Parameters::Warn&,
+template std::shared_ptr<const TransformChain<2>> chainFromItk(const std::vector<ItkTransform>&,
+                                                               const Registry&, const std::string&,
+                                                               const Parameters::Warn&,
                                                                std::shared_ptr<const TransformChain<2>>);
-template std::shared_ptr<const TransformChain<3>> chainFromItk(const std::vector<ItkTransform>&, const Registry&,
-                                                               const std::string&, const Parameters::Warn&,
+template std::shared_ptr<const TransformChain<3>> chainFromItk(const std::vector<ItkTransform>&,
+                                                               const Registry&, const std::string&,
+                                                               const Parameters::Warn&,
                                                                std::shared_ptr<const TransformChain<3>>);
 
 }

@@ -10,24 +10,30 @@
 namespace tessera {
 namespace {
 
-/// Images of one side at this level; a (pyramid, image) pair is computed once. What was computed on a CUDA device stays there until
-/// leaveDevice, for those who use it from then on.
+/// Images of one side at this level; a (pyramid, image) pair is computed once. What was computed on a CUDA
+/// device stays there until leaveDevice, for those who use it from then on.
 template <int D>
 class LevelImages {
 public:
   LevelImages(Context& context, const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
               const std::vector<ImagePointer<D>>& originals, std::size_t level, HeldOnCuda* originalsOnCuda)
-      : context_(context), pyramids_(pyramids), originals_(originals), level_(level), originalsOnCuda_(originalsOnCuda)
-  {}
+      : context_(context), pyramids_(pyramids), originals_(originals), level_(level),
+        originalsOnCuda_(originalsOnCuda)
+  {
+  }
 
-  const ImageGeometry<D>& fullGeometry(std::size_t term) const { return originals_[indexFor(originals_, term)]->geometry; }
+  const ImageGeometry<D>& fullGeometry(std::size_t term) const
+  {
+    return originals_[indexFor(originals_, term)]->geometry;
+  }
 
   ImagePointer<D> of(std::size_t term)
   {
     const std::pair key{indexFor(pyramids_, term), indexFor(originals_, term)};
     ImagePointer<D>& image = made_[key];
     if (!image)
-      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_, originalsOnCuda_);
+      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_,
+                                                 originalsOnCuda_);
     return image;
   }
   void leaveDevice() { onCuda_.clear(); }
@@ -57,7 +63,8 @@ Parameter<bool> erosionOf(ImageSide side)
 /// One a term; terms of the same kind and image share one.
 template <int D>
 std::vector<Interpolator<D>*> prepareInterpolators(Context& context, StageComponents<D>& components,
-                                                   const std::vector<ImagePointer<D>>& moving, std::size_t level)
+                                                   const std::vector<ImagePointer<D>>& moving,
+                                                   std::size_t level)
 {
   std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> prepared;
   std::vector<Interpolator<D>*> ofTerms;
@@ -73,8 +80,10 @@ std::vector<Interpolator<D>*> prepareInterpolators(Context& context, StageCompon
 }
 
 template <int D>
-MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks, const Parameters& parameters,
-                      const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, ImageSide side, std::size_t term, std::size_t level)
+MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks,
+                      const Parameters& parameters,
+                      const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, ImageSide side,
+                      std::size_t term, std::size_t level)
 {
   if (masks.empty())
     return nullptr;
@@ -82,11 +91,13 @@ MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks
   const MaskPointer<D>& mask = masks[index];
   if (!mask || !erodesMask(parameters, side, index, level))
     return mask;
-  MaskPointer<D> eroded = erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
+  MaskPointer<D> eroded =
+      erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
   if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
-    throw Error(ExitCode::unreadableInput, parameters.where(erosionOf(side).name) + ": level " + std::to_string(level)
-                                               + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
-                                               + erosionOf(side).name + " \"false\"), or a larger mask.");
+    throw Error(ExitCode::unreadableInput,
+                parameters.where(erosionOf(side).name) + ": level " + std::to_string(level)
+                    + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
+                    + erosionOf(side).name + " \"false\"), or a larger mask.");
   return eroded;
 }
 
@@ -107,13 +118,15 @@ Size<D> exactMetricStep(const Parameters& parameters, std::size_t level)
 {
   Size<D> step;
   for (int d = 0; d < D; ++d)
-    step[d] = static_cast<std::size_t>(parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
+    step[d] = static_cast<std::size_t>(
+        parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
   return step;
 }
 
 template <int D>
-LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input, const Parameters& parameters,
-                          StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level, std::size_t slabs,
+LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input,
+                          const Parameters& parameters, StageComponents<D>& components,
+                          const TransformChain<D>& chain, std::size_t level, std::size_t slabs,
                           HeldOnCuda* originals)
 {
   LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals);
@@ -125,7 +138,8 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     data.fixed.push_back(fixedImages.of(t));
     data.moving.push_back(movingImages.of(t));
   }
-  const std::vector<Interpolator<D>*> interpolators = prepareInterpolators<D>(context, components, data.moving, level);
+  const std::vector<Interpolator<D>*> interpolators =
+      prepareInterpolators<D>(context, components, data.moving, level);
   movingImages.leaveDevice();
   if (originals && level + 1 == parameters.levelCount()) {
     fixedImages.holdOnDevice();
@@ -137,8 +151,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
     termLevel.level = level;
     termLevel.fixed = data.fixed[t];
     termLevel.moving = data.moving[t];
-    termLevel.fixedMask = maskOf(context, input.fixedMasks, parameters, components.fixedPyramids, ImageSide::fixed, t, level);
-    termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids, ImageSide::moving, t, level);
+    termLevel.fixedMask =
+        maskOf(context, input.fixedMasks, parameters, components.fixedPyramids, ImageSide::fixed, t, level);
+    termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids,
+                                  ImageSide::moving, t, level);
     termLevel.chain = &chain;
     termLevel.points = input.hasPoints ? &input.points : nullptr;
     termLevel.registry = &registry;
@@ -163,8 +179,10 @@ LevelData<D> prepareLevel(Context& context, const Registry& registry, const Stag
 
 template Size<2> exactMetricStep<2>(const Parameters&, std::size_t);
 template Size<3> exactMetricStep<3>(const Parameters&, std::size_t);
-template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&, StageComponents<2>&,
-                                   const TransformChain<2>&, std::size_t, std::size_t, HeldOnCuda*);
-template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&, StageComponents<3>&,
-                                   const TransformChain<3>&, std::size_t, std::size_t, HeldOnCuda*);
+template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&,
+                                   StageComponents<2>&, const TransformChain<2>&, std::size_t, std::size_t,
+                                   HeldOnCuda*);
+template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&,
+                                   StageComponents<3>&, const TransformChain<3>&, std::size_t, std::size_t,
+                                   HeldOnCuda*);
 }

@@ -18,7 +18,8 @@ struct LevelPlan {
   bool fits() const { return memory.bytes() <= usableBytes; }
 };
 
-/// "level 2: about 3.2 GB of memory of cuda:0 are needed in 4 slabs (samples 1.3 GB, ...), 12.1 GB may be taken"
+/// "level 2: about 3.2 GB of memory of cuda:0 are needed in 4 slabs (samples 1.3 GB, ...), 12.1 GB may be
+/// taken"
 std::string planText(const LevelPlan&, std::size_t level, const std::string& device);
 
 }

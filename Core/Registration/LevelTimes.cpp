@@ -33,10 +33,11 @@ private:
   std::vector<TimeRow> rows_;
 };
 
-/// Splits time by the phases of terms [first, last); the phase of a term without parts has the term's name. All of them have a row:
-/// one that is measured as a difference can be 0 on a busy machine.
+/// Splits time by the phases of terms [first, last); the phase of a term without parts has the term's name.
+/// All of them have a row: one that is measured as a difference can be 0 on a busy machine.
 template <int D>
-void addEvaluations(const LevelTimes<D>& times, int kind, double milliseconds, std::size_t first, std::size_t last, Rows& rows)
+void addEvaluations(const LevelTimes<D>& times, int kind, double milliseconds, std::size_t first,
+                    std::size_t last, Rows& rows)
 {
   if (!(milliseconds > 0))
     return;
@@ -49,7 +50,8 @@ void addEvaluations(const LevelTimes<D>& times, int kind, double milliseconds, s
     return rows.add(last == first + 1 ? times.termNames[first] : "evaluations", milliseconds, times.device);
   for (std::size_t t = first; t < std::min(last, phases.size()); ++t)
     for (const Phase& phase : phases[t])
-      rows.add(phase.name.empty() ? times.termNames[t] : phase.name, milliseconds * phase.milliseconds / together, times.device);
+      rows.add(phase.name.empty() ? times.termNames[t] : phase.name,
+               milliseconds * phase.milliseconds / together, times.device);
 }
 
 }
@@ -75,8 +77,10 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
   }
   rows.addIfAny("sampling", cost.sampling, times.device);
   rows.addIfAny("step sizes", cost.stepSizes, "cpu");
-  const double drawing = cost.sampling - times.samplingBefore, reporting = times.reporting - times.reportingBefore;
-  rows.addIfAny("optimizer", times.minimizing - evaluating - drawing - cost.stepSizes - reporting, times.deviceOfVectors);
+  const double drawing = cost.sampling - times.samplingBefore,
+               reporting = times.reporting - times.reportingBefore;
+  rows.addIfAny("optimizer", times.minimizing - evaluating - drawing - cost.stepSizes - reporting,
+                times.deviceOfVectors);
   rows.addIfAny("reporting", times.reporting, "cpu");
   rows.addIfAny("transfers", times.transfers, times.device);
   rows.addIfAny("other", times.total - rows.sum(), "cpu");
@@ -85,7 +89,8 @@ std::vector<TimeRow> timeTable(const LevelTimes<D>& times)
 
 template <int D>
 LevelWatch<D>::LevelWatch(const Context& context, std::vector<std::string> termNames)
-    : context_(context), start_(hostMilliseconds()), transfersBefore_(transferMilliseconds(context)), clock_(context)
+    : context_(context), start_(hostMilliseconds()), transfersBefore_(transferMilliseconds(context)),
+      clock_(context)
 {
   times_.device = deviceName(context.device);
   times_.termNames = std::move(termNames);

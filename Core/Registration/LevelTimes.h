@@ -21,13 +21,14 @@ struct LevelTimes {
   double reporting = 0;
   double reportingBefore = 0, samplingBefore = 0; // minimizing
   typename Cost<D>::Times cost;
-  std::array<std::vector<std::vector<Phase>>, 2> phases; // of an evaluation for its value, and with the gradient: for each term
+  std::array<std::vector<std::vector<Phase>>, 2>
+      phases; // of an evaluation for its value, and with the gradient: for each term
   std::vector<std::string> termNames;
   std::string device, deviceOfVectors;
 };
 
-/// Rows that add up to the total. Evaluations are measured as a whole; each kind goes to its parts in the proportion in which one
-/// that was timed part by part did, on CUDA over all terms, on the CPU for each term.
+/// Rows that add up to the total. Evaluations are measured as a whole; each kind goes to its parts in the
+/// proportion in which one that was timed part by part did, on CUDA over all terms, on the CPU for each term.
 template <int D>
 std::vector<TimeRow> timeTable(const LevelTimes<D>&);
 
@@ -59,7 +60,8 @@ public:
     times_.minimizing = clock.milliseconds();
     return report;
   }
-  /// Times an evaluation of each kind that there was, part by part, and fills the summary's seconds, time and phases.
+  /// Times an evaluation of each kind that there was, part by part, and fills the summary's seconds, time and
+  /// phases.
   void tell(Cost<D>&, std::span<const double> position, LevelSummary&);
 
 private:

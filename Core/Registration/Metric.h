@@ -20,9 +20,10 @@ struct LevelFacts {
 /// A metric as mathematics: what one pair of intensities adds, and the slope that comes back.
 /// It never sees an image, a transform or a coordinate.
 template <class F>
-concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
-    const F f, const Context& context, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table,
-    float fixed, float moving, std::size_t valid)
+concept MetricFormula =
+    std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
+        const F f, const Context& context, typename F::Sums& sums, const typename F::Sums& others,
+        const typename F::Table& table, float fixed, float moving, std::size_t valid)
 {
   {
     f.zeroSums()
@@ -43,13 +44,14 @@ concept MetricFormula = std::constructible_from<F, const Parameters&, std::size_
     } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
   {
     f.deviceBytes(valid, true)
-    } -> std::same_as<double>; // that those take of the device for so many samples; whether the fixed side stays
+    } -> std::same_as<double>; // that those take of the device for so many samples; whether the fixed side
+                               // stays
 };
 
 /// A formula that also takes arrays of pairs, faster than but to the bit as one pair after the other.
 template <class F>
-concept MetricBatches = requires(const F f, typename F::Sums& sums, const typename F::Table& table, const float* pairs,
-                                 std::size_t count, float* slopes)
+concept MetricBatches = requires(const F f, typename F::Sums& sums, const typename F::Table& table,
+                                 const float* pairs, std::size_t count, float* slopes)
 {
   f.accumulate(sums, pairs, pairs, count);
   f.slopes(table, pairs, pairs, count, slopes);
@@ -91,7 +93,10 @@ public:
     sums_.clear();
   }
 
-  std::unique_ptr<MetricOnCuda> onCuda(const Context& context) const override { return formula_->onCuda(context); }
+  std::unique_ptr<MetricOnCuda> onCuda(const Context& context) const override
+  {
+    return formula_->onCuda(context);
+  }
 
   double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const override
   {

@@ -11,10 +11,11 @@ struct IntensityPairs {
   const float* fixed = nullptr;
   const float* moving = nullptr;
   std::size_t count = 0;
-  bool fixedStays = false; // all calls that say so with these `fixed` and `count` have the same intensities there
+  bool fixedStays =
+      false; // all calls that say so with these `fixed` and `count` have the same intensities there
 
-  /// Of more samples than this no call is recorded (Stream::beginRecording), so a metric may keep what it finds of a fixed side
-  /// that stays.
+  /// Of more samples than this no call is recorded (Stream::beginRecording), so a metric may keep what it
+  /// finds of a fixed side that stays.
   static constexpr std::size_t mostRecorded = std::size_t(1) << 18;
 };
 
@@ -24,8 +25,8 @@ struct MetricResult {
   unsigned long long valid = 0; // samples that counted
 };
 
-/// A metric's formula over arrays on a CUDA device. All calls only give work to the context's stream; none waits for it. Equal
-/// input gives equal bits.
+/// A metric's formula over arrays on a CUDA device. All calls only give work to the context's stream; none
+/// waits for it. Equal input gives equal bits.
 class MetricOnCuda {
 public:
   virtual ~MetricOnCuda() = default;

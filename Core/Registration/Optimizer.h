@@ -13,8 +13,9 @@
 
 namespace tessera {
 
-/// The cost as an optimizer sees it, in scaled space: y_i = x_i sqrt(scale_i), so gradients are divided by sqrt(scale_i).
-/// Positions and gradients lie on the device of context(); optimizers touch them through Core/Compute/VectorOps.h alone.
+/// The cost as an optimizer sees it, in scaled space: y_i = x_i sqrt(scale_i), so gradients are divided by
+/// sqrt(scale_i). Positions and gradients lie on the device of context(); optimizers touch them through
+/// Core/Compute/VectorOps.h alone.
 class CostFunction {
 public:
   virtual ~CostFunction() = default;
@@ -24,26 +25,33 @@ public:
   /// 1 / sqrt(scale_i), on the device of context(): x_i = y_i times it.
   virtual std::span<const double> inverseRootScales() const = 0;
 
-  /// Value over the current samples and, unless empty, the gradient. Throws Error(registrationFailed) if too few samples are valid.
+  /// Value over the current samples and, unless empty, the gradient. Throws Error(registrationFailed) if too
+  /// few samples are valid.
   virtual double evaluate(std::span<const double> position, std::span<double> gradient) = 0;
 
-  /// Draws new samples for an iteration (and an attempt of it); a no-op for samplers that always give the same.
+  /// Draws new samples for an iteration (and an attempt of it); a no-op for samplers that always give the
+  /// same.
   virtual void drawSamples(std::uint32_t iteration, std::uint32_t attempt) = 0;
   /// True if NewSamplesEveryIteration is set for the level and a sampler is random.
   virtual bool samplesAreRandom() const = 0;
   virtual bool newSamplesEveryIteration() const = 0;
-  /// UseRandomSampleRegion of any sampler; switched off while step sizes are estimated. Returns whether it was on.
+  /// UseRandomSampleRegion of any sampler; switched off while step sizes are estimated. Returns whether it
+  /// was on.
   virtual bool setRandomRegion(bool on) = 0;
 
   // What automatic step sizes need.
   /// Mean spacing (mm) of the first two axes of the full-resolution fixed and moving images.
   virtual double meanInPlaneSpacingMm() const = 0;
   /// Gradient over a grid of about `wanted` samples of the level instead of the sampler's.
-  virtual double evaluateOnGrid(std::size_t wanted, std::span<const double> position, std::span<double> gradient) = 0;
-  /// Over a grid of about `wanted` samples of the level, J scaled. `samplesFound` receives how many there were.
-  virtual JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position, std::size_t& samplesFound) = 0;
+  virtual double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
+                                std::span<double> gradient) = 0;
+  /// Over a grid of about `wanted` samples of the level, J scaled. `samplesFound` receives how many there
+  /// were.
+  virtual JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
+                                      std::size_t& samplesFound) = 0;
   /// |J_j g| in mm for each sample j of such a grid, g in scaled space.
-  virtual std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position, std::span<const double> gradient) = 0;
+  virtual std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position,
+                                              std::span<const double> gradient) = 0;
   /// Key for random numbers of this level; iteration is the caller's.
   virtual Draw draw() const = 0;
   /// A line for the log ("Computing JacobianTerms ...").
@@ -54,15 +62,15 @@ public:
 struct IterationRow {
   std::size_t iteration = 0;
   double value = 0;
-  std::vector<double> columns;            // values after ItNr and Metric
-  std::vector<std::string> textColumns;   // trailing texts (line search); usually empty
+  std::vector<double> columns;          // values after ItNr and Metric
+  std::vector<std::string> textColumns; // trailing texts (line search); usually empty
 };
 
 struct OptimizerReport {
   std::size_t iterations = 0;
-  double value = 0;                        // of the last evaluated iteration
+  double value = 0; // of the last evaluated iteration
   std::string stopCondition;
-  std::vector<FileEntry> settings;         // "SP_a 1389.8" lines for the log
+  std::vector<FileEntry> settings; // "SP_a 1389.8" lines for the log
 };
 
 /// Called after each iteration with the position that the iteration reached.
@@ -83,7 +91,8 @@ public:
   virtual std::vector<std::string> columns() const = 0;
   virtual OptimizerExtent extentOfLevel(std::size_t level) const = 0;
   /// Minimises over one level, changing `position` in place.
-  virtual OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position, const IterationSink&) = 0;
+  virtual OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
+                                   const IterationSink&) = 0;
 };
 
 }

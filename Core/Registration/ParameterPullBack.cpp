@@ -13,8 +13,8 @@ constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 48 MiB in 3D
 
 template <int D>
 void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                               const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
-                               const GradientUpdate& update)
+                               const std::array<const float*, D>& covectors, const float* factors,
+                               std::span<double> gradient, const GradientUpdate& update)
 {
   if (chain.links[chain.count - 1].form == CudaForm::kernelSpline)
     return addSpline(context, samples, chain, covectors, factors, gradient, update);
@@ -22,8 +22,8 @@ void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples
   unsigned long long* fixedPoint = grown(context, fixedPoint_, gradient.size());
   if (fresh)
     context.stream->fill(fixedPoint, 0, fixedPoint_.span().size_bytes());
-  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, factors, fixedPoint, grown(context, largest_, 1), gradient.data(),
-                           update);
+  pullBackBSplineOnCuda<D>(context, samples, chain, covectors, factors, fixedPoint,
+                           grown(context, largest_, 1), gradient.data(), update);
 }
 
 template <int D>
@@ -34,13 +34,15 @@ double ParameterPullBack<D>::deviceBytes(const Transform<D>& last, std::size_t s
   const std::size_t parameters = last.parameterCount();
   if (last.cudaForm() != CudaForm::kernelSpline)
     return static_cast<double>(parameters * sizeof(unsigned long long) + sizeof(unsigned));
-  return static_cast<double>(sizeof(double) * 2 * D * std::min(samples, samplesAtOnce)) + splineSumBytes<D>(parameters / D);
+  return static_cast<double>(sizeof(double) * 2 * D * std::min(samples, samplesAtOnce))
+         + splineSumBytes<D>(parameters / D);
 }
 
 template <int D>
-void ParameterPullBack<D>::addSpline(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                                     const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
-                                     const GradientUpdate& update)
+void ParameterPullBack<D>::addSpline(Context& context, const SamplesOnCuda<D>& samples,
+                                     const ChainOnCuda<D>& chain,
+                                     const std::array<const float*, D>& covectors, const float* factors,
+                                     std::span<double> gradient, const GradientUpdate& update)
 {
   const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
   const std::size_t landmarks = gradient.size() / D, atOnce = std::min(samples.count, samplesAtOnce);

@@ -28,8 +28,8 @@ struct Covectors {
   }
 };
 
-/// Reads 4 D bytes a sample, and 4 of its factor if it has one (and its point). One partial sum a block; samples go to threads by
-/// their number alone.
+/// Reads 4 D bytes a sample, and 4 of its factor if it has one (and its point). One partial sum a block;
+/// samples go to threads by their number alone.
 template <int D>
 __global__ void __launch_bounds__(momentThreads)
     moments(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
@@ -49,7 +49,8 @@ __global__ void __launch_bounds__(momentThreads)
       sum[row] += v[row];
 #pragma unroll
       for (int column = 0; column < D; ++column)
-        sum[D + row * D + column] = fma(static_cast<double>(v[row]), point[column] - center[column], sum[D + row * D + column]);
+        sum[D + row * D + column] =
+            fma(static_cast<double>(v[row]), point[column] - center[column], sum[D + row * D + column]);
     }
   }
 #pragma unroll
@@ -61,7 +62,8 @@ __global__ void __launch_bounds__(momentThreads)
 }
 
 template <int D>
-__global__ void __launch_bounds__(32 * (D + D * D)) addMoments(int blocks, const double* partials, CovectorMoments<D>* result)
+__global__ void __launch_bounds__(32 * (D + D * D))
+    addMoments(int blocks, const double* partials, CovectorMoments<D>* result)
 {
   const int s = threadIdx.x / 32, lane = threadIdx.x % 32;
   double sum = 0;
@@ -76,12 +78,12 @@ __global__ void __launch_bounds__(32 * (D + D * D)) addMoments(int blocks, const
     result->outer[(s - D) / D][(s - D) % D] += sum;
 }
 
-/// Samples [first, first + count) for splines: points where the last transform is asked, NaN if their covectors are 0. Writes 16 D
-/// bytes a sample.
+/// Samples [first, first + count) for splines: points where the last transform is asked, NaN if their
+/// covectors are 0. Writes 16 D bytes a sample.
 template <int D>
-__global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples, const std::size_t first, const std::size_t count,
-                               const __grid_constant__ ChainOnCuda<D> chain, const __grid_constant__ Covectors<D> covectors,
-                               double* points, double* values)
+__global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples, const std::size_t first,
+                               const std::size_t count, const __grid_constant__ ChainOnCuda<D> chain,
+                               const __grid_constant__ Covectors<D> covectors, double* points, double* values)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i >= count)
@@ -100,7 +102,8 @@ __global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples,
 }
 
 template <int D>
-__global__ void largestMagnitude(std::size_t count, const __grid_constant__ Covectors<D> covectors, unsigned* largest)
+__global__ void largestMagnitude(std::size_t count, const __grid_constant__ Covectors<D> covectors,
+                                 unsigned* largest)
 {
   float most = 0;
   for (std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x; i < count;
@@ -122,13 +125,18 @@ struct CovectorBound {
   const unsigned* largest;
   std::size_t count;
 
-  __device__ double most() const { return static_cast<double>(__uint_as_float(*largest)) * static_cast<double>(count); }
+  __device__ double most() const
+  {
+    return static_cast<double>(__uint_as_float(*largest)) * static_cast<double>(count);
+  }
 };
 
-/// A warp a sample: its lanes share the control points. Reads 4 D bytes and 4 of a factor, adds (order + 1)^D D integers.
+/// A warp a sample: its lanes share the control points. Reads 4 D bytes and 4 of a factor, adds (order + 1)^D
+/// D integers.
 template <int D, int Order>
-__global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
-                        const __grid_constant__ Covectors<D> covectors, const CovectorBound bound, unsigned long long* sums)
+__global__ void
+scatter(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
+        const __grid_constant__ Covectors<D> covectors, const CovectorBound bound, unsigned long long* sums)
 {
   constexpr int taps = Order + 1, points = D == 3 ? taps * taps * taps : taps * taps;
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
@@ -148,7 +156,8 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
     double weight = 0;
     int at = 0;
 #pragma unroll
-    for (int a = 0; a < taps; ++a) { // selects: an index that is not constant would put the arrays into memory
+    for (int a = 0; a < taps;
+         ++a) { // selects: an index that is not constant would put the arrays into memory
       weight = a == k ? support.weights[0][a] : weight;
       at = a == last ? support.layers[a] : at;
     }
@@ -172,11 +181,13 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples, const 
 
 template <int D>
 void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                   const std::array<const float*, D>& covectors, const float* factors, double* scratch, CovectorMoments<D>* result)
+                   const std::array<const float*, D>& covectors, const float* factors, double* scratch,
+                   CovectorMoments<D>* result)
 {
-  const int blocks = static_cast<int>(
-      std::clamp<std::size_t>(ceilDiv<std::size_t>(samples.count, momentThreads), 1, static_cast<std::size_t>(mostMomentBlocks)));
-  moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(samples, chain, Covectors<D>{covectors, factors}, scratch);
+  const int blocks = static_cast<int>(std::clamp<std::size_t>(
+      ceilDiv<std::size_t>(samples.count, momentThreads), 1, static_cast<std::size_t>(mostMomentBlocks)));
+  moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(samples, chain,
+                                                                  Covectors<D>{covectors, factors}, scratch);
   checkLaunch("moments of covectors");
   addMoments<D><<<1, 32 * (D + D * D), 0, cudaStreamOf(context)>>>(blocks, scratch, result);
   checkLaunch("moments of covectors");
@@ -184,21 +195,23 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
 
 template <int D>
 void covectorsOnCuda(Context& context, const SamplesOnCuda<D>& samples, std::size_t first, std::size_t count,
-                     const ChainOnCuda<D>& chain, const std::array<const float*, D>& covectors, const float* factors,
-                     double* points, double* values)
+                     const ChainOnCuda<D>& chain, const std::array<const float*, D>& covectors,
+                     const float* factors, double* points, double* values)
 {
   constexpr int threads = 128;
   if (count == 0)
     return;
-  writeCovectors<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(count, threads)), threads, 0, cudaStreamOf(context)>>>(
-      samples, first, count, chain, Covectors<D>{covectors, factors}, points, values);
+  writeCovectors<D>
+      <<<static_cast<unsigned>(ceilDiv<std::size_t>(count, threads)), threads, 0, cudaStreamOf(context)>>>(
+          samples, first, count, chain, Covectors<D>{covectors, factors}, points, values);
   checkLaunch("covectors of samples");
 }
 
 template <int D>
 void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
-                           const std::array<const float*, D>& covectors, const float* factors, unsigned long long* sums,
-                           unsigned* largest, double* gradient, const GradientUpdate& update)
+                           const std::array<const float*, D>& covectors, const float* factors,
+                           unsigned long long* sums, unsigned* largest, double* gradient,
+                           const GradientUpdate& update)
 {
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
   const std::size_t parameters = static_cast<std::size_t>(D) * transform.pointCount();
@@ -209,24 +222,28 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
   constexpr int threads = 256;
   checkCuda(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "filling device memory");
   largestMagnitude<D>
-      <<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples.count, threads), 1024)), threads, 0, stream>>>(
-          samples.count, from, largest);
+      <<<static_cast<unsigned>(std::min<std::size_t>(ceilDiv<std::size_t>(samples.count, threads), 1024)),
+         threads, 0, stream>>>(samples.count, from, largest);
   const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads / 32));
-  const auto kernel = transform.order == 3 ? scatter<D, 3> : transform.order == 2 ? scatter<D, 2> : scatter<D, 1>;
+  const auto kernel = transform.order == 3   ? scatter<D, 3>
+                      : transform.order == 2 ? scatter<D, 2>
+                                             : scatter<D, 1>;
   const CovectorBound bound{largest, samples.count};
   kernel<<<blocks, threads, 0, stream>>>(samples, chain, from, bound, sums);
   checkLaunch("pull-back of a B-spline");
   addFixedPointSums(stream, parameters, bound, update, sums, gradient);
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const std::array<const float*, D>&,     \
-                                 const float*, double*, CovectorMoments<D>*);                                                      \
-  template void covectorsOnCuda<D>(Context&, const SamplesOnCuda<D>&, std::size_t, std::size_t, const ChainOnCuda<D>&,             \
-                                   const std::array<const float*, D>&, const float*, double*, double*);                            \
-  template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                                 \
-                                         const std::array<const float*, D>&, const float*, unsigned long long*, unsigned*,         \
-                                         double*, const GradientUpdate&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void momentsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                   \
+                                 const std::array<const float*, D>&, const float*, double*,                  \
+                                 CovectorMoments<D>*);                                                       \
+  template void covectorsOnCuda<D>(Context&, const SamplesOnCuda<D>&, std::size_t, std::size_t,              \
+                                   const ChainOnCuda<D>&, const std::array<const float*, D>&, const float*,  \
+                                   double*, double*);                                                        \
+  template void pullBackBSplineOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,           \
+                                         const std::array<const float*, D>&, const float*,                   \
+                                         unsigned long long*, unsigned*, double*, const GradientUpdate&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

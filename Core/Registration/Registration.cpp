@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t samplesForScales = 10000;   // elastix's AutomaticScalesEstimation
+constexpr std::size_t samplesForScales = 10000; // elastix's AutomaticScalesEstimation
 
 template <int D>
 double meanInPlaneSpacingMm(const StageInput<D>& input)
@@ -45,7 +45,11 @@ std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const
 template <int D>
 TransformStart<D> startOf(const StageInput<D>& input)
 {
-  TransformStart<D> start{input.fixed.front(), input.moving.front(), nullptr, nullptr, input.initial.get(),
+  TransformStart<D> start{input.fixed.front(),
+                          input.moving.front(),
+                          nullptr,
+                          nullptr,
+                          input.initial.get(),
                           input.hasPoints ? &input.points : nullptr};
   if (!input.fixedMasks.empty())
     start.fixedMask = input.fixedMasks.front();
@@ -87,7 +91,8 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
   costLevel.scales = stage.scales;
   costLevel.draw = {static_cast<std::uint64_t>(stage.parameters.get(stageparameters::randomSeed())),
                     static_cast<std::uint32_t>(stage.input.stage), static_cast<std::uint32_t>(level), 0};
-  costLevel.newSamplesEveryIteration = stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
+  costLevel.newSamplesEveryIteration =
+      stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
   costLevel.log = [&reporter = stage.reporter](const std::string& line) { reporter.info(line); };
   return Cost<D>(stage.context, std::move(costLevel));
@@ -95,10 +100,12 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
 
 /// The values on a grid that ShowExactMetricValue asks for at this iteration, if it does.
 template <int D>
-std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, Cost<D>& cost, std::size_t level,
-                                                         std::size_t iteration, std::span<const double> position)
+std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, Cost<D>& cost,
+                                                         std::size_t level, std::size_t iteration,
+                                                         std::span<const double> position)
 {
-  const auto every = static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricEveryXIterations(), level));
+  const auto every =
+      static_cast<std::size_t>(stage.parameters.get(stageparameters::exactMetricEveryXIterations(), level));
   if (iteration % every != 0)
     return std::nullopt;
   return cost.exactValues(position, exactMetricStep<D>(stage.parameters, level));
@@ -155,8 +162,9 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
   if (components.transform->scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
-  LevelData<D> data = prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain, level,
-                                   memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
+  LevelData<D> data =
+      prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain,
+                   level, memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
   Cost<D> cost = makeCost(stage, std::move(data), level);
   watch.preparationEnds(cost);
@@ -182,7 +190,8 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
         throw Interrupted{};
     });
   };
-  const OptimizerReport report = watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
+  const OptimizerReport report =
+      watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
   stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
 
   summary.iterations = report.iterations;
@@ -201,15 +210,19 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
 }
 
 template <int D>
-StageResult<D> runStage(Context& context, const Registry& registry, const StageInput<D>& input, Reporter<D>& reporter)
+StageResult<D> runStage(Context& context, const Registry& registry, const StageInput<D>& input,
+                        Reporter<D>& reporter)
 {
   const std::size_t levels = levelCountOf(input.parameters);
-  const Parameters parameters(input.parameters, "", D, levels, [&](const std::string& line) { reporter.warning(line); });
-  Stage<D> stage{context, input, parameters, createComponents<D>(registry, parameters), {}, {}, reporter, registry, {}};
+  const Parameters parameters(input.parameters, "", D, levels,
+                              [&](const std::string& line) { reporter.warning(line); });
+  Stage<D> stage{context,  input,    parameters, createComponents<D>(registry, parameters), {}, {},
+                 reporter, registry, {}};
 
   stage.chain.initial = input.initial;
-  stage.chain.combination
-    = parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
+  stage.chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add"
+                                ? Combination::add
+                                : Combination::compose;
   stage.chain.transform = stage.components.transform;
   stage.chain.parameters = stage.components.transform->initialize(context, startOf(input));
   if (!stage.chain.transform->scalesFollowLevels()) {

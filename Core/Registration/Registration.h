@@ -15,7 +15,7 @@ namespace tessera {
 /// How the terms of a level make one cost.
 struct TermCombination {
   std::vector<double> weights;
-  bool relative = false;   // weights of gradients follow the ratio of their norms
+  bool relative = false; // weights of gradients follow the ratio of their norms
 };
 
 /// (Registration "..."): which terms are allowed and how they are combined.
@@ -34,10 +34,10 @@ template <int D>
 struct StageInput {
   std::shared_ptr<const ParameterMap> parameters;
   std::size_t stage = 0;
-  std::vector<ImagePointer<D>> fixed, moving;                    // at least one each
-  std::vector<MaskPointer<D>> fixedMasks, movingMasks;           // none, one for all, or one an image
-  std::shared_ptr<const TransformChain<D>> initial;              // null: none
-  PointPairs<D> points;                                          // -fp, -mp; empty: none
+  std::vector<ImagePointer<D>> fixed, moving;          // at least one each
+  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one for all, or one an image
+  std::shared_ptr<const TransformChain<D>> initial;    // null: none
+  PointPairs<D> points;                                // -fp, -mp; empty: none
   bool hasPoints = false;
   std::vector<LevelPlan> plans; // for a CUDA device, one a level; empty: all in one piece
 };

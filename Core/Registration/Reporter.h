@@ -30,30 +30,33 @@ inline std::string deviceName(const Device& device)
 struct LevelSummary {
   std::size_t level = 0;
   std::size_t iterations = 0;
-  double value = 0;                  // of the last evaluated iteration
-  double seconds = 0;                // preparation and iterations
+  double value = 0;   // of the last evaluated iteration
+  double seconds = 0; // preparation and iterations
   double preparationSeconds = 0;
   std::string stopCondition;
-  std::vector<FileEntry> settings;   // of the optimizer, as it ran
+  std::vector<FileEntry> settings; // of the optimizer, as it ran
   std::size_t evaluations = 0, evaluationsWithGradient = 0;
-  std::vector<std::vector<Phase>> phases;   // of one evaluation with its gradient, for each term; empty on the CPU
-  std::vector<TimeRow> time;                // adds up to `seconds`
+  std::vector<std::vector<Phase>>
+      phases;                // of one evaluation with its gradient, for each term; empty on the CPU
+  std::vector<TimeRow> time; // adds up to `seconds`
   double deviceBytesPlanned = 0, deviceBytesTaken = 0; // of a CUDA device; planned: 0 if nobody planned
   std::size_t slabs = 1;
 };
 
-/// What a running stage tells the program. It only listens: nothing it does changes what happens next, but for stopAsked.
+/// What a running stage tells the program. It only listens: nothing it does changes what happens next, but
+/// for stopAsked.
 template <int D>
 class Reporter {
 public:
   virtual ~Reporter() = default;
 
-  virtual void info(const std::string& line) = 0;      // a line of the log
-  virtual void note(const std::string& line) = 0;      // something tolerated
+  virtual void info(const std::string& line) = 0; // a line of the log
+  virtual void note(const std::string& line) = 0; // something tolerated
   virtual void warning(const std::string& line) = 0;
 
   /// Level images as the cost sees them, one pair a metric that has its own.
-  virtual void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving) = 0;
+  virtual void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                             const std::vector<ImagePointer<D>>& moving) = 0;
   /// `header` is "1:ItNr", "2:Metric", ... in elastix's order.
   virtual void levelStarted(std::size_t level, const std::vector<std::string>& header) = 0;
   /// Whether iterationDone looks at the chain's last parameters, which may have to come from a device.

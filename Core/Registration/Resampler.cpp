@@ -25,8 +25,8 @@ template <int D>
 void requireResults(const ImageGeometry<D>& grid, std::size_t images, std::size_t bytesAVoxel)
 {
   requireMemory(extentCount(grid.size) * static_cast<double>(bytesAVoxel),
-                (images > 1 ? std::to_string(images) + " result images of " : "result image of ") + extentText(grid.size)
-                    + " voxels",
+                (images > 1 ? std::to_string(images) + " result images of " : "result image of ")
+                    + extentText(grid.size) + " voxels",
                 "a smaller or coarser output grid");
 }
 
@@ -34,8 +34,8 @@ void requireResults(const ImageGeometry<D>& grid, std::size_t images, std::size_
 
 template <int D>
 std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformChain<D>& chain,
-                                             std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
-                                             const LayerRange& layers) const
+                                             std::span<const ResampleSource<D>> sources,
+                                             const ImageGeometry<D>& output, const LayerRange& layers) const
 {
   const ImageGeometry<D> grid = GridLayers<D>(output, layers).geometry;
   requireResults<D>(grid, sources.size(), sources.size() * sizeof(float));
@@ -51,8 +51,9 @@ std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformCh
 
 template <int D>
 std::vector<std::unique_ptr<std::byte[]>>
-Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain, std::span<const ResampleSource<D>> sources,
-                             const ImageGeometry<D>& output, std::span<const PixelType> types, const LayerRange& layers) const
+Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
+                             std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
+                             std::span<const PixelType> types, const LayerRange& layers) const
 {
   const ImageGeometry<D> grid = GridLayers<D>(output, layers).geometry;
   std::size_t bytesAVoxel = 0;
@@ -70,8 +71,8 @@ Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain, s
 }
 
 template <int D>
-Image<D> Resampler<D>::resample(Context& context, const TransformChain<D>& chain, const ResampleSource<D>& source,
-                                const ImageGeometry<D>& output) const
+Image<D> Resampler<D>::resample(Context& context, const TransformChain<D>& chain,
+                                const ResampleSource<D>& source, const ImageGeometry<D>& output) const
 {
   return std::move(resample(context, chain, std::span(&source, 1), output).front());
 }

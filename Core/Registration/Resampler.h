@@ -30,8 +30,10 @@ struct ResultImageSettings {
 template <int D>
 struct ResampleSource {
   const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in layers
-  MaskPointer<D> valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
-  std::shared_ptr<LayerWindowOnCuda<D>> inLayers = {}; // of which a CUDA device has some at a time; null: it has all
+  MaskPointer<D>
+      valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
+  std::shared_ptr<LayerWindowOnCuda<D>> inLayers =
+      {}; // of which a CUDA device has some at a time; null: it has all
 };
 
 /// How much of an image a CUDA device can have at a time.
@@ -78,39 +80,48 @@ public:
   static constexpr const char* roleName = "Resampler";
   virtual ~Resampler() = default;
 
-  /// The values of every source at T(x) for the voxels x in some layers of `output`; T(x) is computed once for all of them. Values
-  /// are floats, pixels of another type what toPixel makes of these. A voxel has the same bits whichever layers are asked for.
-  virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
-                            const LayerRange&, std::span<const PixelsOut> ofSources) const = 0;
+  /// The values of every source at T(x) for the voxels x in some layers of `output`; T(x) is computed once
+  /// for all of them. Values are floats, pixels of another type what toPixel makes of these. A voxel has the
+  /// same bits whichever layers are asked for.
+  virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
+                            const ImageGeometry<D>& output, const LayerRange&,
+                            std::span<const PixelsOut> ofSources) const = 0;
   /// What the parts of one more resampling took, all layers.
-  virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                        const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources) const = 0;
+  virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&,
+                                        std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
+                                        std::span<const PixelsOut> ofSources) const = 0;
 
   /// What that takes of a CUDA device for one moving image, with preparing its interpolator.
-  virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
-                                    const ImageGeometry<D>& output) const = 0;
+  virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving,
+                                    bool hasInvalidVoxels, const ImageGeometry<D>& output) const = 0;
 
-  /// With so much of a CUDA device for all of that, and the image in layers. The interpolator was prepared for the image on the CPU
-  /// if it reads voxels; another one need not be.
+  /// With so much of a CUDA device for all of that, and the image in layers. The interpolator was prepared
+  /// for the image on the CPU if it reads voxels; another one need not be.
   virtual LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                                       const ImageGeometry<D>& output, double deviceBytes) const = 0;
 
-  /// Of an image on this grid, read by this interpolator on the CPU. From one range to the next, those asked for move to one end.
-  virtual LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&, const ImageGeometry<D>& moving,
+  /// Of an image on this grid, read by this interpolator on the CPU. From one range to the next, those asked
+  /// for move to one end.
+  virtual LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&,
+                                        const ImageGeometry<D>& moving,
                                         const ImageGeometry<D>& output) const = 0;
 
   /// What resampleInto() gives as images of those layers. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                  const ImageGeometry<D>& output, const LayerRange& = {}) const;
-  Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&, const ImageGeometry<D>& output) const;
+  Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&,
+                    const ImageGeometry<D>& output) const;
   /// The same as pixels, of a type for each source. Throws Error(outOfMemory).
-  std::vector<std::unique_ptr<std::byte[]>> resamplePixels(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                                           const ImageGeometry<D>& output, std::span<const PixelType> types,
+  std::vector<std::unique_ptr<std::byte[]>> resamplePixels(Context&, const TransformChain<D>&,
+                                                           std::span<const ResampleSource<D>>,
+                                                           const ImageGeometry<D>& output,
+                                                           std::span<const PixelType> types,
                                                            const LayerRange& = {}) const;
 
   /// Of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;
-  /// Tells of such a value that voxels of resultImage().pixelType cannot hold. To be called if images are written.
+  /// Tells of such a value that voxels of resultImage().pixelType cannot hold. To be called if images are
+  /// written.
   virtual void warnOfClampedOutside() const = 0;
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;

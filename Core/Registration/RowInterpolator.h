@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// Continuous indices of an image at equal steps: first + i * step for i < count, count at most batchCapacity.
+/// Continuous indices of an image at equal steps: first + i * step for i < count, count at most
+/// batchCapacity.
 template <int D>
 struct IndexRow {
   Vec<D> first{}, step{};
@@ -25,9 +26,9 @@ class RowInterpolator {
 public:
   virtual ~RowInterpolator() = default;
 
-  /// As Interpolator::evaluate without gradients, at these indices; values are set of the points inside, and no others. False, and
-  /// nothing of use, where one lies so near to the border of what is inside, or of what is nearest, that its last bits would
-  /// decide: who asks then takes points, whose bits are ITK's.
+  /// As Interpolator::evaluate without gradients, at these indices; values are set of the points inside, and
+  /// no others. False, and nothing of use, where one lies so near to the border of what is inside, or of what
+  /// is nearest, that its last bits would decide: who asks then takes points, whose bits are ITK's.
   virtual bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const = 0;
 };
 

@@ -108,7 +108,8 @@ ValidSamples<D> ValidSampleArrays<D>::at(std::size_t offset, bool withGradient)
 }
 
 template <int D>
-void SampleGather<D>::prepareForLevel(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix)
+void SampleGather<D>::prepareForLevel(const TermLevel<D>& level,
+                                      const std::optional<Matrix<D>>& gradientMatrix)
 {
   interpolator_ = level.interpolator;
   movingMask_ = level.movingMask;
@@ -116,8 +117,8 @@ void SampleGather<D>::prepareForLevel(const TermLevel<D>& level, const std::opti
 }
 
 template <int D>
-SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, std::size_t last, const TransformChain<D>& chain,
-                                    const ValidSamples<D>& out) const
+SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, std::size_t last,
+                                    const TransformChain<D>& chain, const ValidSamples<D>& out) const
 {
   thread_local Scratch<D> s;
   Context oneThread;
@@ -131,7 +132,8 @@ SampleCount SampleGather<D>::gather(const SampleSet<D>& set, std::size_t first, 
   for (int d = 0; d < D; ++d)
     gradient[d] = s.gradient[d].data();
   const bool withGradient = out.gradientPerMm[0] != nullptr;
-  interpolator_->evaluate(oneThread, s.mapped.list(), s.moving.data(), withGradient ? gradient.data() : nullptr, s.inside.data());
+  interpolator_->evaluate(oneThread, s.mapped.list(), s.moving.data(),
+                          withGradient ? gradient.data() : nullptr, s.inside.data());
   const std::size_t valid = copyValid<D>(s, out);
   if (withGradient && gradientMatrix_)
     multiplyGradients<D>(*gradientMatrix_, out.gradientPerMm, valid);

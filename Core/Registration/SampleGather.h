@@ -31,15 +31,16 @@ struct SampleCount {
   std::size_t asked = 0, valid = 0;
 };
 
-/// Takes a batch of positions through the chain and the moving image. A sample counts if T(x) lies in the moving mask and in the
-/// moving image, and both intensities are numbers.
+/// Takes a batch of positions through the chain and the moving image. A sample counts if T(x) lies in the
+/// moving mask and in the moving image, and both intensities are numbers.
 template <int D>
 class SampleGather {
 public:
   /// `gradientMatrix` is applied to every gradient of the moving image.
   void prepareForLevel(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix);
 
-  /// Positions [first, last) of a set, at most batchCapacity; `out` has room for as many. Safe to call from several threads.
+  /// Positions [first, last) of a set, at most batchCapacity; `out` has room for as many. Safe to call from
+  /// several threads.
   SampleCount gather(const SampleSet<D>&, std::size_t first, std::size_t last, const TransformChain<D>&,
                      const ValidSamples<D>& out) const;
 

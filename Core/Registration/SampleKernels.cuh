@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-/// One sample: its point, the voxel of the fixed image it lies on (of a lattice), and whether the mask lets it through.
+/// One sample: its point, the voxel of the fixed image it lies on (of a lattice), and whether the mask lets
+/// it through.
 template <int D>
 struct SampleOnCuda {
   Vec<D> pointMm;

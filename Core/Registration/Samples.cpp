@@ -12,8 +12,8 @@ namespace tessera {
 namespace {
 
 /// out[i] = base + slope * (first + step * i) + plus[0] + plus[1], in this order
-TESSERA_MULTIVERSION_TO_V4 void fillLine(double base, double slope, double first, double step, const double (&plus)[2], std::size_t count,
-                                   double* out)
+TESSERA_MULTIVERSION_TO_V4 void fillLine(double base, double slope, double first, double step,
+                                         const double (&plus)[2], std::size_t count, double* out)
 {
   for (std::size_t i = 0; i < count; ++i)
     out[i] = base + slope * (first + step * static_cast<double>(i)) + plus[0] + plus[1];
@@ -62,8 +62,9 @@ void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segme
     double plus[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
     for (int d = 1; d < D; ++d)
       plus[d - 1] = pointFromIndex.matrix[axis][d] * static_cast<double>(segment.index[d]);
-    fillLine(pointFromIndex.offset[axis], pointFromIndex.matrix[axis][0], static_cast<double>(segment.index[0]),
-             static_cast<double>(segment.step), plus, segment.count, out[axis]);
+    fillLine(pointFromIndex.offset[axis], pointFromIndex.matrix[axis][0],
+             static_cast<double>(segment.index[0]), static_cast<double>(segment.step), plus, segment.count,
+             out[axis]);
   }
 }
 
@@ -83,12 +84,13 @@ std::size_t keepInside(const PointsOut<D>& points, float* fixed, std::size_t cou
 }
 
 template <int D>
-std::size_t keepInMask(const Mask<D>& mask, const ImageGeometry<D>& image, const RowSegment<D>& segment, const PointsOut<D>& points,
-                       float* fixed)
+std::size_t keepInMask(const Mask<D>& mask, const ImageGeometry<D>& image, const RowSegment<D>& segment,
+                       const PointsOut<D>& points, float* fixed)
 {
   if (mask.geometry == image) {
     const std::uint8_t* row = mask.voxels.data() + voxelOffset<D>(image.size, segment.index);
-    return keepInside<D>(points, fixed, segment.count, [&](std::size_t i) { return row[i * segment.step] != 0; });
+    return keepInside<D>(points, fixed, segment.count,
+                         [&](std::size_t i) { return row[i * segment.step] != 0; });
   }
   return keepInside<D>(points, fixed, segment.count, [&](std::size_t i) {
     Vec<D> point;
@@ -99,7 +101,8 @@ std::size_t keepInMask(const Mask<D>& mask, const ImageGeometry<D>& image, const
 }
 
 template <int D>
-void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t last, PointBatch<D>& points, float* fixed)
+void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t last, PointBatch<D>& points,
+              float* fixed)
 {
   const ImageGeometry<D>& geometry = lattice.image->geometry;
   const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
@@ -113,12 +116,14 @@ void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t las
     const float* row = lattice.image->voxels.data() + voxelOffset<D>(geometry.size, segment.index);
     for (std::size_t i = 0; i < segment.count; ++i)
       fixedOut[i] = row[i * segment.step];
-    points.count += lattice.mask ? keepInMask<D>(*lattice.mask, geometry, segment, out, fixedOut) : segment.count;
+    points.count +=
+        lattice.mask ? keepInMask<D>(*lattice.mask, geometry, segment, out, fixedOut) : segment.count;
   });
 }
 
 template <int D>
-void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, PointBatch<D>& points, float* fixed)
+void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, PointBatch<D>& points,
+              float* fixed)
 {
   points.count = last - first;
   for (int d = 0; d < D; ++d)
@@ -150,7 +155,8 @@ void mapBox(const AffineMap<D>& map, Vec<D>& lowest, Vec<D>& highest)
 }
 
 template <int D>
-void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points, float* fixed)
+void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points,
+               float* fixed)
 {
   std::visit([&](const auto& s) { fillFrom<D>(s, first, last, points, fixed); }, set);
 }
@@ -219,7 +225,8 @@ VoxelBox<D> boundingBox(const Mask<D>& mask)
     const std::uint8_t* firstSet = std::find_if(begin, end, isSet);
     if (firstSet == end)
       continue;
-    const auto lastSet = std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), isSet).base() - 1;
+    const auto lastSet =
+        std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), isSet).base() - 1;
     lowest[0] = std::min(lowest[0], static_cast<std::size_t>(firstSet - begin));
     highest[0] = std::max(highest[0], static_cast<std::size_t>(lastSet - begin));
     std::size_t rest = row;
@@ -282,10 +289,11 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& regio
   mapBox<D>(geometry.indexFromPoint(), lowest, highest);
   for (int d = 0; d < D; ++d) {
     const double first = std::max(static_cast<double>(region.first[d]), std::floor(lowest[d]));
-    const double last = std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(highest[d]));
+    const double last =
+        std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(highest[d]));
     if (!(last >= first))
-      throw Error(ExitCode::unreadableInput,
-                  "no voxel of the mask lies in the image. Allowed: a mask that overlaps its image in physical space.");
+      throw Error(ExitCode::unreadableInput, "no voxel of the mask lies in the image. Allowed: a mask that "
+                                             "overlaps its image in physical space.");
     box.first[d] = static_cast<std::size_t>(first);
     box.size[d] = static_cast<std::size_t>(last - first) + 1;
   }
@@ -295,7 +303,8 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& regio
 namespace {
 
 template <int D>
-VoxelLattice<D> gridIn(const VoxelBox<D>& box, const Size<D>& step, const ImagePointer<D>& image, const MaskPointer<D>& mask)
+VoxelLattice<D> gridIn(const VoxelBox<D>& box, const Size<D>& step, const ImagePointer<D>& image,
+                       const MaskPointer<D>& mask)
 {
   VoxelLattice<D> lattice{image, mask, {}, step, {}};
   for (int d = 0; d < D; ++d) {
@@ -308,13 +317,15 @@ VoxelLattice<D> gridIn(const VoxelBox<D>& box, const Size<D>& step, const ImageP
 }
 
 template <int D>
-VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask)
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                           const MaskPointer<D>& mask)
 {
   return gridIn<D>(boxInMask<D>(image->geometry, region, mask.get()), step, image, mask);
 }
 
 template <int D>
-VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask)
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                            const MaskPointer<D>& mask)
 {
   const VoxelBox<D> box = boxInMask<D>(image->geometry, region, mask.get());
   double voxels = 1;
@@ -340,9 +351,13 @@ template VoxelBox<2> regionOfLevel<2>(const ImageGeometry<2>&, const ImageGeomet
 template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const VoxelBox<2>&, const Mask<2>*);
 template VoxelBox<3> regionOfLevel<3>(const ImageGeometry<3>&, const ImageGeometry<3>&);
 template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const VoxelBox<3>&, const Mask<3>*);
-template VoxelLattice<2> gridOfStep<2>(const Size<2>&, const ImagePointer<2>&, const VoxelBox<2>&, const MaskPointer<2>&);
-template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const VoxelBox<2>&, const MaskPointer<2>&);
-template VoxelLattice<3> gridOfStep<3>(const Size<3>&, const ImagePointer<3>&, const VoxelBox<3>&, const MaskPointer<3>&);
-template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const VoxelBox<3>&, const MaskPointer<3>&);
+template VoxelLattice<2> gridOfStep<2>(const Size<2>&, const ImagePointer<2>&, const VoxelBox<2>&,
+                                       const MaskPointer<2>&);
+template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const VoxelBox<2>&,
+                                        const MaskPointer<2>&);
+template VoxelLattice<3> gridOfStep<3>(const Size<3>&, const ImagePointer<3>&, const VoxelBox<3>&,
+                                       const MaskPointer<3>&);
+template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const VoxelBox<3>&,
+                                        const MaskPointer<3>&);
 
 }

@@ -12,7 +12,8 @@
 
 namespace tessera {
 
-// Batches are planar: one array a coordinate. On the CPU a batch is at most `batchCapacity` samples and stays in cache.
+// Batches are planar: one array a coordinate. On the CPU a batch is at most `batchCapacity` samples and stays
+// in cache.
 constexpr std::size_t batchCapacity = 512;
 
 /// Points in mm, one array an axis.
@@ -48,7 +49,8 @@ using PointsOut = std::array<double*, D>;
 template <int D>
 using Covectors = std::array<const double*, D>;
 
-/// Points of the fixed image, and where they belong in the moving one: as many, or none if only the fixed ones are given.
+/// Points of the fixed image, and where they belong in the moving one: as many, or none if only the fixed
+/// ones are given.
 template <int D>
 struct PointPairs {
   std::vector<Vec<D>> fixedMm, movingMm;
@@ -82,11 +84,12 @@ struct PointBatch {
   }
 };
 
-/// What a sampler offers for a level: voxels of the level's fixed image at regular steps, where the mask allows.
+/// What a sampler offers for a level: voxels of the level's fixed image at regular steps, where the mask
+/// allows.
 template <int D>
 struct VoxelLattice {
   ImagePointer<D> image;
-  MaskPointer<D> mask;        // null: every voxel
+  MaskPointer<D> mask; // null: every voxel
   Size<D> first{}, step{}, count{};
 
   std::size_t positions() const
@@ -106,7 +109,8 @@ struct PointsOnCuda {
   Buffer<float> fixed;
 };
 
-/// Or points with the fixed image's intensity there. A sampler that runs on CUDA fills `onCuda` and nothing else.
+/// Or points with the fixed image's intensity there. A sampler that runs on CUDA fills `onCuda` and nothing
+/// else.
 template <int D>
 struct PointList {
   std::array<std::vector<double>, D> mm;
@@ -129,9 +133,11 @@ std::size_t positionCount(const SampleSet<D>& set)
 /// Samples among the positions [first, last) of a set (last - first <= batchCapacity): points into `points`,
 /// fixed intensities into `fixed` (at least batchCapacity floats). Positions outside the mask are left out.
 template <int D>
-void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points, float* fixed);
+void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points,
+               float* fixed);
 
-/// All samples of a set as one list of points, in position order (for statistics over a few thousand samples).
+/// All samples of a set as one list of points, in position order (for statistics over a few thousand
+/// samples).
 template <int D>
 PointList<D> allSamples(const SampleSet<D>& set);
 
@@ -149,7 +155,8 @@ struct VoxelBox {
   Size<D> first{}, size{};
 };
 
-/// The smallest box, on the mask's own grid, that holds all its voxels. Throws Error(unreadableInput) for an empty mask.
+/// The smallest box, on the mask's own grid, that holds all its voxels. Throws Error(unreadableInput) for an
+/// empty mask.
 template <int D>
 VoxelBox<D> boundingBox(const Mask<D>& mask);
 
@@ -159,14 +166,15 @@ VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
   return {{}, geometry.size};
 }
 
-/// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of the full image.
-/// elastix finds them through physical space, where rounding leaves out border layers of most oblique images: so does this, operation
-/// by operation (dox/Decisions/0009).
+/// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of
+/// the full image. elastix finds them through physical space, where rounding leaves out border layers of most
+/// oblique images: so does this, operation by operation (dox/Decisions/0009).
 template <int D>
 VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);
 
-/// Voxels of `region` that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of margin in physical
-/// space, rounded outwards). All if `mask` is null. Throws Error(unreadableInput) for an empty mask or one beside the region.
+/// Voxels of `region` that can lie inside a mask: elastix's crop to the mask's bounding box (half a voxel of
+/// margin in physical space, rounded outwards). All if `mask` is null. Throws Error(unreadableInput) for an
+/// empty mask or one beside the region.
 template <int D>
 VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask);
 
@@ -176,14 +184,18 @@ VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const Mask<D>* mask)
   return boxInMask<D>(geometry, wholeBox<D>(geometry), mask);
 }
 
-/// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region, centred there, the offset rounded down.
+/// elastix's ImageGridSampler: every `step`-th voxel of the mask's box in the region, centred there, the
+/// offset rounded down.
 template <int D>
-VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                           const MaskPointer<D>& mask);
 
-/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels / wanted)^(1/D))) voxels on every axis,
-/// centred offset rounded down, the region cropped to the mask's bounding box first.
+/// elastix's ImageGridSampler for a wanted number of samples (at least 1): step = max(1, round((voxels /
+/// wanted)^(1/D))) voxels on every axis, centred offset rounded down, the region cropped to the mask's
+/// bounding box first.
 template <int D>
-VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region, const MaskPointer<D>& mask);
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                            const MaskPointer<D>& mask);
 
 template <int D>
 VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const MaskPointer<D>& mask)

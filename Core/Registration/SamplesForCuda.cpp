@@ -33,8 +33,8 @@ SamplesOnCuda<D> SamplesForCuda<D>::ofLattice(const Context& context, const Voxe
   samples.count = lattice.positions();
   if (samples.count > most)
     throw Error(ExitCode::usage, "CUDA: " + std::to_string(samples.count)
-                                     + " voxels of a level: more than kernels count. Allowed: at most " + std::to_string(most)
-                                     + ", a coarser level, or (Device \"cpu\").");
+                                     + " voxels of a level: more than kernels count. Allowed: at most "
+                                     + std::to_string(most) + ", a coarser level, or (Device \"cpu\").");
   samples.pointFromIndex = lattice.image->geometry.pointFromIndex();
   bool whole = true;
   for (int d = 0; d < D; ++d) {

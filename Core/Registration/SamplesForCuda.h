@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// Brings a level's samples to a CUDA device: the fixed image once, points that lie on the host every time. A mask is looked up
-/// once for each position of a lattice.
+/// Brings a level's samples to a CUDA device: the fixed image once, points that lie on the host every time. A
+/// mask is looked up once for each position of a lattice.
 template <int D>
 class SamplesForCuda {
 public:

@@ -12,8 +12,8 @@ namespace tessera {
 
 enum class SplineKernel { thinPlate, thinPlateR2LogR, volume, elasticBody, elasticBodyReciprocal };
 
-/// G(x) = f(r) I + g(r) x x^T and what its derivatives need: f1 = f'/r, f2 = f1'/r, the same for g. Zero where they are singular (r
-/// = 0).
+/// G(x) = f(r) I + g(r) x x^T and what its derivatives need: f1 = f'/r, f2 = f1'/r, the same for g. Zero
+/// where they are singular (r = 0).
 struct RadialTerms {
   double f = 0, f1 = 0, f2 = 0, g = 0, g1 = 0, g2 = 0;
 };
@@ -52,7 +52,8 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE RadialTerms radialTerms(double squared
 
 /// sum += G(x) w.
 template <int D, SplineKernel Kernel>
-TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernel(const Vec<D>& x, const Vec<D>& w, double alpha, Vec<D>& sum)
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernel(const Vec<D>& x, const Vec<D>& w, double alpha,
+                                                         Vec<D>& sum)
 {
   double squared = 0, along = 0;
   TESSERA_UNROLL
@@ -69,10 +70,12 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernel(const Vec<D>& x, const 
   }
 }
 
-/// Adds the first and second derivatives of G(x) w; h in the layout of Transform::spatialDerivatives for one sample.
+/// Adds the first and second derivatives of G(x) w; h in the layout of Transform::spatialDerivatives for one
+/// sample.
 template <int D, SplineKernel Kernel>
-TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernelDerivatives(const Vec<D>& x, const Vec<D>& w, double alpha,
-                                                                    double (&jacobian)[D][D], double (&h)[D][D * (D + 1) / 2])
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernelDerivatives(const Vec<D>& x, const Vec<D>& w,
+                                                                    double alpha, double (&jacobian)[D][D],
+                                                                    double (&h)[D][D * (D + 1) / 2])
 {
   double squared = 0, s = 0;
   TESSERA_UNROLL
@@ -88,14 +91,16 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE void addKernelDerivatives(const Vec<D>
     for (int j = 0; j < D; ++j)
       jacobian[k][j] += t.f1 * x[j] * w[k] + t.g1 * x[j] * x[k] * s + t.g * (delta(j, k) * s + x[k] * w[j]);
     TESSERA_UNROLL
-    for (int i = 0; i < D; ++i)
+    for (int i = 0; i < D; ++i) {
       TESSERA_UNROLL
-    for (int j = i; j < D; ++j)
-      h[k][i * D - i * (i - 1) / 2 + j - i] += (t.f2 * x[i] * x[j] + t.f1 * delta(i, j)) * w[k] + t.g2 * x[i] * x[j] * x[k] * s
-                                               + t.g1
-                                                     * (delta(i, j) * x[k] * s + delta(i, k) * x[j] * s + delta(j, k) * x[i] * s
-                                                        + x[j] * x[k] * w[i] + x[i] * x[k] * w[j])
-                                               + t.g * (delta(j, k) * w[i] + delta(i, k) * w[j]);
+      for (int j = i; j < D; ++j)
+        h[k][i * D - i * (i - 1) / 2 + j - i] +=
+            (t.f2 * x[i] * x[j] + t.f1 * delta(i, j)) * w[k] + t.g2 * x[i] * x[j] * x[k] * s
+            + t.g1
+                  * (delta(i, j) * x[k] * s + delta(i, k) * x[j] * s + delta(j, k) * x[i] * s
+                     + x[j] * x[k] * w[i] + x[i] * x[k] * w[j])
+            + t.g * (delta(j, k) * w[i] + delta(i, k) * w[j]);
+    }
   }
 }
 
@@ -133,8 +138,8 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE std::array<double, D> minus(const std:
   return difference;
 }
 
-/// A whole spline, its numbers in the memory of whoever evaluates it. Kernels read landmarks through the first cache: all lanes of
-/// a warp ask for the same one.
+/// A whole spline, its numbers in the memory of whoever evaluates it. Kernels read landmarks through the
+/// first cache: all lanes of a warp ask for the same one.
 template <int D>
 struct SplineOfLandmarks {
   SplineKernel kernel;
@@ -164,7 +169,8 @@ struct SplineOfLandmarks {
   }
 
   /// First and second derivatives, layouts as those of addKernelDerivatives.
-  TESSERA_HOST_DEVICE void derivatives(const Vec<D>& pointMm, double (&jacobian)[D][D], double (&h)[D][D * (D + 1) / 2]) const
+  TESSERA_HOST_DEVICE void derivatives(const Vec<D>& pointMm, double (&jacobian)[D][D],
+                                       double (&h)[D][D * (D + 1) / 2]) const
   {
     TESSERA_UNROLL
     for (int k = 0; k < D; ++k) {
@@ -177,7 +183,8 @@ struct SplineOfLandmarks {
     }
     withKernel<D>(kernel, [&](auto constant) {
       for (int i = 0; i < count; ++i)
-        addKernelDerivatives<D, decltype(constant)::value>(minus(pointMm, landmarkMm(i)), vector(i), alpha, jacobian, h);
+        addKernelDerivatives<D, decltype(constant)::value>(minus(pointMm, landmarkMm(i)), vector(i), alpha,
+                                                           jacobian, h);
     });
   }
 

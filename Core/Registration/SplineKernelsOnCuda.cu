@@ -9,7 +9,8 @@ namespace {
 
 constexpr int threadsOfRows = 128;
 
-/// The rows that a lane of a warp has of `count` numbers, and their products with others: in the order of lanes, then by halves.
+/// The rows that a lane of a warp has of `count` numbers, and their products with others: in the order of
+/// lanes, then by halves.
 template <class Term>
 __device__ double warpDot(int count, Term&& term)
 {
@@ -30,8 +31,9 @@ __global__ void __launch_bounds__(threadsOfRows)
     return;
   const int row = entry / sides, side = entry % sides;
   const double* influence = spline.influence + static_cast<std::size_t>(row) * columns;
-  const double sum =
-      warpDot(columns, [&](int c) { return influence[c] * (parameters[c * sides + side] - spline.landmarksMm[c * sides + side]); });
+  const double sum = warpDot(columns, [&](int c) {
+    return influence[c] * (parameters[c * sides + side] - spline.landmarksMm[c * sides + side]);
+  });
   const int ofAffine = entry - spline.landmarks * D; // the columns of I have a one each D + 1 numbers
   if (threadIdx.x % 32 == 0)
     vectors[entry] = sum + (ofAffine >= 0 && ofAffine < D * D && ofAffine % (D + 1) == 0 ? 1 : 0);
@@ -113,8 +115,8 @@ struct Tile {
 /// 32 rows a block, a lane each; its 4 warps share the samples of a slab. partials: (slabs) x (rows) x D.
 template <int D, class Sample>
 __global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
-    sumSlab(const __grid_constant__ TransformOnCuda<D> spline, const Sample of, const std::size_t count, const std::size_t perSlab,
-            const double* points, const double* covectors, double* partials)
+    sumSlab(const __grid_constant__ TransformOnCuda<D> spline, const Sample of, const std::size_t count,
+            const std::size_t perSlab, const double* points, const double* covectors, double* partials)
 {
   __shared__ Tile<D, Sample> tile;
   __shared__ double ofWarps[samplesSideBySide][D][rowsOfBlock];
@@ -147,7 +149,8 @@ __global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
           continue;
         const double* values = &tile.values[0][sample];
         if (row < spline.landmarks)
-          of.template addToLandmark<decltype(kernel)::value>(minus(pointMm, landmarkMm), spline.alpha, values, tileSamples, sum);
+          of.template addToLandmark<decltype(kernel)::value>(minus(pointMm, landmarkMm), spline.alpha, values,
+                                                             tileSamples, sum);
         else if (row < rows)
           of.addToAffine(pointMm, row - spline.landmarks, values, tileSamples, sum);
       }
@@ -176,7 +179,8 @@ __global__ void __launch_bounds__(threadsOfRows)
   const int number = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   if (number >= numbers)
     return;
-  const double sum = warpDot(slabs, [&](int slab) { return partials[static_cast<std::size_t>(slab) * numbers + number]; });
+  const double sum =
+      warpDot(slabs, [&](int slab) { return partials[static_cast<std::size_t>(slab) * numbers + number]; });
   if (threadIdx.x % 32 == 0)
     sums[number] = overwrites ? sum : sums[number] + sum;
 }
@@ -184,14 +188,16 @@ __global__ void __launch_bounds__(threadsOfRows)
 /// (parameters) a warp a parameter.
 template <int D>
 __global__ void __launch_bounds__(threadsOfRows)
-    gradientOf(const __grid_constant__ TransformOnCuda<D> spline, const double* sums, const GradientUpdate update, double* gradient)
+    gradientOf(const __grid_constant__ TransformOnCuda<D> spline, const double* sums,
+               const GradientUpdate update, double* gradient)
 {
   const int parameter = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
   if (parameter >= spline.landmarks * D)
     return;
   const int sides = D / spline.block, rows = (spline.landmarks + D + 1) * spline.block;
   const double* influence = spline.influenceTransposed + static_cast<std::size_t>(parameter / sides) * rows;
-  const double sum = warpDot(rows, [&](int row) { return influence[row] * sums[row * sides + parameter % sides]; });
+  const double sum =
+      warpDot(rows, [&](int row) { return influence[row] * sums[row * sides + parameter % sides]; });
   if (threadIdx.x % 32 != 0)
     return;
   const double factor = update.divisor == nullptr ? 1 : *update.divisor == 0 ? 0 : 1 / *update.divisor;
@@ -204,8 +210,8 @@ unsigned blocksOfWarps(int warps)
 }
 
 template <int D, class Sample>
-void sumSamples(Context& context, const TransformOnCuda<D>& spline, const Sample& of, std::size_t count, const double* points,
-                const double* covectors, double* scratch, double* sums, bool overwrites)
+void sumSamples(Context& context, const TransformOnCuda<D>& spline, const Sample& of, std::size_t count,
+                const double* points, const double* covectors, double* scratch, double* sums, bool overwrites)
 {
   const cudaStream_t stream = cudaStreamOf(context);
   const int rows = spline.landmarks + D + 1;
@@ -223,43 +229,49 @@ void sumSamples(Context& context, const TransformOnCuda<D>& spline, const Sample
 }
 
 template <int D>
-void splineVectorsOnCuda(const Context& context, const TransformOnCuda<D>& spline, const double* parameters, double* vectors)
+void splineVectorsOnCuda(const Context& context, const TransformOnCuda<D>& spline, const double* parameters,
+                         double* vectors)
 {
-  vectorsOf<D>
-      <<<blocksOfWarps((spline.landmarks + D + 1) * D), threadsOfRows, 0, cudaStreamOf(context)>>>(spline, parameters, vectors);
+  vectorsOf<D><<<blocksOfWarps((spline.landmarks + D + 1) * D), threadsOfRows, 0, cudaStreamOf(context)>>>(
+      spline, parameters, vectors);
   checkLaunch("weights of a spline");
 }
 
 template <int D>
-void sumSplineCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count, const double* points,
-                              const double* covectors, double* scratch, double* sums, bool overwrites)
+void sumSplineCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count,
+                              const double* points, const double* covectors, double* scratch, double* sums,
+                              bool overwrites)
 {
   sumSamples<D>(context, spline, OfPoints<D>{}, count, points, covectors, scratch, sums, overwrites);
 }
 
 template <int D>
-void sumSplineDerivativeCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count, const double* points,
-                                        const double* covectors, bool throughJacobian, double* scratch, double* sums,
-                                        bool overwrites)
+void sumSplineDerivativeCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count,
+                                        const double* points, const double* covectors, bool throughJacobian,
+                                        double* scratch, double* sums, bool overwrites)
 {
-  sumSamples<D>(context, spline, OfDerivatives<D>{throughJacobian}, count, points, covectors, scratch, sums, overwrites);
+  sumSamples<D>(context, spline, OfDerivatives<D>{throughJacobian}, count, points, covectors, scratch, sums,
+                overwrites);
 }
 
 template <int D>
-void splineGradientOnCuda(Context& context, const TransformOnCuda<D>& spline, const double* sums, double* gradient,
-                          const GradientUpdate& update)
+void splineGradientOnCuda(Context& context, const TransformOnCuda<D>& spline, const double* sums,
+                          double* gradient, const GradientUpdate& update)
 {
-  gradientOf<D><<<blocksOfWarps(spline.landmarks * D), threadsOfRows, 0, cudaStreamOf(context)>>>(spline, sums, update, gradient);
+  gradientOf<D><<<blocksOfWarps(spline.landmarks * D), threadsOfRows, 0, cudaStreamOf(context)>>>(
+      spline, sums, update, gradient);
   checkLaunch("gradient of a spline");
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void splineVectorsOnCuda<D>(const Context&, const TransformOnCuda<D>&, const double*, double*);                         \
-  template void sumSplineCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, const double*,        \
-                                            double*, double*, bool);                                                               \
-  template void sumSplineDerivativeCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*,             \
-                                                      const double*, bool, double*, double*, bool);                                \
-  template void splineGradientOnCuda<D>(Context&, const TransformOnCuda<D>&, const double*, double*, const GradientUpdate&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void splineVectorsOnCuda<D>(const Context&, const TransformOnCuda<D>&, const double*, double*);   \
+  template void sumSplineCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, \
+                                            const double*, double*, double*, bool);                          \
+  template void sumSplineDerivativeCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t,      \
+                                                      const double*, const double*, bool, double*, double*,  \
+                                                      bool);                                                 \
+  template void splineGradientOnCuda<D>(Context&, const TransformOnCuda<D>&, const double*, double*,         \
+                                        const GradientUpdate&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -35,7 +35,8 @@ public:
     } else {
       vectors_ = Buffer<double>(context, spline.landmarksMm.size() + (D + 1) * D);
       influence_.fromHost(context, spline.influence);
-      transposed_.fromHost(context, transposed(spline.influence, spline.landmarksMm.size() / D * form_.block));
+      transposed_.fromHost(context,
+                           transposed(spline.influence, spline.landmarksMm.size() / D * form_.block));
       form_.influence = influence_.span().data();
       form_.influenceTransposed = transposed_.span().data();
     }
@@ -57,7 +58,8 @@ private:
 }
 
 template <int D>
-std::unique_ptr<HeldTransformOnCuda<D>> holdSplineOnCuda(const Context& context, const SplineForCuda<D>& spline)
+std::unique_ptr<HeldTransformOnCuda<D>> holdSplineOnCuda(const Context& context,
+                                                         const SplineForCuda<D>& spline)
 {
   return std::make_unique<HeldSpline<D>>(context, spline);
 }

@@ -6,8 +6,10 @@
 #include <memory>
 #include <vector>
 
-// Splines of landmarks on a CUDA device. T depends on its parameters linearly: vectors (SplineOfLandmarks) = those of the identity
-// + influence * displacements of the landmarks. Rows of vectors and sums have D numbers: landmarks, D columns of I + A, b.
+// Splines of landmarks on a CUDA device. T depends on its parameters linearly: vectors (SplineOfLandmarks) =
+// those of the identity
+// + influence * displacements of the landmarks. Rows of vectors and sums have D numbers: landmarks, D columns
+// of I + A, b.
 namespace tessera {
 
 /// A spline's numbers on the host.
@@ -18,7 +20,8 @@ struct SplineForCuda {
   int block = 1; // components that the system couples: 1 or D
   std::vector<double> landmarksMm;
   std::vector<double> vectors;   // of a spline that stays as it is
-  std::vector<double> influence; // of one whose parameters change: (landmarks + D + 1) * block rows of landmarks * block numbers
+  std::vector<double> influence; // of one whose parameters change: (landmarks + D + 1) * block rows of
+                                 // landmarks * block numbers
 };
 
 /// With its parameters open if there is an influence.
@@ -27,7 +30,8 @@ std::unique_ptr<HeldTransformOnCuda<D>> holdSplineOnCuda(const Context&, const S
 
 /// The vectors of parameters on the device; a warp a number, 8 (landmarks * block) bytes each.
 template <int D>
-void splineVectorsOnCuda(const Context&, const TransformOnCuda<D>&, const double* parameters, double* vectors);
+void splineVectorsOnCuda(const Context&, const TransformOnCuda<D>&, const double* parameters,
+                         double* vectors);
 
 constexpr std::size_t mostSplineSlabs = 1024;
 /// Doubles that sums of `landmarks` take on their way.
@@ -44,22 +48,24 @@ constexpr double splineSumBytes(std::size_t landmarks)
   return static_cast<double>(sizeof(double) * (splineScratch<D>(landmarks) + (landmarks + D + 1) * D));
 }
 
-/// sums (`overwrites`: instead of what is there) += sum over samples of (d T / d vectors)^T v. Planar arrays of `count` doubles:
-/// `points`, D of them, where the spline is asked (NaN: not at all), and `covectors`, D. Each sum has a fixed order; reads
-/// 16 D bytes a sample for 32 rows, computes each kernel once a sample and landmark.
+/// sums (`overwrites`: instead of what is there) += sum over samples of (d T / d vectors)^T v. Planar arrays
+/// of `count` doubles: `points`, D of them, where the spline is asked (NaN: not at all), and `covectors`, D.
+/// Each sum has a fixed order; reads 16 D bytes a sample for 32 rows, computes each kernel once a sample and
+/// landmark.
 template <int D>
-void sumSplineCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count, const double* points, const double* covectors,
-                              double* scratch, double* sums, bool overwrites);
+void sumSplineCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count, const double* points,
+                              const double* covectors, double* scratch, double* sums, bool overwrites);
 
-/// The same of covectors of the spline's first (if `throughJacobian`) and second derivatives: by components, D of the first, then
-/// the upper triangle of the second, whose entries count once.
+/// The same of covectors of the spline's first (if `throughJacobian`) and second derivatives: by components,
+/// D of the first, then the upper triangle of the second, whose entries count once.
 template <int D>
-void sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count, const double* points,
-                                        const double* covectors, bool throughJacobian, double* scratch, double* sums,
-                                        bool overwrites);
+void sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count,
+                                        const double* points, const double* covectors, bool throughJacobian,
+                                        double* scratch, double* sums, bool overwrites);
 
 /// gradient += influence^T * sums.
 template <int D>
-void splineGradientOnCuda(Context&, const TransformOnCuda<D>&, const double* sums, double* gradient, const GradientUpdate&);
+void splineGradientOnCuda(Context&, const TransformOnCuda<D>&, const double* sums, double* gradient,
+                          const GradientUpdate&);
 
 }

@@ -21,15 +21,16 @@ template <int D>
 struct StageComponents {
   std::unique_ptr<Registration> registration;
   std::vector<std::unique_ptr<CostTerm<D>>> terms;
-  std::vector<std::unique_ptr<ImageSampler<D>>> samplers;               // may be empty
+  std::vector<std::unique_ptr<ImageSampler<D>>> samplers; // may be empty
   std::vector<std::unique_ptr<ImagePyramid<D>>> fixedPyramids, movingPyramids;
-  std::vector<std::unique_ptr<Interpolator<D>>> interpolators;          // one a term
-  std::vector<std::size_t> interpolatorOfTerm;                          // which of the text's interpolators it is
+  std::vector<std::unique_ptr<Interpolator<D>>> interpolators; // one a term
+  std::vector<std::size_t> interpolatorOfTerm;                 // which of the text's interpolators it is
   std::shared_ptr<Transform<D>> transform;
   std::unique_ptr<Optimizer> optimizer;
 };
 
-/// Parameters that the stage itself reads: levels, masks, seed, combination of transforms, exact metric values.
+/// Parameters that the stage itself reads: levels, masks, seed, combination of transforms, exact metric
+/// values.
 const ComponentDescription& stageDescription();
 
 namespace stageparameters {
@@ -48,8 +49,8 @@ Parameter<std::int64_t> exactMetricEveryXIterations();
 /// NumberOfResolutions. Throws Error(usage) if it is below 1.
 std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>&);
 
-/// Which components a text chooses, with the labels that prefix their parameters; stageDescription() is among them.
-/// Throws Error(usage) for unknown names, missing mandatory ones and counts that do not fit.
+/// Which components a text chooses, with the labels that prefix their parameters; stageDescription() is among
+/// them. Throws Error(usage) for unknown names, missing mandatory ones and counts that do not fit.
 std::vector<ChosenComponent> chosenComponents(const Registry&, const std::shared_ptr<const ParameterMap>&);
 
 /// Names after a key such as "Metric", or elastix's default where the key is absent.

@@ -13,17 +13,20 @@ namespace {
 
 constexpr double smallArrays = 1 << 20; // bytes: results, tables of axes, what allocations are rounded up by
 
-/// The stage's chain at each level. Where an initial transform bends space, grids are laid as if it did not: what they cover is
-/// stretched as their spacing is, and asking all border voxels takes long.
+/// The stage's chain at each level. Where an initial transform bends space, grids are laid as if it did not:
+/// what they cover is stretched as their spacing is, and asking all border voxels takes long.
 template <int D>
-std::vector<TransformChain<D>> chainsOf(Context& host, const Parameters& parameters, const StageExtent<D>& stage,
-                                        const StageComponents<D>& components)
+std::vector<TransformChain<D>> chainsOf(Context& host, const Parameters& parameters,
+                                        const StageExtent<D>& stage, const StageComponents<D>& components)
 {
   const bool asksInitial = stage.initialIsKnown && isLinearChain(stage.initial.get());
-  const auto models = components.transform->modelsOfLevels(host, stage.fixed.front(), asksInitial ? stage.initial.get() : nullptr);
+  const auto models = components.transform->modelsOfLevels(host, stage.fixed.front(),
+                                                           asksInitial ? stage.initial.get() : nullptr);
   TransformChain<D> chain;
   chain.initial = stage.initial;
-  chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add : Combination::compose;
+  chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add"
+                          ? Combination::add
+                          : Combination::compose;
   chain.transform = components.transform;
   std::vector<TransformChain<D>> chains(parameters.levelCount(), chain);
   for (std::size_t level = 0; level < models.size(); ++level)
@@ -36,9 +39,10 @@ template <int D>
 class LevelExtent {
 public:
   LevelExtent(const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
-              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level, double usableBytes)
-      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level), chain_(chain),
-        usableBytes_(usableBytes)
+              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level,
+              double usableBytes)
+      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level),
+        chain_(chain), usableBytes_(usableBytes)
   {
     addImages();
     addOriginals();
@@ -75,7 +79,8 @@ public:
       memory.add("cost", Cost<D>::deviceBytes(parameters, terms_.size()));
     }
     memory.add("small arrays", smallArrays);
-    const double pyramids = keepsOriginals ? pyramidBytesOfKept_ : std::min(pyramidBytes_, usableBytes_); // slabs need no more
+    const double pyramids =
+        keepsOriginals ? pyramidBytesOfKept_ : std::min(pyramidBytes_, usableBytes_); // slabs need no more
     memory.add("pyramids", std::max(0.0, pyramids - memory.bytes()));
     return memory;
   }
@@ -102,27 +107,32 @@ private:
         masks += static_cast<double>(ofSide[mask].geometry.voxelCount());
     };
     for (std::size_t t = 0; t < components_.terms.size(); ++t) {
-      const std::tuple fixed{ImageSide::fixed, indexFor(components_.fixedPyramids, t), indexFor(stage_.fixed, t)};
-      const std::tuple moving{ImageSide::moving, indexFor(components_.movingPyramids, t), indexFor(stage_.moving, t)};
+      const std::tuple fixed{ImageSide::fixed, indexFor(components_.fixedPyramids, t),
+                             indexFor(stage_.fixed, t)};
+      const std::tuple moving{ImageSide::moving, indexFor(components_.movingPyramids, t),
+                              indexFor(stage_.moving, t)};
       if (components_.terms[t]->needsSampler()) {
         if (known.insert(fixed).second)
           images += static_cast<double>(fixedGeometry(t).voxelCount() * sizeof(float));
         addMask(stage_.fixedMasks, ImageSide::fixed, t);
       }
       if (interpolated.insert({components_.interpolatorOfTerm[t], moving}).second)
-        images += Interpolator<D>::deviceBytes(
-            components_.movingPyramids[std::get<1>(moving)]->geometryOfLevel(stage_.moving[std::get<2>(moving)], level_));
+        images +=
+            Interpolator<D>::deviceBytes(components_.movingPyramids[std::get<1>(moving)]->geometryOfLevel(
+                stage_.moving[std::get<2>(moving)], level_));
       addMask(stage_.movingMasks, ImageSide::moving, t);
     }
     images_.add("images", images);
     images_.add("masks", masks);
   }
 
-  /// Images at full resolution that were filtered for this level or one before. What a sampler takes of them counts as its image.
+  /// Images at full resolution that were filtered for this level or one before. What a sampler takes of them
+  /// counts as its image.
   void addOriginals()
   {
     std::set<std::pair<ImageSide, std::size_t>> known;
-    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side, std::size_t term) {
+    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side,
+                         std::size_t term) {
       const ImagePyramid<D>& pyramid = *pyramids[indexFor(pyramids, term)];
       const std::size_t image = indexFor(originals, term);
       bool isFiltered = false;
@@ -146,7 +156,8 @@ private:
   {
     double made = smallArrays;
     std::set<std::tuple<ImageSide, std::size_t, std::size_t>> known;
-    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side, std::size_t term) {
+    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side,
+                         std::size_t term) {
       const std::size_t pyramid = indexFor(pyramids, term), image = indexFor(originals, term);
       const auto steps = pyramids[pyramid]->stepsOfLevel(originals[image], level_);
       if (steps.empty() || !known.insert({side, pyramid, image}).second)
@@ -154,7 +165,8 @@ private:
       const Size<D>& size = originals[image].size;
       const double others = keptBytes_ - static_cast<double>(originals[image].voxelCount() * sizeof(float));
       pyramidBytes_ = std::max(pyramidBytes_, made + filteredImageDeviceBytes<D>(size, steps));
-      pyramidBytesOfKept_ = std::max(pyramidBytesOfKept_, made + others + filteredImageDeviceBytes<D>(size, steps, true));
+      pyramidBytesOfKept_ =
+          std::max(pyramidBytesOfKept_, made + others + filteredImageDeviceBytes<D>(size, steps, true));
       made += static_cast<double>(steps.back().geometry.voxelCount() * sizeof(float));
     };
     for (std::size_t t = 0; t < components_.terms.size(); ++t) {
@@ -164,10 +176,11 @@ private:
     double coefficients = 0;
     for (std::size_t t = 0; t < components_.interpolators.size(); ++t)
       if (!components_.interpolators[t]->readsVoxels())
-        coefficients +=
-            Interpolator<D>::deviceBytes(components_.movingPyramids[indexFor(components_.movingPyramids, t)]->geometryOfLevel(
+        coefficients += Interpolator<D>::deviceBytes(
+            components_.movingPyramids[indexFor(components_.movingPyramids, t)]->geometryOfLevel(
                 stage_.moving[indexFor(stage_.moving, t)], level_));
-    pyramidBytesOfKept_ = std::max(pyramidBytesOfKept_, made + keptBytes_ + coefficients); // while interpolators are prepared
+    pyramidBytesOfKept_ =
+        std::max(pyramidBytesOfKept_, made + keptBytes_ + coefficients); // while interpolators are prepared
   }
 
   TermExtent<D> termExtent(std::size_t t)
@@ -177,18 +190,20 @@ private:
     extent.chain = &chain_;
     extent.pointPairs = stage_.pointPairs;
     extent.registry = &registry_;
-    extent.movingMasked =
-        !stage_.movingMasks.empty() && stage_.movingMasks[indexFor(stage_.movingMasks, t)].geometry.voxelCount() > 0;
+    extent.movingMasked = !stage_.movingMasks.empty()
+                          && stage_.movingMasks[indexFor(stage_.movingMasks, t)].geometry.voxelCount() > 0;
     if (!components_.terms[t]->needsSampler())
       return extent;
     const bool own = t < components_.samplers.size();
     const std::size_t sampled = own ? t : 0; // whose image the samples are of
     const auto fixed = std::make_shared<Image<D>>(Image<D>{fixedGeometry(sampled), {}});
-    const VoxelBox<D> region = regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, sampled)], fixed->geometry);
+    const VoxelBox<D> region =
+        regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, sampled)], fixed->geometry);
     const std::size_t ofImage = indexFor(stage_.fixedMasks, sampled);
     const MaskExtent<D> masked = stage_.fixedMasks.empty() ? MaskExtent<D>{} : stage_.fixedMasks[ofImage];
     const bool isMasked = masked.geometry.voxelCount() > 0;
-    extent.maskMayCrop = isMasked && (!masked.mask || erodesMask(parameters_, ImageSide::fixed, ofImage, level_));
+    extent.maskMayCrop =
+        isMasked && (!masked.mask || erodesMask(parameters_, ImageSide::fixed, ofImage, level_));
     ImageSampler<D>& sampler = *components_.samplers[sampled];
     sampler.setRegion(region);
     const SampleExtent<D> samples = sampler.extentOfLevel({fixed, isMasked, masked.mask}, level_);
@@ -200,7 +215,8 @@ private:
     if (const std::size_t wanted = components_.optimizer->extentOfLevel(level_).gridSamples; wanted > 0)
       extent.lattices.push_back(gridOfAbout<D>(wanted, fixed, region, masked.mask));
     if (parameters_.get(stageparameters::showExactMetricValue(), level_) && !sampler.givesExactValues())
-      extent.valueLattices.push_back(gridOfStep<D>(exactMetricStep<D>(parameters_, level_), fixed, region, masked.mask));
+      extent.valueLattices.push_back(
+          gridOfStep<D>(exactMetricStep<D>(parameters_, level_), fixed, region, masked.mask));
     return extent;
   }
 
@@ -211,9 +227,11 @@ private:
   std::size_t level_;
   const TransformChain<D>& chain_;
   double usableBytes_;
-  double keptBytes_ = 0, originalBytes_ = 0;         // of originals, while the level's images are computed and afterwards
-  double pyramidBytes_ = 0, pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
-  DeviceMemory images_;                              // and what else does not depend on slabs
+  double keptBytes_ = 0,
+         originalBytes_ = 0; // of originals, while the level's images are computed and afterwards
+  double pyramidBytes_ = 0,
+         pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
+  DeviceMemory images_;           // and what else does not depend on slabs
   std::vector<TermExtent<D>> terms_;
 };
 
@@ -239,15 +257,16 @@ StageExtent<D> extentOf(const StageInput<D>& input)
 }
 
 template <int D>
-std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
-                                 double usableBytes)
+std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const Parameters& parameters,
+                                 const StageExtent<D>& stage, double usableBytes)
 {
   const StageComponents<D> components = createComponents<D>(registry, parameters);
   const std::vector<TransformChain<D>> chains = chainsOf<D>(host, parameters, stage, components);
   std::vector<LevelPlan> plans;
   std::deque<LevelExtent<D>> extents;
   for (std::size_t level = 0; level < chains.size(); ++level) {
-    LevelExtent<D>& extent = extents.emplace_back(registry, parameters, stage, components, chains[level], level, usableBytes);
+    LevelExtent<D>& extent =
+        extents.emplace_back(registry, parameters, stage, components, chains[level], level, usableBytes);
     LevelPlan plan{extent.memory(1), 1, usableBytes};
     const std::size_t most = extent.layers();
     while (!plan.fits() && plan.slabs < most) {
@@ -262,13 +281,15 @@ std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const 
     keeping[level].memory = extents[level].memory(plans[level].slabs, true);
     keeping[level].keepsOriginals = true;
   }
-  return std::all_of(keeping.begin(), keeping.end(), [](const LevelPlan& plan) { return plan.fits(); }) ? keeping : plans;
+  return std::all_of(keeping.begin(), keeping.end(), [](const LevelPlan& plan) { return plan.fits(); })
+             ? keeping
+             : plans;
 }
 
 std::string planText(const LevelPlan& plan, std::size_t level, const std::string& device)
 {
-  std::string text =
-      "level " + std::to_string(level) + ": about " + memoryText(plan.memory.bytes()) + " of memory of " + device + " are needed";
+  std::string text = "level " + std::to_string(level) + ": about " + memoryText(plan.memory.bytes())
+                     + " of memory of " + device + " are needed";
   if (plan.slabs > 1)
     text += " in " + std::to_string(plan.slabs) + " slabs";
   text += " (" + plan.memory.text() + ")";
@@ -276,17 +297,19 @@ std::string planText(const LevelPlan& plan, std::size_t level, const std::string
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry& registry, const Parameters& parameters,
-                                                    const StageExtent<D>& stage)
+std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry& registry,
+                                                    const Parameters& parameters, const StageExtent<D>& stage)
 {
   const StageComponents<D> components = createComponents<D>(registry, parameters);
   return std::make_shared<TransformChain<D>>(chainsOf<D>(host, parameters, stage, components).back());
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template StageExtent<D> extentOf(const StageInput<D>&);                                                                          \
-  template std::vector<LevelPlan> planStage(Context&, const Registry&, const Parameters&, const StageExtent<D>&, double);          \
-  template std::shared_ptr<const TransformChain<D>> chainAfter(Context&, const Registry&, const Parameters&, const StageExtent<D>&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template StageExtent<D> extentOf(const StageInput<D>&);                                                    \
+  template std::vector<LevelPlan> planStage(Context&, const Registry&, const Parameters&,                    \
+                                            const StageExtent<D>&, double);                                  \
+  template std::shared_ptr<const TransformChain<D>> chainAfter(Context&, const Registry&, const Parameters&, \
+                                                               const StageExtent<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

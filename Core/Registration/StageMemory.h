@@ -28,13 +28,15 @@ struct StageExtent {
 template <int D>
 StageExtent<D> extentOf(const StageInput<D>&);
 
-/// One a level, each in as few slabs as `usableBytes` allow; a level that does not fit in any number of slabs is planned in the
-/// most that there are. Reads no voxels but those of masks.
+/// One a level, each in as few slabs as `usableBytes` allow; a level that does not fit in any number of slabs
+/// is planned in the most that there are. Reads no voxels but those of masks.
 template <int D>
-std::vector<LevelPlan> planStage(Context& host, const Registry&, const Parameters&, const StageExtent<D>&, double usableBytes);
+std::vector<LevelPlan> planStage(Context& host, const Registry&, const Parameters&, const StageExtent<D>&,
+                                 double usableBytes);
 
 /// The stage's chain at its last level, as an initial transform whose parameters are not known yet.
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry&, const Parameters&, const StageExtent<D>&);
+std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry&, const Parameters&,
+                                                    const StageExtent<D>&);
 
 }

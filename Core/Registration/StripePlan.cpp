@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t mostStripes = 64, positionsWorthAStripe = 512, positionGranularity = 64;
 constexpr std::size_t gradientBudget = (std::size_t(64) << 20) / sizeof(double);
-constexpr std::size_t parametersWorthAPosition = 128; // a pull-back touches about so many, the sum of stripes all
+constexpr std::size_t parametersWorthAPosition =
+    128; // a pull-back touches about so many, the sum of stripes all
 
 }
 
@@ -26,8 +27,10 @@ StripePlan planStripes(std::size_t positions, std::size_t parameterCount)
   StripePlan plan;
   plan.positions = positions;
   const std::size_t share = (positions + stripes - 1) / stripes;
-  plan.positionsPerStripe = std::max<std::size_t>(1, (share + positionGranularity - 1) / positionGranularity) * positionGranularity;
-  plan.stripes = std::max<std::size_t>(1, (positions + plan.positionsPerStripe - 1) / plan.positionsPerStripe);
+  plan.positionsPerStripe =
+      std::max<std::size_t>(1, (share + positionGranularity - 1) / positionGranularity) * positionGranularity;
+  plan.stripes =
+      std::max<std::size_t>(1, (positions + plan.positionsPerStripe - 1) / plan.positionsPerStripe);
   return plan;
 }
 
@@ -42,7 +45,8 @@ void StripedGradient::begin(std::span<double> gradient, std::size_t stripes)
 std::span<double> StripedGradient::clearedStripe(std::size_t stripe)
 {
   const std::size_t count = gradient_.size();
-  const std::span<double> values = stripe == 0 ? gradient_ : std::span<double>(others_).subspan((stripe - 1) * count, count);
+  const std::span<double> values =
+      stripe == 0 ? gradient_ : std::span<double>(others_).subspan((stripe - 1) * count, count);
   std::fill(values.begin(), values.end(), 0.0);
   return values;
 }

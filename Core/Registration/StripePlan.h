@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// How work on positions is cut: stripe s takes [s * positionsPerStripe, (s + 1) * positionsPerStripe). Stripes depend on sizes
-/// alone, never on threads, so sums over them repeat.
+/// How work on positions is cut: stripe s takes [s * positionsPerStripe, (s + 1) * positionsPerStripe).
+/// Stripes depend on sizes alone, never on threads, so sums over them repeat.
 struct StripePlan {
   std::size_t stripes = 1, positionsPerStripe = 0, positions = 0;
 
@@ -21,8 +21,8 @@ struct StripePlan {
   }
 };
 
-/// One stripe below 1024 positions, then a power of two up to 16; fewer where a gradient a stripe would need more than 64 MB, or
-/// where clearing and adding the gradients would cost more than the positions' own work.
+/// One stripe below 1024 positions, then a power of two up to 16; fewer where a gradient a stripe would need
+/// more than 64 MB, or where clearing and adding the gradients would cost more than the positions' own work.
 StripePlan planStripes(std::size_t positions, std::size_t parameterCount);
 
 /// A gradient summed from stripes that are filled independently and added in their order.

@@ -75,7 +75,8 @@ void copyPoints(const ListSamples<D>& samples, const PointsOut<D>& out)
 
 /// The last transform alone; `in` and `out` may be the same arrays.
 template <int D>
-void mapLast(Context& context, const TransformChain<D>& chain, const ListSamples<D>& in, const PointsOut<D>& out)
+void mapLast(Context& context, const TransformChain<D>& chain, const ListSamples<D>& in,
+             const PointsOut<D>& out)
 {
   bool shared = false;
   for (int d = 0; d < D; ++d)
@@ -96,7 +97,8 @@ int symmetricIndex(int a, int b)
   return low * D - low * (low - 1) / 2 + (high - low);
 }
 
-/// Derivatives of a composition at one sample: those of T0 (J0, H0) and T1 (J1, H1) make T's; strides are the sample count.
+/// Derivatives of a composition at one sample: those of T0 (J0, H0) and T1 (J1, H1) make T's; strides are the
+/// sample count.
 template <int D>
 struct Composition {
   std::size_t count;
@@ -138,7 +140,8 @@ struct Composition {
 
 /// Adjoint of Composition with respect to J1: U J0^T + sum over upper (a, b) of V[ab] H0[ab].
 template <int D>
-void pullBackToJacobian(const Composition<D>& c, std::size_t i, const double* covJacobian, const double* covHessian, double* out)
+void pullBackToJacobian(const Composition<D>& c, std::size_t i, const double* covJacobian,
+                        const double* covHessian, double* out)
 {
   constexpr int S = symmetricCount(D);
   for (int k = 0; k < D; ++k)
@@ -163,8 +166,8 @@ void pullBackToHessian(const Composition<D>& m, std::size_t i, const double* cov
         double sum = 0;
         for (int a = 0, s = 0; a < D; ++a)
           for (int b = a; b < D; ++b, ++s) {
-            const double weight =
-                c == d ? m.j0(c, a, i) * m.j0(c, b, i) : m.j0(c, a, i) * m.j0(d, b, i) + m.j0(d, a, i) * m.j0(c, b, i);
+            const double weight = c == d ? m.j0(c, a, i) * m.j0(c, b, i)
+                                         : m.j0(c, a, i) * m.j0(d, b, i) + m.j0(d, a, i) * m.j0(c, b, i);
             sum += covHessian[(k * S + s) * m.count + i] * weight;
           }
         out[(k * S + t) * m.count + i] = sum;
@@ -172,13 +175,14 @@ void pullBackToHessian(const Composition<D>& m, std::size_t i, const double* cov
 }
 
 template <int D>
-void addInitialDerivatives(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples, double* jacobian,
-                           double* hessian)
+void addInitialDerivatives(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples,
+                           double* jacobian, double* hessian)
 {
   constexpr int S = symmetricCount(D);
   const std::size_t n = samples.count;
   Loan jacobian0(D * D * n), hessian0(hessian ? D * S * n : 0);
-  chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(), hessian ? hessian0.data() : nullptr);
+  chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(),
+                             hessian ? hessian0.data() : nullptr);
   for (std::size_t i = 0; i < D * D * n; ++i)
     jacobian[i] += jacobian0.data()[i];
   for (int d = 0; d < D; ++d)
@@ -191,7 +195,8 @@ void addInitialDerivatives(Context& context, const TransformChain<D>& chain, con
 }
 
 template <int D>
-void mapInitial(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples, const PointsOut<D>& out)
+void mapInitial(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples,
+                const PointsOut<D>& out)
 {
   if (chain.initial && chain.combination == Combination::compose)
     mapChain<D>(context, *chain.initial, samples, out);
@@ -200,7 +205,8 @@ void mapInitial(Context& context, const TransformChain<D>& chain, const ListSamp
 }
 
 template <int D>
-void mapChain(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples, const PointsOut<D>& out)
+void mapChain(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples,
+              const PointsOut<D>& out)
 {
   if (!chain.initial) {
     mapLast<D>(context, chain, samples, out);
@@ -222,8 +228,8 @@ void mapChain(Context& context, const TransformChain<D>& chain, const ListSample
 }
 
 template <int D>
-void chainSpatialDerivatives(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples, double* jacobian,
-                             double* hessian)
+void chainSpatialDerivatives(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples,
+                             double* jacobian, double* hessian)
 {
   constexpr int S = symmetricCount(D);
   if (!chain.initial || chain.combination == Combination::add) {
@@ -233,11 +239,14 @@ void chainSpatialDerivatives(Context& context, const TransformChain<D>& chain, c
     return;
   }
   const std::size_t n = samples.count;
-  const bool second0 = hessian && chainHasHessian<D>(*chain.initial), second1 = hessian && chain.transform->hasHessian();
-  Loan jacobian0(D * D * n), jacobian1(D * D * n), hessian0(second0 ? D * S * n : 0), hessian1(second1 ? D * S * n : 0);
+  const bool second0 = hessian && chainHasHessian<D>(*chain.initial),
+             second1 = hessian && chain.transform->hasHessian();
+  Loan jacobian0(D * D * n), jacobian1(D * D * n), hessian0(second0 ? D * S * n : 0),
+      hessian1(second1 ? D * S * n : 0);
   PointLoan<D> mapped(n);
   mapChain<D>(context, *chain.initial, samples, mapped.out());
-  chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(), second0 ? hessian0.data() : nullptr);
+  chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(),
+                             second0 ? hessian0.data() : nullptr);
   chain.transform->spatialDerivatives(context, mapped.list(), chain.parameters, jacobian1.data(),
                                       second1 ? hessian1.data() : nullptr);
   const Composition<D> composition{n, jacobian0.data(), second0 ? hessian0.data() : nullptr, jacobian1.data(),
@@ -250,30 +259,36 @@ void chainSpatialDerivatives(Context& context, const TransformChain<D>& chain, c
 }
 
 template <int D>
-void pullBackChainSpatialDerivatives(Context& context, const TransformChain<D>& chain, const ListSamples<D>& samples,
-                                     const double* covJacobian, const double* covHessian, std::span<double> gradient)
+void pullBackChainSpatialDerivatives(Context& context, const TransformChain<D>& chain,
+                                     const ListSamples<D>& samples, const double* covJacobian,
+                                     const double* covHessian, std::span<double> gradient)
 {
   constexpr int S = symmetricCount(D);
   if (!chain.initial || chain.combination == Combination::add) {
-    chain.transform->pullBackSpatialDerivatives(context, samples, chain.parameters, covJacobian, covHessian, gradient);
+    chain.transform->pullBackSpatialDerivatives(context, samples, chain.parameters, covJacobian, covHessian,
+                                                gradient);
     return;
   }
   const std::size_t n = samples.count;
-  const bool second0 = covHessian && chainHasHessian<D>(*chain.initial), second1 = covHessian && chain.transform->hasHessian();
+  const bool second0 = covHessian && chainHasHessian<D>(*chain.initial),
+             second1 = covHessian && chain.transform->hasHessian();
   const bool first1 = covJacobian || second0;
   Loan jacobian0(D * D * n), hessian0(second0 ? D * S * n : 0);
   Loan covJacobian1(first1 ? D * D * n : 0), covHessian1(second1 ? D * S * n : 0);
   PointLoan<D> mapped(n);
   mapChain<D>(context, *chain.initial, samples, mapped.out());
-  chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(), second0 ? hessian0.data() : nullptr);
-  const Composition<D> composition{n, jacobian0.data(), second0 ? hessian0.data() : nullptr, nullptr, nullptr};
+  chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(),
+                             second0 ? hessian0.data() : nullptr);
+  const Composition<D> composition{n, jacobian0.data(), second0 ? hessian0.data() : nullptr, nullptr,
+                                   nullptr};
   for (std::size_t i = 0; i < n; ++i) {
     if (first1)
       pullBackToJacobian<D>(composition, i, covJacobian, covHessian, covJacobian1.data());
     if (second1)
       pullBackToHessian<D>(composition, i, covHessian, covHessian1.data());
   }
-  chain.transform->pullBackSpatialDerivatives(context, mapped.list(), chain.parameters, first1 ? covJacobian1.data() : nullptr,
+  chain.transform->pullBackSpatialDerivatives(context, mapped.list(), chain.parameters,
+                                              first1 ? covJacobian1.data() : nullptr,
                                               second1 ? covHessian1.data() : nullptr, gradient);
 }
 
@@ -283,12 +298,15 @@ bool chainHasHessian(const TransformChain<D>& chain)
   return chain.transform->hasHessian() || (chain.initial && chainHasHessian<D>(*chain.initial));
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void mapInitial<D>(Context&, const TransformChain<D>&, const ListSamples<D>&, const PointsOut<D>&);                     \
-  template void mapChain<D>(Context&, const TransformChain<D>&, const ListSamples<D>&, const PointsOut<D>&);                       \
-  template void chainSpatialDerivatives<D>(Context&, const TransformChain<D>&, const ListSamples<D>&, double*, double*);           \
-  template void pullBackChainSpatialDerivatives<D>(Context&, const TransformChain<D>&, const ListSamples<D>&, const double*,       \
-                                                   const double*, std::span<double>);                                              \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void mapInitial<D>(Context&, const TransformChain<D>&, const ListSamples<D>&,                     \
+                              const PointsOut<D>&);                                                          \
+  template void mapChain<D>(Context&, const TransformChain<D>&, const ListSamples<D>&, const PointsOut<D>&); \
+  template void chainSpatialDerivatives<D>(Context&, const TransformChain<D>&, const ListSamples<D>&,        \
+                                           double*, double*);                                                \
+  template void pullBackChainSpatialDerivatives<D>(Context&, const TransformChain<D>&,                       \
+                                                   const ListSamples<D>&, const double*, const double*,      \
+                                                   std::span<double>);                                       \
   template bool chainHasHessian<D>(const TransformChain<D>&);
 
 TESSERA_INSTANTIATE(2)

@@ -15,7 +15,8 @@ template <int D>
 void requireFieldMemory(const char* what, const ImageGeometry<D>& lattice, std::size_t components)
 {
   requireMemory(extentCount(lattice.size) * static_cast<double>(components * sizeof(float)),
-                std::string(what) + " of " + extentText(lattice.size) + " voxels", "a smaller or coarser output grid");
+                std::string(what) + " of " + extentText(lattice.size) + " voxels",
+                "a smaller or coarser output grid");
 }
 
 void requireCpuForPoints(const Context& context)
@@ -25,8 +26,8 @@ void requireCpuForPoints(const Context& context)
 }
 
 template <int D>
-void evaluate(Context& context, const TransformChain<D>& chain, const FieldMethod<D>& method, FieldEvaluation<D> function,
-              std::vector<float>& values)
+void evaluate(Context& context, const TransformChain<D>& chain, const FieldMethod<D>& method,
+              FieldEvaluation<D> function, std::vector<float>& values)
 {
   if (context.onCuda())
     evaluateInSlabs<D>(context, *method.interpolator, function, method.field, chain.parameters, values);
@@ -35,9 +36,11 @@ void evaluate(Context& context, const TransformChain<D>& chain, const FieldMetho
                                      {values.data(), FieldLayout::interleaved, nullptr});
 }
 
-/// Calls body(first, count, jacobian) with the layout of Transform::spatialDerivatives for every batch of voxels.
+/// Calls body(first, count, jacobian) with the layout of Transform::spatialDerivatives for every batch of
+/// voxels.
 template <int D, class Body>
-void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, Body&& body)
+void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+                          Body&& body)
 {
   requireCpuForPoints(context);
   forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
@@ -50,8 +53,8 @@ void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, cons
 }
 
 template <int D>
-VectorImage<D> displacementField(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
-                                 const std::optional<FieldMethod<D>>& method)
+VectorImage<D> displacementField(Context& context, const TransformChain<D>& chain,
+                                 const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("deformation field", lattice, D);
   VectorImage<D> field{lattice, D, std::vector<float>(D * lattice.voxelCount())};
@@ -74,8 +77,8 @@ VectorImage<D> displacementField(Context& context, const TransformChain<D>& chai
 }
 
 template <int D>
-Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
-                              const std::optional<FieldMethod<D>>& method)
+Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain,
+                              const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("determinants of the spatial Jacobian", lattice, 1);
   Image<D> image{lattice, std::vector<float>(lattice.voxelCount())};
@@ -83,20 +86,21 @@ Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain, 
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobianDeterminants, image.voxels);
     return image;
   }
-  forEachJacobianBatch<D>(context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
-    for (std::size_t i = 0; i < count; ++i) {
-      Matrix<D> m;
-      for (int entry = 0; entry < D * D; ++entry)
-        m[entry / D][entry % D] = jacobian[entry * count + i];
-      image.voxels[first + i] = static_cast<float>(determinant(m));
-    }
-  });
+  forEachJacobianBatch<D>(context, chain, lattice,
+                          [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
+                            for (std::size_t i = 0; i < count; ++i) {
+                              Matrix<D> m;
+                              for (int entry = 0; entry < D * D; ++entry)
+                                m[entry / D][entry % D] = jacobian[entry * count + i];
+                              image.voxels[first + i] = static_cast<float>(determinant(m));
+                            }
+                          });
   return image;
 }
 
 template <int D>
-VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
-                                const std::optional<FieldMethod<D>>& method)
+VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain,
+                                const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
 {
   requireFieldMemory<D>("matrices of the spatial Jacobian", lattice, D * D);
   VectorImage<D> image{lattice, D * D, std::vector<float>(D * D * lattice.voxelCount())};
@@ -104,20 +108,21 @@ VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain
     evaluate(context, chain, *method, &FieldInterpolator<D>::jacobians, image.voxels);
     return image;
   }
-  forEachJacobianBatch<D>(context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
-    for (std::size_t i = 0; i < count; ++i)
-      for (int entry = 0; entry < D * D; ++entry)
-        image.voxels[D * D * (first + i) + entry] = static_cast<float>(jacobian[entry * count + i]);
-  });
+  forEachJacobianBatch<D>(
+      context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
+        for (std::size_t i = 0; i < count; ++i)
+          for (int entry = 0; entry < D * D; ++entry)
+            image.voxels[D * D * (first + i) + entry] = static_cast<float>(jacobian[entry * count + i]);
+      });
   return image;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template VectorImage<D> displacementField(Context&, const TransformChain<D>&, const ImageGeometry<D>&,                           \
-                                            const std::optional<FieldMethod<D>>&);                                                 \
-  template Image<D> jacobianDeterminants(Context&, const TransformChain<D>&, const ImageGeometry<D>&,                              \
-                                         const std::optional<FieldMethod<D>>&);                                                    \
-  template VectorImage<D> jacobianMatrices(Context&, const TransformChain<D>&, const ImageGeometry<D>&,                            \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template VectorImage<D> displacementField(Context&, const TransformChain<D>&, const ImageGeometry<D>&,     \
+                                            const std::optional<FieldMethod<D>>&);                           \
+  template Image<D> jacobianDeterminants(Context&, const TransformChain<D>&, const ImageGeometry<D>&,        \
+                                         const std::optional<FieldMethod<D>>&);                              \
+  template VectorImage<D> jacobianMatrices(Context&, const TransformChain<D>&, const ImageGeometry<D>&,      \
                                            const std::optional<FieldMethod<D>>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -20,28 +20,36 @@ namespace fs = std::filesystem;
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 const Parameter<std::string> transformName = textParameter("Transform", "", Arity::single, "the transform");
-const Parameter<std::string> transformFileName = textParameter("TransformFileName", "", Arity::single, "file of ITK transforms");
+const Parameter<std::string> transformFileName =
+    textParameter("TransformFileName", "", Arity::single, "file of ITK transforms");
 const Parameter<std::string> initialNew =
-    textParameter("InitialTransformParameterFileName", "", Arity::single, "file of the initial transform, from version 5.2 on");
+    textParameter("InitialTransformParameterFileName", "", Arity::single,
+                  "file of the initial transform, from version 5.2 on");
 const Parameter<std::string> initialOld =
-    textParameter("InitialTransformParametersFileName", "", Arity::single, "file of the initial transform, up to version 5.1");
+    textParameter("InitialTransformParametersFileName", "", Arity::single,
+                  "file of the initial transform, up to version 5.1");
 const Parameter<std::int64_t> numberOfParameters =
     integerParameter("NumberOfParameters", 0, 0, Arity::single, "", "how many TransformParameters there are");
 const Parameter<bool> binaryFormat =
-    booleanParameter("UseBinaryFormatForTransformationParameters", false, Arity::single, "TransformParameters names a binary file");
+    booleanParameter("UseBinaryFormatForTransformationParameters", false, Arity::single,
+                     "TransformParameters names a binary file");
 const Parameter<std::int64_t> fixedDimension =
     integerParameter("FixedImageDimension", 0, 1, Arity::single, "", "dimension of the fixed image");
 const Parameter<std::int64_t> movingDimension =
     integerParameter("MovingImageDimension", 0, 1, Arity::single, "", "dimension of the moving image");
-const Parameter<std::int64_t> sizeRow = integerParameter("Size", 0, 1, Arity::list, "voxels", "size of the output");
-const Parameter<std::int64_t> indexRow = integerParameter("Index", 0, std::numeric_limits<std::int32_t>::min(), Arity::list,
-                                                          "voxels", "index of the first output voxel");
-const Parameter<double> spacingRow = realParameter("Spacing", none, Arity::list, "mm", "spacing of the output");
-const Parameter<double> originRow = realParameter("Origin", none, Arity::list, "mm", "point of the index 0 of the output");
-const Parameter<double> directionRow =
-    realParameter("Direction", none, Arity::list, "", "unit vectors of the output's axes, one after the other");
-const Parameter<bool> useDirectionCosines =
-    booleanParameter("UseDirectionCosines", true, Arity::single, "false: images are taken as if their axes were the world's");
+const Parameter<std::int64_t> sizeRow =
+    integerParameter("Size", 0, 1, Arity::list, "voxels", "size of the output");
+const Parameter<std::int64_t> indexRow =
+    integerParameter("Index", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
+                     "index of the first output voxel");
+const Parameter<double> spacingRow =
+    realParameter("Spacing", none, Arity::list, "mm", "spacing of the output");
+const Parameter<double> originRow =
+    realParameter("Origin", none, Arity::list, "mm", "point of the index 0 of the output");
+const Parameter<double> directionRow = realParameter(
+    "Direction", none, Arity::list, "", "unit vectors of the output's axes, one after the other");
+const Parameter<bool> useDirectionCosines = booleanParameter(
+    "UseDirectionCosines", true, Arity::single, "false: images are taken as if their axes were the world's");
 
 /// A transform file is an input: whatever is wrong in it is so reported.
 template <class Read>
@@ -90,7 +98,8 @@ void checkDimensions(const Parameters& file, std::size_t dimension)
 {
   for (const auto* row : {&fixedDimension, &movingDimension})
     if (file.has(row->name) && static_cast<std::size_t>(file.get(*row)) != dimension)
-      file.fail(row->name, "a transform in another dimension than the " + std::to_string(dimension) + "D images",
+      file.fail(row->name,
+                "a transform in another dimension than the " + std::to_string(dimension) + "D images",
                 "Allowed: " + std::to_string(dimension));
 }
 
@@ -99,7 +108,8 @@ void checkParameterCount(const Parameters& file)
   const ParameterEntry* values = file.map().find("TransformParameters");
   if (!file.has(numberOfParameters.name) || file.get(binaryFormat))
     return;
-  const std::size_t given = values ? values->values.size() : 0, said = static_cast<std::size_t>(file.get(numberOfParameters));
+  const std::size_t given = values ? values->values.size() : 0,
+                    said = static_cast<std::size_t>(file.get(numberOfParameters));
   if (given != said)
     file.fail(numberOfParameters.name, "TransformParameters has " + std::to_string(given) + " values",
               "Allowed: figures that agree");
@@ -135,10 +145,11 @@ public:
     if (name == "File")
       return fromItk(file, initial, adds);
     checkParameterCount(file);
-    std::shared_ptr<Transform<D>> transform = registry_.create<Transform<D>>(name, file, file.where(transformName.name));
+    std::shared_ptr<Transform<D>> transform =
+        registry_.create<Transform<D>>(name, file, file.where(transformName.name));
     std::vector<double> values = transform->restore(file);
-    return std::make_shared<TransformChain<D>>(
-        TransformChain<D>{initial, adds ? Combination::add : Combination::compose, transform, std::move(values)});
+    return std::make_shared<TransformChain<D>>(TransformChain<D>{
+        initial, adds ? Combination::add : Combination::compose, transform, std::move(values)});
   }
 
 private:
@@ -150,8 +161,9 @@ private:
     {
       const std::string canonical = fs::weakly_canonical(path).string();
       if (std::find(open.begin(), open.end(), canonical) != open.end())
-        throw Error(ExitCode::unreadableInput, path + ": it is its own initial transform, through " + std::to_string(open.size())
-                                                   + " file(s). Allowed: a chain that ends with \"NoInitialTransform\".");
+        throw Error(ExitCode::unreadableInput,
+                    path + ": it is its own initial transform, through " + std::to_string(open.size())
+                        + " file(s). Allowed: a chain that ends with \"NoInitialTransform\".");
       open.push_back(canonical);
     }
     ~Visit() { open.pop_back(); }
@@ -167,7 +179,8 @@ private:
     if (!file.has(transformFileName.name))
       file.fail(transformName.name, "without TransformFileName",
                 "Allowed: (TransformFileName \"...\") of an ITK transform file beside it");
-    const std::string path = pathBesideTransformFile(file, transformFileName.name, file.get(transformFileName));
+    const std::string path =
+        pathBesideTransformFile(file, transformFileName.name, file.get(transformFileName));
     const std::vector<ItkTransform> transforms = readItkTransforms(path);
     if (!adds || !initial)
       return chainFromItk<D>(transforms, registry_, path, warn_, initial);
@@ -188,13 +201,15 @@ private:
 
 /// All values of a list, `count` of them; `fallback` where the key is absent.
 template <class T>
-std::vector<double> valuesOf(const Parameters& file, const Parameter<T>& row, const std::vector<double>& fallback)
+std::vector<double> valuesOf(const Parameters& file, const Parameter<T>& row,
+                             const std::vector<double>& fallback)
 {
   const std::vector<T> given = file.all(row);
   if (given.empty())
     return fallback;
   if (given.size() != fallback.size())
-    file.fail(row.name, std::to_string(given.size()) + " values", "Allowed: " + std::to_string(fallback.size()) + " values");
+    file.fail(row.name, std::to_string(given.size()) + " values",
+              "Allowed: " + std::to_string(fallback.size()) + " values");
   return {given.begin(), given.end()};
 }
 
@@ -202,7 +217,8 @@ template <int D>
 ImageGeometry<D> readGeometry(const Parameters& file)
 {
   if (!file.has(sizeRow.name))
-    file.fail(sizeRow.name, "not given: the output has no grid", "Allowed: " + std::to_string(D) + " numbers of voxels");
+    file.fail(sizeRow.name, "not given: the output has no grid",
+              "Allowed: " + std::to_string(D) + " numbers of voxels");
   const std::vector<double> size = valuesOf(file, sizeRow, std::vector<double>(D));
   const std::vector<double> index = valuesOf(file, indexRow, std::vector<double>(D, 0.0));
   const std::vector<double> spacing = valuesOf(file, spacingRow, std::vector<double>(D, 1.0));
@@ -232,13 +248,15 @@ ImageGeometry<D> readGeometry(const Parameters& file)
 }
 
 template <int D>
-TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry, const Parameters::Warn& warn)
+TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry,
+                                          const Parameters::Warn& warn)
 {
   return asInput([&] {
     if (isItkFile(path))
       throw Error(ExitCode::unreadableInput,
                   path
-                      + ": a file of ITK transforms, which has no output grid. Allowed: a transform parameter file (*.txt) with "
+                      + ": a file of ITK transforms, which has no output grid. Allowed: a transform "
+                        "parameter file (*.txt) with "
                         "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
                       + path + "\").");
     TransformFileContent<D> content;
@@ -268,8 +286,9 @@ std::size_t readTransformDimension(const std::string& path)
       const std::vector<ItkTransform> transforms = readItkTransforms(path);
       const std::size_t dimension = transforms.empty() ? 0 : itkDimension(transforms.front().className);
       if (dimension == 0)
-        throw Error(ExitCode::unreadableInput,
-                    path + ": no transform that says its dimension. Allowed: ITK's names, AffineTransform_double_3_3.");
+        throw Error(ExitCode::unreadableInput, path
+                                                   + ": no transform that says its dimension. Allowed: ITK's "
+                                                     "names, AffineTransform_double_3_3.");
       return dimension;
     }
     const Parameters file(readMap(path, {}), "", 0, 1);
@@ -279,8 +298,10 @@ std::size_t readTransformDimension(const std::string& path)
   });
 }
 
-template TransformFileContent<2> readTransformFile<2>(const std::string&, const Registry&, const Parameters::Warn&);
-template TransformFileContent<3> readTransformFile<3>(const std::string&, const Registry&, const Parameters::Warn&);
+template TransformFileContent<2> readTransformFile<2>(const std::string&, const Registry&,
+                                                      const Parameters::Warn&);
+template TransformFileContent<3> readTransformFile<3>(const std::string&, const Registry&,
+                                                      const Parameters::Warn&);
 template std::shared_ptr<const TransformChain<2>> readTransformChain<2>(const std::string&, const Registry&,
                                                                         const Parameters::Warn&);
 template std::shared_ptr<const TransformChain<3>> readTransformChain<3>(const std::string&, const Registry&,

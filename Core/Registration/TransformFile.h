@@ -18,20 +18,21 @@ struct FileSection {
 /// What TransformParameters.N.txt is to say.
 template <int D>
 struct TransformFileSource {
-  const TransformChain<D>* chain = nullptr;       // its last transform is written
-  const std::vector<FileEntry>* model = nullptr;  // that transform's fileEntries if it has been refined since; null: it is asked
+  const TransformChain<D>* chain = nullptr; // its last transform is written
+  const std::vector<FileEntry>* model =
+      nullptr; // that transform's fileEntries if it has been refined since; null: it is asked
   std::string initialPath = "NoInitialTransform"; // as a reader is to find it
-  std::string itkPath;                            // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
-  ImageGeometry<D> fixed;                         // the output grid of who applies it
+  std::string itkPath;    // not empty: (Transform "File") (TransformFileName "<itkPath>") instead
+  ImageGeometry<D> fixed; // the output grid of who applies it
   std::string fixedPixelType = "float", movingPixelType = "float";
   bool useDirectionCosines = true;
   std::vector<FileSection> sections; // ResampleInterpolator, Resampler
   int threads = 1;                   // that turn numbers into text
 };
 
-/// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same bits.
-/// `warnings` receives one line for each value with a character that 5.0.1 refuses.
-/// Throws Error(unwritableOutput) for numbers that are not finite and for texts that no such file can hold.
+/// The text of a transform parameter file for transformix 5.0.1 and newer; numbers are read back as the same
+/// bits. `warnings` receives one line for each value with a character that 5.0.1 refuses. Throws
+/// Error(unwritableOutput) for numbers that are not finite and for texts that no such file can hold.
 template <int D>
 std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings);
 
@@ -44,18 +45,22 @@ struct TransformFileContent {
   std::shared_ptr<const ParameterMap> map; // for the settings of resampler and interpolator
 };
 
-/// Reads a transform parameter file with its chain of initial transforms. Paths in it are absolute, or relative to the working
-/// directory if they exist there, or else to the file's own folder. `warn` may be empty.
-/// Throws Error(unreadableInput): no such file, grammar, unknown transform, counts that differ, no Size, a cycle.
+/// Reads a transform parameter file with its chain of initial transforms. Paths in it are absolute, or
+/// relative to the working directory if they exist there, or else to the file's own folder. `warn` may be
+/// empty. Throws Error(unreadableInput): no such file, grammar, unknown transform, counts that differ, no
+/// Size, a cycle.
 template <int D>
-TransformFileContent<D> readTransformFile(const std::string& path, const Registry&, const Parameters::Warn& warn);
+TransformFileContent<D> readTransformFile(const std::string& path, const Registry&,
+                                          const Parameters::Warn& warn);
 
-/// One line for each entry that no reader of transform parameter files knows, with the nearest name that one knows.
+/// One line for each entry that no reader of transform parameter files knows, with the nearest name that one
+/// knows.
 std::vector<std::string> unknownTransformFileEntries(const ParameterMap&);
 
 /// The chain alone, from a transform parameter file or an ITK transform file (.tfm, .h5, .hdf5).
 template <int D>
-std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry&, const Parameters::Warn& warn);
+std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry&,
+                                                            const Parameters::Warn& warn);
 
 /// FixedImageDimension of a transform parameter file. Throws Error(unreadableInput) if it has none.
 std::size_t readTransformDimension(const std::string& path);

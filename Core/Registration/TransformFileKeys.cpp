@@ -65,7 +65,8 @@ std::vector<std::string> unknownTransformFileEntries(const ParameterMap& map)
   std::vector<std::string> lines;
   for (const ParameterEntry& entry : map.entries())
     if (std::find(known.begin(), known.end(), entry.name) == known.end() && !findElastixParameter(entry.name))
-      lines.push_back(shownEntry(map, entry) + ": nothing reads it in a transform parameter file." + didYouMean(entry.name, known));
+      lines.push_back(shownEntry(map, entry) + ": nothing reads it in a transform parameter file."
+                      + didYouMean(entry.name, known));
   return lines;
 }
 

@@ -37,8 +37,9 @@ private:
     const std::vector<double>& numbers = entry.numbers;
     for (const double number : numbers)
       if (!std::isfinite(number))
-        throw Error(ExitCode::unwritableOutput, "(" + entry.name + "): " + realText(number)
-                                                    + " cannot be written to a transform parameter file. Allowed: finite numbers.");
+        throw Error(ExitCode::unwritableOutput,
+                    "(" + entry.name + "): " + realText(number)
+                        + " cannot be written to a transform parameter file. Allowed: finite numbers.");
     std::vector<std::string> pieces((numbers.size() + ofPiece - 1) / ofPiece);
     forEachRange(context_, numbers.size(), ofPiece, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
@@ -51,13 +52,14 @@ private:
   const std::string& checked(const std::string& name, const std::string& value)
   {
     if (value.find_first_of("\"\n\r") != std::string::npos || value.find("//") != std::string::npos)
-      throw Error(ExitCode::unwritableOutput,
-                  "(" + name + " \"" + value
-                      + "\"): no parameter file can hold a quote, a line break or //. Allowed: another name.");
+      throw Error(
+          ExitCode::unwritableOutput,
+          "(" + name + " \"" + value
+              + "\"): no parameter file can hold a quote, a line break or //. Allowed: another name.");
     const std::size_t refused = value.find_first_of(",;!@#$%&|<>?");
     if (refused != std::string::npos && told_.insert(value).second)
-      warnings_.push_back("(" + name + " \"" + value + "\"): transformix 5.0.1 refuses a file with '" + value[refused]
-                          + "' in a value; newer versions read it.");
+      warnings_.push_back("(" + name + " \"" + value + "\"): transformix 5.0.1 refuses a file with '"
+                          + value[refused] + "' in a value; newer versions read it.");
     return value;
   }
 

@@ -21,7 +21,8 @@ TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec
   return u;
 }
 
-/// T(x) of a transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more often.
+/// T(x) of a transform with landmarks or an image; a call, so that it takes no registers from what is
+/// evaluated more often.
 template <int D>
 __device__ __noinline__ Vec<D> mapPointByModel(const TransformOnCuda<D>& t, Vec<D> pointMm)
 {
@@ -46,7 +47,8 @@ __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   return mapped;
 }
 
-/// mapPoint of a cubic B-spline by four neighbouring lanes, each of which sums a layer of control points; all have the result.
+/// mapPoint of a cubic B-spline by four neighbouring lanes, each of which sums a layer of control points; all
+/// have the result.
 template <int D>
 __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
 {
@@ -66,11 +68,12 @@ __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& poin
       const double ofRow = D == 3 ? support.weights[1][middle] * ofLayer : ofLayer;
       const double* row = t.coefficients + support.first + layer + middle * support.rowStride;
 #pragma unroll
-      for (int k = 0; k < 4; ++k)
+      for (int k = 0; k < 4; ++k) {
 #pragma unroll
         for (int c = 0; c < D; ++c)
           if (c < t.components())
             u[c] = fma(support.weights[0][k] * ofRow, __ldg(row + c * pointCount + k), u[c]);
+      }
     }
   }
   Vec<D> mapped;
@@ -117,7 +120,8 @@ __device__ Vec<D> mapChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
   return mapped;
 }
 
-/// The same by four neighbouring lanes, for a last transform that is a cubic B-spline. Every lane of the warp must call it.
+/// The same by four neighbouring lanes, for a last transform that is a cubic B-spline. Every lane of the warp
+/// must call it.
 template <int D>
 __device__ Vec<D> mapChainByFour(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
 {

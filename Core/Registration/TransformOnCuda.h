@@ -13,7 +13,8 @@ enum class Combination { compose, add };
 
 enum class CudaForm { none, linear, bspline, kernelSpline, displacementImage };
 
-/// Sums over samples x with covectors v, from which the gradient of any linear transform about the centre c follows.
+/// Sums over samples x with covectors v, from which the gradient of any linear transform about the centre c
+/// follows.
 template <int D>
 struct CovectorMoments {
   Vec<D> sum{};      // sum of v
@@ -33,7 +34,8 @@ struct TransformOnCuda {
   std::array<int, D> points{};    // control points an axis; image of displacements: voxels an axis
   int order = 3;                  // of a B-spline; of an image's interpolation
   bool cyclic = false;
-  const double* coefficients = nullptr; // mm; component * all control points + control point, x fastest; kernel spline: vectors
+  const double* coefficients =
+      nullptr; // mm; component * all control points + control point, x fastest; kernel spline: vectors
 
   SplineKernel kernel = SplineKernel::thinPlate; // kernel spline
   int landmarks = 0;
@@ -52,8 +54,14 @@ struct TransformOnCuda {
       count *= points[d];
     return count;
   }
-  TESSERA_HOST_DEVICE SplineOfLandmarks<D> kernelSpline() const { return {kernel, alpha, landmarks, landmarksMm, coefficients}; }
-  TESSERA_HOST_DEVICE DisplacementImage<D> displacementImage() const { return {displacements, points, map, order}; }
+  TESSERA_HOST_DEVICE SplineOfLandmarks<D> kernelSpline() const
+  {
+    return {kernel, alpha, landmarks, landmarksMm, coefficients};
+  }
+  TESSERA_HOST_DEVICE DisplacementImage<D> displacementImage() const
+  {
+    return {displacements, points, map, order};
+  }
   /// Those that a B-spline displaces.
   TESSERA_HOST_DEVICE int components() const { return cyclic ? D - 1 : D; }
 };

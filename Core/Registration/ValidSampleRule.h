@@ -14,7 +14,8 @@ public:
   /// Reads CheckNumberOfSamples and RequiredRatioOfValidSamples of every level.
   explicit ValidSampleRule(const Parameters&);
 
-  /// Throws Error(registrationFailed) if no sample was asked or is valid, or fewer than the required share of them.
+  /// Throws Error(registrationFailed) if no sample was asked or is valid, or fewer than the required share of
+  /// them.
   void check(std::size_t level, std::size_t valid, std::size_t asked) const;
 
   static std::vector<ParameterInfo> parameters();

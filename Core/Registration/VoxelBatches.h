@@ -7,10 +7,11 @@
 
 namespace tessera {
 
-/// Points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) into `points`.
+/// Points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) into
+/// `points`.
 template <int D>
-void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first, std::size_t count,
-                     PointBatch<D>& points)
+void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
+                     std::size_t count, PointBatch<D>& points)
 {
   std::size_t done = 0;
   while (done < count) {
@@ -29,7 +30,8 @@ void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, st
       for (int e = 1; e < D; ++e)
         plusMm[e - 1] = pointFromIndex.matrix[d][e] * index[e];
       for (std::size_t i = 0; i < length; ++i)
-        mm[i] = originMm + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i))) + plusMm[0] + plusMm[1];
+        mm[i] = originMm + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i))) + plusMm[0]
+                + plusMm[1];
     }
     done += length;
   }
@@ -48,20 +50,24 @@ void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t*
   }
 }
 
-/// Calls body(first, points) for every batch of consecutive voxels [begin, end) of a lattice, on the context's threads; `points`
-/// are the batch's own and may be overwritten. Which voxels share a batch depends on begin and end alone.
+/// Calls body(first, points) for every batch of consecutive voxels [begin, end) of a lattice, on the
+/// context's threads; `points` are the batch's own and may be overwritten. Which voxels share a batch depends
+/// on begin and end alone.
 template <int D, class Body>
-void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin, std::size_t end, Body&& body)
+void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin,
+                       std::size_t end, Body&& body)
 {
   constexpr std::size_t batchesPerChunk = 16;
   const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
-  forEachRange(context, end - begin, batchesPerChunk * batchCapacity, [&](std::size_t first, std::size_t last) {
-    PointBatch<D> points;
-    for (std::size_t batch = begin + first; batch < begin + last; batch += batchCapacity) {
-      fillVoxelPoints<D>(lattice.size, pointFromIndex, batch, std::min(batchCapacity, begin + last - batch), points);
-      body(batch, points);
-    }
-  });
+  forEachRange(context, end - begin, batchesPerChunk * batchCapacity,
+               [&](std::size_t first, std::size_t last) {
+                 PointBatch<D> points;
+                 for (std::size_t batch = begin + first; batch < begin + last; batch += batchCapacity) {
+                   fillVoxelPoints<D>(lattice.size, pointFromIndex, batch,
+                                      std::min(batchCapacity, begin + last - batch), points);
+                   body(batch, points);
+                 }
+               });
 }
 
 template <int D, class Body>
@@ -77,10 +83,12 @@ struct RowPiece {
   Vec<D> firstVoxel{}; // its index
 };
 
-/// Calls body(piece, points) for the pieces of at most batchCapacity voxels that cover the whole rows of [begin, end), on the
-/// context's threads; `points` may be written. Pieces of a row are the same whatever begin and end are.
+/// Calls body(piece, points) for the pieces of at most batchCapacity voxels that cover the whole rows of
+/// [begin, end), on the context's threads; `points` may be written. Pieces of a row are the same whatever
+/// begin and end are.
 template <int D, class Body>
-void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin, std::size_t end, Body&& body)
+void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin,
+                     std::size_t end, Body&& body)
 {
   constexpr std::size_t chunkVoxels = 16 * batchCapacity;
   const std::size_t width = lattice.size[0];

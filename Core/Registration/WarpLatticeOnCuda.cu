@@ -8,11 +8,13 @@
 namespace tessera {
 namespace {
 
-// A block warps 64 x 32 positions of a plane: threads go along y, so that the moving image's rows are found in the first cache.
+// A block warps 64 x 32 positions of a plane: threads go along y, so that the moving image's rows are found
+// in the first cache.
 constexpr int blockWidth = 64, blockHeight = 4, rowsAThread = 8;
 
-/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are turned by. Indices are
-/// in fixed point, 32 bits behind the point: steps add up exactly, and conversions, which a GPU does slowly, are few.
+/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are
+/// turned by. Indices are in fixed point, 32 bits behind the point: steps add up exactly, and conversions,
+/// which a GPU does slowly, are few.
 template <int D>
 struct LatticeWarp {
   SamplesOnCuda<D> samples;
@@ -27,8 +29,9 @@ struct LatticeWarp {
   float margin, marginPerMm; // voxels by which indices may be off: at least, and a millimetre of displacement
 };
 
-/// Voxels before a plane from which on a point belongs to the cell behind it, as cellOf has it by its rounding to float: indices of
-/// lattices that lie on the planes are rounded here, and many of their points would get the slope of the other side.
+/// Voxels before a plane from which on a point belongs to the cell behind it, as cellOf has it by its
+/// rounding to float: indices of lattices that lie on the planes are rounded here, and many of their points
+/// would get the slope of the other side.
 constexpr float planeWidth = 0x1p-18f;
 
 /// The cell of index + shift, and the fraction in it; `index` is less by bitsOfWholeNumbers.
@@ -36,7 +39,8 @@ template <int D>
 struct WarpedCell : SplineCell<D> {
   bool inside;
 
-  __device__ WarpedCell(const InterpolatorOnCuda<D>& image, const long long (&index)[D], const float (&shift)[D])
+  __device__ WarpedCell(const InterpolatorOnCuda<D>& image, const long long (&index)[D],
+                        const float (&shift)[D])
   {
     this->interior = true;
 #pragma unroll
@@ -51,7 +55,8 @@ struct WarpedCell : SplineCell<D> {
       }
       this->first[d] = first;
       this->fraction[d] = fraction;
-      this->interior = this->interior && static_cast<unsigned>(first) < static_cast<unsigned>(image.size[d] - 1);
+      this->interior =
+          this->interior && static_cast<unsigned>(first) < static_cast<unsigned>(image.size[d] - 1);
     }
     inside = this->interior || atBorder(image);
   }
@@ -75,8 +80,8 @@ private:
   }
 };
 
-/// Whether the moving mask contains T(x) of position i, by the CPU's expressions; a call, so that it takes no registers from the
-/// rest.
+/// Whether the moving mask contains T(x) of position i, by the CPU's expressions; a call, so that it takes no
+/// registers from the rest.
 template <int D>
 __device__ __noinline__ bool inMaskAsOnCpu(const LatticeWarp<D>& w, unsigned i, Vec<D> displacementMm)
 {
@@ -113,13 +118,15 @@ __device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsig
 }
 
 template <int D, bool WithField, bool WithGradient, bool Masked>
-__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6) warpLattice(const __grid_constant__ LatticeWarp<D> w)
+__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
+    warpLattice(const __grid_constant__ LatticeWarp<D> w)
 {
   const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
   const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
   const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
   const unsigned width = w.samples.positions[0];
-  unsigned i = (static_cast<unsigned>(z) * w.samples.positions[1] + firstRow) * width + x; // there are fewer than 2^32 positions
+  unsigned i = (static_cast<unsigned>(z) * w.samples.positions[1] + firstRow) * width
+               + x; // there are fewer than 2^32 positions
   long long index[D];
 #pragma unroll
   for (int d = 0; d < D; ++d)
@@ -146,10 +153,11 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6) warpL
       readDisplacement(i + width);
     if constexpr (WithField) {
 #pragma unroll
-      for (int d = 0; d < D; ++d)
+      for (int d = 0; d < D; ++d) {
 #pragma unroll
         for (int e = 0; e < D; ++e)
           shift[d] = fmaf(w.indexFromMm[d][e], u[e], shift[d]);
+      }
     }
     const WarpedCell<D> cell(w.moving.image, index, shift);
     bool counts = cell.inside;
@@ -202,10 +210,12 @@ bool sameGrid(const MaskOnCuda<D>& mask, const InterpolatorOnCuda<D>& image)
 }
 
 template <int D>
-LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& before, const std::array<const float*, D>& field,
-                      const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
+                      const std::array<const float*, D>& field, const MovingOnCuda<D>& moving,
+                      const GatherTarget<D>& target)
 {
-  LatticeWarp<D> w{samples, moving, target, before, field, {}, {}, {}, {}, sameGrid<D>(moving.mask, moving.image), {}, {}};
+  LatticeWarp<D> w{
+      samples, moving, target, before, field, {}, {}, {}, {}, sameGrid<D>(moving.mask, moving.image), {}, {}};
   AffineMap<D> steps{Matrix<D>{}, {}};
   for (int d = 0; d < D; ++d) {
     steps.matrix[d][d] = samples.step[d];
@@ -217,7 +227,9 @@ LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& befor
       toIndex.offset[d] -= toIndex.matrix[d][e] * moving.image.pointToIndex.originMm[e];
   const AffineMap<D> map = compose(toIndex, compose(before, compose(samples.pointFromIndex, steps)));
   const Matrix<D> turned = multiply<D>(moving.gradientMatrix, transpose<D>(toIndex.matrix));
-  const auto fixedPoint = [](double value) { return std::llrint(std::clamp(value, -2e9, 2e9) * 4294967296.0); };
+  const auto fixedPoint = [](double value) {
+    return std::llrint(std::clamp(value, -2e9, 2e9) * 4294967296.0);
+  };
   double positions = 1, longest = 0;
   for (int d = 0; d < D; ++d) {
     positions += samples.positions[d];
@@ -226,8 +238,9 @@ LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& befor
       row += std::abs(toIndex.matrix[d][e]);
     longest = std::max(longest, row);
   }
-  w.margin = static_cast<float>(0x1p-20 + 0x1p-33 * positions); // fractions are floats, steps rounded to 32 bits
-  w.marginPerMm = static_cast<float>(0x1p-21 * longest);        // some roundings to 24 bits
+  w.margin =
+      static_cast<float>(0x1p-20 + 0x1p-33 * positions); // fractions are floats, steps rounded to 32 bits
+  w.marginPerMm = static_cast<float>(0x1p-21 * longest); // some roundings to 24 bits
   for (int d = 0; d < D; ++d) {
     w.start[d] = fixedPoint(map.offset[d]) - (static_cast<long long>(bitsOfWholeNumbers) << 32);
     for (int e = 0; e < D; ++e) {
@@ -244,10 +257,12 @@ void launch(Context& context, const LatticeWarp<D>& w)
 {
   const bool withGradient = w.target.gradientPerMm[0] != nullptr;
   const bool masked = w.samples.asked != nullptr || w.moving.mask.voxels != nullptr;
-  const auto kernel = masked         ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
-                              : withGradient ? warpLattice<D, WithField, true, false>
-                                     : warpLattice<D, WithField, false, false>;
-  const dim3 blocks(ceilDiv(w.samples.positions[0], blockWidth), ceilDiv(w.samples.positions[1], blockHeight * rowsAThread),
+  const auto kernel =
+      masked ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
+      : withGradient ? warpLattice<D, WithField, true, false>
+                     : warpLattice<D, WithField, false, false>;
+  const dim3 blocks(ceilDiv(w.samples.positions[0], blockWidth),
+                    ceilDiv(w.samples.positions[1], blockHeight * rowsAThread),
                     D == 3 ? w.samples.positions[D - 1] : 1);
   kernel<<<blocks, dim3(blockWidth, blockHeight), 0, cudaStreamOf(context)>>>(w);
   checkLaunch("warping a lattice");
@@ -257,7 +272,8 @@ void launch(Context& context, const LatticeWarp<D>& w)
 
 template <int D>
 void warpLatticeOnCuda(Context& context, const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
-                       const std::array<const float*, D>& field, const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+                       const std::array<const float*, D>& field, const MovingOnCuda<D>& moving,
+                       const GatherTarget<D>& target)
 {
   if (samples.count == 0)
     return;
@@ -289,9 +305,10 @@ std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>& chain)
   return folded;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&, const std::array<const float*, D>&,   \
-                                     const MovingOnCuda<D>&, const GatherTarget<D>&);                                              \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&,                 \
+                                     const std::array<const float*, D>&, const MovingOnCuda<D>&,             \
+                                     const GatherTarget<D>&);                                                \
   template std::optional<AffineMap<D>> foldedLinear<D>(const ChainOnCuda<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -115,7 +115,8 @@ std::string aligned(const std::vector<Row>& rows)
   for (const Row& row : rows) {
     text += "  ";
     for (std::size_t column = 0; column < widths.size(); ++column)
-      text += row[column] + std::string(std::max(widths[column], row[column].size()) - row[column].size() + 2, ' ');
+      text += row[column]
+              + std::string(std::max(widths[column], row[column].size()) - row[column].size() + 2, ' ');
     text += row.back() + "\n";
   }
   return text;
@@ -134,7 +135,8 @@ std::string cell(const std::string& text)
 
 std::string describeComponent(const ComponentDescription& component)
 {
-  std::string text = (component.role.empty() ? component.name : entry(component)) + "\n  " + component.summary + "\n";
+  std::string text =
+      (component.role.empty() ? component.name : entry(component)) + "\n  " + component.summary + "\n";
   if (!component.aliases.empty())
     text += "  The same: " + joined(component.aliases, "\"") + "\n";
   return text + "\n" + (component.parameters.empty() ? "  No parameters.\n" : aligned(table(component)));
@@ -150,8 +152,8 @@ std::string describeAsMarkdown(const ComponentDescription& component)
     return text + "No parameters.\n";
   for (const Row& row : table(component)) {
     const bool isHeading = row == heading;
-    text += "| " + (isHeading ? row[0] : "`" + row[0] + "`") + " | " + cell(row[1]) + " | " + cell(row[2]) + " | " + cell(row[3])
-            + " |\n";
+    text += "| " + (isHeading ? row[0] : "`" + row[0] + "`") + " | " + cell(row[1]) + " | " + cell(row[2])
+            + " | " + cell(row[3]) + " |\n";
     if (isHeading)
       text += "| --- | --- | --- | --- |\n";
   }

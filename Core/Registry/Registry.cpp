@@ -12,7 +12,8 @@ namespace {
 
 bool isCalled(const ComponentDescription& description, const std::string& name)
 {
-  return description.name == name || std::ranges::find(description.aliases, name) != description.aliases.end();
+  return description.name == name
+         || std::ranges::find(description.aliases, name) != description.aliases.end();
 }
 
 /// "FixedImagePyramid" -> "fixed image pyramid".
@@ -33,7 +34,8 @@ std::string aOrAn(const std::string& role)
   return role.find_first_of("AEIO") == 0 ? "an " : "a ";
 }
 
-/// `where` is a line of a parameter file, which shows the name already if it is the only one, or anything else.
+/// `where` is a line of a parameter file, which shows the name already if it is the only one, or anything
+/// else.
 std::string subject(const std::string& where, const std::string& role, const std::string& name)
 {
   const std::string given = "(" + role + " \"" + name + "\")";
@@ -47,7 +49,8 @@ std::string subject(const std::string& where, const std::string& role, const std
 const std::string& nameInFiles(const ComponentDescription& description)
 {
   for (const std::string& alias : description.aliases)
-    if (!isElastixComponent(description.role, description.name) && isElastixComponent(description.role, alias))
+    if (!isElastixComponent(description.role, description.name)
+        && isElastixComponent(description.role, alias))
       return alias;
   return description.name;
 }
@@ -62,7 +65,8 @@ const ComponentDescription* Registry::find(const std::string& role, const std::s
   return nullptr;
 }
 
-const ComponentDescription& Registry::require(const std::string& role, const std::string& name, const std::string& where) const
+const ComponentDescription& Registry::require(const std::string& role, const std::string& name,
+                                              const std::string& where) const
 {
   if (const ComponentDescription* found = find(role, name))
     return *found;
@@ -76,9 +80,11 @@ const ComponentDescription& Registry::require(const std::string& role, const std
     candidates.push_back(nameInFiles(description));
     candidates.insert(candidates.end(), description.aliases.begin(), description.aliases.end());
   }
-  const std::string wrong = isElastixComponent(role, name) ? aOrAn(role) + words(role) + " of elastix that Tessera does not have."
-                                                           : "no such " + words(role) + "." + didYouMean(name, candidates);
-  throw Error(ExitCode::usage, subject(where, role, name) + ": " + wrong + " Known: " + (known.empty() ? "none" : known) + ".");
+  const std::string wrong = isElastixComponent(role, name)
+                                ? aOrAn(role) + words(role) + " of elastix that Tessera does not have."
+                                : "no such " + words(role) + "." + didYouMean(name, candidates);
+  throw Error(ExitCode::usage, subject(where, role, name) + ": " + wrong
+                                   + " Known: " + (known.empty() ? "none" : known) + ".");
 }
 
 std::vector<const ComponentDescription*> Registry::all() const
@@ -89,11 +95,12 @@ std::vector<const ComponentDescription*> Registry::all() const
   return found;
 }
 
-void Registry::addErased(std::type_index role, const std::string& roleName, const ComponentDescription& description,
-                         std::any factory)
+void Registry::addErased(std::type_index role, const std::string& roleName,
+                         const ComponentDescription& description, std::any factory)
 {
   if (description.role != roleName)
-    throw std::logic_error(description.name + " describes itself as " + description.role + ", not as " + roleName);
+    throw std::logic_error(description.name + " describes itself as " + description.role + ", not as "
+                           + roleName);
   std::vector<std::string> names = description.aliases;
   names.push_back(description.name);
   for (const std::string& name : names) {
@@ -113,8 +120,8 @@ const std::any& Registry::factory(std::type_index role, const std::string& roleN
   const auto found = factories_.find({role, description.name});
   if (found == factories_.end())
     throw Error(ExitCode::usage, subject(where, roleName, name) + ": this " + words(roleName)
-                                     + " does not exist for images of this dimension. --describe " + description.name
-                                     + " says what it is for.");
+                                     + " does not exist for images of this dimension. --describe "
+                                     + description.name + " says what it is for.");
   return found->second;
 }
 

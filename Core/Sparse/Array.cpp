@@ -27,24 +27,28 @@ std::size_t roundedUp(std::size_t bytes, std::size_t unit)
 
 [[noreturn]] void failToTake(std::size_t bytes)
 {
-  throw Error(ExitCode::outOfMemory, "memory: " + std::to_string(bytes >> 20) + " MiB in one piece: the system refuses them. "
-                                         + "Allowed: smaller matrices, or a smaller --max-memory, which works in ranges of rows.");
+  throw Error(ExitCode::outOfMemory,
+              "memory: " + std::to_string(bytes >> 20) + " MiB in one piece: the system refuses them. "
+                  + "Allowed: smaller matrices, or a smaller --max-memory, which works in ranges of rows.");
 }
 
 [[noreturn]] void failToMap(const std::string& path, const std::string& wrong)
 {
-  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: a file that exists and may be read.");
+  throw Error(ExitCode::unreadableInput,
+              path + ": " + wrong + ". Allowed: a file that exists and may be read.");
 }
 
 /// Whole huge pages, aligned, without taking memory for them yet; null if the system refuses.
 std::byte* mapHuge(std::size_t bytes)
 {
   const std::size_t reserved = bytes + hugePage;
-  void* const got = mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* const got =
+      mmap(nullptr, reserved, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (got == MAP_FAILED)
     return nullptr;
   std::byte* const start = static_cast<std::byte*>(got);
-  const std::size_t before = roundedUp(reinterpret_cast<std::uintptr_t>(start), hugePage) - reinterpret_cast<std::uintptr_t>(start);
+  const std::size_t before =
+      roundedUp(reinterpret_cast<std::uintptr_t>(start), hugePage) - reinterpret_cast<std::uintptr_t>(start);
   if (before > 0)
     munmap(start, before);
   if (reserved - before > bytes)
@@ -58,7 +62,8 @@ class KeptBlocks {
 public:
   static KeptBlocks& instance()
   {
-    static KeptBlocks* const kept = new KeptBlocks; // never destroyed: arrays may outlive what the program destroys at its end
+    static KeptBlocks* const kept =
+        new KeptBlocks; // never destroyed: arrays may outlive what the program destroys at its end
     return *kept;
   }
 
@@ -131,7 +136,8 @@ MemoryBlock::MemoryBlock(const std::string& path)
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   if (file < 0 || fstat(file, &status) != 0) {
-    const std::string reason = errno == ENOENT ? "no such file" : "cannot be read (" + std::string(std::strerror(errno)) + ")";
+    const std::string reason =
+        errno == ENOENT ? "no such file" : "cannot be read (" + std::string(std::strerror(errno)) + ")";
     if (file >= 0)
       close(file);
     failToMap(path, reason);
@@ -140,7 +146,9 @@ MemoryBlock::MemoryBlock(const std::string& path)
   void* got = S_ISREG(status.st_mode) && length > 0
                   ? mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file, 0)
                   : MAP_FAILED;
-  const std::string reason = !S_ISREG(status.st_mode) ? "not a file" : length == 0 ? "the file is empty" : "cannot be mapped";
+  const std::string reason = !S_ISREG(status.st_mode) ? "not a file"
+                             : length == 0            ? "the file is empty"
+                                                      : "cannot be mapped";
   close(file);
   if (got == MAP_FAILED)
     failToMap(path, reason);

@@ -13,14 +13,15 @@
 
 namespace tessera {
 
-/// Memory that is not written to before it is used; large blocks lie in huge pages, and pages that nobody touches cost nothing.
-/// Large blocks that are not needed any more are kept for the next of their size: to take pages from the system costs more than to
-/// fill them. The system may take their pages back at any time.
+/// Memory that is not written to before it is used; large blocks lie in huge pages, and pages that nobody
+/// touches cost nothing. Large blocks that are not needed any more are kept for the next of their size: to
+/// take pages from the system costs more than to fill them. The system may take their pages back at any time.
 class MemoryBlock {
 public:
   /// Throws Error(outOfMemory) if the system refuses.
   explicit MemoryBlock(std::size_t bytes);
-  /// A file's bytes as they are, read when they are touched; writing changes memory alone. Throws Error(unreadableInput).
+  /// A file's bytes as they are, read when they are touched; writing changes memory alone. Throws
+  /// Error(unreadableInput).
   explicit MemoryBlock(const std::string& path);
   ~MemoryBlock();
   MemoryBlock(const MemoryBlock&) = delete;
@@ -50,7 +51,8 @@ class Array {
 public:
   Array() = default;
   explicit Array(std::size_t count)
-      : block_(std::make_shared<MemoryBlock>(count * sizeof(T))), data_(reinterpret_cast<T*>(block_->data())), size_(count)
+      : block_(std::make_shared<MemoryBlock>(count * sizeof(T))), data_(reinterpret_cast<T*>(block_->data())),
+        size_(count)
   {
   }
   Array(std::size_t count, T value) : Array(count) { std::fill(begin(), end(), value); }
@@ -79,7 +81,8 @@ public:
   std::span<const T> span() const { return {data_, size_}; }
   std::vector<T> toVector() const { return {begin(), end()}; }
 
-  /// Keeps the first `count` elements; the pages behind them are given back. Only for arrays that own their whole block.
+  /// Keeps the first `count` elements; the pages behind them are given back. Only for arrays that own their
+  /// whole block.
   void truncate(std::size_t count)
   {
     size_ = count;

@@ -33,11 +33,13 @@ Hosts makeHosts(const Web& web, std::vector<double>& weight, Xorshift& random)
   Hosts hosts;
   hosts.ofPage.resize(web.pages);
   for (std::uint64_t page = 0; page < web.pages;) {
-    const double drawn = std::min(web.largestHost, std::max(1.0, 2 * std::pow(1.0 - random.unit(), -1.0 / web.hostExponent)));
+    const double drawn =
+        std::min(web.largestHost, std::max(1.0, 2 * std::pow(1.0 - random.unit(), -1.0 / web.hostExponent)));
     const std::uint64_t size = std::min(static_cast<std::uint64_t>(drawn), web.pages - page);
-    std::fill_n(hosts.ofPage.begin() + static_cast<std::ptrdiff_t>(page), size, static_cast<std::uint32_t>(hosts.first.size()));
-    std::sort(weight.begin() + static_cast<std::ptrdiff_t>(page), weight.begin() + static_cast<std::ptrdiff_t>(page + size),
-              std::greater<double>());
+    std::fill_n(hosts.ofPage.begin() + static_cast<std::ptrdiff_t>(page), size,
+                static_cast<std::uint32_t>(hosts.first.size()));
+    std::sort(weight.begin() + static_cast<std::ptrdiff_t>(page),
+              weight.begin() + static_cast<std::ptrdiff_t>(page + size), std::greater<double>());
     hosts.first.push_back(page);
     hosts.size.push_back(size);
     page += size;
@@ -71,7 +73,8 @@ Places recursivePlaces(int scale, std::uint64_t entries)
     std::uint64_t row = 0, column = 0;
     for (int level = 0; level < scale; ++level) {
       const double draw = random.unit(), first = a * (0.95 + 0.1 * random.unit());
-      const bool right = draw >= first && (draw < first + b || draw >= first + b + c), below = draw >= first + b;
+      const bool right = draw >= first && (draw < first + b || draw >= first + b + c),
+                 below = draw >= first + b;
       row = 2 * row + below;
       column = 2 * column + right;
     }
@@ -91,7 +94,8 @@ Places webPlaces(const Web& web)
     sum += each;
   }
   const Hosts hosts = makeHosts(web, weight, random);
-  const double factor = static_cast<double>(web.links) / sum, hostCount = static_cast<double>(hosts.first.size());
+  const double factor = static_cast<double>(web.links) / sum,
+               hostCount = static_cast<double>(hosts.first.size());
   Places places;
   places.rows = places.columns = web.pages;
   std::vector<std::uint64_t> row, before;
@@ -106,8 +110,10 @@ Places webPlaces(const Web& web)
         continue;
       }
       std::uint64_t host = hosts.ofPage[page];
-      if (random.unit() >= web.withinHost) // spread over the hosts by a prime, so that the large ones are anywhere
-        host = static_cast<std::uint64_t>(std::pow(random.unit(), web.globalSkew) * hostCount) * 7919 % hosts.first.size();
+      if (random.unit()
+          >= web.withinHost) // spread over the hosts by a prime, so that the large ones are anywhere
+        host = static_cast<std::uint64_t>(std::pow(random.unit(), web.globalSkew) * hostCount) * 7919
+               % hosts.first.size();
       const double within = std::pow(random.unit(), web.inSkew) * static_cast<double>(hosts.size[host]);
       row.push_back(std::min(hosts.first[host] + static_cast<std::uint64_t>(within), web.pages - 1));
     }

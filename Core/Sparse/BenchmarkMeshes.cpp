@@ -33,7 +33,9 @@ Places meshNodes(const Mesh& mesh)
   Places nodes;
   nodes.rows = nodes.columns = mesh.nx * mesh.ny * mesh.nz;
   const std::vector<Offset> offsets = neighbours(mesh.cells);
-  const auto inside = [](std::uint64_t at, int step, std::uint64_t size) { return step < 0 ? at > 0 : at + step < size; };
+  const auto inside = [](std::uint64_t at, int step, std::uint64_t size) {
+    return step < 0 ? at > 0 : at + step < size;
+  };
   for (std::uint64_t z = 0; z < mesh.nz; ++z)
     for (std::uint64_t y = 0; y < mesh.ny; ++y)
       for (std::uint64_t x = 0; x < mesh.nx; ++x)
@@ -91,7 +93,10 @@ struct Words {
       letter[i] = static_cast<int>(word / power[i] % 3);
   }
   /// By how much the word grows when the letter at a place moves on by `step`.
-  std::int64_t turned(std::size_t place, int step) const { return ((letter[place] + step) % 3 - letter[place]) * power[place]; }
+  std::int64_t turned(std::size_t place, int step) const
+  {
+    return ((letter[place] + step) % 3 - letter[place]) * power[place];
+  }
 };
 
 }
@@ -138,10 +143,13 @@ Places bandPlaces(std::uint64_t size, std::uint64_t halfWidth, double kept)
 Places latticeFermionPlaces()
 {
   constexpr int side = 8, spins = 4, colours = 3;
-  constexpr int partner[3][spins] = {{3, 2, 1, 0}, {3, 2, 1, 0}, {2, 3, 0, 1}}; // which spin gamma_1, gamma_2, gamma_3 couple to
+  constexpr int partner[3][spins] = {
+      {3, 2, 1, 0}, {3, 2, 1, 0}, {2, 3, 0, 1}}; // which spin gamma_1, gamma_2, gamma_3 couple to
   Places places;
   places.rows = places.columns = std::size_t(side) * side * side * side * spins * colours;
-  const auto number = [](const std::array<int, 4>& x) { return ((x[0] * side + x[1]) * side + x[2]) * side + x[3]; };
+  const auto number = [](const std::array<int, 4>& x) {
+    return ((x[0] * side + x[1]) * side + x[2]) * side + x[3];
+  };
   const auto couple = [&](int site, int spin, int otherSite, int otherSpin) {
     for (int a = 0; a < colours; ++a)
       for (int b = 0; b < colours; ++b)
@@ -150,7 +158,8 @@ Places latticeFermionPlaces()
   for (int site = 0; site < side * side * side * side; ++site)
     for (int axis = 0; axis < 4; ++axis)
       for (const int step : {-1, 1}) {
-        std::array<int, 4> x{site / (side * side * side), site / (side * side) % side, site / side % side, site % side};
+        std::array<int, 4> x{site / (side * side * side), site / (side * side) % side, site / side % side,
+                             site % side};
         x[axis] = (x[axis] + step + side) % side;
         for (int spin = 0; spin < spins; ++spin) {
           if (axis < 3 || (step > 0) == (spin < 2)) // along time, (1 -+ gamma_4) leaves two spins
@@ -216,7 +225,8 @@ Places matchingComplexPlaces()
     for (int left = 0; left < triples; ++left) {
       Set face = sets[row];
       face.erase(face.begin() + left);
-      places.add(row, static_cast<std::uint64_t>(std::lower_bound(faces.begin(), faces.end(), face) - faces.begin()));
+      places.add(row, static_cast<std::uint64_t>(std::lower_bound(faces.begin(), faces.end(), face)
+                                                 - faces.begin()));
     }
   return places;
 }
@@ -237,7 +247,8 @@ Places reptationPlaces(int length, std::uint64_t size)
       go(words.turned(0, step));
       go(words.turned(words.letter.size() - 1, step));
       for (std::size_t p = 0; p + 1 < words.letter.size(); ++p)
-        if (words.letter[p] == words.letter[p + 1] || (p % 2 == 0 && words.letter[p] == (words.letter[p + 1] + 1) % 3))
+        if (words.letter[p] == words.letter[p + 1]
+            || (p % 2 == 0 && words.letter[p] == (words.letter[p + 1] + 1) % 3))
           go(words.turned(p, step) + words.turned(p + 1, step));
     }
   }

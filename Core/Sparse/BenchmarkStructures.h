@@ -36,7 +36,8 @@ private:
   std::uint64_t state_ = 0x9e3779b97f4a7c15;
 };
 
-/// Nodes of a mesh of nx x ny x nz, x fastest, each with itself and its neighbours, and unknowns at each node.
+/// Nodes of a mesh of nx x ny x nz, x fastest, each with itself and its neighbours, and unknowns at each
+/// node.
 struct Mesh {
   enum class Cells {
     hexahedra,
@@ -56,14 +57,15 @@ Places bandPlaces(std::uint64_t size, std::uint64_t halfWidth, double keptOfOute
 Places latticeFermionPlaces();
 /// An epidemic's states (S, I), S + I < size: stay, infection, recovery, loss of immunity.
 Places epidemicPlaces(std::uint64_t size);
-/// Boundary map of the matching complex of triples of 13 points: sets of four disjoint triples to sets of three.
+/// Boundary map of the matching complex of triples of 13 points: sets of four disjoint triples to sets of
+/// three.
 Places matchingComplexPlaces();
 /// Words of a length over three letters: ends move freely, an inner pair where it is a kink.
 Places reptationPlaces(int length, std::uint64_t size);
 
 Places uniformPlaces(std::uint64_t size, std::uint64_t draws);
-/// Recursive quadrants (D. Chakrabarti et al.: R-MAT, 2004) with a = 0.57, b = c = 0.19, perturbed a little, until `entries`
-/// differ.
+/// Recursive quadrants (D. Chakrabarti et al.: R-MAT, 2004) with a = 0.57, b = c = 0.19, perturbed a little,
+/// until `entries` differ.
 Places recursivePlaces(int scale, std::uint64_t entries);
 /// Pages of hosts of power-law sizes that link within their host, as the page before them, or anywhere.
 struct Web {

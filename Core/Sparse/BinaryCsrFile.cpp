@@ -21,7 +21,8 @@ struct Head {
   char mark[8] = {'T', 'E', 'S', 'S', 'C', 'S', 'R', '\n'};
   std::uint32_t version = currentVersion, values = 0;
   std::uint64_t pattern = 0, rows = 0, columns = 0, entries = 0;
-  std::uint64_t rowStarts = 0, columnIndices = 0, valueNumbers = 0, fileBytes = 0; // bytes from the start of the file
+  std::uint64_t rowStarts = 0, columnIndices = 0, valueNumbers = 0,
+                fileBytes = 0; // bytes from the start of the file
   std::uint8_t unused[44] = {};
   std::uint32_t checksum = 0;
 };
@@ -29,7 +30,8 @@ static_assert(sizeof(Head) == 128 && offsetof(Head, checksum) == 124);
 
 std::uint32_t checksumOf(const Head& head)
 {
-  return static_cast<std::uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(&head), offsetof(Head, checksum)));
+  return static_cast<std::uint32_t>(
+      crc32_z(0, reinterpret_cast<const Bytef*>(&head), offsetof(Head, checksum)));
 }
 
 std::uint64_t aligned(std::uint64_t bytes)
@@ -58,9 +60,12 @@ Head checkedHead(const std::string& path, MemoryBlock& block)
   if (head.values < doubleCode || head.values > integerCode)
     fail(path, "values of type " + std::to_string(head.values), "1 double, 2 float or 3 int64");
   if (head.fileBytes != block.bytes())
-    fail(path, std::to_string(block.bytes()) + " bytes long, but its head says " + std::to_string(head.fileBytes), whole);
+    fail(path,
+         std::to_string(block.bytes()) + " bytes long, but its head says " + std::to_string(head.fileBytes),
+         whole);
   if (head.rows > largestMatrixSide || head.columns > largestMatrixSide)
-    fail(path, std::to_string(head.rows) + " x " + std::to_string(head.columns) + ": too many rows or columns",
+    fail(path,
+         std::to_string(head.rows) + " x " + std::to_string(head.columns) + ": too many rows or columns",
          "up to " + std::to_string(largestMatrixSide));
   const std::uint64_t valueBytes = head.values == floatCode ? 4 : 8;
   const auto inside = [&](std::uint64_t start, std::uint64_t count, std::uint64_t bytes) {
@@ -73,7 +78,8 @@ Head checkedHead(const std::string& path, MemoryBlock& block)
 }
 
 template <class V>
-MatrixFile mapped(const Context& context, const std::string& path, const Head& head, std::shared_ptr<MemoryBlock> block)
+MatrixFile mapped(const Context& context, const std::string& path, const Head& head,
+                  std::shared_ptr<MemoryBlock> block)
 {
   CsrMatrix<V> matrix;
   matrix.rows = head.rows;
@@ -93,7 +99,8 @@ MatrixFile readBinaryCsr(const Context& context, const std::string& path)
   const Head head = checkedHead(path, *block);
   if (head.values == floatCode)
     return mapped<float>(context, path, head, block);
-  return head.values == doubleCode ? mapped<double>(context, path, head, block) : mapped<std::int64_t>(context, path, head, block);
+  return head.values == doubleCode ? mapped<double>(context, path, head, block)
+                                   : mapped<std::int64_t>(context, path, head, block);
 }
 
 void writeBinaryCsr(const AnyCsrMatrix& any, bool pattern, const ByteSink& sink)
@@ -101,7 +108,9 @@ void writeBinaryCsr(const AnyCsrMatrix& any, bool pattern, const ByteSink& sink)
   std::visit(
       [&]<class V>(const CsrMatrix<V>& matrix) {
         Head head;
-        head.values = std::is_same_v<V, double> ? doubleCode : std::is_same_v<V, float> ? floatCode : integerCode;
+        head.values = std::is_same_v<V, double>  ? doubleCode
+                      : std::is_same_v<V, float> ? floatCode
+                                                 : integerCode;
         head.pattern = pattern;
         head.rows = matrix.rows;
         head.columns = matrix.columns;

@@ -8,8 +8,8 @@ namespace tessera {
 /// Threads of kernels with a block a row.
 constexpr int blockRowThreads = 512, blockRowWarps = blockRowThreads / 32, blockRowsAMultiprocessor = 3;
 
-/// How much shared memory they take: of a window of columns a bit for each word of 32 columns, as many words as may have columns,
-/// and sums.
+/// How much shared memory they take: of a window of columns a bit for each word of 32 columns, as many words
+/// as may have columns, and sums.
 struct BlockRowRoom {
   int topWords, words, sums;
 
@@ -25,9 +25,9 @@ struct BlockRowRoom {
   }
 };
 
-/// The columns of a row of C that lie in a window, as words of bits, with the number of those before each word; in shared memory of
-/// a block. A narrow window has all its words, one after the other; a wide one those that have columns, which a first level of bits
-/// finds.
+/// The columns of a row of C that lie in a window, as words of bits, with the number of those before each
+/// word; in shared memory of a block. A narrow window has all its words, one after the other; a wide one
+/// those that have columns, which a first level of bits finds.
 struct BlockRow {
   unsigned *top, *mask;    // words that have columns, and their columns, word after word
   int *topBefore, *before; // words before a word of the first, columns before a word of the second
@@ -36,8 +36,8 @@ struct BlockRow {
   bool isWide = false;
 
   __device__ BlockRow(unsigned char* memory, const BlockRowRoom& room)
-      : top(reinterpret_cast<unsigned*>(memory)), mask(top + room.topWords), topBefore(reinterpret_cast<int*>(mask + room.words)),
-        before(topBefore + room.topWords)
+      : top(reinterpret_cast<unsigned*>(memory)), mask(top + room.topWords),
+        topBefore(reinterpret_cast<int*>(mask + room.words)), before(topBefore + room.topWords)
   {
   }
 
@@ -97,25 +97,28 @@ private:
 
 /// f(column - lowest) for all products whose column lies in the window; a warp an entry of A.
 template <class F>
-__device__ void forColumns(const BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
-                           std::uint64_t last, F&& f)
+__device__ void forColumns(const BlockRow& shared, const PatternView& a, const PatternView& b,
+                           std::uint64_t first, std::uint64_t last, F&& f)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const auto end = static_cast<std::uint32_t>(shared.end);
   for (std::uint64_t e = first + warp; e < last; e += blockRowWarps) {
     const RowPiece row = rowOfB(a, b, e);
     const std::uint64_t endOfRow = row.from + row.length;
-    const bool startsBefore = row.length > 0 && b.column[row.from] < static_cast<std::uint32_t>(shared.lowest);
+    const bool startsBefore =
+        row.length > 0 && b.column[row.from] < static_cast<std::uint32_t>(shared.lowest);
     const std::uint64_t from = startsBefore ? lowerBound(b, row.from, endOfRow, shared.lowest) : row.from;
     for (std::uint64_t j = from + lane; j < endOfRow && b.column[j] < end; j += 32)
       f(static_cast<int>(b.column[j]) - shared.lowest);
   }
 }
 
-/// Moves the window to the first column of the row from `from` on; false if there is none. Then `isWhole` says whether the window
-/// has all columns from there, as far as the first level of a wide one has room. Every thread of the block calls it.
-inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
-                                  std::uint64_t last, int from, const BlockRowRoom& room, bool& isWhole)
+/// Moves the window to the first column of the row from `from` on; false if there is none. Then `isWhole`
+/// says whether the window has all columns from there, as far as the first level of a wide one has room.
+/// Every thread of the block calls it.
+inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const PatternView& b,
+                                  std::uint64_t first, std::uint64_t last, int from, const BlockRowRoom& room,
+                                  bool& isWhole)
 {
   __shared__ int lowest, highest;
   __syncthreads();
@@ -147,9 +150,10 @@ inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const 
   return true;
 }
 
-/// Finds the words of a wide window that have columns; it ends earlier (and is not whole) if there are more than there is room for.
-inline __device__ void findWords(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
-                                 std::uint64_t last, int roomForWords, bool& isWhole)
+/// Finds the words of a wide window that have columns; it ends earlier (and is not whole) if there are more
+/// than there is room for.
+inline __device__ void findWords(BlockRow& shared, const PatternView& a, const PatternView& b,
+                                 std::uint64_t first, std::uint64_t last, int roomForWords, bool& isWhole)
 {
   for (int w = threadIdx.x; w < shared.topWords; w += blockRowThreads)
     shared.top[w] = 0;
@@ -165,8 +169,8 @@ inline __device__ void findWords(BlockRow& shared, const PatternView& a, const P
 }
 
 /// Finds the columns in the window; returns how many. Every thread of the block calls it.
-inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const PatternView& b, std::uint64_t first,
-                                  std::uint64_t last, int roomForWords, bool& isWhole)
+inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const PatternView& b,
+                                  std::uint64_t first, std::uint64_t last, int roomForWords, bool& isWhole)
 {
   if (shared.isWide)
     findWords(shared, a, b, first, last, roomForWords, isWhole);
@@ -180,15 +184,17 @@ inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const 
   return rankBitsInBlock<blockRowThreads>(shared.mask, shared.before, shared.words);
 }
 
-/// Sums at places [firstPlace, firstPlace + count) of the window, `total` of which it has. The block's warps share them out twice:
-/// `parts` divide the places, and as many copies of the sums as there is room for the entries of A; copies are added in their
-/// order.
+/// Sums at places [firstPlace, firstPlace + count) of the window, `total` of which it has. The block's warps
+/// share them out twice: `parts` divide the places, and as many copies of the sums as there is room for the
+/// entries of A; copies are added in their order.
 template <class V, class Ring>
-__device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomForSums, const CsrView<V>& a, const CsrView<V>& b,
-                          std::uint64_t first, std::uint64_t last, int firstPlace, int count, int total, bool isWhole, V* to)
+__device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomForSums, const CsrView<V>& a,
+                          const CsrView<V>& b, std::uint64_t first, std::uint64_t last, int firstPlace,
+                          int count, int total, bool isWhole, V* to)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int copies = 1 << (31 - __clz(min(blockRowWarps, roomForSums / count))), parts = blockRowWarps / copies;
+  const int copies = 1 << (31 - __clz(min(blockRowWarps, roomForSums / count))),
+            parts = blockRowWarps / copies;
   const int part = warp % parts, copy = warp / parts;
   for (int i = threadIdx.x; i < copies * count; i += blockRowThreads)
     sums[i] = Ring::zero;
@@ -248,10 +254,12 @@ inline __device__ void writeColumns(const BlockRow& shared, std::uint32_t* to)
   }
 }
 
-/// A block a row, in windows of columns. Reads 8 + sizeof(V) bytes a product, writes 4 + sizeof(V) an entry of C.
+/// A block a row, in windows of columns. Reads 8 + sizeof(V) bytes a product, writes 4 + sizeof(V) an entry
+/// of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(blockRowThreads, blockRowsAMultiprocessor)
-    multiplyBlockRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, BlockRowRoom room, RowTarget<V> c)
+    multiplyBlockRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, BlockRowRoom room,
+                      RowTarget<V> c)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   V* const sums = reinterpret_cast<V*>(memory);
@@ -261,12 +269,13 @@ __global__ void __launch_bounds__(blockRowThreads, blockRowsAMultiprocessor)
   std::uint64_t to = c.rowStart[row];
   Ring ring;
   bool isWhole = false;
-  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room, isWhole); from = shared.end) {
+  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room, isWhole);
+       from = shared.end) {
     const int total = findColumns(shared, a, b, first, last, room.words, isWhole);
     const bool isAll = isWhole && from == 0;
     for (int place = 0; place < total; place += room.sums)
-      sumPlaces(ring, shared, sums, room.sums, a, b, first, last, place, min(room.sums, total - place), total, isAll,
-                c.value + to + place);
+      sumPlaces(ring, shared, sums, room.sums, a, b, first, last, place, min(room.sums, total - place), total,
+                isAll, c.value + to + place);
     writeColumns(shared, c.column + to);
     to += total;
   }

@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// A set of numbers below a limit, as bits: adding costs two writes, visiting what is in it costs what lies between the ends.
+/// A set of numbers below a limit, as bits: adding costs two writes, visiting what is in it costs what lies
+/// between the ends.
 class ColumnSet {
 public:
   explicit ColumnSet(std::size_t limit) : words_(limit / 64 + 1), summary_(limit / 4096 + 1) {}

@@ -14,11 +14,12 @@ struct ColumnTable {
   /// Slots for so many columns.
   static int slotsFor(int columns) { return ceilDiv(columns + columns / 2 + 1, slotsABlock) * slotsABlock; }
 
-  /// The slot of a column, which is taken if there is none yet. Neighbouring columns have neighbouring slots, so that they do not
-  /// meet in a bank.
+  /// The slot of a column, which is taken if there is none yet. Neighbouring columns have neighbouring slots,
+  /// so that they do not meet in a bank.
   __device__ int find(int wanted, bool& isNew) const
   {
-    const unsigned hash = (static_cast<unsigned>(wanted) / slotsABlock) * 0x9e3779b1u; // Fibonacci hashing (Knuth, volume 3, 6.4)
+    const unsigned hash = (static_cast<unsigned>(wanted) / slotsABlock)
+                          * 0x9e3779b1u; // Fibonacci hashing (Knuth, volume 3, 6.4)
     int slot = static_cast<int>(__umulhi(hash, static_cast<unsigned>(slots / slotsABlock)) * slotsABlock
                                 + ((static_cast<unsigned>(wanted) + (hash >> 11)) & (slotsABlock - 1)));
     while (true) {
@@ -28,20 +29,25 @@ struct ColumnTable {
       isNew = found == none;
       if (isNew || found == wanted)
         return slot;
-      slot += slotsABlock; // whole words of columns may meet: the next block, after the last one the next slot of the first
+      slot += slotsABlock; // whole words of columns may meet: the next block, after the last one the next
+                           // slot of the first
       if (slot >= slots)
         slot -= slots - 1;
     }
   }
 };
 
-/// Where columns of a row stand in order: bits in two levels, words of columns and words of words that have any; in shared memory.
+/// Where columns of a row stand in order: bits in two levels, words of columns and words of words that have
+/// any; in shared memory.
 struct ColumnRanks {
   unsigned *top, *words;
   std::uint16_t *topBefore, *before;
   int lowest = 0;
 
-  static __host__ __device__ std::size_t bytes(int words) { return words * (sizeof(unsigned) + sizeof(std::uint16_t)); }
+  static __host__ __device__ std::size_t bytes(int words)
+  {
+    return words * (sizeof(unsigned) + sizeof(std::uint16_t));
+  }
 
   /// In bytes(mostWords + mostTopWords) of shared memory.
   __device__ void layOut(unsigned* memory, int mostWords, int mostTopWords)
@@ -63,10 +69,12 @@ struct ColumnRanks {
     return before[word] + __popc(words[word] & bitsBefore(column)); // the lowest column is a multiple of 32
   }
 
-  /// Fills all for the columns of forColumns(body), which calls body(column) for a share of them by each thread; returns how many
-  /// there are. `low` and `high` are the least and the largest that this thread has. The whole group calls it.
+  /// Fills all for the columns of forColumns(body), which calls body(column) for a share of them by each
+  /// thread; returns how many there are. `low` and `high` are the least and the largest that this thread has.
+  /// The whole group calls it.
   template <class ForColumns>
-  __device__ __forceinline__ int fill(const RowGroup& group, int low, int high, int* scratch, ForColumns&& forColumns)
+  __device__ __forceinline__ int fill(const RowGroup& group, int low, int high, int* scratch,
+                                      ForColumns&& forColumns)
   {
     low = warpMinimum(low);
     high = warpMaximum(high);

@@ -10,8 +10,8 @@ namespace tessera {
 /// Columns of tiles that one window covers.
 constexpr int windowWords = 1024, windowColumns = 32 * windowWords;
 
-/// Which of some neighbouring columns of tiles have something, and how many do before each: a set in shared memory of a block of
-/// `Threads` threads.
+/// Which of some neighbouring columns of tiles have something, and how many do before each: a set in shared
+/// memory of a block of `Threads` threads.
 template <int Threads>
 struct ColumnWindow {
   unsigned mask[windowWords];
@@ -52,7 +52,10 @@ struct ColumnWindow {
     return rankBitsInBlock<Threads>(mask, before, words);
   }
 
-  __device__ int rank(int column) const { return before[column >> 5] + __popc(mask[column >> 5] & bitsBefore(column)); }
+  __device__ int rank(int column) const
+  {
+    return before[column >> 5] + __popc(mask[column >> 5] & bitsBefore(column));
+  }
 };
 
 /// Calls body(lowest, words) for windows that cover the range found.
@@ -64,10 +67,11 @@ __device__ __forceinline__ void forWindows(const ColumnWindow<Threads>& window, 
     body(first, min(windowWords, (highest - first) / 32 + 1));
 }
 
-/// Calls body(entry, its column) for entries [first, last) of a matrix, by a block of `Threads` threads; loads are under way
-/// together.
+/// Calls body(entry, its column) for entries [first, last) of a matrix, by a block of `Threads` threads;
+/// loads are under way together.
 template <int Threads, class Body>
-__device__ __forceinline__ void forEntriesOfBlock(const PatternView& matrix, std::uint64_t first, std::uint64_t last, Body&& body)
+__device__ __forceinline__ void forEntriesOfBlock(const PatternView& matrix, std::uint64_t first,
+                                                  std::uint64_t last, Body&& body)
 {
   constexpr int together = 8;
   for (std::uint64_t e = first + threadIdx.x; e < last; e += together * Threads) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::size_t rowsPerChunk = 4096, entriesPerChunk = 65536;
 
-[[noreturn]] void failRow(const std::string& where, std::size_t row, const std::string& wrong, const std::string& allowed)
+[[noreturn]] void failRow(const std::string& where, std::size_t row, const std::string& wrong,
+                          const std::string& allowed)
 {
   throw Error(ExitCode::unreadableInput,
               where + ": row " + std::to_string(row) + " (from 0): " + wrong + ". Allowed: " + allowed + ".");
@@ -30,9 +31,10 @@ void checkRowStarts(const MatrixPattern& matrix, const std::string& where)
                 where + ": " + wrong + ". Allowed: row starts that rise from 0 to the number of entries.");
   };
   if (matrix.rows > largestMatrixSide || matrix.columns > largestMatrixSide)
-    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns)
-                                               + ": too many rows or columns. Allowed: up to " + std::to_string(largestMatrixSide)
-                                               + ".");
+    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.rows) + " x "
+                                               + std::to_string(matrix.columns)
+                                               + ": too many rows or columns. Allowed: up to "
+                                               + std::to_string(largestMatrixSide) + ".");
   if (matrix.rowStart.size() != matrix.rows + 1)
     fail(std::to_string(matrix.rowStart.size()) + " row starts for " + std::to_string(matrix.rows) + " rows");
   if (matrix.rowStart[0] != 0)
@@ -41,18 +43,20 @@ void checkRowStarts(const MatrixPattern& matrix, const std::string& where)
     if (matrix.rowStart[row + 1] < matrix.rowStart[row])
       failRow(where, row, "it ends before it starts", "row starts that rise");
   if (matrix.entries() != matrix.column.size())
-    fail("row starts end at " + std::to_string(matrix.entries()) + ", but there are " + std::to_string(matrix.column.size())
-         + " columns");
+    fail("row starts end at " + std::to_string(matrix.entries()) + ", but there are "
+         + std::to_string(matrix.column.size()) + " columns");
 }
 
 /// True if the columns rise; fails if one is outside or there twice.
-bool checkRow(const std::uint32_t* column, std::size_t count, std::size_t columns, std::size_t row, const std::string& where)
+bool checkRow(const std::uint32_t* column, std::size_t count, std::size_t columns, std::size_t row,
+              const std::string& where)
 {
   bool rises = true;
   for (std::size_t i = 1; i < count; ++i)
     rises &= column[i - 1] < column[i];
   if (count > 0 && (rises ? column[count - 1] : *std::max_element(column, column + count)) >= columns)
-    failRow(where, row, "column " + std::to_string(*std::max_element(column, column + count)) + " is outside the matrix",
+    failRow(where, row,
+            "column " + std::to_string(*std::max_element(column, column + count)) + " is outside the matrix",
             "columns from 0 to " + std::to_string(columns) + " - 1");
   if (rises)
     return true;
@@ -88,13 +92,15 @@ To convertedValue(From value)
     constexpr double limit = 9223372036854775808.0; // 2^63
     const double whole = value;
     if (!(whole >= -limit && whole < limit) || whole != std::nearbyint(whole))
-      throw Error(ExitCode::usage, "precision int64: value " + numberText(whole)
-                                       + ": not a whole number of 64 bits. Allowed: integer matrices, or precision f64.");
+      throw Error(ExitCode::usage,
+                  "precision int64: value " + numberText(whole)
+                      + ": not a whole number of 64 bits. Allowed: integer matrices, or precision f64.");
   }
   if constexpr (std::is_same_v<To, float> && std::is_same_v<From, double>)
     if (std::isfinite(value) && !std::isfinite(static_cast<float>(value)))
-      throw Error(ExitCode::usage, "single precision: value " + numberText(value)
-                                       + ": beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
+      throw Error(ExitCode::usage,
+                  "single precision: value " + numberText(value)
+                      + ": beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
   return static_cast<To>(value);
 }
 
@@ -117,7 +123,8 @@ bool checkPattern(const Context& context, const MatrixPattern& matrix, const std
   forEachRange(context, matrix.rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     bool rise = true;
     for (std::size_t row = first; row < last; ++row)
-      rise &= checkRow(matrix.column.data() + matrix.rowStart[row], matrix.rowEntries(row), matrix.columns, row, where);
+      rise &= checkRow(matrix.column.data() + matrix.rowStart[row], matrix.rowEntries(row), matrix.columns,
+                       row, where);
     if (!rise)
       sorted.store(false, std::memory_order_relaxed);
   });
@@ -128,8 +135,9 @@ template <class V>
 bool checkMatrix(const Context& context, const CsrMatrix<V>& matrix, const std::string& where)
 {
   if (matrix.value.size() != matrix.column.size())
-    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.column.size()) + " columns and "
-                                               + std::to_string(matrix.value.size()) + " values. Allowed: as many of each.");
+    throw Error(ExitCode::unreadableInput, where + ": " + std::to_string(matrix.column.size())
+                                               + " columns and " + std::to_string(matrix.value.size())
+                                               + " values. Allowed: as many of each.");
   return checkPattern(context, matrix, where);
 }
 
@@ -145,8 +153,8 @@ CsrMatrix<V> withSortedRows(const Context& context, const CsrMatrix<V>& matrix)
     std::copy(matrix.column.begin() + from, matrix.column.begin() + to, sorted.column.begin() + from);
     std::copy(matrix.value.begin() + from, matrix.value.begin() + to, sorted.value.begin() + from);
     for (std::size_t row = first; row < last; ++row)
-      sortRow(sorted.column.data() + matrix.rowStart[row], sorted.value.data() + matrix.rowStart[row], matrix.rowEntries(row),
-              scratch);
+      sortRow(sorted.column.data() + matrix.rowStart[row], sorted.value.data() + matrix.rowStart[row],
+              matrix.rowEntries(row), scratch);
   });
   return sorted;
 }
@@ -166,8 +174,9 @@ CsrMatrix<V> transposed(const Context& context, const CsrMatrix<V>& matrix)
     const auto boundary = [&](std::size_t part) {
       const std::uint64_t entry = matrix.entries() / ranges * part;
       return part == ranges ? matrix.columns
-                            : static_cast<std::size_t>(std::lower_bound(result.rowStart.begin(), result.rowStart.end() - 1, entry)
-                                                       - result.rowStart.begin());
+                            : static_cast<std::size_t>(
+                                std::lower_bound(result.rowStart.begin(), result.rowStart.end() - 1, entry)
+                                - result.rowStart.begin());
     };
     const std::size_t first = boundary(range), last = boundary(range + 1);
     std::vector<std::uint64_t> next(result.rowStart.begin() + first, result.rowStart.begin() + last);
@@ -225,18 +234,18 @@ std::uint64_t entriesOf(const AnyCsrMatrix& matrix)
 
 std::string sizeText(const AnyCsrMatrix& matrix)
 {
-  return std::to_string(rowsOf(matrix)) + " x " + std::to_string(columnsOf(matrix)) + ", " + std::to_string(entriesOf(matrix))
-         + " entries";
+  return std::to_string(rowsOf(matrix)) + " x " + std::to_string(columnsOf(matrix)) + ", "
+         + std::to_string(entriesOf(matrix)) + " entries";
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template CsrMatrix<V> emptyMatrix<V>(std::size_t, std::size_t);                                                                  \
-  template bool checkMatrix<V>(const Context&, const CsrMatrix<V>&, const std::string&);                                           \
-  template CsrMatrix<V> withSortedRows<V>(const Context&, const CsrMatrix<V>&);                                                    \
-  template CsrMatrix<V> transposed<V>(const Context&, const CsrMatrix<V>&);                                                        \
-  template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<double>&);                                                    \
-  template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<float>&);                                                     \
-  template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<std::int64_t>&);                                              \
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template CsrMatrix<V> emptyMatrix<V>(std::size_t, std::size_t);                                            \
+  template bool checkMatrix<V>(const Context&, const CsrMatrix<V>&, const std::string&);                     \
+  template CsrMatrix<V> withSortedRows<V>(const Context&, const CsrMatrix<V>&);                              \
+  template CsrMatrix<V> transposed<V>(const Context&, const CsrMatrix<V>&);                                  \
+  template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<double>&);                              \
+  template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<float>&);                               \
+  template CsrMatrix<V> converted<V>(const Context&, const CsrMatrix<std::int64_t>&);                        \
   template CsrMatrix<V> converted<V>(const Context&, const AnyCsrMatrix&);
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(float)

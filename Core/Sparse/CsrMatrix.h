@@ -13,7 +13,8 @@ namespace tessera {
 /// What rows and columns are counted by; a matrix has fewer of each than this.
 constexpr std::size_t largestMatrixSide = 0xffffffffu;
 
-/// Where a sparse matrix has entries, by rows: entries rowStart[i] .. rowStart[i + 1] - 1 are those of row i, from 0.
+/// Where a sparse matrix has entries, by rows: entries rowStart[i] .. rowStart[i + 1] - 1 are those of row i,
+/// from 0.
 struct MatrixPattern {
   std::size_t rows = 0, columns = 0;
   Array<std::uint64_t> rowStart{0}; // rows + 1
@@ -24,12 +25,13 @@ struct MatrixPattern {
   /// The same arrays, not only equal ones.
   bool isSame(const MatrixPattern& other) const
   {
-    return rowStart.data() == other.rowStart.data() && column.data() == other.column.data() && rows == other.rows;
+    return rowStart.data() == other.rowStart.data() && column.data() == other.column.data()
+           && rows == other.rows;
   }
 };
 
-/// A sparse matrix. What is not an entry is the semiring's zero; an entry may be zero too ("structural zero"). V is double, float
-/// or int64.
+/// A sparse matrix. What is not an entry is the semiring's zero; an entry may be zero too ("structural
+/// zero"). V is double, float or int64.
 template <class V>
 struct CsrMatrix : MatrixPattern {
   Array<V> value; // entries
@@ -46,8 +48,8 @@ using AnyCsrMatrix = std::variant<CsrMatrix<double>, CsrMatrix<float>, CsrMatrix
 template <class V>
 CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns);
 
-/// Throws Error(unreadableInput) `where: row 3: ...` unless row starts rise from 0 to the number of entries and each row's columns
-/// are inside the matrix, none twice. True if each row's columns rise.
+/// Throws Error(unreadableInput) `where: row 3: ...` unless row starts rise from 0 to the number of entries
+/// and each row's columns are inside the matrix, none twice. True if each row's columns rise.
 bool checkPattern(const Context&, const MatrixPattern&, const std::string& where);
 /// The same, and there is a value for each entry.
 template <class V>
@@ -61,8 +63,8 @@ CsrMatrix<V> withSortedRows(const Context&, const CsrMatrix<V>&);
 template <class V>
 CsrMatrix<V> transposed(const Context&, const CsrMatrix<V>&);
 
-/// The same entries as another type. To int64: throws Error(usage) unless each is a whole number in its range; to float: unless
-/// finite numbers stay finite.
+/// The same entries as another type. To int64: throws Error(usage) unless each is a whole number in its
+/// range; to float: unless finite numbers stay finite.
 template <class To, class From>
 CsrMatrix<To> converted(const Context&, const CsrMatrix<From>&);
 template <class To>

@@ -15,7 +15,8 @@ std::size_t atLeastOne(std::uint64_t count)
 }
 
 template <class V>
-CsrOnCuda<V>::CsrOnCuda(const Context& context, std::size_t rowCount, std::size_t columnCount, std::uint64_t entryCount)
+CsrOnCuda<V>::CsrOnCuda(const Context& context, std::size_t rowCount, std::size_t columnCount,
+                        std::uint64_t entryCount)
     : rows(rowCount), columns(columnCount), entries(entryCount), rowStart(context, rowCount + 1),
       column(context, atLeastOne(entryCount)), value(context, atLeastOne(entryCount))
 {
@@ -38,9 +39,11 @@ CsrOnCuda<V> broughtToCuda(const Context& context, const CsrMatrix<V>& matrix, c
                                      + std::to_string(largestColumnsOnCuda) + ", or --device cpu.");
   CsrOnCuda<V> onCuda(context, matrix.rows, matrix.columns, matrix.entries());
   Stream& stream = *context.stream;
-  stream.copyToDevice(onCuda.rowStart.span().data(), matrix.rowStart.data(), (matrix.rows + 1) * sizeof(std::uint64_t));
+  stream.copyToDevice(onCuda.rowStart.span().data(), matrix.rowStart.data(),
+                      (matrix.rows + 1) * sizeof(std::uint64_t));
   if (onCuda.entries > 0) {
-    stream.copyToDevice(onCuda.column.span().data(), matrix.column.data(), onCuda.entries * sizeof(std::uint32_t));
+    stream.copyToDevice(onCuda.column.span().data(), matrix.column.data(),
+                        onCuda.entries * sizeof(std::uint32_t));
     stream.copyToDevice(onCuda.value.span().data(), matrix.value.data(), onCuda.entries * sizeof(V));
   }
   return onCuda;
@@ -53,17 +56,19 @@ CsrMatrix<V> broughtToHost(const Context& context, const CsrOnCuda<V>& onCuda)
   matrix.column = Array<std::uint32_t>(onCuda.entries);
   matrix.value = Array<V>(onCuda.entries);
   Stream& stream = *context.stream;
-  stream.copyToHost(matrix.rowStart.data(), onCuda.rowStart.span().data(), (onCuda.rows + 1) * sizeof(std::uint64_t));
+  stream.copyToHost(matrix.rowStart.data(), onCuda.rowStart.span().data(),
+                    (onCuda.rows + 1) * sizeof(std::uint64_t));
   if (onCuda.entries > 0) {
-    stream.copyToHost(matrix.column.data(), onCuda.column.span().data(), onCuda.entries * sizeof(std::uint32_t));
+    stream.copyToHost(matrix.column.data(), onCuda.column.span().data(),
+                      onCuda.entries * sizeof(std::uint32_t));
     stream.copyToHost(matrix.value.data(), onCuda.value.span().data(), onCuda.entries * sizeof(V));
   }
   return matrix;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template struct CsrOnCuda<V>;                                                                                                    \
-  template CsrOnCuda<V> broughtToCuda(const Context&, const CsrMatrix<V>&, const char*);                                           \
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template struct CsrOnCuda<V>;                                                                              \
+  template CsrOnCuda<V> broughtToCuda(const Context&, const CsrMatrix<V>&, const char*);                     \
   template CsrMatrix<V> broughtToHost(const Context&, const CsrOnCuda<V>&);
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(float)

@@ -4,7 +4,8 @@
 
 namespace tessera {
 
-/// The functions of cuSPARSE that are used, loaded while the program runs: the library is several times as large as this program.
+/// The functions of cuSPARSE that are used, loaded while the program runs: the library is several times as
+/// large as this program.
 struct CusparseLibrary {
   /// Throws Error(device) if it is not found or lacks a function.
   static const CusparseLibrary& loaded();

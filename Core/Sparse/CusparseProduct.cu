@@ -18,7 +18,8 @@ void load(void* library, const char* name, Function& function)
 {
   function = reinterpret_cast<Function>(dlsym(library, name));
   if (!function)
-    throw Error(ExitCode::device, std::string(libraryName) + ": it has no " + name + ". Allowed: cuSPARSE of CUDA 12 or 13.");
+    throw Error(ExitCode::device,
+                std::string(libraryName) + ": it has no " + name + ". Allowed: cuSPARSE of CUDA 12 or 13.");
 }
 
 CusparseLibrary load()
@@ -77,11 +78,14 @@ typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int variant)
 {
   State& s = *state_;
   const CusparseLibrary& library = s.library;
-  constexpr cusparseSpGEMMAlg_t variants[] = {CUSPARSE_SPGEMM_ALG1, CUSPARSE_SPGEMM_ALG2, CUSPARSE_SPGEMM_ALG3};
+  constexpr cusparseSpGEMMAlg_t variants[] = {CUSPARSE_SPGEMM_ALG1, CUSPARSE_SPGEMM_ALG2,
+                                              CUSPARSE_SPGEMM_ALG3};
   const cusparseSpGEMMAlg_t algorithm = variants[variant - 1];
   constexpr auto asItIs = CUSPARSE_OPERATION_NON_TRANSPOSE;
   const V one = 1, zero = 0;
-  const auto bytes = [&](std::size_t count) { return Buffer<unsigned char>(s.context, std::max<std::size_t>(count, 1)); };
+  const auto bytes = [&](std::size_t count) {
+    return Buffer<unsigned char>(s.context, std::max<std::size_t>(count, 1));
+  };
 
   Result c;
   c.rowStart = Buffer<std::int32_t>(s.context, s.a.rows + 1);
@@ -90,25 +94,25 @@ typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int variant)
   const auto product = s.describedProduct();
 
   const auto estimate = [&](std::size_t& size, void* memory) {
-    library.check(
-        library.workEstimation(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type, algorithm, product, &size, memory),
-        "estimating the work");
+    library.check(library.workEstimation(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type,
+                                         algorithm, product, &size, memory),
+                  "estimating the work");
   };
   std::size_t firstSize = 0, secondSize = 0;
   estimate(firstSize, nullptr);
   const Buffer<unsigned char> first = bytes(firstSize);
   estimate(firstSize, const_cast<unsigned char*>(first.span().data()));
   const auto compute = [&](void* memory) {
-    library.check(
-        library.compute(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type, algorithm, product, &secondSize, memory),
-        "computing");
+    library.check(library.compute(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type, algorithm,
+                                  product, &secondSize, memory),
+                  "computing");
   };
   if (variant == 1) {
     compute(nullptr);
   } else {
     const auto memoryFor = [&](std::size_t& size, void* memory, std::size_t* second) {
-      library.check(library.estimateMemory(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type, algorithm, product,
-                                           chunkFraction, &size, memory, second),
+      library.check(library.estimateMemory(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type,
+                                           algorithm, product, chunkFraction, &size, memory, second),
                     "estimating the memory");
     };
     std::size_t thirdSize = 0;
@@ -124,9 +128,12 @@ typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int variant)
   c.entries = static_cast<std::uint64_t>(entries);
   c.column = Buffer<std::uint32_t>(s.context, std::max<std::uint64_t>(c.entries, 1));
   c.value = Buffer<V>(s.context, std::max<std::uint64_t>(c.entries, 1));
-  library.check(library.setPointers(result, c.rowStart.span().data(), c.column.span().data(), c.value.span().data()),
-                "memory of C");
-  library.check(library.copy(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type, algorithm, product), "copying C");
+  library.check(
+      library.setPointers(result, c.rowStart.span().data(), c.column.span().data(), c.value.span().data()),
+      "memory of C");
+  library.check(
+      library.copy(s.handle, asItIs, asItIs, &one, a, b, &zero, result, State::type, algorithm, product),
+      "copying C");
   return c;
 }
 
@@ -140,7 +147,8 @@ CsrMatrix<V> CusparseProduct<V>::broughtToHost(const Result& result) const
   c.column = Array<std::uint32_t>(result.entries);
   c.value = Array<V>(result.entries);
   if (result.entries > 0) {
-    s.context.stream->copyToHost(c.column.data(), result.column.span().data(), result.entries * sizeof(std::uint32_t));
+    s.context.stream->copyToHost(c.column.data(), result.column.span().data(),
+                                 result.entries * sizeof(std::uint32_t));
     s.context.stream->copyToHost(c.value.data(), result.value.span().data(), result.entries * sizeof(V));
   }
   return checkMatrix(s.context, c, "cuSPARSE's C") ? c : withSortedRows(s.context, c);

@@ -29,7 +29,10 @@ public:
     if (handle_)
       destroy_(handle_);
   }
-  Described(Described&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)), destroy_(other.destroy_) {}
+  Described(Described&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)), destroy_(other.destroy_)
+  {
+  }
   Described(const Described&) = delete;
   Described& operator=(const Described&) = delete;
   operator Handle() const { return handle_; }
@@ -75,24 +78,28 @@ struct CusparseProduct<V>::State {
   Buffer<std::int32_t> narrowed(const CsrOnCuda<V>& matrix, const char* name) const
   {
     if (std::max<std::uint64_t>(matrix.entries, matrix.rows) > 0x7ffffffe)
-      throw Error(ExitCode::usage,
-                  std::string("cuSPARSE: ") + name + ": " + std::to_string(matrix.entries)
-                      + " entries: its products count by 32 bits. Allowed: fewer than 2^31 - 1, or another algorithm.");
+      throw Error(ExitCode::usage, std::string("cuSPARSE: ") + name + ": " + std::to_string(matrix.entries)
+                                       + " entries: its products count by 32 bits. Allowed: fewer than 2^31 "
+                                         "- 1, or another algorithm.");
     Buffer<std::int32_t> starts(context, matrix.rows + 1);
     constexpr unsigned threads = 256;
-    narrow<<<static_cast<unsigned>(ceilDiv<std::size_t>(matrix.rows + 1, threads)), threads, 0, cudaStreamOf(context)>>>(
-        matrix.rows + 1, matrix.rowStart.span().data(), starts.span().data());
+    narrow<<<static_cast<unsigned>(ceilDiv<std::size_t>(matrix.rows + 1, threads)), threads, 0,
+             cudaStreamOf(context)>>>(matrix.rows + 1, matrix.rowStart.span().data(), starts.span().data());
     checkLaunch("32-bit row starts");
     return starts;
   }
 
   Described<cusparseSpMatDescr_t> described(std::size_t rows, std::size_t columns, std::uint64_t entries,
-                                            const std::int32_t* starts, const std::uint32_t* column, const V* value) const
+                                            const std::int32_t* starts, const std::uint32_t* column,
+                                            const V* value) const
   {
     cusparseSpMatDescr_t matrix = nullptr;
-    const auto changeable = [](const auto* array) { return const_cast<void*>(static_cast<const void*>(array)); };
-    library.check(library.createCsr(&matrix, static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns),
-                                    static_cast<std::int64_t>(entries), changeable(starts), changeable(column), changeable(value),
+    const auto changeable = [](const auto* array) {
+      return const_cast<void*>(static_cast<const void*>(array));
+    };
+    library.check(library.createCsr(&matrix, static_cast<std::int64_t>(rows),
+                                    static_cast<std::int64_t>(columns), static_cast<std::int64_t>(entries),
+                                    changeable(starts), changeable(column), changeable(value),
                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type),
                   "a matrix");
     return {matrix, [](cusparseSpMatDescr_t done) { return CusparseLibrary::loaded().destroyMatrix(done); }};
@@ -105,11 +112,13 @@ struct CusparseProduct<V>::State {
   }
   Described<cusparseSpMatDescr_t> describedA() const
   {
-    return described(a.rows, a.columns, a.entries, startsOfA.span().data(), a.column.span().data(), a.value.span().data());
+    return described(a.rows, a.columns, a.entries, startsOfA.span().data(), a.column.span().data(),
+                     a.value.span().data());
   }
   Described<cusparseSpMatDescr_t> describedB() const
   {
-    return described(b.rows, b.columns, b.entries, startsOfB.span().data(), b.column.span().data(), b.value.span().data());
+    return described(b.rows, b.columns, b.entries, startsOfB.span().data(), b.column.span().data(),
+                     b.value.span().data());
   }
 };
 

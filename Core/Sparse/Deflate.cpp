@@ -11,14 +11,16 @@
 namespace tessera {
 namespace {
 
-constexpr int gzipWindow = 15 + 16, rawWindow = -15; // zlib: 16 more asks for gzip's header, less than 0 for none
+constexpr int gzipWindow = 15 + 16,
+              rawWindow = -15; // zlib: 16 more asks for gzip's header, less than 0 for none
 constexpr int fastLevel = 3;
 constexpr std::size_t largestPiece = std::numeric_limits<uInt>::max() / 2;
 
 [[noreturn]] void failToInflate(const std::string& where, const std::string& wrong)
 {
-  throw Error(ExitCode::unreadableInput, where + ": " + wrong + ". Allowed: a whole compressed file; it may have been cut off or "
-                                             + "damaged while it was copied.");
+  throw Error(ExitCode::unreadableInput,
+              where + ": " + wrong + ". Allowed: a whole compressed file; it may have been cut off or "
+                  + "damaged while it was copied.");
 }
 
 class Inflater {
@@ -47,14 +49,19 @@ public:
       filled += asked - stream_.avail_out;
       if (state == Z_STREAM_END)
         nextMember();
-      else if (state == Z_BUF_ERROR || (state == Z_OK && consumed() == bytes_.size() && stream_.avail_out > 0))
+      else if (state == Z_BUF_ERROR
+               || (state == Z_OK && consumed() == bytes_.size() && stream_.avail_out > 0))
         failToInflate(where_, "the compressed data end too early");
       else if (state != Z_OK)
-        failToInflate(where_, std::string("the compressed data are damaged (") + (stream_.msg ? stream_.msg : "zlib") + ")");
+        failToInflate(where_, std::string("the compressed data are damaged (")
+                                  + (stream_.msg ? stream_.msg : "zlib") + ")");
     }
     return filled;
   }
-  std::size_t consumed() const { return static_cast<std::size_t>(reinterpret_cast<const char*>(stream_.next_in) - bytes_.data()); }
+  std::size_t consumed() const
+  {
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(stream_.next_in) - bytes_.data());
+  }
 
 private:
   void nextMember()
@@ -70,7 +77,8 @@ private:
   bool done_ = false;
 };
 
-/// The length that the end of the file states, modulo 2^32 (RFC 1952): a start, right for one member below 4 GiB.
+/// The length that the end of the file states, modulo 2^32 (RFC 1952): a start, right for one member below 4
+/// GiB.
 std::size_t statedBytes(std::string_view bytes)
 {
   std::size_t value = 0;

@@ -30,7 +30,8 @@ void parseMetisHead(LineWords words, MetisHead& head)
   const char* const at = words.at();
   std::string format(words.word());
   if (format.size() > 3 || format.find_first_not_of("01") != std::string::npos)
-    throw LineError{at, "\"" + format + "\" is no format", "three digits of 0 and 1: node sizes, node weights, edge weights"};
+    throw LineError{at, "\"" + format + "\" is no format",
+                    "three digits of 0 and 1: node sizes, node weights, edge weights"};
   format.insert(0, 3 - format.size(), '0');
   head.sizes = format[0] == '1';
   head.edgeWeights = format[2] == '1';
@@ -50,10 +51,11 @@ void parseNode(const MetisHead& head, std::uint32_t node, LineWords words, Tripl
     block.row.push_back(node);
     block.column.push_back(static_cast<std::uint32_t>(words.index("neighbour", 1, head.nodes) - 1));
     if (block.column.back() == node)
-      throw LineError{at, "node " + std::to_string(node + 1) + " is its own neighbour", "edges between two nodes"};
+      throw LineError{at, "node " + std::to_string(node + 1) + " is its own neighbour",
+                      "edges between two nodes"};
     if (head.edgeWeights)
-      block.value.push_back(
-          static_cast<std::int64_t>(words.index("weight of the edge", 0, std::numeric_limits<std::int64_t>::max())));
+      block.value.push_back(static_cast<std::int64_t>(
+          words.index("weight of the edge", 0, std::numeric_limits<std::int64_t>::max())));
   }
 }
 
@@ -68,7 +70,8 @@ bool isBlankLine(std::string_view line)
   return LineWords(line.data(), line.data() + line.size()).atEnd();
 }
 
-/// Pieces of about 1 MiB, with the number of the first node in each; throws unless there are as many lines as nodes.
+/// Pieces of about 1 MiB, with the number of the first node in each; throws unless there are as many lines as
+/// nodes.
 std::vector<NodeLines> nodeLines(const TextInput& input, const MetisHead& head)
 {
   constexpr std::size_t pieceBytes = 1 << 20;
@@ -80,19 +83,22 @@ std::vector<NodeLines> nodeLines(const TextInput& input, const MetisHead& head)
     const std::string_view line = nextLine(text, at);
     const bool comment = isComment(LineWords(line.data(), line.data() + line.size()));
     if (node == head.nodes && !comment && !isBlankLine(line))
-      input.failAt(line.data(), "a line more than there are nodes", "a line each for " + std::to_string(head.nodes) + " nodes");
+      input.failAt(line.data(), "a line more than there are nodes",
+                   "a line each for " + std::to_string(head.nodes) + " nodes");
     if (pieces.empty() || lineStart - pieces.back().first > pieceBytes)
       pieces.push_back({lineStart, at, node});
     pieces.back().last = at;
     node += !comment && node < head.nodes;
   }
   if (node != head.nodes)
-    input.fail(std::to_string(node) + " lines of nodes, but the first line says " + std::to_string(head.nodes),
+    input.fail(std::to_string(node) + " lines of nodes, but the first line says "
+                   + std::to_string(head.nodes),
                "a line a node; the file may have been cut off");
   return pieces;
 }
 
-void parsePiece(const TextInput& input, const MetisHead& head, const NodeLines& piece, TripletBlock<std::int64_t>& block)
+void parsePiece(const TextInput& input, const MetisHead& head, const NodeLines& piece,
+                TripletBlock<std::int64_t>& block)
 {
   std::uint64_t node = piece.firstNode;
   for (std::size_t at = piece.first; at < piece.last && node < head.nodes;) {
@@ -103,15 +109,18 @@ void parsePiece(const TextInput& input, const MetisHead& head, const NodeLines& 
   }
 }
 
-std::vector<TripletBlock<std::int64_t>> parseNodes(const Context& context, const TextInput& input, const MetisHead& head)
+std::vector<TripletBlock<std::int64_t>> parseNodes(const Context& context, const TextInput& input,
+                                                   const MetisHead& head)
 {
   const std::vector<NodeLines> pieces = nodeLines(input, head);
   std::vector<TripletBlock<std::int64_t>> blocks(pieces.size());
-  forEachPiece(context, input, pieces.size(), [&](std::size_t piece) { parsePiece(input, head, pieces[piece], blocks[piece]); });
+  forEachPiece(context, input, pieces.size(),
+               [&](std::size_t piece) { parsePiece(input, head, pieces[piece], blocks[piece]); });
   return blocks;
 }
 
-[[noreturn]] void failAtNode(const TextInput& input, const MetisHead& head, std::size_t node, const std::string& wrong)
+[[noreturn]] void failAtNode(const TextInput& input, const MetisHead& head, std::size_t node,
+                             const std::string& wrong)
 {
   for (std::size_t at = head.end; at < input.text().size();) {
     const std::string_view line = nextLine(input.text(), at);
@@ -129,19 +138,22 @@ void checkBothNodesAgree(const Context& context, const TextInput& input, const M
   for (std::size_t row = 0; row < matrix.rows; ++row) {
     std::uint64_t i = matrix.rowStart[row], j = other.rowStart[row];
     const std::uint64_t last = matrix.rowStart[row + 1], otherLast = other.rowStart[row + 1];
-    while (i < last && j < otherLast && matrix.column[i] == other.column[j] && matrix.value[i] == other.value[j])
+    while (i < last && j < otherLast && matrix.column[i] == other.column[j]
+           && matrix.value[i] == other.value[j])
       ++i, ++j;
     if (i == last && j == otherLast)
       continue;
     const std::string node = std::to_string(row + 1);
     if (j == otherLast || (i < last && matrix.column[i] < other.column[j]))
-      failAtNode(input, head, row, "node " + node + " names " + std::to_string(matrix.column[i] + 1) + ", which does not name it");
+      failAtNode(input, head, row,
+                 "node " + node + " names " + std::to_string(matrix.column[i] + 1)
+                     + ", which does not name it");
     const std::string neighbour = std::to_string(other.column[j] + 1);
     if (i == last || other.column[j] < matrix.column[i])
       failAtNode(input, head, row, "node " + neighbour + " names " + node + ", which does not name it");
     failAtNode(input, head, row,
-               "the edge to node " + neighbour + " has the weight " + std::to_string(matrix.value[i]) + " here and "
-                   + std::to_string(other.value[j]) + " there");
+               "the edge to node " + neighbour + " has the weight " + std::to_string(matrix.value[i])
+                   + " here and " + std::to_string(other.value[j]) + " there");
   }
 }
 
@@ -194,9 +206,11 @@ MatrixFile readMetis(const Context& context, const TextInput& input)
   for (const auto& block : blocks)
     named += block.row.size();
   if (named != 2 * head.edges)
-    input.fail(std::to_string(named) + " neighbours are named, but the first line says " + std::to_string(head.edges) + " edges",
+    input.fail(std::to_string(named) + " neighbours are named, but the first line says "
+                   + std::to_string(head.edges) + " edges",
                "each edge named by both of its nodes");
-  auto [matrix, duplicates] = matrixFromTriplets<std::int64_t>(context, head.nodes, head.nodes, blocks, input.path);
+  auto [matrix, duplicates] =
+      matrixFromTriplets<std::int64_t>(context, head.nodes, head.nodes, blocks, input.path);
   checkBothNodesAgree(context, input, head, matrix);
   MatrixFile file{std::move(matrix), !head.edgeWeights, duplicates};
   if (!head.edgeWeights)

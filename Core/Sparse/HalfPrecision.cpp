@@ -11,7 +11,9 @@ constexpr std::size_t rowsPerChunk = 1024;
 
 float scaled(float value, std::int32_t exponent)
 {
-  return std::isfinite(value) ? static_cast<float>(roundedToHalf(std::ldexp(static_cast<double>(value), -exponent))) : value;
+  return std::isfinite(value)
+             ? static_cast<float>(roundedToHalf(std::ldexp(static_cast<double>(value), -exponent)))
+             : value;
 }
 
 float finiteMagnitude(float value)

@@ -60,7 +60,8 @@ Buffer<std::int32_t> halfExponentsOfRowsOnCuda(const Context& context, const Csr
 {
   Buffer<std::int32_t> exponents(context, std::max<std::size_t>(matrix.rows, 1));
   if (matrix.rows > 0)
-    exponentsOfRows<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(matrix, exponents.span().data());
+    exponentsOfRows<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(
+        matrix, exponents.span().data());
   checkLaunch("powers of two of rows");
   return exponents;
 }
@@ -73,7 +74,8 @@ Buffer<std::int32_t> halfExponentsOfColumnsOnCuda(const Context& context, const 
   if (matrix.rows > 0)
     largestOfColumns<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(matrix, data);
   checkLaunch("largest numbers of columns");
-  exponentsOfBits<<<blocksFor(exponents.size(), threads), threads, 0, cudaStreamOf(context)>>>(exponents.size(), data);
+  exponentsOfBits<<<blocksFor(exponents.size(), threads), threads, 0, cudaStreamOf(context)>>>(
+      exponents.size(), data);
   checkLaunch("powers of two of columns");
   return exponents;
 }

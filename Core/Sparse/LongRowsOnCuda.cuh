@@ -7,20 +7,22 @@ namespace tessera {
 /// Threads of kernels for rows of more products than shared memory has room for.
 constexpr int longRowThreads = 512;
 
-/// What a row takes of shared memory: sums in as many slots as there are columns or, if that is less, in a table of its entries.
+/// What a row takes of shared memory: sums in as many slots as there are columns or, if that is less, in a
+/// table of its entries.
 struct LongRoom {
   bool direct; // a slot a column
   int slots, entries, topWords, words;
 
-  /// Products of a thread that are under way, bits of pieces that are added at once, and words of such bits that slots share.
+  /// Products of a thread that are under way, bits of pieces that are added at once, and words of such bits
+  /// that slots share.
   static constexpr int together = 4, piecesAtOnce = 32, metWords = 4096;
 
   template <class V>
   __host__ __device__ std::size_t bytes() const
   {
     const std::size_t table = direct ? 0 : entries * sizeof(V) + slots * sizeof(int);
-    return (RowPieces<V>::bytes() + metWords * sizeof(unsigned) + (slots * sizeof(V) + 7) / 8 * 8 + table + rowScratch * sizeof(int)
-            + ColumnRanks::bytes(topWords + words) + 15)
+    return (RowPieces<V>::bytes() + metWords * sizeof(unsigned) + (slots * sizeof(V) + 7) / 8 * 8 + table
+            + rowScratch * sizeof(int) + ColumnRanks::bytes(topWords + words) + 15)
            / 16 * 16;
   }
 };
@@ -39,7 +41,8 @@ struct LongRow {
   {
     met = reinterpret_cast<unsigned*>(memory + RowPieces<V>::bytes());
     sums = reinterpret_cast<V*>(met + LongRoom::metWords);
-    sorted = reinterpret_cast<V*>(reinterpret_cast<unsigned char*>(sums) + (room.slots * sizeof(V) + 7) / 8 * 8);
+    sorted =
+        reinterpret_cast<V*>(reinterpret_cast<unsigned char*>(sums) + (room.slots * sizeof(V) + 7) / 8 * 8);
     table.column = reinterpret_cast<int*>(sorted + (room.direct ? 0 : room.entries));
     table.slots = room.slots;
     scratch = table.column + (room.direct ? 0 : room.slots);
@@ -59,8 +62,8 @@ struct LongRow {
       low = min(low, table.column[i]);
       high = max(high, table.column[i]);
     });
-    const int entries =
-        ranks.fill(group, low, high, scratch, [&](auto&& body) { forSlots([&](int i) { body(table.column[i]); }); });
+    const int entries = ranks.fill(group, low, high, scratch,
+                                   [&](auto&& body) { forSlots([&](int i) { body(table.column[i]); }); });
     auto* const sortedColumns = reinterpret_cast<std::uint32_t*>(sorted);
     forSlots([&](int i) {
       const int place = ranks.rankOf(table.column[i]);
@@ -78,7 +81,8 @@ struct LongRow {
   }
 
   /// The same if there is a slot for each of 32 `words` columns, once they are ranked.
-  __device__ __forceinline__ void writeSlots(const RowGroup& group, int words, std::uint32_t* columns, V* values)
+  __device__ __forceinline__ void writeSlots(const RowGroup& group, int words, std::uint32_t* columns,
+                                             V* values)
   {
     for (int word = group.rank; word < words; word += group.threads) {
       int at = ranks.before[word];
@@ -98,12 +102,13 @@ struct SlottedProduct {
   V product;
 };
 
-/// Adds products of pieces to the sums of their slots, 32 pieces at a time. A slot is met at most once by a piece, so the bits
-/// below a piece's own tell its turn; slots that share a word only wait for each other. The block calls it after a barrier, and
-/// there is one behind it.
+/// Adds products of pieces to the sums of their slots, 32 pieces at a time. A slot is met at most once by a
+/// piece, so the bits below a piece's own tell its turn; slots that share a word only wait for each other.
+/// The block calls it after a barrier, and there is one behind it.
 template <class V, class Add>
-__device__ __forceinline__ void addInTurns(const LongRow<V>& shared, const SlottedProduct<V> (&own)[LongRoom::together],
-                                           int firstPiece, int lastPiece, Add&& add)
+__device__ __forceinline__ void addInTurns(const LongRow<V>& shared,
+                                           const SlottedProduct<V> (&own)[LongRoom::together], int firstPiece,
+                                           int lastPiece, Add&& add)
 {
   constexpr int together = LongRoom::together;
   for (int first = firstPiece; first <= lastPiece; first += LongRoom::piecesAtOnce) {
@@ -137,7 +142,8 @@ __device__ __forceinline__ void addInTurns(const LongRow<V>& shared, const Slott
 
 /// The same, one piece after the other.
 template <class V, class Add>
-__device__ __forceinline__ void addByPieces(const LongRow<V>& shared, const SlottedProduct<V> (&own)[LongRoom::together],
+__device__ __forceinline__ void addByPieces(const LongRow<V>& shared,
+                                            const SlottedProduct<V> (&own)[LongRoom::together],
                                             int firstPiece, int lastPiece, Add&& add)
 {
   for (int piece = firstPiece; piece <= lastPiece; ++piece) {
@@ -149,8 +155,8 @@ __device__ __forceinline__ void addByPieces(const LongRow<V>& shared, const Slot
   }
 }
 
-/// A block a row: products are fetched some at a time and added in the order of the entries of A. Reads 12 + sizeof(V) bytes an
-/// entry of A and 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
+/// A block a row: products are fetched some at a time and added in the order of the entries of A. Reads 12 +
+/// sizeof(V) bytes an entry of A and 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(longRowThreads)
     multiplyLongRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, LongRoom room, RowTarget<V> c)

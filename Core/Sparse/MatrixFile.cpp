@@ -11,7 +11,8 @@ namespace tessera {
 MatrixFormat formatOfMatrix(const std::string& path)
 {
   const bool packed = path.ends_with(".gz");
-  const std::string suffix = std::filesystem::path(packed ? path.substr(0, path.size() - 3) : path).extension().string();
+  const std::string suffix =
+      std::filesystem::path(packed ? path.substr(0, path.size() - 3) : path).extension().string();
   if (path == "-" || suffix == ".mtx")
     return MatrixFormat::matrixMarket;
   if (suffix == ".npz" && !packed)
@@ -24,7 +25,8 @@ MatrixFormat formatOfMatrix(const std::string& path)
     return MatrixFormat::edgeList;
   throw Error(ExitCode::usage,
               path
-                  + ": the suffix names no format of matrices. Allowed: .mtx, .graph, .metis, .el, .edges, .txt, each "
+                  + ": the suffix names no format of matrices. Allowed: .mtx, .graph, .metis, .el, .edges, "
+                    ".txt, each "
                     "also with .gz, and .npz, .tcsr; or - for Matrix Market on standard input or output.");
 }
 

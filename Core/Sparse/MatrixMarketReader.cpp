@@ -26,22 +26,30 @@ void parseBanner(const TextInput& input, std::string_view line, Head& head)
   std::string word[5];
   for (std::string& each : word)
     each = lowerCase(words.word());
-  const auto fail = [&](const std::string& wrong, const std::string& allowed) { input.failAt(line.data(), wrong, allowed); };
+  const auto fail = [&](const std::string& wrong, const std::string& allowed) {
+    input.failAt(line.data(), wrong, allowed);
+  };
   if (word[0] != "%%matrixmarket")
     fail("no Matrix Market file", example);
   if (word[1] != "matrix")
     fail("the object \"" + word[1] + "\" is not read", "matrix");
   if (word[2] != "coordinate")
-    fail("the storage \"" + word[2] + "\" is not read" + (word[2] == "array" ? "; that is a dense matrix" : ""), "coordinate");
-  if (word[3] == "complex" || (word[3] != "real" && word[3] != "double" && word[3] != "integer" && word[3] != "pattern"))
+    fail("the storage \"" + word[2] + "\" is not read"
+             + (word[2] == "array" ? "; that is a dense matrix" : ""),
+         "coordinate");
+  if (word[3] == "complex"
+      || (word[3] != "real" && word[3] != "double" && word[3] != "integer" && word[3] != "pattern"))
     fail("the field \"" + word[3] + "\" is not read", "real, double, integer or pattern");
-  if (word[4] == "hermitian" || (word[4] != "general" && word[4] != "symmetric" && word[4] != "skew-symmetric"))
+  if (word[4] == "hermitian"
+      || (word[4] != "general" && word[4] != "symmetric" && word[4] != "skew-symmetric"))
     fail("the symmetry \"" + word[4] + "\" is not read", "general, symmetric or skew-symmetric");
   if (!words.atEnd())
     fail("more than five words", example);
   head.integer = word[3] == "integer";
   head.pattern = word[3] == "pattern";
-  head.symmetry = word[4] == "general" ? Symmetry::general : word[4] == "symmetric" ? Symmetry::symmetric : Symmetry::skew;
+  head.symmetry = word[4] == "general"     ? Symmetry::general
+                  : word[4] == "symmetric" ? Symmetry::symmetric
+                                           : Symmetry::skew;
   if (head.pattern && head.symmetry == Symmetry::skew)
     fail("a pattern has no signs, so it cannot be skew-symmetric", "pattern general or pattern symmetric");
 }
@@ -58,7 +66,8 @@ void parseSize(const TextInput& input, std::string_view line, Head& head)
     input.failAt(error.at, error.wrong, error.allowed);
   }
   if (head.symmetry != Symmetry::general && head.rows != head.columns)
-    input.failAt(line.data(), "a symmetric matrix of " + std::to_string(head.rows) + " x " + std::to_string(head.columns),
+    input.failAt(line.data(),
+                 "a symmetric matrix of " + std::to_string(head.rows) + " x " + std::to_string(head.columns),
                  "as many rows as columns");
 }
 
@@ -113,7 +122,8 @@ void parseEntry(const Head& head, LineWords& words, TripletBlock<V>& block)
   block.row.push_back(column);
   block.column.push_back(row);
   if (!head.pattern)
-    block.value.push_back(head.symmetry == Symmetry::skew ? negated(block.value.back(), start) : block.value.back());
+    block.value.push_back(head.symmetry == Symmetry::skew ? negated(block.value.back(), start)
+                                                          : block.value.back());
 }
 
 /// Entries as lines of the file.
@@ -130,8 +140,10 @@ std::uint64_t linesIn(const Head& head, const std::vector<TripletBlock<V>>& bloc
 template <class V>
 MatrixFile readEntries(const Context& context, const TextInput& input, const Head& head)
 {
-  auto blocks = parseLines<TripletBlock<V>>(context, input, head.end,
-                                            [&](LineWords& words, TripletBlock<V>& block) { parseEntry(head, words, block); });
+  auto blocks =
+      parseLines<TripletBlock<V>>(context, input, head.end, [&](LineWords& words, TripletBlock<V>& block) {
+        parseEntry(head, words, block);
+      });
   if (const std::uint64_t lines = linesIn(head, blocks); lines != head.stored)
     input.fail(std::to_string(lines) + " entries, but the line of sizes says " + std::to_string(head.stored),
                "as many as it says; the file may have been cut off");
@@ -144,7 +156,8 @@ MatrixFile readEntries(const Context& context, const TextInput& input, const Hea
 MatrixFile readMatrixMarket(const Context& context, const TextInput& input)
 {
   const Head head = parseHead(input);
-  return head.integer ? readEntries<std::int64_t>(context, input, head) : readEntries<double>(context, input, head);
+  return head.integer ? readEntries<std::int64_t>(context, input, head)
+                      : readEntries<double>(context, input, head);
 }
 
 }

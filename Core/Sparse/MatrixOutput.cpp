@@ -23,8 +23,8 @@ std::string nameOfDescriptor(int descriptor)
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-/// A file without a name in the folder of `path`, which the system takes back however the program ends; below zero if the file
-/// system has none, or none that could be given a name.
+/// A file without a name in the folder of `path`, which the system takes back however the program ends; below
+/// zero if the file system has none, or none that could be given a name.
 int openNameless(const std::string& path)
 {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -72,8 +72,9 @@ void MatrixOutput::put(std::string_view bytes)
 void MatrixOutput::compressWaiting()
 {
   std::vector<std::string> members((waiting_.size() + memberBytes - 1) / memberBytes);
-  forEachChunk(context_, members.size(),
-               [&](std::size_t i) { members[i] = gzipMember(std::string_view(waiting_).substr(i * memberBytes, memberBytes)); });
+  forEachChunk(context_, members.size(), [&](std::size_t i) {
+    members[i] = gzipMember(std::string_view(waiting_).substr(i * memberBytes, memberBytes));
+  });
   for (const std::string& member : members)
     write(member);
   waiting_.clear();
@@ -91,7 +92,8 @@ void MatrixOutput::write(std::string_view bytes)
         AtomicFile(path_).fail(reason);
       if (file_)
         file_->fail(reason);
-      throw Error(ExitCode::unwritableOutput, "stdout: " + reason + ". Allowed: a pipe or file that takes all of it.");
+      throw Error(ExitCode::unwritableOutput,
+                  "stdout: " + reason + ". Allowed: a pipe or file that takes all of it.");
     }
     bytes.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -103,7 +105,9 @@ void MatrixOutput::finish()
     compressWaiting();
   if (nameless_) {
     file_ = std::make_unique<AtomicFile>(path_);
-    if (linkat(AT_FDCWD, nameOfDescriptor(descriptor_).c_str(), AT_FDCWD, file_->temporaryPath().c_str(), AT_SYMLINK_FOLLOW) != 0)
+    if (linkat(AT_FDCWD, nameOfDescriptor(descriptor_).c_str(), AT_FDCWD, file_->temporaryPath().c_str(),
+               AT_SYMLINK_FOLLOW)
+        != 0)
       file_->fail("cannot be given its name (" + std::string(std::strerror(errno)) + ")");
   }
   if (!file_)

@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// Bytes on their way into a file that appears when it is whole, or to standard output ("-"). Compressed, piece by piece and in
-/// parallel, if the name ends in .gz.
+/// Bytes on their way into a file that appears when it is whole, or to standard output ("-"). Compressed,
+/// piece by piece and in parallel, if the name ends in .gz.
 class MatrixOutput {
 public:
   /// Throws Error(unwritableOutput), here and below.

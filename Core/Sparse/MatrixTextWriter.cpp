@@ -18,7 +18,8 @@ std::vector<std::size_t> pieceStarts(const AnyCsrMatrix& any)
       [](const auto& matrix) {
         std::vector<std::size_t> starts{0};
         for (std::size_t row = 0; row < matrix.rows; ++row)
-          if (matrix.rowStart[row + 1] - matrix.rowStart[starts.back()] + (row + 1 - starts.back()) >= entriesPerPiece)
+          if (matrix.rowStart[row + 1] - matrix.rowStart[starts.back()] + (row + 1 - starts.back())
+              >= entriesPerPiece)
             starts.push_back(row + 1);
         if (starts.back() != matrix.rows)
           starts.push_back(matrix.rows);
@@ -36,8 +37,8 @@ void appendIndex(std::string& text, std::uint64_t index)
 
 /// "row column value" a line, both counted from `base`.
 template <class V>
-void appendEntries(const CsrMatrix<V>& matrix, bool pattern, std::size_t firstRow, std::size_t lastRow, std::uint64_t base,
-                   std::uint64_t rowBase, std::string& text)
+void appendEntries(const CsrMatrix<V>& matrix, bool pattern, std::size_t firstRow, std::size_t lastRow,
+                   std::uint64_t base, std::uint64_t rowBase, std::string& text)
 {
   char rowText[24];
   for (std::size_t row = firstRow; row < lastRow; ++row) {
@@ -55,8 +56,8 @@ void appendEntries(const CsrMatrix<V>& matrix, bool pattern, std::size_t firstRo
   }
 }
 
-void writeEntries(const Context& context, const AnyCsrMatrix& any, bool pattern, std::uint64_t base, std::uint64_t rowBase,
-                  const ByteSink& sink)
+void writeEntries(const Context& context, const AnyCsrMatrix& any, bool pattern, std::uint64_t base,
+                  std::uint64_t rowBase, const ByteSink& sink)
 {
   std::visit(
       [&](const auto& matrix) {
@@ -70,14 +71,16 @@ void writeEntries(const Context& context, const AnyCsrMatrix& any, bool pattern,
       any);
 }
 
-/// Throws unless node i's line names node j where j's names i, with the same weight above zero, and none itself.
+/// Throws unless node i's line names node j where j's names i, with the same weight above zero, and none
+/// itself.
 template <class V>
 void checkGraph(const Context& context, const CsrMatrix<V>& matrix, bool pattern, const std::string& path)
 {
   const auto fail = [&](const std::string& wrong) {
-    throw Error(ExitCode::usage, path + ": " + wrong
-                                     + ". Allowed: in a METIS graph, a symmetric matrix with an empty diagonal and whole "
-                                       "numbers above zero.");
+    throw Error(ExitCode::usage,
+                path + ": " + wrong
+                    + ". Allowed: in a METIS graph, a symmetric matrix with an empty diagonal and whole "
+                      "numbers above zero.");
   };
   if (matrix.rows != matrix.columns)
     fail(std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " is no graph");
@@ -89,7 +92,9 @@ void checkGraph(const Context& context, const CsrMatrix<V>& matrix, bool pattern
       if (mirrored.rowStart[row] != matrix.rowStart[row] || mirrored.column[i] != matrix.column[i]
           || (!pattern && mirrored.value[i] != matrix.value[i]))
         fail("row " + std::to_string(row + 1) + " differs from column " + std::to_string(row + 1));
-      if (!pattern && (!(matrix.value[i] > 0) || matrix.value[i] != static_cast<V>(static_cast<std::int64_t>(matrix.value[i]))))
+      if (!pattern
+          && (!(matrix.value[i] > 0)
+              || matrix.value[i] != static_cast<V>(static_cast<std::int64_t>(matrix.value[i]))))
         fail("row " + std::to_string(row + 1) + " has a weight that is no whole number above zero");
     }
 }
@@ -108,7 +113,8 @@ template void appendNumber(std::string&, float);
 template void appendNumber(std::string&, std::int64_t);
 
 void writeRowsInOrder(const Context& context, const AnyCsrMatrix& matrix,
-                      const std::function<void(std::size_t, std::size_t, std::string&)>& rowsText, const ByteSink& sink)
+                      const std::function<void(std::size_t, std::size_t, std::string&)>& rowsText,
+                      const ByteSink& sink)
 {
   const std::vector<std::size_t> starts = pieceStarts(matrix);
   std::vector<std::string> texts(std::min(piecesAtOnce, starts.size() - 1));
@@ -126,13 +132,15 @@ void writeRowsInOrder(const Context& context, const AnyCsrMatrix& matrix,
 std::string matrixMarketHead(const AnyCsrMatrix& example, bool pattern, std::size_t rows, std::size_t columns,
                              std::uint64_t entries)
 {
-  const char* const field = pattern ? "pattern" : std::holds_alternative<CsrMatrix<std::int64_t>>(example) ? "integer" : "real";
+  const char* const field = pattern                                                    ? "pattern"
+                            : std::holds_alternative<CsrMatrix<std::int64_t>>(example) ? "integer"
+                                                                                       : "real";
   return std::string("%%MatrixMarket matrix coordinate ") + field + " general\n" + std::to_string(rows) + " "
          + std::to_string(columns) + " " + std::to_string(entries) + "\n";
 }
 
-void writeMatrixMarketRows(const Context& context, const AnyCsrMatrix& matrix, bool pattern, std::size_t firstRow,
-                           const ByteSink& sink)
+void writeMatrixMarketRows(const Context& context, const AnyCsrMatrix& matrix, bool pattern,
+                           std::size_t firstRow, const ByteSink& sink)
 {
   writeEntries(context, matrix, pattern, 1, firstRow + 1, sink);
 }
@@ -149,12 +157,14 @@ void writeEdgeList(const Context& context, const AnyCsrMatrix& matrix, bool patt
   writeEntries(context, matrix, pattern, 0, 0, sink);
 }
 
-void writeMetis(const Context& context, const AnyCsrMatrix& any, bool pattern, const std::string& path, const ByteSink& sink)
+void writeMetis(const Context& context, const AnyCsrMatrix& any, bool pattern, const std::string& path,
+                const ByteSink& sink)
 {
   std::visit(
       [&](const auto& matrix) {
         checkGraph(context, matrix, pattern, path);
-        sink(std::to_string(matrix.rows) + " " + std::to_string(matrix.entries() / 2) + (pattern ? "\n" : " 001\n"));
+        sink(std::to_string(matrix.rows) + " " + std::to_string(matrix.entries() / 2)
+             + (pattern ? "\n" : " 001\n"));
         const auto rowsText = [&](std::size_t first, std::size_t last, std::string& text) {
           for (std::size_t row = first; row < last; ++row) {
             for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i) {

@@ -63,13 +63,15 @@ NumpyArray readArray(const ZipReader& zip, const std::string& name)
     if (failure != std::errc() || rest.find_first_not_of(", ") != std::string::npos)
       wrong("its shape (" + shape + ") is not one length");
   }
-  const std::size_t itemBytes = std::strtoul(array.type.c_str() + 2, nullptr, 10) * (array.type[1] == 'U' ? 4 : 1);
+  const std::size_t itemBytes =
+      std::strtoul(array.type.c_str() + 2, nullptr, 10) * (array.type[1] == 'U' ? 4 : 1);
   if (itemBytes == 0 || (text.size() - array.offset) / itemBytes < array.count)
     wrong("it is shorter than its shape says");
   return array;
 }
 
-/// Calls visit(pointer to the first number) with the type of the array. Numbers in a zip file may lie at odd addresses.
+/// Calls visit(pointer to the first number) with the type of the array. Numbers in a zip file may lie at odd
+/// addresses.
 template <class Visit>
 void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArray& array, Visit&& visit)
 {
@@ -144,7 +146,8 @@ Array<V> readValues(const ZipReader& zip, const NumpyArray& array)
 std::string formatName(const ZipReader& zip)
 {
   const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in old files
-  const std::size_t step = array.type[1] == 'U' ? 4 : 1, length = std::strtoul(array.type.c_str() + 2, nullptr, 10);
+  const std::size_t step = array.type[1] == 'U' ? 4 : 1,
+                    length = std::strtoul(array.type.c_str() + 2, nullptr, 10);
   std::string name;
   for (std::size_t i = 0; i < length && array.count > 0 && array.data()[i * step] != '\0'; ++i)
     name += array.data()[i * step];
@@ -152,21 +155,22 @@ std::string formatName(const ZipReader& zip)
 }
 
 template <class V>
-MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows,
-                           std::size_t columns, const Array<V>& values)
+MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const std::string& path,
+                           std::size_t rows, std::size_t columns, const Array<V>& values)
 {
-  const Array<std::uint32_t> row = readIndices<std::uint32_t>(zip, "row"), column = readIndices<std::uint32_t>(zip, "col");
+  const Array<std::uint32_t> row = readIndices<std::uint32_t>(zip, "row"),
+                             column = readIndices<std::uint32_t>(zip, "col");
   if (row.size() != column.size() || row.size() != values.size())
     zip.fail(std::to_string(row.size()) + " rows, " + std::to_string(column.size()) + " columns and "
                  + std::to_string(values.size()) + " values",
              "as many of each");
   for (std::size_t i = 0; i < row.size(); ++i)
     if (row[i] >= rows || column[i] >= columns)
-      zip.fail("entry " + std::to_string(i) + " at (" + std::to_string(row[i]) + ", " + std::to_string(column[i])
-                   + ") is outside the matrix",
+      zip.fail("entry " + std::to_string(i) + " at (" + std::to_string(row[i]) + ", "
+                   + std::to_string(column[i]) + ") is outside the matrix",
                "places inside " + std::to_string(rows) + " x " + std::to_string(columns));
-  auto [matrix, duplicates] =
-      matrixFromTriplets<V>(context, rows, columns, {{row.toVector(), column.toVector(), values.toVector()}}, path);
+  auto [matrix, duplicates] = matrixFromTriplets<V>(
+      context, rows, columns, {{row.toVector(), column.toVector(), values.toVector()}}, path);
   return {std::move(matrix), false, duplicates};
 }
 
@@ -176,14 +180,15 @@ void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
   for (std::size_t row = 0; row < matrix.rows; ++row)
     for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i)
       if (matrix.column[i] >= matrix.columns)
-        zip.fail("row " + std::to_string(row) + " (from 0): column " + std::to_string(matrix.column[i]) + " is outside the matrix",
+        zip.fail("row " + std::to_string(row) + " (from 0): column " + std::to_string(matrix.column[i])
+                     + " is outside the matrix",
                  "columns from 0 to " + std::to_string(matrix.columns) + " - 1");
 }
 
 /// Rows with a column twice are allowed in SciPy's files; they are summed.
 template <class V>
-MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows, std::size_t columns,
-                    const Array<V>& values)
+MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows,
+                    std::size_t columns, const Array<V>& values)
 {
   CsrMatrix<V> matrix;
   matrix.rows = rows;
@@ -206,7 +211,8 @@ MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::str
 }
 
 template <class V>
-MatrixFile readAs(const Context& context, const ZipReader& zip, const std::string& path, const NumpyArray& data)
+MatrixFile readAs(const Context& context, const ZipReader& zip, const std::string& path,
+                  const NumpyArray& data)
 {
   const Array<std::uint32_t> shape = readIndices<std::uint32_t>(zip, "shape");
   if (shape.size() != 2)
@@ -217,7 +223,8 @@ MatrixFile readAs(const Context& context, const ZipReader& zip, const std::strin
   if (format == "coo")
     return fromCoordinates<V>(context, zip, path, shape[0], shape[1], readValues<V>(zip, data));
   if (format != "csc")
-    zip.fail("the format \"" + format + "\" is not read", "csr, csc or coo; tocsr() of SciPy makes the first of all others");
+    zip.fail("the format \"" + format + "\" is not read",
+             "csr, csc or coo; tocsr() of SciPy makes the first of all others");
   MatrixFile columns = fromRows<V>(context, zip, path, shape[1], shape[0], readValues<V>(zip, data));
   columns.matrix = transposed(context, std::get<CsrMatrix<V>>(columns.matrix));
   columns.notes.push_back("the format csc (by columns) was turned into rows");
@@ -235,9 +242,11 @@ std::string arrayHead(const std::string& type, const std::string& shape)
 }
 
 template <class T>
-void addArray(ZipWriter& zip, const std::string& name, const std::string& type, const T* data, std::size_t count)
+void addArray(ZipWriter& zip, const std::string& name, const std::string& type, const T* data,
+              std::size_t count)
 {
-  zip.add(name + ".npy", arrayHead(type, std::to_string(count) + ","), {reinterpret_cast<const char*>(data), count * sizeof(T)});
+  zip.add(name + ".npy", arrayHead(type, std::to_string(count) + ","),
+          {reinterpret_cast<const char*>(data), count * sizeof(T)});
 }
 
 }
@@ -251,7 +260,8 @@ MatrixFile readNpz(const Context& context, const std::string& path)
     zip.fail("its numbers are complex", "real numbers and integers");
   if (kind == 'f' && data.type.substr(2) == "4")
     return readAs<float>(context, zip, path, data);
-  return kind == 'f' ? readAs<double>(context, zip, path, data) : readAs<std::int64_t>(context, zip, path, data);
+  return kind == 'f' ? readAs<double>(context, zip, path, data)
+                     : readAs<std::int64_t>(context, zip, path, data);
 }
 
 void writeNpz(const AnyCsrMatrix& any, const ByteSink& sink)
@@ -262,7 +272,8 @@ void writeNpz(const AnyCsrMatrix& any, const ByteSink& sink)
         const std::uint64_t shape[2] = {matrix.rows, matrix.columns};
         ZipWriter zip(sink);
         // SciPy wants indices and row starts of one type: 32 bits where both fit.
-        if (std::max<std::uint64_t>(matrix.entries(), matrix.columns) <= std::numeric_limits<std::int32_t>::max()) {
+        if (std::max<std::uint64_t>(matrix.entries(), matrix.columns)
+            <= std::numeric_limits<std::int32_t>::max()) {
           const std::vector<std::int32_t> starts(matrix.rowStart.begin(), matrix.rowStart.end());
           addArray(zip, "indices", "<i4", matrix.column.data(), matrix.column.size());
           addArray(zip, "indptr", "<i4", starts.data(), starts.size());

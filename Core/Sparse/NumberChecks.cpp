@@ -15,7 +15,8 @@ constexpr std::size_t numbersPerChunk = 1 << 18;
 using Bits64 [[gnu::may_alias]] = std::uint64_t;
 using Bits32 [[gnu::may_alias]] = std::uint32_t;
 
-/// Whether all bits of the exponent are set in one of the numbers. Without a branch, so that it runs in vectors.
+/// Whether all bits of the exponent are set in one of the numbers. Without a branch, so that it runs in
+/// vectors.
 template <class Bits>
 TESSERA_ALWAYS_INLINE bool anyFull(const Bits* numbers, std::size_t count, Bits exponent)
 {
@@ -76,7 +77,9 @@ bool sumsFitInt64(const Context& context, const CsrMatrix<std::int64_t>& a, cons
   for (std::size_t row = 0; row < a.rows; ++row)
     longest = std::max(longest, a.rowEntries(row));
   constexpr double room = 0x1p62; // twice as small as the limit: far above the roundings here
-  return largestMagnitude(context, a.value) * largestMagnitude(context, b.value) * static_cast<double>(longest) < room;
+  return largestMagnitude(context, a.value) * largestMagnitude(context, b.value)
+             * static_cast<double>(longest)
+         < room;
 }
 
 }

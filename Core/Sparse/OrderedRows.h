@@ -14,7 +14,8 @@
 
 namespace tessera {
 
-/// Objects that chunks of a parallel loop borrow one after the other: as many are made as threads want at once.
+/// Objects that chunks of a parallel loop borrow one after the other: as many are made as threads want at
+/// once.
 template <class T>
 class Workspaces {
 public:
@@ -49,18 +50,19 @@ struct RowRoom {
   V* value = nullptr;
 };
 
-/// The rows of a matrix, made chunk by chunk by several threads: each chunk is made in a room of its own, and then copied, while it
-/// is still in the cache, behind the chunks before it, for which it waits. One thread makes chunks right at their places.
-/// Arrays of the largest size that the matrix may have are reserved; pages that stay untouched cost nothing.
+/// The rows of a matrix, made chunk by chunk by several threads: each chunk is made in a room of its own, and
+/// then copied, while it is still in the cache, behind the chunks before it, for which it waits. One thread
+/// makes chunks right at their places. Arrays of the largest size that the matrix may have are reserved;
+/// pages that stay untouched cost nothing.
 template <class V>
 class OrderedRows {
 public:
   static constexpr std::size_t slack = 16; // makers may write so many entries behind their last one
 
-  /// `starts` are the first rows of the chunks and, at the end, the number of rows; `bounds` what each chunk may have at most.
-  /// A matrix of more than `limitBytes` is an Error(outOfMemory).
-  OrderedRows(const Context& context, std::size_t columns, std::vector<std::size_t> starts, std::vector<std::uint64_t> bounds,
-              std::uint64_t limitBytes)
+  /// `starts` are the first rows of the chunks and, at the end, the number of rows; `bounds` what each chunk
+  /// may have at most. A matrix of more than `limitBytes` is an Error(outOfMemory).
+  OrderedRows(const Context& context, std::size_t columns, std::vector<std::size_t> starts,
+              std::vector<std::uint64_t> bounds, std::uint64_t limitBytes)
       : context_(context), starts_(std::move(starts)), bounds_(std::move(bounds)),
         mostEntries_(limitBytes / (sizeof(std::uint32_t) + sizeof(V))), begins_(starts_.size())
   {
@@ -73,8 +75,8 @@ public:
     begins_[0] = 0;
   }
 
-  /// Calls make(firstRow, lastRow, room, rowCounts) for each chunk; it writes the number of entries of row firstRow + i to
-  /// rowCounts[i] and returns their sum. The first exception is thrown again.
+  /// Calls make(firstRow, lastRow, room, rowCounts) for each chunk; it writes the number of entries of row
+  /// firstRow + i to rowCounts[i] and returns their sum. The first exception is thrown again.
   template <class Make>
   CsrMatrix<V> run(Make&& make)
   {
@@ -106,9 +108,10 @@ private:
   void end(std::size_t chunk, std::uint64_t position)
   {
     if (position != failedBegin && position > mostEntries_)
-      throw Error(ExitCode::outOfMemory, "A B: C has more than " + std::to_string(mostEntries_)
-                                             + " entries, which do not fit into the memory. Allowed: a larger memory limit, or to "
-                                               "take C in ranges of rows.");
+      throw Error(ExitCode::outOfMemory,
+                  "A B: C has more than " + std::to_string(mostEntries_)
+                      + " entries, which do not fit into the memory. Allowed: a larger memory limit, or to "
+                        "take C in ranges of rows.");
     begins_[chunk + 1].store(position, std::memory_order_release);
     begins_[chunk + 1].notify_all();
   }
@@ -125,7 +128,8 @@ private:
     if (at == failedBegin)
       return end(chunk, failedBegin);
     end(chunk, at
-                   + make(starts_[chunk], starts_[chunk + 1], RowRoom<V>{matrix_.column.data() + at, matrix_.value.data() + at},
+                   + make(starts_[chunk], starts_[chunk + 1],
+                          RowRoom<V>{matrix_.column.data() + at, matrix_.value.data() + at},
                           matrix_.rowStart.data() + starts_[chunk] + 1));
   }
 
@@ -139,8 +143,9 @@ private:
       aside->column = Array<std::uint32_t>(bounds_[chunk] + slack);
       aside->value = Array<V>(bounds_[chunk] + slack);
     }
-    const std::uint64_t count = make(starts_[chunk], starts_[chunk + 1], RowRoom<V>{aside->column.data(), aside->value.data()},
-                                     matrix_.rowStart.data() + starts_[chunk] + 1);
+    const std::uint64_t count =
+        make(starts_[chunk], starts_[chunk + 1], RowRoom<V>{aside->column.data(), aside->value.data()},
+             matrix_.rowStart.data() + starts_[chunk] + 1);
     const std::uint64_t at = begin(chunk); // chunks are handed out in order: those before are being made
     end(chunk, at == failedBegin ? at : at + count);
     if (at != failedBegin && count > 0) {

@@ -11,7 +11,8 @@ template <class T>
 void bringToCuda(const Context& context, Buffer<T>& buffer, const Array<T>& numbers)
 {
   if (buffer.size() < std::max<std::size_t>(numbers.size(), 1))
-    buffer = Buffer<T>(context, std::max<std::size_t>(numbers.size(), 1)); // no memory of a device has no bytes
+    buffer =
+        Buffer<T>(context, std::max<std::size_t>(numbers.size(), 1)); // no memory of a device has no bytes
   if (!numbers.empty())
     context.stream->copyToDevice(buffer.span().data(), numbers.data(), numbers.size() * sizeof(T));
 }
@@ -46,12 +47,14 @@ CsrOnCuda<V> copyOfPattern(const Context& context, const CsrOnCuda<V>& matrix)
 }
 
 template <class V>
-PreparedPlanOnCuda<V>::PreparedPlanOnCuda(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
-                                          const SpGemmOptions<V>& options)
+PreparedPlanOnCuda<V>::PreparedPlanOnCuda(const Context& context, const CsrMatrix<V>& a,
+                                          const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
     : context_(context), options_(options), a_(broughtToCuda(context, a, "A")),
       b_(a.isSame(b) ? std::nullopt : std::optional(broughtToCuda(context, b, "B"))),
       plan_(context, a_, b_ ? *b_ : a_,
-            {.semiring = options.semiring, .algorithm = options.algorithm, .maxMemoryBytes = options.maxMemoryBytes})
+            {.semiring = options.semiring,
+             .algorithm = options.algorithm,
+             .maxMemoryBytes = options.maxMemoryBytes})
 {
   checkOptionsOf(context, a.rows, b.columns, options);
   if (options.mask) {

@@ -42,8 +42,10 @@ template <class Ring>
 void checkOverflow(const Ring& ring, std::size_t row)
 {
   if (ring.overflowed)
-    throw Error(ExitCode::usage, "precision int64: row " + std::to_string(row + 1)
-                                     + " of C: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+    throw Error(
+        ExitCode::usage,
+        "precision int64: row " + std::to_string(row + 1)
+            + " of C: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
 }
 
 const char* nameOf(SpGemmAlgorithm algorithm)
@@ -79,7 +81,8 @@ struct PreparedProduct<V>::Workspace {
 };
 
 template <class V>
-CsrMatrix<V> preparedOperand(const Context& context, const CsrMatrix<V>& matrix, bool transpose, const std::string& name)
+CsrMatrix<V> preparedOperand(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
+                             const std::string& name)
 {
   const bool sorted = checkMatrix(context, matrix, name);
   if (transpose)
@@ -88,10 +91,13 @@ CsrMatrix<V> preparedOperand(const Context& context, const CsrMatrix<V>& matrix,
 }
 
 template <class V>
-PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, SpGemmOptions<V> options)
-    : context_(context), options_(std::move(options)), a_(preparedOperand(context, a, options_.transposeA, "A"))
+PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                                    SpGemmOptions<V> options)
+    : context_(context), options_(std::move(options)),
+      a_(preparedOperand(context, a, options_.transposeA, "A"))
 {
-  const bool same = a.isSame(b) && a.value.data() == b.value.data() && options_.transposeA == options_.transposeB;
+  const bool same =
+      a.isSame(b) && a.value.data() == b.value.data() && options_.transposeA == options_.transposeB;
   b_ = same ? a_ : preparedOperand(context, b, options_.transposeB, "B");
   analysis_ = analyseProduct(context, a_, b_);
   checkOptions();
@@ -109,7 +115,8 @@ PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& 
     for (std::size_t row = 0; row < a_.rows; ++row)
       analysis_.groupBound[row / tileSide] += epilogue_->extraEntries(row);
   report_.products = analysis_.products;
-  report_.entriesBound = std::accumulate(analysis_.groupBound.begin(), analysis_.groupBound.end(), std::uint64_t(0));
+  report_.entriesBound =
+      std::accumulate(analysis_.groupBound.begin(), analysis_.groupBound.end(), std::uint64_t(0));
   report_.groups = groups();
   choose();
   if (report_.tileGroups > 0)
@@ -133,7 +140,8 @@ std::string PreparedProduct<V>::whyNoTiles() const
     return "tiles add and multiply; this semiring does not";
   if (std::max(a_.columns, b_.columns) > largestTiledColumns)
     return "more than " + std::to_string(largestTiledColumns) + " columns";
-  if (options_.semiring == Semiring::plusTimes && !(allFinite(context_, a_.value) && allFinite(context_, b_.value)))
+  if (options_.semiring == Semiring::plusTimes
+      && !(allFinite(context_, a_.value) && allFinite(context_, b_.value)))
     return "some numbers are not finite";
   if constexpr (std::is_same_v<V, std::int64_t>)
     if (options_.semiring == Semiring::plusTimes && !sumsFitInt64(context_, a_, b_))
@@ -163,9 +171,11 @@ void PreparedProduct<V>::choose()
   report_.entriesPerTileB = tilesOfB().entriesPerTile;
   const std::uint64_t tileBytes = tilesOfB().tiles() * tileSide * tileSide * sizeof(V);
   if (tileBytes > memoryLimit() / 2) {
-    const std::string why = "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
+    const std::string why =
+        "tiles of B would take " + std::to_string(tileBytes >> 20) + " MiB, more than half of the memory";
     if (asked)
-      throw Error(ExitCode::usage, "A B: algorithm tiles: " + why + ". Allowed: auto or rows, or a larger memory limit.");
+      throw Error(ExitCode::usage,
+                  "A B: algorithm tiles: " + why + ". Allowed: auto or rows, or a larger memory limit.");
     report_.choice = "rows: " + why;
     return;
   }
@@ -213,9 +223,11 @@ TileRow<V> PreparedProduct<V>::tileRow(TileRowBuilder<V>& builder, std::size_t g
           tiles_.numbers.data() + first * tileSide * tileSide};
 }
 
-/// Makes sure that a group is in workspace.tileProduct, with those behind it that go by tiles too; returns its place there.
+/// Makes sure that a group is in workspace.tileProduct, with those behind it that go by tiles too; returns
+/// its place there.
 template <class V>
-std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group, std::size_t lastGroup) const
+std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group,
+                                             std::size_t lastGroup) const
 {
   if (group >= workspace.firstComputed && group < workspace.lastComputed)
     return group - workspace.firstComputed;
@@ -231,8 +243,8 @@ std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t g
 
 template <class V>
 template <class Ring>
-std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column,
-                                           V* value, std::uint64_t* counts) const
+std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t firstRow, std::size_t lastRow,
+                                           std::uint32_t* column, V* value, std::uint64_t* counts) const
 {
   Ring ring;
   std::uint64_t at = 0;
@@ -246,8 +258,9 @@ std::uint64_t PreparedProduct<V>::makeRows(Workspace& workspace, std::size_t fir
         value[at + i] = value[at + i] != 0;
     } else {
       const std::uint64_t first = a_.rowStart[row];
-      count = workspace.template rows<Ring>(b_).multiply(ring, a_.column.data() + first, a_.value.data() + first,
-                                                         a_.rowEntries(row), column + at, value + at);
+      count =
+          workspace.template rows<Ring>(b_).multiply(ring, a_.column.data() + first, a_.value.data() + first,
+                                                     a_.rowEntries(row), column + at, value + at);
     }
     count = epilogue_->apply(ring, row, column + at, value + at, count, workspace.scratch);
     checkOverflow(ring, row);
@@ -267,7 +280,8 @@ std::uint64_t PreparedProduct<V>::memoryLimit() const
 template <class V>
 std::uint64_t PreparedProduct<V>::memoryForC() const
 {
-  const std::uint64_t tileBytes = tiles_.numbers.size() * sizeof(V); // at most half of the limit; the system counts them itself
+  const std::uint64_t tileBytes =
+      tiles_.numbers.size() * sizeof(V); // at most half of the limit; the system counts them itself
   return options_.maxMemoryBytes > 0 ? options_.maxMemoryBytes - tileBytes : memoryLimit();
 }
 
@@ -278,16 +292,18 @@ CsrMatrix<V> PreparedProduct<V>::multiply(std::size_t firstGroup, std::size_t la
   std::vector<std::size_t> starts = chunkGroups(analysis_, firstGroup, lastGroup);
   std::vector<std::uint64_t> bounds;
   for (std::size_t chunk = 0; chunk + 1 < starts.size(); ++chunk)
-    bounds.push_back(std::accumulate(analysis_.groupBound.begin() + starts[chunk], analysis_.groupBound.begin() + starts[chunk + 1],
-                                     std::uint64_t(0)));
+    bounds.push_back(std::accumulate(analysis_.groupBound.begin() + starts[chunk],
+                                     analysis_.groupBound.begin() + starts[chunk + 1], std::uint64_t(0)));
   for (std::size_t& start : starts)
     start = std::min(start * tileSide, a_.rows) - std::min(rowOffset, a_.rows);
   OrderedRows<V> rows(context_, b_.columns, std::move(starts), std::move(bounds), memoryForC());
   Workspaces<Workspace> workspaces;
   return withSemiring<V>(options_.semiring, [&]<class Ring>(Ring) {
     return rows.run([&](std::size_t first, std::size_t last, RowRoom<V> room, std::uint64_t* counts) {
-      auto workspace = workspaces.borrow([&] { return std::make_unique<Workspace>(a_, b_, tiles_, report_.tileGroups > 0); });
-      const std::uint64_t made = makeRows<Ring>(*workspace, rowOffset + first, rowOffset + last, room.column, room.value, counts);
+      auto workspace = workspaces.borrow(
+          [&] { return std::make_unique<Workspace>(a_, b_, tiles_, report_.tileGroups > 0); });
+      const std::uint64_t made =
+          makeRows<Ring>(*workspace, rowOffset + first, rowOffset + last, room.column, room.value, counts);
       workspaces.giveBack(std::move(workspace));
       return made;
     });
@@ -314,8 +330,8 @@ std::vector<std::size_t> PreparedProduct<V>::rangeStarts() const
 
 template <class V>
 template <class Ring>
-void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c, std::size_t firstRow, std::size_t lastRow,
-                                    V* value) const
+void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c, std::size_t firstRow,
+                                    std::size_t lastRow, V* value) const
 {
   Ring ring;
   for (std::size_t row = firstRow; row < lastRow; ++row) {
@@ -325,8 +341,9 @@ void PreparedProduct<V>::gatherRows(Workspace& workspace, const MatrixPattern& c
       const std::size_t place = computeTiles(workspace, group, (lastRow + tileSide - 1) / tileSide);
       workspace.tileProduct->gatherRow(place, row % tileSide, c.column.data() + start, count, value + start);
     } else {
-      workspace.template rows<Ring>(b_).gather(ring, a_.column.data() + first, a_.value.data() + first, a_.rowEntries(row),
-                                               c.column.data() + start, count, value + start);
+      workspace.template rows<Ring>(b_).gather(ring, a_.column.data() + first, a_.value.data() + first,
+                                               a_.rowEntries(row), c.column.data() + start, count,
+                                               value + start);
     }
     for (std::uint64_t i = start; i < start + count; ++i) {
       if (options_.semiring == Semiring::orAnd)
@@ -346,8 +363,10 @@ Array<V> PreparedProduct<V>::valuesFor(const MatrixPattern& c)
   Workspaces<Workspace> workspaces;
   withSemiring<V>(options_.semiring, [&]<class Ring>(Ring) {
     forEachChunk(context_, starts.size() - 1, [&](std::size_t chunk) {
-      auto workspace = workspaces.borrow([&] { return std::make_unique<Workspace>(a_, b_, tiles_, report_.tileGroups > 0); });
-      gatherRows<Ring>(*workspace, c, starts[chunk] * tileSide, std::min(starts[chunk + 1] * tileSide, a_.rows), value.data());
+      auto workspace = workspaces.borrow(
+          [&] { return std::make_unique<Workspace>(a_, b_, tiles_, report_.tileGroups > 0); });
+      gatherRows<Ring>(*workspace, c, starts[chunk] * tileSide,
+                       std::min(starts[chunk + 1] * tileSide, a_.rows), value.data());
       workspaces.giveBack(std::move(workspace));
     });
   });
@@ -365,8 +384,8 @@ void PreparedProduct<V>::replaceNumbers(const Array<V>& a, const Array<V>& b)
     makeTiles();
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template CsrMatrix<V> preparedOperand<V>(const Context&, const CsrMatrix<V>&, bool, const std::string&);                         \
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template CsrMatrix<V> preparedOperand<V>(const Context&, const CsrMatrix<V>&, bool, const std::string&);   \
   template class PreparedProduct<V>;
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(float)

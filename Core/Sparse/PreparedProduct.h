@@ -11,7 +11,8 @@
 
 namespace tessera {
 
-/// A as it is multiplied: transposed if that is asked for, its columns rising. Throws Error(unreadableInput) if it is no matrix.
+/// A as it is multiplied: transposed if that is asked for, its columns rising. Throws Error(unreadableInput)
+/// if it is no matrix.
 template <class V>
 CsrMatrix<V> preparedOperand(const Context&, const CsrMatrix<V>&, bool transpose, const std::string& name);
 
@@ -52,10 +53,11 @@ private:
   std::uint64_t memoryLimit() const;
   std::uint64_t memoryForC() const;
   template <class Ring>
-  std::uint64_t makeRows(Workspace&, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column, V* value,
-                         std::uint64_t* counts) const;
+  std::uint64_t makeRows(Workspace&, std::size_t firstRow, std::size_t lastRow, std::uint32_t* column,
+                         V* value, std::uint64_t* counts) const;
   template <class Ring>
-  void gatherRows(Workspace&, const MatrixPattern& c, std::size_t firstRow, std::size_t lastRow, V* value) const;
+  void gatherRows(Workspace&, const MatrixPattern& c, std::size_t firstRow, std::size_t lastRow,
+                  V* value) const;
 
   Context context_;
   SpGemmOptions<V> options_;

@@ -45,8 +45,8 @@ CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vect
 }
 
 template <class V>
-PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& givenA, const CsrMatrix<V>& givenB,
-                                                const SpGemmOptions<V>& options)
+PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const CsrMatrix<V>& givenA,
+                                                const CsrMatrix<V>& givenB, const SpGemmOptions<V>& options)
     : context_(context), options_(options), onCuda_{.semiring = options.semiring,
                                                     .algorithm = options.algorithm,
                                                     .maxMemoryBytes = options.maxMemoryBytes,
@@ -54,7 +54,8 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
       spGemm_(context)
 {
   CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;
-  const bool same = givenA.isSame(givenB) && givenA.value.data() == givenB.value.data() && options.transposeA == options.transposeB;
+  const bool same = givenA.isSame(givenB) && givenA.value.data() == givenB.value.data()
+                    && options.transposeA == options.transposeB;
   if (!same)
     b = preparedOperand(context, givenB, options.transposeB, "B");
   rows_ = a.rows;
@@ -62,9 +63,9 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
   checkOptionsOf(context, rows_, columns_, options);
   if (options.algorithm == SpGemmAlgorithm::tsparse) {
     if (!options.half)
-      throw Error(ExitCode::usage,
-                  "A B: algorithm tsparse: it multiplies numbers of half precision. Allowed: half precision (f16), or "
-                  "another algorithm.");
+      throw Error(ExitCode::usage, "A B: algorithm tsparse: it multiplies numbers of half precision. "
+                                   "Allowed: half precision (f16), or "
+                                   "another algorithm.");
     tSparse_.emplace(context);
   }
   bool separate = !same;
@@ -74,7 +75,8 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
       a = std::move(halfA.matrix);
       b = std::move(halfB.matrix);
       rowExponent_.fromHost(context, halfA.exponent.empty() ? std::vector<std::int32_t>(1) : halfA.exponent);
-      columnExponent_.fromHost(context, halfB.exponent.empty() ? std::vector<std::int32_t>(1) : halfB.exponent);
+      columnExponent_.fromHost(context,
+                               halfB.exponent.empty() ? std::vector<std::int32_t>(1) : halfB.exponent);
       separate = true;
     }
   a_ = broughtToCuda(context, a, "A");
@@ -109,23 +111,29 @@ template <class V>
 CsrOnCuda<V> PreparedProductOnCuda<V>::productByCusparse()
 {
   if constexpr (std::is_same_v<V, std::int64_t>) {
-    throw Error(ExitCode::usage, "A B: algorithm cusparse: it has no 64-bit integers. Allowed: auto or rows.");
+    throw Error(ExitCode::usage,
+                "A B: algorithm cusparse: it has no 64-bit integers. Allowed: auto or rows.");
   } else {
     if (options_.semiring != Semiring::plusTimes)
-      throw Error(ExitCode::usage, "A B: algorithm cusparse: it has no other semiring than plus-times. Allowed: auto or rows.");
+      throw Error(
+          ExitCode::usage,
+          "A B: algorithm cusparse: it has no other semiring than plus-times. Allowed: auto or rows.");
     CusparseProduct<V> product(context_, a_, b_ ? *b_ : a_);
     report_.choice = "cuSPARSE, as asked";
-    return broughtToCuda(context_, product.broughtToHost(product.multiply(1)), "C"); // by way of the host, which sorts its rows
+    return broughtToCuda(context_, product.broughtToHost(product.multiply(1)),
+                         "C"); // by way of the host, which sorts its rows
   }
 }
 
 template <class V>
-CsrOnCuda<V> PreparedProductOnCuda<V>::productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport& report)
+CsrOnCuda<V> PreparedProductOnCuda<V>::productByTSparse(std::size_t firstRow, std::size_t lastRow,
+                                                        SpGemmReport& report)
 {
   if constexpr (std::is_same_v<V, float>)
-    return tSparse_->multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow,
-                                  {.withoutZeros = options_.dropTolerance.has_value(), .maxMemoryBytes = options_.maxMemoryBytes},
-                                  &report);
+    return tSparse_->multiplyRows(
+        a_, b_ ? *b_ : a_, firstRow, lastRow,
+        {.withoutZeros = options_.dropTolerance.has_value(), .maxMemoryBytes = options_.maxMemoryBytes},
+        &report);
   else
     throw std::logic_error("only single precision has half precision");
 }
@@ -148,7 +156,8 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
   RowEpilogueOnCuda<V> epilogue;
   const std::size_t count = lastRow - firstRow;
   if (options_.mask)
-    epilogue.mask = PatternView{count, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()};
+    epilogue.mask =
+        PatternView{count, columns_, maskStart_.span().data() + firstRow, maskColumn_.span().data()};
   epilogue.complementMask = options_.complementMask;
   if (options_.half && !tSparse_) {
     epilogue.rowExponent = rowExponent_.span().data() + firstRow;
@@ -161,7 +170,8 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiply(std::size_t firstRow, std::size_
     epilogue.accumulate->rowStart += firstRow;
   }
   epilogue.dropTolerance = options_.dropTolerance;
-  return broughtToHost(context_, epilogue.apply(context_, options_.semiring, productOfRows(firstRow, lastRow)));
+  return broughtToHost(context_,
+                       epilogue.apply(context_, options_.semiring, productOfRows(firstRow, lastRow)));
 }
 
 template <class V>
@@ -192,7 +202,8 @@ std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
 {
   if (options_.algorithm == SpGemmAlgorithm::cusparse)
     return rows_ > 0 ? std::vector<std::size_t>{0, rows_} : std::vector<std::size_t>{0};
-  std::vector<std::size_t> starts = spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
+  std::vector<std::size_t> starts =
+      spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
   if (starts.size() > 2)
     choose();
   return starts;
@@ -210,8 +221,8 @@ void PreparedProductOnCuda<V>::choose()
   onCuda_ = spGemm_.choiceFor(a_, b_ ? *b_ : a_, onCuda_);
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template class PreparedProductOnCuda<V>;                                                                                         \
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template class PreparedProductOnCuda<V>;                                                                   \
   template CsrMatrix<V> joinedRanges(std::size_t, std::size_t, const std::vector<CsrMatrix<V>>&);
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(double)

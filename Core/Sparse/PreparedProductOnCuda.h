@@ -16,7 +16,8 @@ template <class V>
 class PreparedProductOnCuda {
 public:
   /// Brings the operands to the device. Throws as SpGemm.h says.
-  PreparedProductOnCuda(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>&);
+  PreparedProductOnCuda(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                        const SpGemmOptions<V>&);
 
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
@@ -52,7 +53,8 @@ private:
   Buffer<std::uint64_t> maskStart_;
   Buffer<std::uint32_t> maskColumn_;
   std::optional<CsrOnCuda<V>> accumulate_;
-  Buffer<std::int32_t> rowExponent_, columnExponent_; // of half precision, where the factors were scaled before
+  Buffer<std::int32_t> rowExponent_,
+      columnExponent_; // of half precision, where the factors were scaled before
   SpGemmReport report_;
 };
 

@@ -22,8 +22,9 @@ std::size_t groupsOf(const MatrixPattern& matrix)
 TileLists listTiles(const Context& context, const MatrixPattern& matrix)
 {
   if (matrix.columns > largestTiledColumns)
-    throw Error(ExitCode::usage, "tiles: a matrix of " + std::to_string(matrix.columns) + " columns. Allowed: up to "
-                                     + std::to_string(largestTiledColumns) + " for tiles; rows take any.");
+    throw Error(ExitCode::usage, "tiles: a matrix of " + std::to_string(matrix.columns)
+                                     + " columns. Allowed: up to " + std::to_string(largestTiledColumns)
+                                     + " for tiles; rows take any.");
   const std::size_t groups = groupsOf(matrix);
   TileLists lists;
   lists.start.resize(groups + 1);
@@ -49,7 +50,8 @@ TileLists listTiles(const Context& context, const MatrixPattern& matrix)
     workspaces.giveBack(std::move(stamps));
   });
   std::partial_sum(lists.start.begin(), lists.start.end(), lists.start.begin());
-  lists.entriesPerTile = lists.tiles() > 0 ? static_cast<double>(matrix.entries()) / static_cast<double>(lists.tiles()) : 0;
+  lists.entriesPerTile =
+      lists.tiles() > 0 ? static_cast<double>(matrix.entries()) / static_cast<double>(lists.tiles()) : 0;
   return lists;
 }
 
@@ -67,8 +69,9 @@ std::vector<std::uint64_t> countTilePairs(const Context& context, const TileList
 void checkFactors(std::size_t rowsOfA, std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB)
 {
   if (columnsOfA != rowsOfB)
-    throw Error(ExitCode::usage, "A B: A is " + std::to_string(rowsOfA) + " x " + std::to_string(columnsOfA) + " and B "
-                                     + std::to_string(rowsOfB) + " x " + std::to_string(columnsOfB)
+    throw Error(ExitCode::usage, "A B: A is " + std::to_string(rowsOfA) + " x " + std::to_string(columnsOfA)
+                                     + " and B " + std::to_string(rowsOfB) + " x "
+                                     + std::to_string(columnsOfB)
                                      + ". Allowed: as many columns of A as rows of B.");
 }
 
@@ -84,7 +87,8 @@ ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, c
       for (std::uint64_t i = a.rowStart[row]; i < a.rowStart[row + 1]; ++i) {
         const std::size_t k = a.column[i];
         if (k >= b.rows)
-          throw Error(ExitCode::unreadableInput, "A: row " + std::to_string(row) + " (from 0): column " + std::to_string(k)
+          throw Error(ExitCode::unreadableInput, "A: row " + std::to_string(row) + " (from 0): column "
+                                                     + std::to_string(k)
                                                      + " is outside the matrix. Allowed: columns from 0 to "
                                                      + std::to_string(b.rows) + " - 1.");
         products += b.rowStart[k + 1] - b.rowStart[k];
@@ -93,18 +97,20 @@ ProductAnalysis analyseProduct(const Context& context, const MatrixPattern& a, c
       analysis.groupBound[row / tileSide] += std::min<std::uint64_t>(products, b.columns);
     }
   });
-  analysis.products = std::accumulate(analysis.groupProducts.begin(), analysis.groupProducts.end(), std::uint64_t(0));
+  analysis.products =
+      std::accumulate(analysis.groupProducts.begin(), analysis.groupProducts.end(), std::uint64_t(0));
   analysis.bound = std::accumulate(analysis.groupBound.begin(), analysis.groupBound.end(), std::uint64_t(0));
   return analysis;
 }
 
-std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis& analysis, const std::vector<std::uint64_t>& tilePairs)
+std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis& analysis,
+                                           const std::vector<std::uint64_t>& tilePairs)
 {
   std::vector<std::uint8_t> tiled(tilePairs.size());
   for (std::size_t group = 0; group < tiled.size(); ++group)
-    tiled[group] =
-        tilePairs[group] > 0
-        && static_cast<double>(analysis.groupProducts[group]) >= productsPerTilePair * static_cast<double>(tilePairs[group]);
+    tiled[group] = tilePairs[group] > 0
+                   && static_cast<double>(analysis.groupProducts[group])
+                          >= productsPerTilePair * static_cast<double>(tilePairs[group]);
   return tiled;
 }
 

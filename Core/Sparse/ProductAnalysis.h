@@ -50,10 +50,12 @@ struct ProductAnalysis {
 /// Throws Error(usage) if A has other columns than B has rows.
 void checkFactors(std::size_t rowsOfA, std::size_t columnsOfA, std::size_t rowsOfB, std::size_t columnsOfB);
 
-/// Throws Error(usage) if A has other columns than B has rows, and Error(unreadableInput) if an entry of A lies outside.
+/// Throws Error(usage) if A has other columns than B has rows, and Error(unreadableInput) if an entry of A
+/// lies outside.
 ProductAnalysis analyseProduct(const Context&, const MatrixPattern& a, const MatrixPattern& b);
 
 /// For each group whether tiles are expected to be faster: by its products for each pair of tiles.
-std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis&, const std::vector<std::uint64_t>& tilePairs);
+std::vector<std::uint8_t> chooseTileGroups(const ProductAnalysis&,
+                                           const std::vector<std::uint64_t>& tilePairs);
 
 }

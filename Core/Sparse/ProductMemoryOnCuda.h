@@ -14,7 +14,8 @@ namespace tessera {
 template <class V>
 std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b)
 {
-  if (a.column != b.column || a.value != b.value || a.rowStart < b.rowStart || a.rowStart + a.rows > b.rowStart + b.rows)
+  if (a.column != b.column || a.value != b.value || a.rowStart < b.rowStart
+      || a.rowStart + a.rows > b.rowStart + b.rows)
     return {};
   const auto first = static_cast<std::size_t>(a.rowStart - b.rowStart);
   const bool wholeTiles = first % tileSide == 0 && (a.rows % tileSide == 0 || first + a.rows == b.rows);
@@ -23,7 +24,8 @@ std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b
 
 /// Bytes of both operands' tiles.
 template <class V>
-std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals, bool half)
+std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals,
+                        bool half)
 {
   const std::uint64_t ofB = TilesOnCuda<V>::bytes(b.rows, (same ? totals.a : totals.b).tiles, half);
   return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
@@ -33,7 +35,8 @@ std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, con
 inline std::uint32_t roomForTiles(const AnalysisTotals& totals)
 {
   constexpr std::uint64_t tilesATileOfA = 8;
-  const std::uint64_t ofA = totals.a.tiles > 0 ? totals.a.tiles : totals.b.tiles; // not counted if A is rows of B
+  const std::uint64_t ofA =
+      totals.a.tiles > 0 ? totals.a.tiles : totals.b.tiles; // not counted if A is rows of B
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(tilesATileOfA * ofA + 1, 0xffffffff));
 }
 
@@ -55,7 +58,8 @@ inline double productsAnEntry(const AnalysisTotals& totals)
   return sampled(totals.sampledProducts) / sampled(totals.sampledEntries);
 }
 
-/// Entries of scratch memory for rows, of at most 128 products unless `alsoWide`: somewhat more than they probably have.
+/// Entries of scratch memory for rows, of at most 128 products unless `alsoWide`: somewhat more than they
+/// probably have.
 inline std::uint32_t roomForRows(const AnalysisTotals& totals, bool alsoWide)
 {
   constexpr double spare = 1.08;
@@ -64,8 +68,10 @@ inline std::uint32_t roomForRows(const AnalysisTotals& totals, bool alsoWide)
   for (int bin = sorted8; bin <= sorted128; ++bin)
     products += std::uint64_t{totals.rows.of[bin]} << (bin - sorted8 + 3);
   products = alsoWide ? totals.productsOfRows : std::min<std::uint64_t>(products, totals.productsOfRows);
-  const auto wanted = static_cast<std::uint64_t>(spare * static_cast<double>(products) / productsAnEntry(totals));
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(std::min(wanted + fewest, products), notMade - 1));
+  const auto wanted =
+      static_cast<std::uint64_t>(spare * static_cast<double>(products) / productsAnEntry(totals));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(std::min(wanted + fewest, products), notMade - 1));
 }
 static_assert(8 << (sorted128 - sorted8) == 128);
 
@@ -73,9 +79,10 @@ static_assert(8 << (sorted128 - sorted8) == 128);
 inline void checkMemory(std::uint64_t wanted, std::size_t most)
 {
   if (most > 0 && wanted > most)
-    throw Error(ExitCode::outOfMemory, "A B on CUDA: C and what it takes to make it: " + std::to_string(wanted)
-                                           + " bytes, more than the limit of " + std::to_string(most)
-                                           + ". Allowed: a larger limit, or C in ranges of rows.");
+    throw Error(ExitCode::outOfMemory,
+                "A B on CUDA: C and what it takes to make it: " + std::to_string(wanted)
+                    + " bytes, more than the limit of " + std::to_string(most)
+                    + ". Allowed: a larger limit, or C in ranges of rows.");
 }
 
 }

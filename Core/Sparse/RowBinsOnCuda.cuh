@@ -9,12 +9,12 @@ namespace tessera {
 /// Up to so many rows a matrix has few.
 constexpr std::size_t fewRowsOnCuda = 1 << 16;
 
-/// By products, of which a row has at least one. Matrices of few rows have fewer bins: a launch costs more than rows in a bin that
-/// is too large.
+/// By products, of which a row has at least one. Matrices of few rows have fewer bins: a launch costs more
+/// than rows in a bin that is too large.
 inline __device__ int binOf(std::size_t rows, std::uint32_t products)
 {
-  const int bin =
-      min(max(static_cast<int>(sorted8), sorted8 + 29 - __clz(static_cast<int>(products - 1))), static_cast<int>(staged8192));
+  const int bin = min(max(static_cast<int>(sorted8), sorted8 + 29 - __clz(static_cast<int>(products - 1))),
+                      static_cast<int>(staged8192));
   if (rows > fewRowsOnCuda)
     return bin;
   return bin <= sorted16     ? sorted16
@@ -30,11 +30,14 @@ inline __device__ int binOf(std::size_t rows, std::uint32_t products, std::uint3
 {
   if (isForWarp(products, entries))
     return warp512;
-  return products <= mostStagedProducts ? binOf(rows, products) : entries > 0 && entries <= 8192 ? long8192 : anyLong;
+  return products <= mostStagedProducts   ? binOf(rows, products)
+         : entries > 0 && entries <= 8192 ? long8192
+                                          : anyLong;
 }
 
 /// Adds the rows of this block to the lists of their bins, none if the bin is -1. Every thread must call it.
-inline __device__ void addToBins(int bin, std::size_t row, std::size_t rows, RowBinCounts& counts, std::uint32_t* binnedRows)
+inline __device__ void addToBins(int bin, std::size_t row, std::size_t rows, RowBinCounts& counts,
+                                 std::uint32_t* binnedRows)
 {
   __shared__ std::uint32_t own[rowBins], base[rowBins];
   if (threadIdx.x < rowBins)

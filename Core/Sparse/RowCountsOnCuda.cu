@@ -8,7 +8,8 @@
 namespace tessera {
 namespace {
 
-/// What counting a row takes of shared memory: a bit a column, or all columns of its products and bits in two levels.
+/// What counting a row takes of shared memory: a bit a column, or all columns of its products and bits in two
+/// levels.
 struct CountRoom {
   bool direct;
   int threads, rowsABlock, products, topWords, words;
@@ -16,15 +17,15 @@ struct CountRoom {
   __host__ __device__ std::size_t bytes() const
   {
     const std::size_t columns = direct ? words * sizeof(int)
-                                       : ColumnRanks::bytes(words + topWords) + products * sizeof(int) + PieceMarks::bytes(products)
-                                             + RowPieces<float>::bytes();
+                                       : ColumnRanks::bytes(words + topWords) + products * sizeof(int)
+                                             + PieceMarks::bytes(products) + RowPieces<float>::bytes();
     return (rowScratch * sizeof(int) + columns + 15) / 16 * 16;
   }
 };
 
 /// Entries of a row by a bit a column.
-__device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned* words, int* scratch, const PatternView& a,
-                         const PatternView& b, std::uint64_t first, std::uint64_t last)
+__device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned* words, int* scratch,
+                         const PatternView& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
 {
   for (int i = group.rank; i < room.words; i += group.threads)
     words[i] = 0;
@@ -33,7 +34,8 @@ __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned*
   group.sync();
   const int lane = group.rank % 32, warp = group.rank / 32, warps = group.threads / 32;
   const auto entriesOfA = static_cast<unsigned>(last - first), warpCount = static_cast<unsigned>(warps);
-  const unsigned turns = max(ceilDiv(entriesOfA, 32 * warpCount), 1u); // of each warp, with as many entries each
+  const unsigned turns =
+      max(ceilDiv(entriesOfA, 32 * warpCount), 1u); // of each warp, with as many entries each
   const int atOnce = static_cast<int>(ceilDiv(entriesOfA, turns * warpCount));
   for (std::uint64_t e = first + warp * atOnce; e < last; e += warps * atOnce)
     forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,
@@ -51,11 +53,13 @@ __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned*
 
 /// Entries of a row whose columns are brought to shared memory.
 __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigned char* memory, int* scratch,
-                           const CsrView<float>& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
+                           const CsrView<float>& a, const PatternView& b, std::uint64_t first,
+                           std::uint64_t last)
 {
   const RowPieces<float> pieces(memory);
   const PieceMarks marks(memory + RowPieces<float>::bytes(), room.products);
-  int* const columns = reinterpret_cast<int*>(memory + RowPieces<float>::bytes() + PieceMarks::bytes(room.products));
+  int* const columns =
+      reinterpret_cast<int*>(memory + RowPieces<float>::bytes() + PieceMarks::bytes(room.products));
   ColumnRanks ranks;
   ranks.layOut(reinterpret_cast<unsigned*>(columns + room.products), room.words, room.topWords);
   int low = 0x7fffffff, high = 0;
@@ -86,7 +90,8 @@ __global__ void __launch_bounds__(sorterThreads)
     const std::uint32_t row = active ? rows.list[task] : 0;
     PlusTimes<float> ring;
     RowKeys<Group, Items, false, std::uint32_t> keys;
-    expandRow(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, keys, static_cast<float*>(nullptr));
+    expandRow(ring, a, b, active ? a.rowStart[row] : 0, active ? a.rowStart[row + 1] : 0, keys,
+              static_cast<float*>(nullptr));
     sortItems(keys);
     const std::uint32_t columnBefore = __shfl_up_sync(~0u, keys.key[Items - 1], 1, Group);
     const int columns = groupInclusive<Group>(columnsThatStart(keys.key, lane, columnBefore));
@@ -96,8 +101,9 @@ __global__ void __launch_bounds__(sorterThreads)
 }
 
 /// Rows of more products than registers sort. Reads 12 bytes an entry of A and 4 a product, writes 4 a row.
-__global__ void __launch_bounds__(mostStagedThreads) countWideRows(CsrView<float> a, PatternView b, const std::uint32_t* list,
-                                                                   std::uint32_t count, CountRoom room, std::uint32_t* rowCounts)
+__global__ void __launch_bounds__(mostStagedThreads)
+    countWideRows(CsrView<float> a, PatternView b, const std::uint32_t* list, std::uint32_t count,
+                  CountRoom room, std::uint32_t* rowCounts)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   const RowGroup group(room.threads);
@@ -110,15 +116,18 @@ __global__ void __launch_bounds__(mostStagedThreads) countWideRows(CsrView<float
   unsigned char* const behind = ofRow + rowScratch * sizeof(int);
   const std::uint32_t row = list[task];
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
-  const int entries = room.direct ? countBits(group, room, reinterpret_cast<unsigned*>(behind), scratch, a, b, first, last)
-                                  : countStaged(group, room, behind, scratch, a, b, first, last);
+  const int entries =
+      room.direct ? countBits(group, room, reinterpret_cast<unsigned*>(behind), scratch, a, b, first, last)
+                  : countStaged(group, room, behind, scratch, a, b, first, last);
   if (group.rank == 0)
     rowCounts[row] = entries;
 }
 
-/// A block a row, in windows of columns. Reads 12 bytes an entry of A and 4 a product a window; writes 4 a row.
+/// A block a row, in windows of columns. Reads 12 bytes an entry of A and 4 a product a window; writes 4 a
+/// row.
 __global__ void __launch_bounds__(blockRowThreads)
-    countBlockRows(PatternView a, PatternView b, const std::uint32_t* list, BlockRowRoom room, std::uint32_t* rowCounts)
+    countBlockRows(PatternView a, PatternView b, const std::uint32_t* list, BlockRowRoom room,
+                   std::uint32_t* rowCounts)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   BlockRow shared(memory, room);
@@ -126,7 +135,8 @@ __global__ void __launch_bounds__(blockRowThreads)
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
   std::uint32_t entries = 0;
   bool isWhole = false;
-  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room, isWhole); from = shared.end)
+  for (int from = 0; !isWhole && moveWindow(shared, a, b, first, last, from, room, isWhole);
+       from = shared.end)
     entries += findColumns(shared, a, b, first, last, room.words, isWhole);
   if (threadIdx.x == 0)
     rowCounts[row] = entries;
@@ -134,13 +144,18 @@ __global__ void __launch_bounds__(blockRowThreads)
 
 class Counts final : public RowLaunches {
 public:
-  Counts(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts) : a_(a), b_(b), rowCounts_(rowCounts) {}
+  Counts(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts)
+      : a_(a), b_(b), rowCounts_(rowCounts)
+  {
+  }
 
   void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
   {
-    countSortedRows<<<bins.blocks, sorterThreads, 0, stream>>>({a_, nullptr}, {b_, nullptr}, bins, rowCounts_);
+    countSortedRows<<<bins.blocks, sorterThreads, 0, stream>>>({a_, nullptr}, {b_, nullptr}, bins,
+                                                               rowCounts_);
   }
-  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
+  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits,
+                  cudaStream_t stream) const override
   {
     const CountRoom direct{true, std::min(threads, 256), 1, 0, 0, limits.words};
     const CountRoom staged{false, threads, 1, products, limits.topWords, std::min(limits.words, products)};
@@ -168,8 +183,8 @@ private:
     room.rowsABlock = rowsABlockFor(room.threads, room.bytes());
     const std::size_t bytes = room.rowsABlock * room.bytes();
     allowShared(countWideRows, bytes);
-    countWideRows<<<ceilDiv<unsigned>(rows.count, room.rowsABlock), room.threads * room.rowsABlock, bytes, stream>>>(
-        {a_, nullptr}, b_, rows.list, rows.count, room, rowCounts_);
+    countWideRows<<<ceilDiv<unsigned>(rows.count, room.rowsABlock), room.threads * room.rowsABlock, bytes,
+                    stream>>>({a_, nullptr}, b_, rows.list, rows.count, room, rowCounts_);
     return true;
   }
 
@@ -179,13 +194,15 @@ private:
 
 }
 
-std::unique_ptr<RowLaunches> countingPass(const PatternView& a, const PatternView& b, std::uint32_t* rowCounts)
+std::unique_ptr<RowLaunches> countingPass(const PatternView& a, const PatternView& b,
+                                          std::uint32_t* rowCounts)
 {
   return std::make_unique<Counts>(a, b, rowCounts);
 }
 
-void countByRowsOnCuda(const Context& context, SideStreams& streams, const PatternView& a, const PatternView& b,
-                       const RowBinCounts& bins, const std::uint32_t* binnedRows, std::uint32_t* rowCounts)
+void countByRowsOnCuda(const Context& context, SideStreams& streams, const PatternView& a,
+                       const PatternView& b, const RowBinCounts& bins, const std::uint32_t* binnedRows,
+                       std::uint32_t* rowCounts)
 {
   launchRows(context, streams, Counts(a, b, rowCounts), bins, binnedRows, a.rows, b.columns);
 }

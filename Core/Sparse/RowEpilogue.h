@@ -10,19 +10,25 @@
 
 namespace tessera {
 
-/// What happens to a row of A B before it is a row of C: mask, powers of two of half precision, scale, D, small entries.
+/// What happens to a row of A B before it is a row of C: mask, powers of two of half precision, scale, D,
+/// small entries.
 template <class V>
 class RowEpilogue {
 public:
   /// Exponents are those of HalfScaled, empty without half precision.
-  RowEpilogue(const SpGemmOptions<V>& options, std::vector<std::int32_t> rowExponent, std::vector<std::int32_t> columnExponent)
+  RowEpilogue(const SpGemmOptions<V>& options, std::vector<std::int32_t> rowExponent,
+              std::vector<std::int32_t> columnExponent)
       : options_(options), rowExponent_(std::move(rowExponent)), columnExponent_(std::move(columnExponent)),
-        needed_(options.mask || options.scale || options.accumulate || options.dropTolerance || !rowExponent_.empty())
+        needed_(options.mask || options.scale || options.accumulate || options.dropTolerance
+                || !rowExponent_.empty())
   {
   }
 
   /// Entries that the row may get in addition.
-  std::uint64_t extraEntries(std::size_t row) const { return options_.accumulate ? options_.accumulate->rowEntries(row) : 0; }
+  std::uint64_t extraEntries(std::size_t row) const
+  {
+    return options_.accumulate ? options_.accumulate->rowEntries(row) : 0;
+  }
 
   /// In place; `scratch` is memory to use. Returns how many entries there are then.
   template <class Ring>
@@ -48,7 +54,8 @@ private:
   std::size_t masked(std::size_t row, std::uint32_t* column, V* value, std::size_t count) const
   {
     const MatrixPattern& mask = *options_.mask;
-    const std::uint32_t *at = mask.column.data() + mask.rowStart[row], *const end = mask.column.data() + mask.rowStart[row + 1];
+    const std::uint32_t *at = mask.column.data() + mask.rowStart[row], *const end = mask.column.data()
+                                                                                    + mask.rowStart[row + 1];
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       while (at != end && *at < column[i])
@@ -61,8 +68,8 @@ private:
     return kept;
   }
 
-  void unscaleHalf([[maybe_unused]] std::size_t row, [[maybe_unused]] const std::uint32_t* column, [[maybe_unused]] V* value,
-                   [[maybe_unused]] std::size_t count) const
+  void unscaleHalf([[maybe_unused]] std::size_t row, [[maybe_unused]] const std::uint32_t* column,
+                   [[maybe_unused]] V* value, [[maybe_unused]] std::size_t count) const
   {
     if constexpr (std::is_same_v<V, float>)
       for (std::size_t i = 0; !rowExponent_.empty() && i < count; ++i)
@@ -104,7 +111,8 @@ private:
     for (std::size_t i = 0; i < count; ++i) {
       column[kept] = column[i];
       value[kept] = value[i];
-      kept += !(std::fabs(static_cast<double>(value[i])) <= *options_.dropTolerance); // what is not a number stays
+      kept += !(std::fabs(static_cast<double>(value[i]))
+                <= *options_.dropTolerance); // what is not a number stays
     }
     return kept;
   }

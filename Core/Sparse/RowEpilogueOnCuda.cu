@@ -95,8 +95,9 @@ __global__ void __launch_bounds__(threads) copyKept(CsrView<V> c, Keep keep, Row
 
 /// Reads and writes sizeof(V) bytes an entry; with exponents reads its column too.
 template <class V, class Ring>
-__global__ void __launch_bounds__(threads) scaleRows(CsrView<V> c, V* values, const std::int32_t* rowExponent,
-                                                     const std::int32_t* columnExponent, V scale, std::uint32_t* overflowed)
+__global__ void __launch_bounds__(threads)
+    scaleRows(CsrView<V> c, V* values, const std::int32_t* rowExponent, const std::int32_t* columnExponent,
+              V scale, std::uint32_t* overflowed)
 {
   const std::size_t row = rowOfWarp();
   if (row >= c.rows)
@@ -127,7 +128,8 @@ __global__ void __launch_bounds__(threads) countJoined(CsrView<V> c, CsrView<V> 
     counts[row] = static_cast<std::uint32_t>(d.rowStart[row + 1] - d.rowStart[row] + alone);
 }
 
-/// Calls body(entry, column, where the other has it, entries before that both have) for the entries of a row, by a whole warp.
+/// Calls body(entry, column, where the other has it, entries before that both have) for the entries of a row,
+/// by a whole warp.
 template <class V, class Body>
 __device__ void forEntriesBeside(const CsrView<V>& own, const CsrView<V>& other, std::size_t row, Body&& body)
 {
@@ -145,7 +147,8 @@ __device__ void forEntriesBeside(const CsrView<V>& own, const CsrView<V>& other,
   }
 }
 
-/// Entries of C, added to those of D, and those of D alone. Reads and writes 4 + sizeof(V) bytes an entry of both.
+/// Entries of C, added to those of D, and those of D alone. Reads and writes 4 + sizeof(V) bytes an entry of
+/// both.
 template <class V, class Ring>
 __global__ void __launch_bounds__(threads) joinRows(CsrView<V> c, CsrView<V> d, RowTarget<V> to)
 {
@@ -176,7 +179,8 @@ unsigned blocksFor(std::size_t rows)
 
 /// A matrix of which `count` gives the entries of each row, and `fill` these.
 template <class V, class Count, class Fill>
-CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_t* overflowed, Count&& count, Fill&& fill)
+CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_t* overflowed, Count&& count,
+                  Fill&& fill)
 {
   Buffer<std::uint32_t> counts(context, like.rows + 1);
   count(counts.span().data());
@@ -186,10 +190,15 @@ CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_
   result.columns = like.columns;
   result.rowStart = Buffer<std::uint64_t>(context, like.rows + 1);
   scanOnCuda(context, like.rows, counts.span().data(), result.rowStart.span().data());
-  context.stream->copyToHost(&result.entries, result.rowStart.span().data() + like.rows, sizeof(std::uint64_t));
+  context.stream->copyToHost(&result.entries, result.rowStart.span().data() + like.rows,
+                             sizeof(std::uint64_t));
   result.column = Buffer<std::uint32_t>(context, std::max<std::uint64_t>(result.entries, 1));
   result.value = Buffer<V>(context, std::max<std::uint64_t>(result.entries, 1));
-  fill(RowTarget<V>{result.rowStart.span().data(), result.column.span().data(), result.value.span().data(), overflowed, {}});
+  fill(RowTarget<V>{result.rowStart.span().data(),
+                    result.column.span().data(),
+                    result.value.span().data(),
+                    overflowed,
+                    {}});
   checkLaunch("rows that change");
   return result;
 }
@@ -200,8 +209,12 @@ CsrOnCuda<V> kept(const Context& context, const CsrOnCuda<V>& c, const Keep& kee
   const cudaStream_t stream = cudaStreamOf(context);
   return made(
       context, c, nullptr,
-      [&](std::uint32_t* counts) { countKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), keep, counts); },
-      [&](const RowTarget<V>& to) { copyKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), keep, to); });
+      [&](std::uint32_t* counts) {
+        countKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), keep, counts);
+      },
+      [&](const RowTarget<V>& to) {
+        copyKept<V, Keep><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), keep, to);
+      });
 }
 
 }
@@ -218,14 +231,17 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
     c = kept(context, c, KeepMasked{*mask, complementMask});
   if (scale || rowExponent) {
     scaleRows<V, PlusTimes<V>><<<blocksFor(c.rows), threads, 0, stream>>>(
-        c.view(), c.value.span().data(), rowExponent, columnExponent, scale.value_or(1), overflowed.span().data());
+        c.view(), c.value.span().data(), rowExponent, columnExponent, scale.value_or(1),
+        overflowed.span().data());
     checkLaunch("scaling rows");
   }
   if (accumulate)
     withSemiring<V>(semiring, [&](auto ring) {
       c = made(
           context, c, overflowed.span().data(),
-          [&](std::uint32_t* counts) { countJoined<V><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), *accumulate, counts); },
+          [&](std::uint32_t* counts) {
+            countJoined<V><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), *accumulate, counts);
+          },
           [&](const RowTarget<V>& to) {
             joinRows<V, decltype(ring)><<<blocksFor(c.rows), threads, 0, stream>>>(c.view(), *accumulate, to);
           });
@@ -236,8 +252,8 @@ CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context& context, Semiring semiri
     std::uint32_t beyond = 0;
     context.stream->copyToHost(&beyond, overflowed.span().data(), sizeof beyond);
     if (beyond)
-      throw Error(ExitCode::usage,
-                  "precision int64: C on CUDA: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+      throw Error(ExitCode::usage, "precision int64: C on CUDA: a product or sum is beyond 64 bits. Allowed: "
+                                   "smaller integers, or precision f64.");
   }
   return c;
 }

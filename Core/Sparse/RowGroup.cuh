@@ -11,7 +11,9 @@ namespace tessera {
 struct RowGroup {
   int threads, rank; // a power of two of at least 32; of this thread
 
-  explicit __device__ RowGroup(int count) : threads(count), rank(static_cast<int>(threadIdx.x) & (count - 1)) {}
+  explicit __device__ RowGroup(int count) : threads(count), rank(static_cast<int>(threadIdx.x) & (count - 1))
+  {
+  }
 
   __device__ void sync() const
   {
@@ -25,9 +27,10 @@ struct RowGroup {
 /// Numbers in shared memory that kernels with groups need, at most.
 constexpr int rowScratch = 32;
 
-/// Bits set before each of `count` words of shared memory; returns how many are. The whole group calls it after a barrier, and
-/// there is one behind it. `ofWarps`: shared memory, a number a warp.
-inline __device__ int rankBits(const RowGroup& group, const unsigned* words, std::uint16_t* before, int count, int* ofWarps)
+/// Bits set before each of `count` words of shared memory; returns how many are. The whole group calls it
+/// after a barrier, and there is one behind it. `ofWarps`: shared memory, a number a warp.
+inline __device__ int rankBits(const RowGroup& group, const unsigned* words, std::uint16_t* before, int count,
+                               int* ofWarps)
 {
   const int each = ceilDiv(count, group.threads) | 1; // odd, so that threads do not meet in a bank
   const int first = min(count, group.rank * each), last = min(count, first + each);
@@ -60,8 +63,8 @@ struct BroughtPieces {
   int pieces, products;
 };
 
-/// Rows of B that entries of A meet and that are not empty, their entries numbered one row after the other; in shared memory of a
-/// group.
+/// Rows of B that entries of A meet and that are not empty, their entries numbered one row after the other;
+/// in shared memory of a group.
 template <class V>
 struct RowPieces {
   static constexpr int atOnce = 128;
@@ -83,8 +86,8 @@ struct RowPieces {
   }
 
   /// Those of at most `atOnce` entries [first, last) of A. The whole group calls it.
-  __device__ BroughtPieces bring(const RowGroup& group, const CsrView<V>& a, const PatternView& b, std::uint64_t first,
-                                 std::uint64_t last) const
+  __device__ BroughtPieces bring(const RowGroup& group, const CsrView<V>& a, const PatternView& b,
+                                 std::uint64_t first, std::uint64_t last) const
   {
     group.sync();
     if (group.rank < 32) {
@@ -112,10 +115,12 @@ struct RowPieces {
     group.sync();
     return *brought;
   }
-  /// All of entries [first, last) of A, some at a time: body(before, now) is told how many were there before, and how many are now.
+  /// All of entries [first, last) of A, some at a time: body(before, now) is told how many were there before,
+  /// and how many are now.
   template <class Body>
-  __device__ __forceinline__ BroughtPieces bringAll(const RowGroup& group, const CsrView<V>& a, const PatternView& b,
-                                                    std::uint64_t first, std::uint64_t last, Body&& body) const
+  __device__ __forceinline__ BroughtPieces bringAll(const RowGroup& group, const CsrView<V>& a,
+                                                    const PatternView& b, std::uint64_t first,
+                                                    std::uint64_t last, Body&& body) const
   {
     BroughtPieces all{0, 0};
     for (std::uint64_t e = first; e < last; e += atOnce) {
@@ -139,23 +144,26 @@ struct RowPieces {
   }
   /// Calls body(position - first, column, product) for entries [first, last); loads are under way together.
   template <class Ring, class Finder, class Body>
-  __device__ __forceinline__ void forProducts(Ring& ring, const RowGroup& group, const CsrView<V>& b, int first, int last,
-                                              const Finder& finder, Body&& body) const
+  __device__ __forceinline__ void forProducts(Ring& ring, const RowGroup& group, const CsrView<V>& b,
+                                              int first, int last, const Finder& finder, Body&& body) const
   {
     forEntries<Entry>(
         group, first, last, finder,
         [&](int piece, std::uint64_t at) {
           return Entry{piece, static_cast<int>(b.column[at]), factor[piece], b.value[at]};
         },
-        [&](int i, const Entry& entry) { body(i, entry.column, multiplyAdd(ring, entry.ofA, entry.ofB, Ring::zero)); });
+        [&](int i, const Entry& entry) {
+          body(i, entry.column, multiplyAdd(ring, entry.ofA, entry.ofB, Ring::zero));
+        });
   }
   /// Calls body(position - first, column).
   template <class Finder, class Body>
-  __device__ __forceinline__ void forColumns(const RowGroup& group, const PatternView& b, int first, int last, const Finder& finder,
-                                             Body&& body) const
+  __device__ __forceinline__ void forColumns(const RowGroup& group, const PatternView& b, int first, int last,
+                                             const Finder& finder, Body&& body) const
   {
     forEntries<int>(
-        group, first, last, finder, [&](int, std::uint64_t at) { return static_cast<int>(b.column[at]); }, body);
+        group, first, last, finder, [&](int, std::uint64_t at) { return static_cast<int>(b.column[at]); },
+        body);
   }
 
   /// What the numbers of a product are; piece -1: there is none.
@@ -182,8 +190,8 @@ struct RowPieces {
 
 private:
   template <class Fetched, class Finder, class Fetch, class Body>
-  __device__ __forceinline__ void forEntries(const RowGroup& group, int first, int last, const Finder& finder, Fetch&& fetch,
-                                             Body&& body) const
+  __device__ __forceinline__ void forEntries(const RowGroup& group, int first, int last, const Finder& finder,
+                                             Fetch&& fetch, Body&& body) const
   {
     constexpr int together = 4;
     for (int position = first + group.rank; position < last; position += together * group.threads) {
@@ -206,18 +214,22 @@ private:
   }
 };
 
-/// Where pieces begin among the entries of some of them, a bit an entry, and how many begin before each word: which piece an entry
-/// is of takes two numbers. In shared memory of a group.
+/// Where pieces begin among the entries of some of them, a bit an entry, and how many begin before each word:
+/// which piece an entry is of takes two numbers. In shared memory of a group.
 struct PieceMarks {
   unsigned* starts;
   std::uint16_t* before;
 
   static __host__ __device__ constexpr int words(int products) { return products / 32 + 1; }
   /// A multiple of 4.
-  static __host__ __device__ constexpr std::size_t bytes(int products) { return (words(products) * std::size_t{6} + 3) / 4 * 4; }
+  static __host__ __device__ constexpr std::size_t bytes(int products)
+  {
+    return (words(products) * std::size_t{6} + 3) / 4 * 4;
+  }
 
   __device__ PieceMarks(unsigned char* memory, int products)
-      : starts(reinterpret_cast<unsigned*>(memory)), before(reinterpret_cast<std::uint16_t*>(starts + words(products)))
+      : starts(reinterpret_cast<unsigned*>(memory)),
+        before(reinterpret_cast<std::uint16_t*>(starts + words(products)))
   {
   }
 
@@ -250,7 +262,8 @@ struct PlacedProduct {
   V product;
 };
 
-/// add(fetch(i)) for i from 0 to `count`, 32 at a time, those of the same place one after the other. By a warp.
+/// add(fetch(i)) for i from 0 to `count`, 32 at a time, those of the same place one after the other. By a
+/// warp.
 template <class Fetch, class Add>
 __device__ __forceinline__ void addInOrder(int count, Fetch&& fetch, Add&& add)
 {
@@ -270,12 +283,13 @@ __device__ __forceinline__ void addInOrder(int count, Fetch&& fetch, Add&& add)
   }
 }
 
-/// Entries [0, count) of pieces, one piece after the other: add(fetch(i)) for all of them, those of a piece after those of the
-/// piece before; endOf(piece) is behind its last entry. A single warp does it if pieces are short; if they are very short, some of
-/// them at a time. The whole group calls it after a barrier, and there is one behind it.
+/// Entries [0, count) of pieces, one piece after the other: add(fetch(i)) for all of them, those of a piece
+/// after those of the piece before; endOf(piece) is behind its last entry. A single warp does it if pieces
+/// are short; if they are very short, some of them at a time. The whole group calls it after a barrier, and
+/// there is one behind it.
 template <class EndOf, class Fetch, class Add>
-__device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int pieces, int count, EndOf&& endOf, Fetch&& fetch,
-                                                 Add&& add)
+__device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int pieces, int count, EndOf&& endOf,
+                                                 Fetch&& fetch, Add&& add)
 {
   constexpr int shortPiece = 48, veryShortPiece = 24;
   const bool byWarp = count < shortPiece * pieces;
@@ -305,11 +319,12 @@ __device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int piec
   group.sync();
 }
 
-/// Where a row of so many entries begins; `isMade` becomes false if it is not to be written. The whole group calls it; `scratch`:
-/// shared memory.
+/// Where a row of so many entries begins; `isMade` becomes false if it is not to be written. The whole group
+/// calls it; `scratch`: shared memory.
 template <class V>
-__device__ __forceinline__ std::uint64_t placeOfRow(const RowGroup& group, const RowTarget<V>& c, std::uint32_t row, int entries,
-                                                    int* scratch, bool& isMade, bool onlyTellSize = false)
+__device__ __forceinline__ std::uint64_t placeOfRow(const RowGroup& group, const RowTarget<V>& c,
+                                                    std::uint32_t row, int entries, int* scratch,
+                                                    bool& isMade, bool onlyTellSize = false)
 {
   if (c.rowStart)
     return c.rowStart[row];

@@ -28,7 +28,8 @@ SortedBins sortedBinsOf(const RowBinCounts& bins, const std::uint32_t* binnedRow
   for (int bin = sortedBins - 1; bin >= 0; --bin) {
     all.rows[bin] = {binnedRows + bin * rows, bins.of[bin]};
     all.firstBlock[bin] = all.blocks;
-    all.blocks += static_cast<unsigned>(ceilDiv<std::uint64_t>(std::uint64_t{bins.of[bin]} * lanesOfSorted[bin], sorterThreads));
+    all.blocks += static_cast<unsigned>(
+        ceilDiv<std::uint64_t>(std::uint64_t{bins.of[bin]} * lanesOfSorted[bin], sorterThreads));
   }
   return all;
 }
@@ -48,8 +49,9 @@ int rowsABlockFor(int threads, std::size_t bytes)
   return threads == 32 && bytes <= fewBytes ? most : 1;
 }
 
-void launchRows(const Context& context, SideStreams& streams, const RowLaunches& pass, const RowBinCounts& bins,
-                const std::uint32_t* binnedRows, std::size_t rows, std::size_t columns, const std::function<void(void*)>& beside)
+void launchRows(const Context& context, SideStreams& streams, const RowLaunches& pass,
+                const RowBinCounts& bins, const std::uint32_t* binnedRows, std::size_t rows,
+                std::size_t columns, const std::function<void(void*)>& beside)
 {
   int shared = 0;
   checkCuda(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
@@ -69,11 +71,15 @@ void launchRows(const Context& context, SideStreams& streams, const RowLaunches&
       });
   };
   for (const BinSize& of : longBins)
-    add(of.bin, [&, of](const RowList& list, cudaStream_t stream) { return pass.longRows(list, of.size, limits, stream); });
+    add(of.bin, [&, of](const RowList& list, cudaStream_t stream) {
+      return pass.longRows(list, of.size, limits, stream);
+    });
   for (const BinSize& of : stagedBins)
-    add(of.bin,
-        [&, of](const RowList& list, cudaStream_t stream) { return pass.stagedRows(list, of.size, of.threads, limits, stream); });
-  add(warp512, [&](const RowList& list, cudaStream_t stream) { return pass.warpRows(list, 512, limits, stream); });
+    add(of.bin, [&, of](const RowList& list, cudaStream_t stream) {
+      return pass.stagedRows(list, of.size, of.threads, limits, stream);
+    });
+  add(warp512,
+      [&](const RowList& list, cudaStream_t stream) { return pass.warpRows(list, 512, limits, stream); });
   const SortedBins sorted = sortedBinsOf(bins, binnedRows, rows);
   if (sorted.blocks > 0)
     launches.push_back([=, &pass](void* stream) {

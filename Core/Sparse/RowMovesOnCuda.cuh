@@ -10,23 +10,27 @@ namespace tessera {
 constexpr int entriesAShare = 2048, shareThreads = 256, moverThreads = 256;
 
 /// The last of `rows` rows that begins at `entry` or before, by a warp: each step leaves a 33rd of the rows.
-__device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::uint64_t rows, std::uint64_t entry)
+__device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::uint64_t rows,
+                                           std::uint64_t entry)
 {
   std::uint64_t low = 0, count = rows; // it is one of these
   while (count > 1) {
-    const std::uint64_t step = (count + 32) / 33, probe = low + (threadIdx.x % 32 + 1) * step, end = low + count;
+    const std::uint64_t step = (count + 32) / 33, probe = low + (threadIdx.x % 32 + 1) * step,
+                        end = low + count;
     low += __popc(__ballot_sync(~0u, probe < end && rowStart[probe] <= entry)) * step;
     count = end - low < step ? end - low : step;
   }
   return low;
 }
 
-/// Rows from scratch memory to their places in C; a block an equal share of the entries of C, whatever the lengths of its rows.
-/// What lies behind `room` entries is left out. Reads 20 bytes a row and 4 + sizeof(V) an entry, writes 4 + sizeof(V) an entry.
+/// Rows from scratch memory to their places in C; a block an equal share of the entries of C, whatever the
+/// lengths of its rows. What lies behind `room` entries is left out. Reads 20 bytes a row and 4 + sizeof(V)
+/// an entry, writes 4 + sizeof(V) an entry.
 template <class V>
 __global__ void __launch_bounds__(shareThreads)
-    moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
-             const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
+    moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt,
+             std::uint64_t room, const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn,
+             V* toValue)
 {
   constexpr int together = 4; // loads under way
   constexpr long long none = -1ll << 62;
@@ -89,12 +93,13 @@ __global__ void __launch_bounds__(shareThreads)
   }
 }
 
-/// The same, `Lanes` neighbouring lanes a row: where most rows are not made, or C is small and its rows are short, so that fewer
-/// numbers wait for each other. Reads 4 bytes a row, and 16 of those that are made.
+/// The same, `Lanes` neighbouring lanes a row: where most rows are not made, or C is small and its rows are
+/// short, so that fewer numbers wait for each other. Reads 4 bytes a row, and 16 of those that are made.
 template <class V, int Lanes>
 __global__ void __launch_bounds__(moverThreads)
-    moveEachRow(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt, std::uint64_t room,
-                const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn, V* toValue)
+    moveEachRow(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt,
+                std::uint64_t room, const std::uint32_t* fromColumn, const V* fromValue,
+                std::uint32_t* toColumn, V* toValue)
 {
   const std::uint64_t row = (blockIdx.x * std::uint64_t{moverThreads} + threadIdx.x) / Lanes;
   if (row >= rows)

@@ -25,8 +25,8 @@ __device__ __forceinline__ RowPiece rowOfB(const PatternView& a, const PatternVi
 }
 
 /// The first of entries [low, high) of a row whose column is not below `column`.
-__device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::uint64_t low, std::uint64_t high,
-                                                    std::uint32_t column)
+__device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::uint64_t low,
+                                                    std::uint64_t high, std::uint32_t column)
 {
   while (low < high) {
     const std::uint64_t middle = (low + high) >> 1;
@@ -38,10 +38,11 @@ __device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::u
   return low;
 }
 
-/// Calls body(column, of A, of B) for the entries of the lanes' pieces, one piece after the other, so that no two lanes have the
-/// same column, and what they write is seen by the next piece. Whole warps call it.
+/// Calls body(column, of A, of B) for the entries of the lanes' pieces, one piece after the other, so that no
+/// two lanes have the same column, and what they write is seen by the next piece. Whole warps call it.
 template <class V, class Body>
-__device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, const CsrView<V>& b, Body&& body)
+__device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, const CsrView<V>& b,
+                                                 Body&& body)
 {
   constexpr int together = 4; // loads under way
   const int lane = threadIdx.x % 32;
@@ -70,8 +71,8 @@ __device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, c
   }
 }
 
-/// Calls body(column) for the entries of the lanes' pieces in any order: of long pieces one after the other, of short ones lanes
-/// side by side across pieces. Whole warps call it.
+/// Calls body(column) for the entries of the lanes' pieces in any order: of long pieces one after the other,
+/// of short ones lanes side by side across pieces. Whole warps call it.
 template <class Body>
 __device__ __forceinline__ void forPiecesInAnyOrder(const RowPiece& piece, const PatternView& b, Body&& body)
 {

@@ -12,28 +12,31 @@ namespace tessera {
 /// Up to so many columns, a row of C is summed up in an array over all of them.
 constexpr std::size_t largestSummedColumns = std::size_t(1) << 22;
 
-/// Single rows of C = A B over a semiring, from matrices whose columns rise in each row; a workspace of one thread. Products of an
-/// entry are added in the order of k.
+/// Single rows of C = A B over a semiring, from matrices whose columns rise in each row; a workspace of one
+/// thread. Products of an entry are added in the order of k.
 template <class V, class Ring>
 class RowProduct {
 public:
-  explicit RowProduct(const CsrMatrix<V>& b) : b_(b), summed_(b.columns <= largestSummedColumns), seen_(summed_ ? b.columns + 1 : 1)
+  explicit RowProduct(const CsrMatrix<V>& b)
+      : b_(b), summed_(b.columns <= largestSummedColumns), seen_(summed_ ? b.columns + 1 : 1)
   {
     if (summed_)
       sums_.assign(b.columns, Ring::zero);
   }
 
   /// Writes the row to column and value, columns rising, and returns the number of its entries.
-  std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, std::uint32_t* column, V* value)
+  std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                       std::uint32_t* column, V* value)
   {
     if (count == 1)
       return multiplyOne(ring, k[0], a[0], column, value);
-    return summed_ ? multiplySummed(ring, k, a, count, column, value) : multiplyHashed(ring, k, a, count, column, value);
+    return summed_ ? multiplySummed(ring, k, a, count, column, value)
+                   : multiplyHashed(ring, k, a, count, column, value);
   }
 
   /// The numbers of the row in the given columns alone.
-  void gather(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const std::uint32_t* column, std::size_t columns,
-              V* value)
+  void gather(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const std::uint32_t* column,
+              std::size_t columns, V* value)
   {
     if (!summed_)
       return gatherHashed(ring, k, a, count, column, columns, value);
@@ -60,7 +63,8 @@ private:
     return count;
   }
 
-  std::size_t multiplySummed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, std::uint32_t* column, V* value)
+  std::size_t multiplySummed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                             std::uint32_t* column, V* value)
   {
     std::uint32_t low = ~0u, high = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -120,7 +124,8 @@ private:
       }
   }
 
-  std::size_t multiplyHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, std::uint32_t* column, V* value)
+  std::size_t multiplyHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                             std::uint32_t* column, V* value)
   {
     hashRow(ring, k, a, count);
     std::sort(found_.begin(), found_.end());
@@ -131,8 +136,8 @@ private:
     return found_.size();
   }
 
-  void gatherHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const std::uint32_t* column,
-                    std::size_t columns, V* value)
+  void gatherHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                    const std::uint32_t* column, std::size_t columns, V* value)
   {
     hashRow(ring, k, a, count);
     for (std::size_t i = 0; i < columns; ++i)

@@ -38,13 +38,16 @@ public:
 
   void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
   {
-    const auto launch = [&](auto kernel) { kernel<<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_); };
+    const auto launch = [&](auto kernel) {
+      kernel<<<bins.blocks, sorterThreads, 0, stream>>>(a_, b_, bins, c_);
+    };
     if (hasKeysOf<std::uint32_t>(b_.columns))
       launch(multiplySortedRows<V, Ring, std::uint32_t>);
     else
       launch(multiplySortedRows<V, Ring, std::uint64_t>);
   }
-  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
+  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits,
+                  cudaStream_t stream) const override
   {
     if (products <= mostSortedProducts && hasKeysOf<std::uint32_t>(limits.columns))
       return sortedByWarps(rows, products, stream);
@@ -63,22 +66,23 @@ public:
     if (bytes > std::min(mostWarpRowBytes, limits.sharedBytes))
       return false;
     allowShared(multiplyWarpRows<V, Ring>, bytes);
-    multiplyWarpRows<V, Ring>
-        <<<ceilDiv<unsigned>(rows.count, warpsABlock), warpRowThreads, bytes, stream>>>(a_, b_, rows.list, rows.count, room, c_);
+    multiplyWarpRows<V, Ring><<<ceilDiv<unsigned>(rows.count, warpsABlock), warpRowThreads, bytes, stream>>>(
+        a_, b_, rows.list, rows.count, room, c_);
     return true;
   }
   bool longRows(const RowList& rows, int entries, const RowLimits& limits, cudaStream_t stream) const override
   {
     const auto columns = static_cast<int>(limits.columns);
     const int slots = ColumnTable::slotsFor(std::min(entries, columns));
-    const LongRoom direct = directRoom(limits),
-                   table{false, slots, std::min(entries, columns), limits.topWords, std::min(entries, limits.words)};
+    const LongRoom direct = directRoom(limits), table{false, slots, std::min(entries, columns),
+                                                      limits.topWords, std::min(entries, limits.words)};
     const bool isDirect = hasSlotForEachColumn<V>(limits);
     const LongRoom& room = isDirect ? direct : table;
     if (!isDirect && (entries == 0 || table.bytes<V>() > limits.sharedBytes))
       return false;
     allowShared(multiplyLongRows<V, Ring>, room.bytes<V>());
-    multiplyLongRows<V, Ring><<<rows.count, longRowThreads, room.bytes<V>(), stream>>>(a_, b_, rows.list, room, c_);
+    multiplyLongRows<V, Ring>
+        <<<rows.count, longRowThreads, room.bytes<V>(), stream>>>(a_, b_, rows.list, room, c_);
     return true;
   }
   void blockRows(const RowList& rows, const RowLimits& limits, cudaStream_t stream) const override
@@ -87,16 +91,19 @@ public:
     if (room.bytes<V>() > limits.sharedBytes)
       room.sums /= 4;
     allowShared(multiplyBlockRows<V, Ring>, room.bytes<V>());
-    multiplyBlockRows<V, Ring><<<rows.count, blockRowThreads, room.bytes<V>(), stream>>>(a_, b_, rows.list, room, c_);
+    multiplyBlockRows<V, Ring>
+        <<<rows.count, blockRowThreads, room.bytes<V>(), stream>>>(a_, b_, rows.list, room, c_);
   }
 
 private:
   bool sortedByWarps(const RowList& rows, int products, cudaStream_t stream) const
   {
     const auto launch = [&](auto kernel) {
-      kernel<<<ceilDiv<unsigned>(rows.count, sorterThreads / 32), sorterThreads, 0, stream>>>(a_, b_, rows, c_);
+      kernel<<<ceilDiv<unsigned>(rows.count, sorterThreads / 32), sorterThreads, 0, stream>>>(a_, b_, rows,
+                                                                                              c_);
     };
-    products <= mostSortedProducts / 2 ? launch(multiplyWideRows<V, Ring, 8>) : launch(multiplyWideRows<V, Ring, 16>);
+    products <= mostSortedProducts / 2 ? launch(multiplyWideRows<V, Ring, 8>)
+                                       : launch(multiplyWideRows<V, Ring, 16>);
     return true;
   }
 
@@ -104,18 +111,24 @@ private:
   RowTarget<V> c_;
 };
 
-/// The pass that makes rows whose sizes are not known, as far as it can, and counts entries of the others, of which `anyCounted`
-/// tells.
+/// The pass that makes rows whose sizes are not known, as far as it can, and counts entries of the others, of
+/// which `anyCounted` tells.
 template <class V, class Ring>
 class RowsAtOnce final : public RowLaunches {
 public:
-  RowsAtOnce(const CsrView<V>& a, const CsrView<V>& b, const RowTarget<V>& scratch, bool alsoWide, bool& anyCounted)
-      : values_(a, b, scratch), counts_(countingPass(a, b, scratch.scratch.count)), alsoWide_(alsoWide), anyCounted_(anyCounted)
+  RowsAtOnce(const CsrView<V>& a, const CsrView<V>& b, const RowTarget<V>& scratch, bool alsoWide,
+             bool& anyCounted)
+      : values_(a, b, scratch), counts_(countingPass(a, b, scratch.scratch.count)), alsoWide_(alsoWide),
+        anyCounted_(anyCounted)
   {
   }
 
-  void sortedRows(const SortedBins& bins, cudaStream_t stream) const override { values_.sortedRows(bins, stream); }
-  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits, cudaStream_t stream) const override
+  void sortedRows(const SortedBins& bins, cudaStream_t stream) const override
+  {
+    values_.sortedRows(bins, stream);
+  }
+  bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits,
+                  cudaStream_t stream) const override
   {
     return (alsoWide_ && values_.stagedRows(rows, products, threads, limits, stream))
            || counted(counts_->stagedRows(rows, products, threads, limits, stream));
@@ -149,14 +162,16 @@ private:
 };
 
 template <class V>
-RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring, const CsrView<V>& a,
-                                   const CsrView<V>& b, const RowBinCounts& bins, std::uint32_t room, bool alsoWide,
-                                   ProductAnalysisOnCuda& analysis)
+RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring,
+                                   const CsrView<V>& a, const CsrView<V>& b, const RowBinCounts& bins,
+                                   std::uint32_t room, bool alsoWide, ProductAnalysisOnCuda& analysis)
 {
   RowScratchOnCuda<V> scratch{Buffer<std::uint32_t>(context, room), Buffer<V>(context, room)};
   AnalysisTotals* const totals = analysis.totals;
-  const ScratchRows rows{analysis.madeAt.data(), analysis.rowCounts.data(), &totals->madeEntries, &totals->anyLeft, room};
-  const RowTarget<V> target{nullptr, scratch.column.span().data(), scratch.value.span().data(), &totals->overflowed, rows};
+  const ScratchRows rows{analysis.madeAt.data(), analysis.rowCounts.data(), &totals->madeEntries,
+                         &totals->anyLeft, room};
+  const RowTarget<V> target{nullptr, scratch.column.span().data(), scratch.value.span().data(),
+                            &totals->overflowed, rows};
   bool anyCounted = false;
   withSemiring<V>(semiring, [&](auto ring) {
     launchRows(context, streams, RowsAtOnce<V, decltype(ring)>(a, b, target, alsoWide, anyCounted), bins,
@@ -168,17 +183,19 @@ RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams,
 
 /// Rows that were made, of which there is at least one.
 template <class V>
-void moveRowsOn(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt, std::uint64_t roomOfC,
-                bool areFew, CsrOnCuda<V>& c)
+void moveRowsOn(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt,
+                std::uint64_t roomOfC, bool areFew, CsrOnCuda<V>& c)
 {
   constexpr std::uint64_t shortRow = 16, smallC = 4 << 20; // entries
   const auto launch = [&](auto kernel, std::uint64_t blocks, int threads) {
-    kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(c.rows, c.rowStart.span().data(), madeAt, roomOfC,
-                                                                  scratch.column.span().data(), scratch.value.span().data(),
-                                                                  c.column.span().data(), c.value.span().data());
+    kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(
+        c.rows, c.rowStart.span().data(), madeAt, roomOfC, scratch.column.span().data(),
+        scratch.value.span().data(), c.column.span().data(), c.value.span().data());
     checkLaunch("rows to their places");
   };
-  const auto blocksOfRows = [&](std::uint64_t lanes) { return ceilDiv(c.rows * lanes, std::uint64_t{moverThreads}); };
+  const auto blocksOfRows = [&](std::uint64_t lanes) {
+    return ceilDiv(c.rows * lanes, std::uint64_t{moverThreads});
+  };
   if (areFew)
     launch(moveEachRow<V, 32>, blocksOfRows(32), moverThreads);
   else if (roomOfC <= smallC && roomOfC <= c.rows * shortRow)
@@ -188,36 +205,43 @@ void moveRowsOn(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const s
 }
 
 template <class V>
-void moveMadeRowsOnCuda(const Context& context, const RowScratchOnCuda<V>& made, const std::uint32_t* madeAt, std::uint64_t roomOfC,
-                        CsrOnCuda<V>& c)
+void moveMadeRowsOnCuda(const Context& context, const RowScratchOnCuda<V>& made, const std::uint32_t* madeAt,
+                        std::uint64_t roomOfC, CsrOnCuda<V>& c)
 {
   moveRowsOn(cudaStreamOf(context), made, madeAt, roomOfC, false, c);
 }
 
 template <class V>
-void multiplyByRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring, const CsrView<V>& a, const CsrView<V>& b,
-                          const RowBinCounts& bins, const std::uint32_t* binnedRows, const RowScratchOnCuda<V>* made,
-                          const std::uint32_t* madeAt, std::uint64_t madeEntries, CsrOnCuda<V>& c, std::uint32_t* overflowed)
+void multiplyByRowsOnCuda(const Context& context, SideStreams& streams, Semiring semiring,
+                          const CsrView<V>& a, const CsrView<V>& b, const RowBinCounts& bins,
+                          const std::uint32_t* binnedRows, const RowScratchOnCuda<V>* made,
+                          const std::uint32_t* madeAt, std::uint64_t madeEntries, CsrOnCuda<V>& c,
+                          std::uint32_t* overflowed)
 {
   constexpr std::uint64_t fewRows = 4; // less than this part of the entries
-  const RowTarget<V> target{c.rowStart.span().data(), c.column.span().data(), c.value.span().data(), overflowed, {}};
+  const RowTarget<V> target{
+      c.rowStart.span().data(), c.column.span().data(), c.value.span().data(), overflowed, {}};
   std::function<void(void*)> move;
   if (made && madeEntries > 0)
     move = [&](void* stream) {
-      moveRowsOn(static_cast<cudaStream_t>(stream), *made, madeAt, c.entries, madeEntries * fewRows < c.entries, c);
+      moveRowsOn(static_cast<cudaStream_t>(stream), *made, madeAt, c.entries,
+                 madeEntries * fewRows < c.entries, c);
     };
   withSemiring<V>(semiring, [&](auto ring) {
-    launchRows(context, streams, RowValues<V, decltype(ring)>(a, b, target), bins, binnedRows, a.rows, b.columns, move);
+    launchRows(context, streams, RowValues<V, decltype(ring)>(a, b, target), bins, binnedRows, a.rows,
+               b.columns, move);
   });
 }
 
 }
 
-#define TESSERA_ROW_PRODUCTS(V)                                                                                                    \
-  template void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&, const CsrView<V>&,                 \
-                                     const RowBinCounts&, const std::uint32_t*, const RowScratchOnCuda<V>*, const std::uint32_t*,  \
-                                     std::uint64_t, CsrOnCuda<V>&, std::uint32_t*);                                                \
-  template void moveMadeRowsOnCuda(const Context&, const RowScratchOnCuda<V>&, const std::uint32_t*, std::uint64_t,                \
-                                   CsrOnCuda<V>&);                                                                                 \
-  template RowScratchOnCuda<V> makeRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&, const CsrView<V>&,        \
-                                              const RowBinCounts&, std::uint32_t, bool, ProductAnalysisOnCuda&);
+#define TESSERA_ROW_PRODUCTS(V)                                                                              \
+  template void multiplyByRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&,              \
+                                     const CsrView<V>&, const RowBinCounts&, const std::uint32_t*,           \
+                                     const RowScratchOnCuda<V>*, const std::uint32_t*, std::uint64_t,        \
+                                     CsrOnCuda<V>&, std::uint32_t*);                                         \
+  template void moveMadeRowsOnCuda(const Context&, const RowScratchOnCuda<V>&, const std::uint32_t*,         \
+                                   std::uint64_t, CsrOnCuda<V>&);                                            \
+  template RowScratchOnCuda<V> makeRowsOnCuda(const Context&, SideStreams&, Semiring, const CsrView<V>&,     \
+                                              const CsrView<V>&, const RowBinCounts&, std::uint32_t, bool,   \
+                                              ProductAnalysisOnCuda&);

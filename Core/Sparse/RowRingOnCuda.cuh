@@ -20,8 +20,8 @@ __device__ __forceinline__ V multiplyAdd(Ring& ring, V a, V b, V sum)
     return ring.add(sum, ring.multiply(a, b));
 }
 
-/// Where rows of C stand whose sizes are not known before they are made: in scratch memory, one behind the other in any order. What
-/// finds no room there is not made.
+/// Where rows of C stand whose sizes are not known before they are made: in scratch memory, one behind the
+/// other in any order. What finds no room there is not made.
 struct ScratchRows {
   std::uint32_t* start;     // of each row; notMade
   std::uint32_t* count;     // entries of each row

@@ -6,13 +6,16 @@
 namespace tessera {
 namespace {
 
-/// A thread a range: the row where its part of all products begins, to the next multiple of 8. Reads 8 log2(rows) bytes a range.
-__global__ void findStarts(const std::uint64_t* productsBefore, std::size_t rows, unsigned parts, std::uint64_t* starts)
+/// A thread a range: the row where its part of all products begins, to the next multiple of 8. Reads 8
+/// log2(rows) bytes a range.
+__global__ void findStarts(const std::uint64_t* productsBefore, std::size_t rows, unsigned parts,
+                           std::uint64_t* starts)
 {
   const unsigned part = threadIdx.x;
   if (part > parts)
     return;
-  const std::uint64_t total = productsBefore[rows], wanted = total / parts * part + total % parts * part / parts;
+  const std::uint64_t total = productsBefore[rows],
+                      wanted = total / parts * part + total % parts * part / parts;
   std::size_t low = 0, high = rows; // the first row before which there are as many
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
@@ -26,7 +29,8 @@ __global__ void findStarts(const std::uint64_t* productsBefore, std::size_t rows
 
 }
 
-std::vector<std::size_t> balancedRowStarts(const Context& context, const PatternView& a, const PatternView& b, std::size_t parts)
+std::vector<std::size_t> balancedRowStarts(const Context& context, const PatternView& a, const PatternView& b,
+                                           std::size_t parts)
 {
   if (a.rows == 0)
     return std::vector<std::size_t>(parts + 1);
@@ -37,11 +41,13 @@ std::vector<std::size_t> balancedRowStarts(const Context& context, const Pattern
   return balancedRowStarts(context, productsBefore, parts);
 }
 
-std::vector<std::size_t> balancedRowStarts(const Context& context, const Buffer<std::uint64_t>& productsBefore, std::size_t parts)
+std::vector<std::size_t> balancedRowStarts(const Context& context,
+                                           const Buffer<std::uint64_t>& productsBefore, std::size_t parts)
 {
   Buffer<std::uint64_t> starts(context, parts + 1);
   findStarts<<<1, static_cast<unsigned>(parts + 1), 0, cudaStreamOf(context)>>>(
-      productsBefore.span().data(), productsBefore.size() - 1, static_cast<unsigned>(parts), starts.span().data());
+      productsBefore.span().data(), productsBefore.size() - 1, static_cast<unsigned>(parts),
+      starts.span().data());
   checkLaunch("ranges of rows");
   const std::vector<std::uint64_t> found = starts.toHost(context);
   return {found.begin(), found.end()};

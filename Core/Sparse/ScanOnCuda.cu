@@ -9,8 +9,8 @@ constexpr int scanThreads = 256, countsAThread = 8, countsABlock = scanThreads *
 
 using Sum64 = unsigned long long;
 
-/// What a block has published: nothing yet, the sum of its own counts, or that of all counts up to its last one; in two bits above
-/// the sum.
+/// What a block has published: nothing yet, the sum of its own counts, or that of all counts up to its last
+/// one; in two bits above the sum.
 constexpr Sum64 sumMask = ~Sum64{0} >> 2, ownSum = Sum64{1} << 62, wholeSum = Sum64{2} << 62;
 
 /// Sum over this lane and those before it.
@@ -25,8 +25,8 @@ __device__ __forceinline__ Sum64 warpInclusive(Sum64 value)
   return value;
 }
 
-/// The sum of all blocks before this one, of which those that have begun publish their own (D. Merrill and M. Garland, "Single-pass
-/// parallel prefix scan with decoupled look-back", 2016). By a warp.
+/// The sum of all blocks before this one, of which those that have begun publish their own (D. Merrill and M.
+/// Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016). By a warp.
 __device__ Sum64 sumBefore(const volatile Sum64* published, unsigned block)
 {
   const int lane = threadIdx.x % 32;
@@ -46,13 +46,16 @@ __device__ Sum64 sumBefore(const volatile Sum64* published, unsigned block)
   return sum;
 }
 
-/// Reads 4 bytes and writes sizeof(Sum) a count. `state`, a number of tickets and what each block publishes, is 0 before; blocks
-/// take their part in the order in which they begin, so that none waits for one that has not. The last one tells the sum of all.
+/// Reads 4 bytes and writes sizeof(Sum) a count. `state`, a number of tickets and what each block publishes,
+/// is 0 before; blocks take their part in the order in which they begin, so that none waits for one that has
+/// not. The last one tells the sum of all.
 template <class Sum>
-__global__ void __launch_bounds__(scanThreads) scan(std::size_t count, const std::uint32_t* counts, Sum* starts, Sum64* state,
-                                                    const AnalysisTotals* totals, TotalsTarget target)
+__global__ void __launch_bounds__(scanThreads)
+    scan(std::size_t count, const std::uint32_t* counts, Sum* starts, Sum64* state,
+         const AnalysisTotals* totals, TotalsTarget target)
 {
-  __shared__ Sum64 sums[countsABlock + countsABlock / countsAThread]; // padded, so that threads do not meet in a bank
+  __shared__ Sum64
+      sums[countsABlock + countsABlock / countsAThread]; // padded, so that threads do not meet in a bank
   __shared__ Sum64 ofWarps[scanThreads / 32], before;
   __shared__ unsigned ticket;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
@@ -107,11 +110,11 @@ __global__ void __launch_bounds__(scanThreads) scan(std::size_t count, const std
 }
 
 template <class Sum>
-void scanCounts(const Context& context, std::size_t count, const std::uint32_t* counts, Sum* starts, Sum64* zeroedState,
-                const AnalysisTotals* totals, const TotalsTarget& target)
+void scanCounts(const Context& context, std::size_t count, const std::uint32_t* counts, Sum* starts,
+                Sum64* zeroedState, const AnalysisTotals* totals, const TotalsTarget& target)
 {
-  scan<<<static_cast<unsigned>(ceilDiv<std::size_t>(count + 1, countsABlock)), scanThreads, 0, cudaStreamOf(context)>>>(
-      count, counts, starts, zeroedState, totals, target);
+  scan<<<static_cast<unsigned>(ceilDiv<std::size_t>(count + 1, countsABlock)), scanThreads, 0,
+         cudaStreamOf(context)>>>(count, counts, starts, zeroedState, totals, target);
   checkLaunch("sums of counts");
 }
 
@@ -134,10 +137,11 @@ void scanOnCuda(const Context& context, std::size_t count, const std::uint32_t* 
   scanCounts(context, count, counts, starts);
 }
 
-void scanAndTellOnCuda(const Context& context, std::size_t rows, const ProductAnalysisOnCuda& analysis, std::uint64_t* starts,
-                       const TotalsTarget& target)
+void scanAndTellOnCuda(const Context& context, std::size_t rows, const ProductAnalysisOnCuda& analysis,
+                       std::uint64_t* starts, const TotalsTarget& target)
 {
-  scanCounts(context, rows, analysis.rowCounts.data(), starts, analysis.scanState.data(), analysis.totals, target);
+  scanCounts(context, rows, analysis.rowCounts.data(), starts, analysis.scanState.data(), analysis.totals,
+             target);
 }
 
 std::size_t scanStateSize(std::size_t count)

@@ -11,8 +11,8 @@ namespace tessera {
 /// What takes the places of addition and multiplication. Entries that are not there are the semiring's zero.
 enum class Semiring { plusTimes, orAnd, minPlus, maxMin, plusPair };
 
-/// `zero` is what `add` starts from; every sum starts there, so a sum of -0 is +0. Of int64, `overflowed` is true once a result
-/// does not fit; the numbers are worthless then.
+/// `zero` is what `add` starts from; every sum starts there, so a sum of -0 is +0. Of int64, `overflowed` is
+/// true once a result does not fit; the numbers are worthless then.
 template <class V>
 struct SemiringBase {
   static constexpr bool exact = std::is_same_v<V, std::int64_t>;
@@ -76,7 +76,8 @@ struct OrAnd : SemiringBase<V> {
 /// Lengths of shortest ways of two steps; the largest int64 stands for no way.
 template <class V>
 struct MinPlus : SemiringBase<V> {
-  static constexpr V zero = SemiringBase<V>::exact ? std::numeric_limits<V>::max() : std::numeric_limits<V>::infinity();
+  static constexpr V zero =
+      SemiringBase<V>::exact ? std::numeric_limits<V>::max() : std::numeric_limits<V>::infinity();
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V multiply(V a, V b)
   {
     if constexpr (SemiringBase<V>::exact)
@@ -90,7 +91,8 @@ struct MinPlus : SemiringBase<V> {
 /// Widths of widest ways of two steps.
 template <class V>
 struct MaxMin : SemiringBase<V> {
-  static constexpr V zero = SemiringBase<V>::exact ? std::numeric_limits<V>::lowest() : -std::numeric_limits<V>::infinity();
+  static constexpr V zero =
+      SemiringBase<V>::exact ? std::numeric_limits<V>::lowest() : -std::numeric_limits<V>::infinity();
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V multiply(V a, V b) { return b < a ? b : a; }
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V add(V a, V b) { return a < b ? b : a; }
 };

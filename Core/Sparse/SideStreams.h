@@ -16,8 +16,8 @@ public:
   SideStreams(SideStreams&&) noexcept;
   SideStreams& operator=(SideStreams&&) noexcept;
 
-  /// Each launch receives a stream (a cudaStream_t); they all begin after what the context's stream was given before, and what it
-  /// is given later begins after them.
+  /// Each launch receives a stream (a cudaStream_t); they all begin after what the context's stream was given
+  /// before, and what it is given later begins after them.
   void run(const std::vector<std::function<void(void* stream)>>& launches);
 
 private:

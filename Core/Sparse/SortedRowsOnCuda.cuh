@@ -13,9 +13,9 @@ namespace tessera {
 template <int Value>
 using Constant = std::integral_constant<int, Value>;
 
-/// The products of a row, Items a lane of a group of neighbouring lanes, as numbers by which they are sorted: the column, and
-/// behind it which of the row's products it is, so that no two are equal and those of a column stay in the order of the entries of
-/// A. Without values the column alone.
+/// The products of a row, Items a lane of a group of neighbouring lanes, as numbers by which they are sorted:
+/// the column, and behind it which of the row's products it is, so that no two are equal and those of a
+/// column stay in the order of the entries of A. Without values the column alone.
 template <int Group, int Items, bool Values, class Key>
 struct RowKeys {
   static constexpr int places = Group * Items, placeBits = Values ? std::bit_width(unsigned{places} - 1) : 0;
@@ -26,7 +26,10 @@ struct RowKeys {
   {
     return Values ? Key{column} << placeBits | static_cast<Key>(place) : Key{column};
   }
-  __device__ std::uint32_t column(int item) const { return static_cast<std::uint32_t>(key[item] >> placeBits); }
+  __device__ std::uint32_t column(int item) const
+  {
+    return static_cast<std::uint32_t>(key[item] >> placeBits);
+  }
   __device__ int place(int item) const { return static_cast<int>(key[item]) & (places - 1); }
 };
 
@@ -38,11 +41,11 @@ constexpr bool hasKeysOf(std::size_t columns)
   return columns <= (Largest::none >> Largest::placeBits);
 }
 
-/// All products of entries [first, last) of A, at most Items * Group; neighbouring lanes take neighbouring entries of B. Values go
-/// to their places in shared memory of the group.
+/// All products of entries [first, last) of A, at most Items * Group; neighbouring lanes take neighbouring
+/// entries of B. Values go to their places in shared memory of the group.
 template <int Group, int Items, bool Values, class Key, class V, class Ring>
-__device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, std::uint64_t first, std::uint64_t last,
-                          RowKeys<Group, Items, Values, Key>& items, V* values)
+__device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, std::uint64_t first,
+                          std::uint64_t last, RowKeys<Group, Items, Values, Key>& items, V* values)
 {
   const int lane = threadIdx.x % Group;
 #pragma unroll
@@ -83,8 +86,8 @@ __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, 
   }
 }
 
-/// Keys rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network; the first step of each merge meets a
-/// run with the next one turned round, so that all steps put the smaller key first).
+/// Keys rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network; the first step of
+/// each merge meets a run with the next one turned round, so that all steps put the smaller key first).
 template <int Group, int Items, bool Values, class Key>
 __device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
 {
@@ -94,7 +97,9 @@ __device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
     items.key[high] = max(items.key[low], items.key[high]);
     items.key[low] = first;
   };
-  const auto withLane = [&](Key& own, Key other, int lanes) { own = (lane & lanes) == 0 ? min(own, other) : max(own, other); };
+  const auto withLane = [&](Key& own, Key other, int lanes) {
+    own = (lane & lanes) == 0 ? min(own, other) : max(own, other);
+  };
 #pragma unroll
   for (int size = 2; size <= Group * Items; size *= 2) {
     if (size <= Items) {
@@ -112,7 +117,7 @@ __device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
         withLane(items.key[i], others[i], size / 2 / Items);
     }
 #pragma unroll
-    for (int distance = size / 4; distance > 0; distance /= 2)
+    for (int distance = size / 4; distance > 0; distance /= 2) {
 #pragma unroll
       for (int i = 0; i < Items; ++i) {
         if (distance >= Items)
@@ -120,6 +125,7 @@ __device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
         else if ((i & distance) == 0)
           inLane(i, i + distance);
       }
+    }
   }
 }
 
@@ -140,11 +146,13 @@ __device__ int columnsThatStart(const std::uint32_t (&column)[Items], int lane, 
   int heads = 0;
 #pragma unroll
   for (int i = 0; i < Items; ++i)
-    heads += column[i] != noColumn && (i > 0 ? column[i] != column[i > 0 ? i - 1 : 0] : lane == 0 || column[0] != columnBefore);
+    heads += column[i] != noColumn
+             && (i > 0 ? column[i] != column[i > 0 ? i - 1 : 0] : lane == 0 || column[0] != columnBefore);
   return heads;
 }
 
-/// Values of equal columns become running sums within the lane; returns the sum of the run that ends in the lane before.
+/// Values of equal columns become running sums within the lane; returns the sum of the run that ends in the
+/// lane before.
 template <int Group, int Items, class V, class Ring>
 __device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
 {
@@ -154,7 +162,8 @@ __device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
     if (items.column[i] == items.column[i - 1])
       items.value[i] = ring.add(items.value[i - 1], items.value[i]);
   V sum = items.value[Items - 1];
-  bool goesOn = items.column[0] == items.column[Items - 1]; // the run that ends here may start in a lane before
+  bool goesOn =
+      items.column[0] == items.column[Items - 1]; // the run that ends here may start in a lane before
 #pragma unroll
   for (int distance = 1; distance < Group; distance *= 2) {
     const V before = __shfl_up_sync(~0u, sum, distance, Group);
@@ -174,7 +183,9 @@ __device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
 template <class Body>
 __device__ __forceinline__ void forSortedBin(const SortedBins& bins, Body&& body)
 {
-  const auto of = [&](auto lanes, auto items, int bin) { body(lanes, items, bins.rows[bin], blockIdx.x - bins.firstBlock[bin]); };
+  const auto of = [&](auto lanes, auto items, int bin) {
+    body(lanes, items, bins.rows[bin], blockIdx.x - bins.firstBlock[bin]);
+  };
   if (blockIdx.x < bins.firstBlock[3])
     of(Constant<32>(), Constant<4>(), 4);
   else if (blockIdx.x < bins.firstBlock[2])
@@ -187,10 +198,11 @@ __device__ __forceinline__ void forSortedBin(const SortedBins& bins, Body&& body
     of(Constant<4>(), Constant<2>(), 0);
 }
 
-/// Where a row of so many entries begins, of which each group of lanes has one; whether it is to be written, says `isMade`. Every
-/// thread of the block calls it.
+/// Where a row of so many entries begins, of which each group of lanes has one; whether it is to be written,
+/// says `isMade`. Every thread of the block calls it.
 template <int Group, class V>
-__device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::uint32_t row, int entries, bool& isMade)
+__device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::uint32_t row, int entries,
+                                                    bool& isMade)
 {
   if (c.rowStart)
     return isMade ? c.rowStart[row] : 0;
@@ -223,10 +235,12 @@ __device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::
   return start;
 }
 
-/// A row by a group of lanes; none unless `isMade`. Every thread of the block calls it. `values`: shared memory of the group.
+/// A row by a group of lanes; none unless `isMade`. Every thread of the block calls it. `values`: shared
+/// memory of the group.
 template <int Group, int Items, class Key, class V, class Ring>
-__device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, bool isMade,
-                                                  std::uint32_t row, V* values, const RowTarget<V>& c)
+__device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b,
+                                                  bool isMade, std::uint32_t row, V* values,
+                                                  const RowTarget<V>& c)
 {
   const int lane = threadIdx.x % Group;
   RowKeys<Group, Items, true, Key> keys;
@@ -242,10 +256,12 @@ __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& 
   }
   const std::uint32_t columnBefore = __shfl_up_sync(~0u, items.column[Items - 1], 1, Group);
   const std::uint32_t columnBehind = __shfl_down_sync(~0u, items.column[0], 1, Group);
-  const int heads = columnsThatStart(items.column, lane, columnBefore), headsTillHere = groupInclusive<Group>(heads);
+  const int heads = columnsThatStart(items.column, lane, columnBefore),
+            headsTillHere = groupInclusive<Group>(heads);
   const V carry = sumRuns<Group>(ring, items);
   const int entries = __shfl_sync(~0u, headsTillHere, Group - 1, Group);
-  std::uint64_t to = placeOfRow<Group>(c, row, entries, isMade) + (headsTillHere - heads); // one more than where the run is written
+  std::uint64_t to = placeOfRow<Group>(c, row, entries, isMade)
+                     + (headsTillHere - heads); // one more than where the run is written
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
     const std::uint32_t column = items.column[i];
@@ -253,8 +269,8 @@ __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& 
       continue;
     const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
     to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
-    const bool ends =
-        i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column : lane == Group - 1 || columnBehind != column;
+    const bool ends = i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column
+                                    : lane == Group - 1 || columnBehind != column;
     if (ends) {
       c.column[to - 1] = column;
       c.value[to - 1] = goesOn ? ring.add(carry, items.value[i]) : items.value[i];
@@ -262,10 +278,11 @@ __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& 
   }
 }
 
-/// Rows of at most 128 products, a group of lanes each. Reads 4 bytes of the list a row, 8 + sizeof(V) an entry of A and
-/// 4 + sizeof(V) a product; writes 4 + sizeof(V) an entry of C.
+/// Rows of at most 128 products, a group of lanes each. Reads 4 bytes of the list a row, 8 + sizeof(V) an
+/// entry of A and 4 + sizeof(V) a product; writes 4 + sizeof(V) an entry of C.
 template <class V, class Ring, class Key>
-__global__ void __launch_bounds__(sorterThreads) multiplySortedRows(CsrView<V> a, CsrView<V> b, SortedBins bins, RowTarget<V> c)
+__global__ void __launch_bounds__(sorterThreads)
+    multiplySortedRows(CsrView<V> a, CsrView<V> b, SortedBins bins, RowTarget<V> c)
 {
   constexpr int mostItems = 4;
   __shared__ V values[sorterThreads * mostItems];
@@ -283,7 +300,8 @@ __global__ void __launch_bounds__(sorterThreads) multiplySortedRows(CsrView<V> a
 
 /// Rows of at most 32 Items products, a warp each, if their keys have 32 bits. Reads and writes the same.
 template <class V, class Ring, int Items>
-__global__ void __launch_bounds__(sorterThreads) multiplyWideRows(CsrView<V> a, CsrView<V> b, RowList rows, RowTarget<V> c)
+__global__ void __launch_bounds__(sorterThreads)
+    multiplyWideRows(CsrView<V> a, CsrView<V> b, RowList rows, RowTarget<V> c)
 {
   __shared__ V values[sorterThreads * Items];
   Ring ring;

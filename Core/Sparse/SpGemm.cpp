@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-/// Which entry of the matrix as it was given each entry of the prepared operand is; empty if they are in order.
+/// Which entry of the matrix as it was given each entry of the prepared operand is; empty if they are in
+/// order.
 template <class V>
 std::vector<std::uint64_t> preparedOrder(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
                                          const std::string& name)
@@ -39,8 +40,8 @@ Array<V> inOrder(const Array<V>& values, const std::vector<std::uint64_t>& order
 }
 
 template <class V>
-CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
-                      SpGemmReport* report)
+CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                      const SpGemmOptions<V>& options, SpGemmReport* report)
 {
   if (context.onCuda()) {
     PreparedProductOnCuda<V> product(context, a, b, options);
@@ -56,7 +57,8 @@ CsrMatrix<V> multiply(const Context& context, const CsrMatrix<V>& a, const CsrMa
 }
 
 template <class V>
-void multiplyInRanges(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
+void multiplyInRanges(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                      const SpGemmOptions<V>& options,
                       const std::function<void(std::size_t, CsrMatrix<V>&&)>& consume, SpGemmReport* report)
 {
   if (context.onCuda()) {
@@ -81,7 +83,8 @@ void multiplyInRanges(const Context& context, const CsrMatrix<V>& a, const CsrMa
 }
 
 template <class V>
-SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
+SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                             const SpGemmOptions<V>& options)
 {
   if (context.onCuda())
     return PreparedProductOnCuda<V>(context, a, b, options).describe();
@@ -92,12 +95,14 @@ SpGemmReport describeProduct(const Context& context, const CsrMatrix<V>& a, cons
 }
 
 template <class V>
-SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
+SpGemmPlan<V>::SpGemmPlan(const Context& context, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                          const SpGemmOptions<V>& options)
 {
   if (options.accumulate || options.dropTolerance || options.half)
-    throw Error(ExitCode::usage,
-                "plan of A B: D, tolerance or half precision: their patterns depend on numbers. Allowed: semiring, "
-                "algorithm, transposition, mask and scale.");
+    throw Error(
+        ExitCode::usage,
+        "plan of A B: D, tolerance or half precision: their patterns depend on numbers. Allowed: semiring, "
+        "algorithm, transposition, mask and scale.");
   orderOfA_ = preparedOrder(context, a, options.transposeA, "A");
   orderOfB_ = preparedOrder(context, b, options.transposeB, "B");
   if (context.onCuda()) {
@@ -130,7 +135,8 @@ CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
   const auto check = [](const Array<V>& given, std::size_t wanted, const char* name) {
     if (given.size() != wanted)
       throw Error(ExitCode::usage, std::string("plan of A B: ") + name + ": " + std::to_string(given.size())
-                                       + " numbers. Allowed: as many as its pattern has entries, " + std::to_string(wanted) + ".");
+                                       + " numbers. Allowed: as many as its pattern has entries, "
+                                       + std::to_string(wanted) + ".");
   };
   check(a, entriesOfA_, "A");
   check(b, entriesOfB_, "B");
@@ -147,12 +153,14 @@ CsrMatrix<V> SpGemmPlan<V>::execute(const Array<V>& a, const Array<V>& b)
   return c;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template CsrMatrix<V> multiply<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&,             \
-                                    SpGemmReport*);                                                                                \
-  template void multiplyInRanges<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&,             \
-                                    const std::function<void(std::size_t, CsrMatrix<V> &&)>&, SpGemmReport*);                      \
-  template SpGemmReport describeProduct<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&);     \
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template CsrMatrix<V> multiply<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&,                \
+                                    const SpGemmOptions<V>&, SpGemmReport*);                                 \
+  template void multiplyInRanges<V>(                                                                         \
+      const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&, const SpGemmOptions<V>&,                     \
+      const std::function<void(std::size_t, CsrMatrix<V> &&)>&, SpGemmReport*);                              \
+  template SpGemmReport describeProduct<V>(const Context&, const CsrMatrix<V>&, const CsrMatrix<V>&,         \
+                                           const SpGemmOptions<V>&);                                         \
   template class SpGemmPlan<V>;
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(float)

@@ -15,13 +15,15 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t mostNarrowColumns = 1 << 16;
-constexpr std::size_t mostKeptBytes = 16 << 20;                // of the memory of an analysis
-constexpr std::uint64_t mostSpareShare = 4, fewEntries = 4096; // of C: room for so many more than it has is kept
+constexpr std::size_t mostKeptBytes = 16 << 20; // of the memory of an analysis
+constexpr std::uint64_t mostSpareShare = 4,
+                        fewEntries = 4096; // of C: room for so many more than it has is kept
 constexpr const char* notFiniteText = "some numbers are not finite";
 
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
 {
-  throw Error(ExitCode::usage, "A B on CUDA: algorithm " + algorithm + ": " + wrong + ". Allowed: auto or rows.");
+  throw Error(ExitCode::usage,
+              "A B on CUDA: algorithm " + algorithm + ": " + wrong + ". Allowed: auto or rows.");
 }
 
 /// Why no group of rows may go by tiles, before numbers are looked at; empty: nothing speaks against it.
@@ -37,7 +39,8 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
 {
   switch (options.algorithm) {
   case SpGemmAlgorithm::automatic:
-    return whyNot.empty() && (!options.choice || options.choice->tilesMayWin) ? options.productsPerTilePair : neverTiles;
+    return whyNot.empty() && (!options.choice || options.choice->tilesMayWin) ? options.productsPerTilePair
+                                                                              : neverTiles;
   case SpGemmAlgorithm::rows:
     return neverTiles;
   case SpGemmAlgorithm::tiles:
@@ -53,18 +56,18 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
 }
 
 template <class V>
-void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals,
-                     bool half, KnownProductOnCuda<V>& known)
+void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same,
+                     const AnalysisTotals& totals, bool half, KnownProductOnCuda<V>& known)
 {
   ProductAnalysisOnCuda& analysis = known.analysis;
   std::uint32_t* const notFinite = &analysis.totals->notFinite;
   known.tilesOfB.emplace(makeTilesOnCuda(context, b, (same ? analysis.tilesOfA : analysis.tilesOfB).data(),
-                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half, notFinite,
-                                         analysis.wantedOfB.span().data()));
+                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half,
+                                         notFinite, analysis.wantedOfB.span().data()));
   known.firstGroupOfA = firstGroupIn(a, b);
   if (!known.firstGroupOfA)
-    known.tilesOfA.emplace(
-        makeTilesOnCuda(context, a, analysis.tilesOfA.data(), static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
+    known.tilesOfA.emplace(makeTilesOnCuda(context, a, analysis.tilesOfA.data(),
+                                           static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
 }
 
 template <class V>
@@ -72,15 +75,18 @@ void checkSizes(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b)
 {
   checkFactors(a.rows, a.columns, b.rows, b.columns);
   if (b.columns > largestColumnsOnCuda)
-    throw Error(ExitCode::usage, "A B on CUDA: B has " + std::to_string(b.columns) + " columns. Allowed: up to "
-                                     + std::to_string(largestColumnsOnCuda) + ".");
+    throw Error(ExitCode::usage, "A B on CUDA: B has " + std::to_string(b.columns)
+                                     + " columns. Allowed: up to " + std::to_string(largestColumnsOnCuda)
+                                     + ".");
 }
 
 /// Whether so many bytes are within the limit or, without one, what the device has.
 bool isThere(const Context& context, std::uint64_t bytes, const SpGemmOnCudaOptions& options)
 {
-  constexpr std::uint64_t little = 256 << 20; // to ask the device what it has would take a good part of the product's time
-  return options.maxMemoryBytes > 0 ? bytes <= options.maxMemoryBytes : bytes <= little || bytes <= context.stream->freeBytes();
+  constexpr std::uint64_t little =
+      256 << 20; // to ask the device what it has would take a good part of the product's time
+  return options.maxMemoryBytes > 0 ? bytes <= options.maxMemoryBytes
+                                    : bytes <= little || bytes <= context.stream->freeBytes();
 }
 
 std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, const std::string& whyNot)
@@ -97,27 +103,30 @@ std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, co
 
 }
 
-SpGemmOnCuda::SpGemmOnCuda(const Context& context) : context_(context), streams_(context), toldTotals_(context), totals_(context, 1)
+SpGemmOnCuda::SpGemmOnCuda(const Context& context)
+    : context_(context), streams_(context), toldTotals_(context), totals_(context, 1)
 {
 }
 
 template <class V>
-CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options,
-                                    SpGemmReport* report)
+CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                    const SpGemmOnCudaOptions& options, SpGemmReport* report)
 {
   return multiplyRows(a, b, 0, a.rows, options, report);
 }
 
 template <class V>
-CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow, std::size_t lastRow,
-                                        const SpGemmOnCudaOptions& options, SpGemmReport* report)
+CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow,
+                                        std::size_t lastRow, const SpGemmOnCudaOptions& options,
+                                        SpGemmReport* report)
 {
   checkSizes(a, b);
   SpGemmReport found;
   CsrView<V> rows = a.view();
   rows.rowStart += firstRow;
   rows.rows = lastRow - firstRow;
-  KnownProductOnCuda<V> known = patternOf(rows, b.view(), a.entries == 0 || b.entries == 0, options, true, found);
+  KnownProductOnCuda<V> known =
+      patternOf(rows, b.view(), a.entries == 0 || b.entries == 0, options, true, found);
   computeNumbers(rows, b.view(), options.semiring, known);
   if (known.analysis.memory.size() * sizeof(std::uint64_t) <= mostKeptBytes)
     memory_ = std::move(known.analysis.memory);
@@ -128,7 +137,8 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V
 
 template <class V>
 KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty,
-                                              const SpGemmOnCudaOptions& options, bool isMadeOnce, SpGemmReport& report)
+                                              const SpGemmOnCudaOptions& options, bool isMadeOnce,
+                                              SpGemmReport& report)
 {
   report.groups = ceilDiv(a.rows, tileSide);
   if (a.rows > 0 && !isEmpty)
@@ -140,15 +150,17 @@ KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>& a, const CsrView
 }
 
 template <class V>
-AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions& options,
-                                     const std::string& whyNot, bool estimate, ProductAnalysisOnCuda& analysis,
-                                     SpGemmReport& report)
+AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, bool same,
+                                     const SpGemmOnCudaOptions& options, const std::string& whyNot,
+                                     bool estimate, ProductAnalysisOnCuda& analysis, SpGemmReport& report)
 {
   const double threshold = thresholdOf(options, whyNot);
   const double entriesPerTileOfB = options.choice ? options.choice->entriesPerTileOfB : 0;
-  const auto firstGroup = entriesPerTileOfB > 0 && threshold != neverTiles && !same ? firstGroupIn(a, b) : std::nullopt;
+  const auto firstGroup =
+      entriesPerTileOfB > 0 && threshold != neverTiles && !same ? firstGroupIn(a, b) : std::nullopt;
   if (firstGroup)
-    analyseRangeOnCuda(context_, a, b, *firstGroup, threshold, entriesPerTileOfB, estimate, analysis, toldTotals_.next());
+    analyseRangeOnCuda(context_, a, b, *firstGroup, threshold, entriesPerTileOfB, estimate, analysis,
+                       toldTotals_.next());
   else
     analyseOnCuda(context_, a, b, same, threshold, estimate, analysis, entriesPerTileOfB, toldTotals_.next());
   const AnalysisTotals totals = toldTotals_.wait().totals;
@@ -160,34 +172,44 @@ AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, b
 }
 
 template <class V>
-void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions& options, bool isMadeOnce,
-                                   const AnalysisTotals& totals, KnownProductOnCuda<V>& known, std::uint64_t& bytes)
+void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b,
+                                   const SpGemmOnCudaOptions& options, bool isMadeOnce,
+                                   const AnalysisTotals& totals, KnownProductOnCuda<V>& known,
+                                   std::uint64_t& bytes)
 {
-  const bool isNarrow = b.columns <= mostNarrowColumns;  // counting wide rows costs least there: a bit a column
-  const double manyProductsAnEntry = isNarrow ? 2.5 : 4; // from so many on counting costs less than bringing products twice
+  const bool isNarrow =
+      b.columns <= mostNarrowColumns; // counting wide rows costs least there: a bit a column
+  const double manyProductsAnEntry =
+      isNarrow ? 2.5 : 4; // from so many on counting costs less than bringing products twice
   const bool alsoWide = productsAnEntry(totals) < manyProductsAnEntry;
   const std::uint32_t room = isMadeOnce ? roomForRows(totals, alsoWide) : 0;
   const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
-  const std::uint64_t mostOfC = totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
+  const std::uint64_t mostOfC =
+      totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
   if (room == 0 || !isThere(context_, bytes + bytesOfRoom + mostOfC, options))
     return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.data(),
                              known.analysis.rowCounts.data());
   bytes += bytesOfRoom;
-  known.made.emplace(makeRowsOnCuda(context_, streams_, options.semiring, a, b, totals.rows, room, alsoWide, known.analysis));
+  known.made.emplace(makeRowsOnCuda(context_, streams_, options.semiring, a, b, totals.rows, room, alsoWide,
+                                    known.analysis));
 }
 
 template <class V>
 KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same,
-                                                const SpGemmOnCudaOptions& options, bool isMadeOnce, SpGemmReport& report)
+                                                const SpGemmOnCudaOptions& options, bool isMadeOnce,
+                                                SpGemmReport& report)
 {
   const std::string whyNot = whyNoTiles<V>(options.semiring);
   KnownProductOnCuda<V> known(context_, a, b, std::exchange(memory_, {}));
   ProductAnalysisOnCuda& analysis = known.analysis;
   const AnalysisTotals totals = analyse(a, b, same, options, whyNot, isMadeOnce, analysis, report);
   if (options.algorithm == SpGemmAlgorithm::tiles && totals.tileGroups == 0)
-    failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(mostTilesOfRowOnCuda) + " in 8 rows of B");
+    failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(mostTilesOfRowOnCuda)
+                               + " in 8 rows of B");
 
-  const auto isTooMuch = [&](std::uint64_t wanted) { return options.maxMemoryBytes > 0 && wanted > options.maxMemoryBytes; };
+  const auto isTooMuch = [&](std::uint64_t wanted) {
+    return options.maxMemoryBytes > 0 && wanted > options.maxMemoryBytes;
+  };
   const auto instead = [&](const std::string& whyNoTilesNow) {
     if (options.algorithm == SpGemmAlgorithm::tiles)
       failAlgorithm("tiles", whyNoTilesNow);
@@ -230,7 +252,8 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   if (isMadeOnce && told.totals.notFinite)
     return instead(notFiniteText);
   c.entries = told.entries;
-  const bool hasRoom = mayHaveAll && c.entries <= roomOfC && roomOfC <= c.entries + c.entries / mostSpareShare + fewEntries;
+  const bool hasRoom =
+      mayHaveAll && c.entries <= roomOfC && roomOfC <= c.entries + c.entries / mostSpareShare + fewEntries;
   const std::uint64_t spare = hasRoom ? (roomOfC - c.entries) * (sizeof(std::uint32_t) + sizeof(V)) : 0;
   if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
     return instead("the tiles do not fit into the memory limit");
@@ -274,7 +297,8 @@ bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>& known, const S
 }
 
 template <class V>
-void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring semiring, KnownProductOnCuda<V>& known)
+void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring semiring,
+                                  KnownProductOnCuda<V>& known)
 {
   AnalysisTotals* const totals = known.analysis.totals;
   if (known.c.value.span().empty())
@@ -283,23 +307,24 @@ void SpGemmOnCuda::computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semi
     context_.stream->fill(&totals->overflowed, 0, sizeof totals->overflowed);
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (known.tileGroups > 0)
-      multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.data(), known.tileGroups,
-                            known.viewOfC(), known.c);
+      multiplyByTilesOnCuda(context_, known.viewOfA(), known.viewOfB(), known.analysis.tileGroups.data(),
+                            known.tileGroups, known.viewOfC(), known.c);
   if (!known.isDone)
     multiplyByRowsOnCuda(context_, streams_, semiring, a, b, known.rows, known.analysis.binnedRows.data(),
-                         known.made ? &*known.made : nullptr, known.analysis.madeAt.data(), known.madeEntries, known.c,
-                         &totals->overflowed);
+                         known.made ? &*known.made : nullptr, known.analysis.madeAt.data(), known.madeEntries,
+                         known.c, &totals->overflowed);
   if constexpr (std::is_same_v<V, std::int64_t>) {
     totals_.copyLater(totals);
     context_.stream->wait();
     if (totals_[0].overflowed)
-      throw Error(ExitCode::usage,
-                  "precision int64: A B on CUDA: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+      throw Error(ExitCode::usage, "precision int64: A B on CUDA: a product or sum is beyond 64 bits. "
+                                   "Allowed: smaller integers, or precision f64.");
   }
 }
 
 template <class V>
-SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
+SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                    const SpGemmOnCudaOptions& options)
 {
   checkSizes(a, b);
   SpGemmReport report;
@@ -321,7 +346,8 @@ SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b
 }
 
 template <class V>
-SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options)
+SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                            const SpGemmOnCudaOptions& options)
 {
   checkSizes(a, b);
   if (options.algorithm != SpGemmAlgorithm::automatic || options.choice || a.entries == 0 || b.entries == 0)
@@ -331,7 +357,8 @@ SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCu
     const bool same = a.column.span().data() == b.column.span().data() && a.rows == b.rows;
     ProductAnalysisOnCuda analysis(context_, a.view(), b.view());
     choice->productsBefore = Buffer<std::uint64_t>(context_, a.rows + 1);
-    sampleOnCuda(context_, a.view(), b.view(), same, options.productsPerTilePair, analysis, choice->productsBefore.span().data());
+    sampleOnCuda(context_, a.view(), b.view(), same, options.productsPerTilePair, analysis,
+                 choice->productsBefore.span().data());
     if constexpr (!std::is_same_v<V, std::int64_t>) {
       std::uint32_t* const notFinite = &analysis.totals->notFinite;
       findNotFiniteOnCuda(context_, a.value.span().data(), a.entries, notFinite);
@@ -350,8 +377,8 @@ SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>& a, const CsrOnCu
 }
 
 template <class V>
-std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes,
-                                                   std::uint64_t bytesAProduct)
+std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                                   std::size_t maxMemoryBytes, std::uint64_t bytesAProduct)
 {
   checkSizes(a, b);
   const std::uint64_t most = maxMemoryBytes > 0 ? maxMemoryBytes : context_.stream->freeBytes();
@@ -366,8 +393,8 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   for (std::size_t first = 0; first < a.rows; first += tileSide) {
     std::uint64_t more = tileSide * (bytesARow + sizeof(std::uint64_t));
     for (std::size_t row = first; row < std::min(first + tileSide, a.rows); ++row)
-      more +=
-          std::min<std::uint64_t>(products[row], b.columns) * (sizeof(std::uint32_t) + sizeof(V)) + products[row] * bytesAProduct;
+      more += std::min<std::uint64_t>(products[row], b.columns) * (sizeof(std::uint32_t) + sizeof(V))
+              + products[row] * bytesAProduct;
     checkMemory(more, most);
     if (bytes > 0 && bytes + more > most) {
       starts.push_back(first);
@@ -380,18 +407,22 @@ std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>& a, const 
   return starts;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&,               \
-                                               SpGemmReport*);                                                                     \
-  template KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>&, const CsrView<V>&, bool, const SpGemmOnCudaOptions&,   \
-                                                         bool, SpGemmReport&);                                                     \
-  template bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);                         \
-  template void SpGemmOnCuda::computeNumbers(const CsrView<V>&, const CsrView<V>&, Semiring, KnownProductOnCuda<V>&);              \
-  template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,             \
-                                                   const SpGemmOnCudaOptions&, SpGemmReport*);                                     \
-  template SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&);      \
-  template SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&);              \
-  template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::uint64_t);
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&,                     \
+                                               const SpGemmOnCudaOptions&, SpGemmReport*);                   \
+  template KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>&, const CsrView<V>&, bool,         \
+                                                         const SpGemmOnCudaOptions&, bool, SpGemmReport&);   \
+  template bool SpGemmOnCuda::numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);   \
+  template void SpGemmOnCuda::computeNumbers(const CsrView<V>&, const CsrView<V>&, Semiring,                 \
+                                             KnownProductOnCuda<V>&);                                        \
+  template CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t,    \
+                                                   std::size_t, const SpGemmOnCudaOptions&, SpGemmReport*);  \
+  template SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>&, const CsrOnCuda<V>&,             \
+                                                       const SpGemmOnCudaOptions&);                          \
+  template SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&,                     \
+                                               const SpGemmOnCudaOptions&);                                  \
+  template std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&,      \
+                                                              std::size_t, std::uint64_t);
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(std::int64_t)

@@ -29,15 +29,16 @@ struct SpGemmOnCudaOptions {
   Semiring semiring = Semiring::plusTimes;
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic; // or tiles or rows
   double productsPerTilePair = productsPerTilePairOnCuda; // automatic: tiles from so many on
-  std::size_t maxMemoryBytes = 0;                         // for C and what it takes to make it; 0: what the device has
-  bool half = false;                                      // numbers, of type float, are of half precision: tiles hold them so
-  std::shared_ptr<const ChoiceOnCuda> choice = nullptr;   // by choiceFor
+  std::size_t maxMemoryBytes = 0; // for C and what it takes to make it; 0: what the device has
+  bool half = false;              // numbers, of type float, are of half precision: tiles hold them so
+  std::shared_ptr<const ChoiceOnCuda> choice = nullptr; // by choiceFor
 };
 
 /// C = A B whose pattern is known, and what its numbers are computed from.
 template <class V>
 struct KnownProductOnCuda {
-  KnownProductOnCuda(const Context& context, const PatternView& a, const PatternView& b, Buffer<std::uint64_t> memory = {})
+  KnownProductOnCuda(const Context& context, const PatternView& a, const PatternView& b,
+                     Buffer<std::uint64_t> memory = {})
       : analysis(context, a, b, std::move(memory))
   {
   }
@@ -66,39 +67,44 @@ struct KnownProductOnCuda {
 template <class V>
 class SpGemmPlanOnCuda;
 
-/// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by tensor cores, in
-/// double precision whatever V is, but in single if the numbers are of half precision; the others row by row. The host waits twice,
-/// for the size of the work and for that of C (once more for int64). C's arrays may have room for up to a quarter more entries than
-/// C has. The same A and B give the same bits on the same device. Tiles
-/// serve plus-times over float and double with finite numbers, up to 65535 tiles in 8 rows of B. V is float, double or int64.
+/// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by
+/// tensor cores, in double precision whatever V is, but in single if the numbers are of half precision; the
+/// others row by row. The host waits twice, for the size of the work and for that of C (once more for int64).
+/// C's arrays may have room for up to a quarter more entries than C has. The same A and B give the same bits
+/// on the same device. Tiles serve plus-times over float and double with finite numbers, up to 65535 tiles in
+/// 8 rows of B. V is float, double or int64.
 class SpGemmOnCuda {
 public:
   /// Throws Error(device) unless the context is on a CUDA device.
   explicit SpGemmOnCuda(const Context&);
 
-  /// Throws Error(usage) for sizes that do not fit, more than largestColumnsOnCuda columns, an algorithm that cannot do the work or
-  /// a sum of int64 beyond 64 bits, and Error(outOfMemory) with the bytes needed.
+  /// Throws Error(usage) for sizes that do not fit, more than largestColumnsOnCuda columns, an algorithm that
+  /// cannot do the work or a sum of int64 beyond 64 bits, and Error(outOfMemory) with the bytes needed.
   template <class V>
-  CsrOnCuda<V> multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
+  CsrOnCuda<V> multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {},
+                        SpGemmReport* = nullptr);
 
   /// Rows firstRow .. lastRow - 1 of C.
   template <class V>
-  CsrOnCuda<V> multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow, std::size_t lastRow,
-                            const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
+  CsrOnCuda<V> multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow,
+                            std::size_t lastRow, const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
 
   /// What would be done, without doing it.
   template <class V>
   SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {});
 
-  /// The options with which ranges of rows of C have the bits that all of C has by `options`: what looks at all rows is done here.
+  /// The options with which ranges of rows of C have the bits that all of C has by `options`: what looks at
+  /// all rows is done here.
   template <class V>
-  SpGemmOnCudaOptions choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& options);
+  SpGemmOnCudaOptions choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                const SpGemmOnCudaOptions& options);
 
-  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is, and the number of rows;
-  /// `bytesAProduct` are what another method takes beside. Throws Error(outOfMemory) if 8 rows are too much.
+  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is,
+  /// and the number of rows; `bytesAProduct` are what another method takes beside. Throws Error(outOfMemory)
+  /// if 8 rows are too much.
   template <class V>
-  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t maxMemoryBytes,
-                                       std::uint64_t bytesAProduct = 0);
+  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                       std::size_t maxMemoryBytes, std::uint64_t bytesAProduct = 0);
 
 private:
   template <class V>
@@ -107,19 +113,19 @@ private:
   template <class V>
   AnalysisTotals analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
                          const std::string& whyNoTiles, bool estimate, ProductAnalysisOnCuda&, SpGemmReport&);
-  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `isMadeOnce`, tiles are chosen only for finite numbers, and
-  /// rows may be made already.
+  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `isMadeOnce`, tiles are chosen only for
+  /// finite numbers, and rows may be made already.
   template <class V>
-  KnownProductOnCuda<V> patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty, const SpGemmOnCudaOptions&,
-                                  bool isMadeOnce, SpGemmReport&);
+  KnownProductOnCuda<V> patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty,
+                                  const SpGemmOnCudaOptions&, bool isMadeOnce, SpGemmReport&);
   template <class V>
-  KnownProductOnCuda<V> findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
-                                    bool isMadeOnce, SpGemmReport&);
-  /// Counts entries of rows that do not go by tiles, or makes them if there is room beside `bytes` that are taken, to which it
-  /// adds.
+  KnownProductOnCuda<V> findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same,
+                                    const SpGemmOnCudaOptions&, bool isMadeOnce, SpGemmReport&);
+  /// Counts entries of rows that do not go by tiles, or makes them if there is room beside `bytes` that are
+  /// taken, to which it adds.
   template <class V>
-  void countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions&, bool isMadeOnce, const AnalysisTotals&,
-                       KnownProductOnCuda<V>&, std::uint64_t& bytes);
+  void countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions&, bool isMadeOnce,
+                       const AnalysisTotals&, KnownProductOnCuda<V>&, std::uint64_t& bytes);
   /// The numbers; rows that were made are moved to their places.
   template <class V>
   void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
@@ -127,8 +133,8 @@ private:
   template <class V>
   bool numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);
 
-  /// Brings rows to their places before it is known whether all could be made, if none is known not to be; returns for how many
-  /// entries C has room then.
+  /// Brings rows to their places before it is known whether all could be made, if none is known not to be;
+  /// returns for how many entries C has room then.
   template <class V>
   std::uint64_t moveAhead(const AnalysisTotals&, KnownProductOnCuda<V>&);
 

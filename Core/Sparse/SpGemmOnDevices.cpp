@@ -41,29 +41,35 @@ SpGemmOnDevices::SpGemmOnDevices(const std::vector<Context>& contexts) : context
 
 template <class V>
 std::vector<PartOnCuda<V>> SpGemmOnDevices::multiply(const std::vector<const CsrOnCuda<V>*>& a,
-                                                     const std::vector<const CsrOnCuda<V>*>& b, const SpGemmOnCudaOptions& options)
+                                                     const std::vector<const CsrOnCuda<V>*>& b,
+                                                     const SpGemmOnCudaOptions& options)
 {
   const std::size_t count = contexts_.size();
   std::vector<PartOnCuda<V>> parts(count);
-  onThreadsOfTheirOwn(count, [&](std::size_t i) { // each device looks at all rows itself: none waits for another
-    const SpGemmOnCudaOptions chosen = products_[i]->choiceFor(*a[i], *b[i], options);
-    const bool counted = chosen.choice && chosen.choice->productsBefore.size() > 0;
-    const std::vector<std::size_t> starts = counted ? balancedRowStarts(contexts_[i], chosen.choice->productsBefore, count)
-                                                    : balancedRowStarts(contexts_[i], a[i]->view(), b[i]->view(), count);
-    parts[i].firstRow = starts[i];
-    parts[i].c = products_[i]->multiplyRows(*a[i], *b[i], starts[i], starts[i + 1], chosen, &parts[i].report);
-    contexts_[i].stream->wait();
-  });
+  onThreadsOfTheirOwn(
+      count, [&](std::size_t i) { // each device looks at all rows itself: none waits for another
+        const SpGemmOnCudaOptions chosen = products_[i]->choiceFor(*a[i], *b[i], options);
+        const bool counted = chosen.choice && chosen.choice->productsBefore.size() > 0;
+        const std::vector<std::size_t> starts =
+            counted ? balancedRowStarts(contexts_[i], chosen.choice->productsBefore, count)
+                    : balancedRowStarts(contexts_[i], a[i]->view(), b[i]->view(), count);
+        parts[i].firstRow = starts[i];
+        parts[i].c =
+            products_[i]->multiplyRows(*a[i], *b[i], starts[i], starts[i + 1], chosen, &parts[i].report);
+        contexts_[i].stream->wait();
+      });
   return parts;
 }
 
 template <class V>
-CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
-                               const SpGemmOptions<V>& options, SpGemmReport* report)
+CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMatrix<V>& a,
+                               const CsrMatrix<V>& b, const SpGemmOptions<V>& options, SpGemmReport* report)
 {
   if (contexts.size() > 1 && options.algorithm == SpGemmAlgorithm::cusparse)
-    throw Error(ExitCode::usage, "A B on " + std::to_string(contexts.size())
-                                     + " devices: algorithm cusparse: it works on one. Allowed: another algorithm, or one device.");
+    throw Error(
+        ExitCode::usage,
+        "A B on " + std::to_string(contexts.size())
+            + " devices: algorithm cusparse: it works on one. Allowed: another algorithm, or one device.");
   const std::size_t count = contexts.size();
   std::vector<std::unique_ptr<PreparedProductOnCuda<V>>> products(count);
   onThreadsOfTheirOwn(count, [&](std::size_t i) {
@@ -72,7 +78,8 @@ CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMa
   });
   const std::vector<std::size_t> starts = products[0]->balancedStarts(count);
   std::vector<CsrMatrix<V>> parts(count);
-  onThreadsOfTheirOwn(count, [&](std::size_t i) { parts[i] = products[i]->multiplyWithinMemory(starts[i], starts[i + 1]); });
+  onThreadsOfTheirOwn(
+      count, [&](std::size_t i) { parts[i] = products[i]->multiplyWithinMemory(starts[i], starts[i + 1]); });
   if (report) {
     *report = {};
     report->ranges = 0;
@@ -85,11 +92,12 @@ CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMa
   return joinedRanges(products[0]->rows(), products[0]->columns(), parts);
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template std::vector<PartOnCuda<V>> SpGemmOnDevices::multiply(                                                                   \
-      const std::vector<const CsrOnCuda<V>*>&, const std::vector<const CsrOnCuda<V>*>&, const SpGemmOnCudaOptions&);               \
-  template CsrMatrix<V> multiplyOnDevices(const std::vector<Context>&, const CsrMatrix<V>&, const CsrMatrix<V>&,                   \
-                                          const SpGemmOptions<V>&, SpGemmReport*);
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template std::vector<PartOnCuda<V>> SpGemmOnDevices::multiply(const std::vector<const CsrOnCuda<V>*>&,     \
+                                                                const std::vector<const CsrOnCuda<V>*>&,     \
+                                                                const SpGemmOnCudaOptions&);                 \
+  template CsrMatrix<V> multiplyOnDevices(const std::vector<Context>&, const CsrMatrix<V>&,                  \
+                                          const CsrMatrix<V>&, const SpGemmOptions<V>&, SpGemmReport*);
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(std::int64_t)

@@ -16,11 +16,14 @@ namespace {
 }
 
 template <class V>
-void checkOptionsOf(const Context& context, std::size_t rows, std::size_t columns, const SpGemmOptions<V>& options)
+void checkOptionsOf(const Context& context, std::size_t rows, std::size_t columns,
+                    const SpGemmOptions<V>& options)
 {
   const auto checkSize = [&](const MatrixPattern& matrix, const std::string& name) {
     if (matrix.rows != rows || matrix.columns != columns)
-      failOption(name, std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns) + " does not fit the product",
+      failOption(name,
+                 std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns)
+                     + " does not fit the product",
                  std::to_string(rows) + " x " + std::to_string(columns));
   };
   const auto checkRising = [&](bool rises, const std::string& name) {
@@ -38,7 +41,8 @@ void checkOptionsOf(const Context& context, std::size_t rows, std::size_t column
   if (options.half && !std::is_same_v<V, float>)
     failOption("half precision", "sums are not in single precision", "matrices of single precision");
   if (options.half && options.semiring != Semiring::plusTimes)
-    failOption("half precision", "numbers are scaled by row and column, which only products bear", "the semiring plus-times");
+    failOption("half precision", "numbers are scaled by row and column, which only products bear",
+               "the semiring plus-times");
   if (options.dropTolerance && !(*options.dropTolerance >= 0))
     failOption("tolerance " + std::to_string(*options.dropTolerance), "below zero", "numbers from zero on");
 }

@@ -14,7 +14,8 @@ KnownProductOnCuda<V> SpGemmPlanOnCuda<V>::patternBy(const SpGemmOnCudaOptions& 
 template <class V>
 SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
                                       const SpGemmOnCudaOptions& options)
-    : context_(context), a_(a), b_(b), options_(options), spGemm_(context), known_(patternBy(options, report_))
+    : context_(context), a_(a), b_(b), options_(options), spGemm_(context),
+      known_(patternBy(options, report_))
 {
   spGemm_.computeNumbers(a.view(), b.view(), options.semiring, known_); // with numbers come the columns of C
   known_.c.value = {};
@@ -28,8 +29,10 @@ void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b)
     context_.stream->fill(&totals->notFinite, 0, sizeof(std::uint32_t));
     refillTilesOnCuda(context_, b, *known_.tilesOfB, &totals->notFinite);
     if (known_.firstGroupOfA && a.value != b.value) { // they were the same numbers before
-      known_.tilesOfA.emplace(context_, a.rows, static_cast<std::uint32_t>(known_.tilesOfB->column.size()), options_.half);
-      context_.stream->copyOnDevice(known_.tilesOfA->rowStart.span().data(), known_.tilesOfB->rowStart.span().data(),
+      known_.tilesOfA.emplace(context_, a.rows, static_cast<std::uint32_t>(known_.tilesOfB->column.size()),
+                              options_.half);
+      context_.stream->copyOnDevice(known_.tilesOfA->rowStart.span().data(),
+                                    known_.tilesOfB->rowStart.span().data(),
                                     known_.tilesOfB->rowStart.size() * sizeof(std::uint32_t));
       known_.firstGroupOfA.reset();
     }

@@ -14,12 +14,14 @@ struct StagedRoom {
   template <class V>
   __host__ __device__ std::size_t bytes() const
   {
-    const std::size_t ofProduct = sizeof(V) + sizeof(int) + 2 * sizeof(std::uint16_t); // value, column, place, end of a piece
-    return (RowPieces<V>::bytes() + rowScratch * sizeof(int) + PieceMarks::bytes(products) + products * (ofProduct + reused<V>())
-            + ColumnRanks::bytes(topWords) + 15)
+    const std::size_t ofProduct =
+        sizeof(V) + sizeof(int) + 2 * sizeof(std::uint16_t); // value, column, place, end of a piece
+    return (RowPieces<V>::bytes() + rowScratch * sizeof(int) + PieceMarks::bytes(products)
+            + products * (ofProduct + reused<V>()) + ColumnRanks::bytes(topWords) + 15)
            / 16 * 16;
   }
-  /// Bytes a product of what is first words of columns and columns before them, then columns in order, then sums.
+  /// Bytes a product of what is first words of columns and columns before them, then columns in order, then
+  /// sums.
   template <class V>
   static __host__ __device__ constexpr std::size_t reused()
   {
@@ -41,41 +43,47 @@ struct StagedRow {
   __device__ StagedRow(unsigned char* memory, const StagedRoom& room)
       : pieces(memory), sums(reinterpret_cast<V*>(memory + RowPieces<V>::bytes())),
         sortedColumns(reinterpret_cast<std::uint32_t*>(sums)),
-        marks(memory + RowPieces<V>::bytes() + room.products * (StagedRoom::reused<V>() + sizeof(V) + sizeof(int)), room.products)
+        marks(memory + RowPieces<V>::bytes()
+                  + room.products * (StagedRoom::reused<V>() + sizeof(V) + sizeof(int)),
+              room.products)
   {
     ranks.words = reinterpret_cast<unsigned*>(sums);
     ranks.before = reinterpret_cast<std::uint16_t*>(ranks.words + room.products);
     value = reinterpret_cast<V*>(memory + RowPieces<V>::bytes() + room.products * StagedRoom::reused<V>());
     column = reinterpret_cast<int*>(value + room.products);
-    scratch = reinterpret_cast<int*>(reinterpret_cast<unsigned char*>(column + room.products) + PieceMarks::bytes(room.products));
+    scratch = reinterpret_cast<int*>(reinterpret_cast<unsigned char*>(column + room.products)
+                                     + PieceMarks::bytes(room.products));
     ranks.top = reinterpret_cast<unsigned*>(scratch + rowScratch);
     ranks.topBefore = reinterpret_cast<std::uint16_t*>(ranks.top + room.topWords);
     place = ranks.topBefore + room.topWords;
     end = place + room.products;
   }
 
-  /// All products of entries [first, last) of A; `low` and `high` become the least and the largest column of this thread.
+  /// All products of entries [first, last) of A; `low` and `high` become the least and the largest column of
+  /// this thread.
   template <class Ring>
-  __device__ __forceinline__ BroughtPieces bring(Ring& ring, const RowGroup& group, const CsrView<V>& a, const CsrView<V>& b,
-                                                 std::uint64_t first, std::uint64_t last, int& low, int& high) const
+  __device__ __forceinline__ BroughtPieces bring(Ring& ring, const RowGroup& group, const CsrView<V>& a,
+                                                 const CsrView<V>& b, std::uint64_t first, std::uint64_t last,
+                                                 int& low, int& high) const
   {
-    return pieces.bringAll(group, a, b, first, last, [&](const BroughtPieces& before, const BroughtPieces& now) {
-      marks.fill(group, now, pieces.end);
-      pieces.forProducts(ring, group, b, 0, now.products, marks, [&](int i, int ofColumn, V product) {
-        column[before.products + i] = ofColumn;
-        value[before.products + i] = product;
-        low = min(low, ofColumn);
-        high = max(high, ofColumn);
-      });
-      for (int i = group.rank; i < now.pieces; i += group.threads)
-        end[before.pieces + i] = static_cast<std::uint16_t>(before.products + pieces.end[i]);
-    });
+    return pieces.bringAll(
+        group, a, b, first, last, [&](const BroughtPieces& before, const BroughtPieces& now) {
+          marks.fill(group, now, pieces.end);
+          pieces.forProducts(ring, group, b, 0, now.products, marks, [&](int i, int ofColumn, V product) {
+            column[before.products + i] = ofColumn;
+            value[before.products + i] = product;
+            low = min(low, ofColumn);
+            high = max(high, ofColumn);
+          });
+          for (int i = group.rank; i < now.pieces; i += group.threads)
+            end[before.pieces + i] = static_cast<std::uint16_t>(before.products + pieces.end[i]);
+        });
   }
 };
 
-/// Rows whose products fit into shared memory, a block each: they are brought there, each finds its place in the row, and sums are
-/// made in the order of the entries of A. Reads 12 + sizeof(V) bytes an entry of A and 4 + sizeof(V) a product, writes
-/// 4 + sizeof(V) an entry of C.
+/// Rows whose products fit into shared memory, a block each: they are brought there, each finds its place in
+/// the row, and sums are made in the order of the entries of A. Reads 12 + sizeof(V) bytes an entry of A and
+/// 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(mostStagedThreads, 2)
     multiplyStagedRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, StagedRoom room, RowTarget<V> c)
@@ -92,8 +100,8 @@ __global__ void __launch_bounds__(mostStagedThreads, 2)
       body(i);
   };
   ColumnRanks ranks = shared.ranks;
-  const int entries =
-      ranks.fill(group, low, high, shared.scratch, [&](auto&& body) { forProducts([&](int i) { body(shared.column[i]); }); });
+  const int entries = ranks.fill(group, low, high, shared.scratch,
+                                 [&](auto&& body) { forProducts([&](int i) { body(shared.column[i]); }); });
   bool isMade = true;
   const bool isForAnother = !c.rowStart && isForWarp(all.products, entries); // then only its size is told
   const std::uint64_t to = placeOfRow(group, c, row, entries, shared.scratch, isMade, isForAnother);
@@ -101,7 +109,8 @@ __global__ void __launch_bounds__(mostStagedThreads, 2)
     return;
   forProducts([&](int i) { shared.place[i] = static_cast<std::uint16_t>(ranks.rankOf(shared.column[i])); });
   group.sync();
-  forProducts([&](int i) { shared.sortedColumns[shared.place[i]] = static_cast<std::uint32_t>(shared.column[i]); });
+  forProducts(
+      [&](int i) { shared.sortedColumns[shared.place[i]] = static_cast<std::uint32_t>(shared.column[i]); });
   group.sync();
   for (int i = group.rank; i < entries; i += group.threads)
     c.column[to + i] = shared.sortedColumns[i];
@@ -114,7 +123,9 @@ __global__ void __launch_bounds__(mostStagedThreads, 2)
       [&](int i) {
         return PlacedProduct<V>{shared.place[i], shared.value[i]};
       },
-      [&](const PlacedProduct<V>& of) { shared.sums[of.place] = ring.add(shared.sums[of.place], of.product); });
+      [&](const PlacedProduct<V>& of) {
+        shared.sums[of.place] = ring.add(shared.sums[of.place], of.product);
+      });
   for (int i = group.rank; i < entries; i += group.threads)
     c.value[to + i] = shared.sums[i];
   c.report(ring);

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Two pairs of tiles as a warp holds them, in half precision: of A numbers (r, 2 q) and (r, 2 q + 1), of B (2 q, r) and (2 q + 1,
-/// r), where lane = 4 r + q.
+/// Two pairs of tiles as a warp holds them, in half precision: of A numbers (r, 2 q) and (r, 2 q + 1), of B
+/// (2 q, r) and (2 q + 1, r), where lane = 4 r + q.
 struct TileOperands {
   std::uint32_t a[2], b[2];
 };
@@ -18,8 +18,8 @@ struct TileSums {
   float c[4] = {};
 };
 
-/// Both products by one instruction: the two tiles of A are the diagonal of a 16 x 16 operand, those of B lie one below the other,
-/// and the two halves of the 16 x 8 result are the tiles of C.
+/// Both products by one instruction: the two tiles of A are the diagonal of a 16 x 16 operand, those of B lie
+/// one below the other, and the two halves of the 16 x 8 result are the tiles of C.
 struct TensorCores {
   struct Memory {};
 
@@ -29,7 +29,8 @@ struct TensorCores {
   }
 };
 
-/// The same without tensor cores: tiles go to shared memory, and each thread multiplies a row of A with columns of B.
+/// The same without tensor cores: tiles go to shared memory, and each thread multiplies a row of A with
+/// columns of B.
 struct PlainCores {
   struct Memory {
     float a[2][8][8], b[2][8][8];
@@ -48,7 +49,7 @@ struct PlainCores {
     }
     __syncwarp();
 #pragma unroll
-    for (int tile = 0; tile < 2; ++tile)
+    for (int tile = 0; tile < 2; ++tile) {
 #pragma unroll
       for (int k = 0; k < 8; ++k) {
         const float ofA = memory.a[tile][row][k];
@@ -56,6 +57,7 @@ struct PlainCores {
         sums.c[2 * tile] = fmaf(ofA, ofB.x, sums.c[2 * tile]);
         sums.c[2 * tile + 1] = fmaf(ofA, ofB.y, sums.c[2 * tile + 1]);
       }
+    }
     __syncwarp();
   }
 };
@@ -69,7 +71,8 @@ struct OnesOfTiles {
   }
   __device__ std::uint32_t ofB(TilePattern pattern, std::uint32_t) const
   {
-    const auto column = static_cast<std::uint32_t>(pattern >> (16 * (threadIdx.x % 4) + threadIdx.x % 32 / 4));
+    const auto column =
+        static_cast<std::uint32_t>(pattern >> (16 * (threadIdx.x % 4) + threadIdx.x % 32 / 4));
     return (column & 1) * one | (column >> 8 & 1) * one << 16;
   }
 
@@ -92,7 +95,8 @@ struct NumbersOfTiles {
   }
 
 private:
-  static __device__ std::uint32_t read(const std::uint16_t* numbers, TilePattern pattern, std::uint32_t first, int bit)
+  static __device__ std::uint32_t read(const std::uint16_t* numbers, TilePattern pattern, std::uint32_t first,
+                                       int bit)
   {
     return pattern >> bit & 1 ? numbers[first + __popcll(pattern & ((TilePattern{1} << bit) - 1))] : 0;
   }
@@ -120,10 +124,11 @@ struct TaskView {
   const TileTask* task;
 };
 
-/// The sums of tiles `firstTile` and the next one, by a warp; the shorter list of tasks goes on with empty tiles.
+/// The sums of tiles `firstTile` and the next one, by a warp; the shorter list of tasks goes on with empty
+/// tiles.
 template <class Cores, class Source>
-__device__ TileSums sumOfTasks(WarpOfTiles<Cores>& shared, const BitmapTileView& a, const BitmapTileView& b, const TaskView& tasks,
-                               std::uint32_t firstTile, const Source& source)
+__device__ TileSums sumOfTasks(WarpOfTiles<Cores>& shared, const BitmapTileView& a, const BitmapTileView& b,
+                               const TaskView& tasks, std::uint32_t firstTile, const Source& source)
 {
   const int lane = threadIdx.x % 32, own = lane / tasksAtOnce, place = lane % tasksAtOnce;
   const std::uint32_t tile = min(firstTile + own, tasks.tiles), first = tasks.firstTask[tile];
@@ -134,7 +139,8 @@ __device__ TileSums sumOfTasks(WarpOfTiles<Cores>& shared, const BitmapTileView&
     BroughtTask brought;
     if (start + place < count) {
       const TileTask task = tasks.task[first + start + place];
-      brought = {a.pattern[task.tileOfA], b.pattern[task.tileOfB], a.first[task.tileOfA], b.first[task.tileOfB]};
+      brought = {a.pattern[task.tileOfA], b.pattern[task.tileOfB], a.first[task.tileOfA],
+                 b.first[task.tileOfB]};
     }
     shared.brought[own][place] = brought;
     __syncwarp();

@@ -12,8 +12,8 @@ constexpr int tilesAtOnce = 128;
 
 /// A warp two tiles of C. Reads 24 bytes a task of tiles and 8 of the list; writes 12 a tile of C.
 template <class Cores>
-__global__ void __launch_bounds__(threads)
-    countEntries(BitmapTileView a, BitmapTileView b, TaskView tasks, TilePattern* patterns, std::uint32_t* counts)
+__global__ void __launch_bounds__(threads) countEntries(BitmapTileView a, BitmapTileView b, TaskView tasks,
+                                                        TilePattern* patterns, std::uint32_t* counts)
 {
   __shared__ WarpOfTiles<Cores> shared[warps];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -23,7 +23,8 @@ __global__ void __launch_bounds__(threads)
   const TileSums sums = sumOfTasks(shared[warp], a, b, tasks, firstTile, OnesOfTiles{});
 #pragma unroll
   for (int t = 0; t < 2; ++t) {
-    const unsigned even = __ballot_sync(~0u, sums.c[2 * t] != 0), odd = __ballot_sync(~0u, sums.c[2 * t + 1] != 0);
+    const unsigned even = __ballot_sync(~0u, sums.c[2 * t] != 0),
+                   odd = __ballot_sync(~0u, sums.c[2 * t + 1] != 0);
     if (lane == 0 && firstTile + t < tasks.tiles) {
       patterns[firstTile + t] = interleaved(even, odd);
       counts[firstTile + t] = __popc(even) + __popc(odd);
@@ -31,11 +32,12 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// A warp two tiles of C. Reads 24 bytes and the numbers of both tiles a task, 16 a tile of C; writes 4 an entry of C.
+/// A warp two tiles of C. Reads 24 bytes and the numbers of both tiles a task, 16 a tile of C; writes 4 an
+/// entry of C.
 template <class Cores>
 __global__ void __launch_bounds__(threads)
-    multiplyTiles(BitmapTileView a, BitmapTileView b, TaskView tasks, const TilePattern* patterns, const std::uint64_t* first,
-                  float* number, TilePattern* notZero)
+    multiplyTiles(BitmapTileView a, BitmapTileView b, TaskView tasks, const TilePattern* patterns,
+                  const std::uint64_t* first, float* number, TilePattern* notZero)
 {
   __shared__ WarpOfTiles<Cores> shared[warps];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -65,7 +67,8 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// A warp a row of tiles. Reads 8 bytes a tile, writes 4 a row.
-__global__ void __launch_bounds__(threads) countRows(TilesOfC c, std::uint32_t groups, std::size_t rows, std::uint32_t* rowCounts)
+__global__ void __launch_bounds__(threads)
+    countRows(TilesOfC c, std::uint32_t groups, std::size_t rows, std::uint32_t* rowCounts)
 {
   const std::uint32_t group = blockIdx.x * warps + threadIdx.x / 32;
   if (group >= groups)
@@ -88,14 +91,16 @@ __global__ void __launch_bounds__(threads) countRows(TilesOfC c, std::uint32_t g
 
 /// A block a row of tiles, a warp a tile. Reads 24 bytes a tile and 4 an entry, writes 8 an entry.
 __global__ void __launch_bounds__(threads)
-    fillRows(TilesOfC c, std::size_t rows, const std::int32_t* rowExponent, const std::int32_t* columnExponent,
-             const std::uint64_t* rowStart, std::uint32_t* columns, float* values)
+    fillRows(TilesOfC c, std::size_t rows, const std::int32_t* rowExponent,
+             const std::int32_t* columnExponent, const std::uint64_t* rowStart, std::uint32_t* columns,
+             float* values)
 {
   __shared__ TilePattern kept[tilesAtOnce];
   __shared__ std::uint32_t ranked[tilesAtOnce][tileSide];
   __shared__ int sums[tileSide];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, row = lane / 4, columnOfTile = lane % 4 * 2;
-  const std::size_t rowOfC = min(blockIdx.x * tileSide + row, rows - 1); // rows behind the last have no entries
+  const std::size_t rowOfC =
+      min(blockIdx.x * tileSide + row, rows - 1); // rows behind the last have no entries
   const int exponent = rowExponent[rowOfC];
   std::uint64_t done = rowStart[rowOfC];
   const std::uint32_t last = c.rowStart[blockIdx.x + 1];
@@ -113,7 +118,8 @@ __global__ void __launch_bounds__(threads)
         continue;
       const std::uint64_t to = done + (state & 0xffffu) + __popc(state >> 16 & bitsBefore(columnOfTile));
       const TilePattern pattern = c.pattern[tile];
-      const float* const from = c.number + c.first[tile] + __popcll(pattern & ((TilePattern{1} << 2 * lane) - 1));
+      const float* const from =
+          c.number + c.first[tile] + __popcll(pattern & ((TilePattern{1} << 2 * lane) - 1));
       const std::uint32_t column = c.column[tile] * static_cast<std::uint32_t>(tileSide) + columnOfTile;
       const auto write = [&](std::uint64_t at, std::uint32_t columnOfEntry, float value) {
         columns[at] = columnOfEntry;
@@ -136,27 +142,30 @@ TaskView viewOf(const TaskListOnCuda& list)
 
 }
 
-void countTSparse(const Context& context, const BitmapTileView& a, const BitmapTileView& b, const TaskListOnCuda& list,
-                  bool tensorCores, TilePattern* patterns, std::uint32_t* counts)
+void countTSparse(const Context& context, const BitmapTileView& a, const BitmapTileView& b,
+                  const TaskListOnCuda& list, bool tensorCores, TilePattern* patterns, std::uint32_t* counts)
 {
   const auto kernel = tensorCores ? countEntries<TensorCores> : countEntries<PlainCores>;
-  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), threads, 0, cudaStreamOf(context)>>>(a, b, viewOf(list), patterns, counts);
+  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), threads, 0, cudaStreamOf(context)>>>(
+      a, b, viewOf(list), patterns, counts);
   checkLaunch("entries of tiles of C");
 }
 
-void multiplyTSparse(const Context& context, const BitmapTileView& a, const BitmapTileView& b, const TaskListOnCuda& list,
-                     bool tensorCores, const TilePattern* patterns, const std::uint64_t* first, float* number, TilePattern* notZero)
+void multiplyTSparse(const Context& context, const BitmapTileView& a, const BitmapTileView& b,
+                     const TaskListOnCuda& list, bool tensorCores, const TilePattern* patterns,
+                     const std::uint64_t* first, float* number, TilePattern* notZero)
 {
   const auto kernel = tensorCores ? multiplyTiles<TensorCores> : multiplyTiles<PlainCores>;
-  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), threads, 0, cudaStreamOf(context)>>>(a, b, viewOf(list), patterns, first,
-                                                                                            number, notZero);
+  kernel<<<ceilDiv<unsigned>(list.tiles, tilesABlock), threads, 0, cudaStreamOf(context)>>>(
+      a, b, viewOf(list), patterns, first, number, notZero);
   checkLaunch("products of tiles");
 }
 
 void countRowsOfTiles(const Context& context, const TilesOfC& c, std::size_t rows, std::uint32_t* rowCounts)
 {
   const auto groups = static_cast<std::uint32_t>(ceilDiv(rows, tileSide));
-  countRows<<<ceilDiv<unsigned>(groups, warps), threads, 0, cudaStreamOf(context)>>>(c, groups, rows, rowCounts);
+  countRows<<<ceilDiv<unsigned>(groups, warps), threads, 0, cudaStreamOf(context)>>>(c, groups, rows,
+                                                                                     rowCounts);
   checkLaunch("entries of rows of tiles");
 }
 
@@ -164,7 +173,8 @@ void fillRowsOfTiles(const Context& context, const TilesOfC& tiles, const std::i
                      const std::int32_t* columnExponent, CsrOnCuda<float>& c)
 {
   fillRows<<<static_cast<unsigned>(ceilDiv(c.rows, tileSide)), threads, 0, cudaStreamOf(context)>>>(
-      tiles, c.rows, rowExponent, columnExponent, c.rowStart.span().data(), c.column.span().data(), c.value.span().data());
+      tiles, c.rows, rowExponent, columnExponent, c.rowStart.span().data(), c.column.span().data(),
+      c.value.span().data());
   checkLaunch("rows of tiles");
 }
 

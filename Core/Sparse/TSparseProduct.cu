@@ -18,7 +18,8 @@ namespace {
 void checkEntries(std::uint64_t entries, const char* name)
 {
   if (entries > 0xffffffffu)
-    fail(ExitCode::usage, std::string(name) + " has " + std::to_string(entries) + " entries: its tiles count them by 32 bits",
+    fail(ExitCode::usage,
+         std::string(name) + " has " + std::to_string(entries) + " entries: its tiles count them by 32 bits",
          "fewer than 2^32, or another algorithm");
 }
 
@@ -33,7 +34,8 @@ public:
     peak_ = std::max(peak_, now_);
     if (peak_ > most_)
       fail(ExitCode::outOfMemory,
-           std::to_string(peak_) + " bytes for C and what it takes to make it: more than " + std::to_string(most_),
+           std::to_string(peak_) + " bytes for C and what it takes to make it: more than "
+               + std::to_string(most_),
            "a larger limit, or C in ranges of rows");
   }
   void giveBack(std::uint64_t bytes) { now_ -= bytes; }
@@ -62,14 +64,15 @@ TSparseProduct::TSparseProduct(const Context& context)
 {
 }
 
-CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b, const TSparseOptions& options,
-                                          SpGemmReport* report)
+CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b,
+                                          const TSparseOptions& options, SpGemmReport* report)
 {
   return multiplyRows(a, b, 0, a.rows, options, report);
 }
 
-CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b, std::size_t firstRow,
-                                              std::size_t lastRow, const TSparseOptions& options, SpGemmReport* report)
+CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b,
+                                              std::size_t firstRow, std::size_t lastRow,
+                                              const TSparseOptions& options, SpGemmReport* report)
 {
   checkFactors(a.rows, a.columns, b.rows, b.columns);
   checkEntries(a.entries, "A");
@@ -88,8 +91,9 @@ CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>& a, const C
   return c;
 }
 
-TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const CsrView<float>& b, std::uint64_t entriesOfA,
-                                                std::uint64_t entriesOfB, bool same, SpGemmReport& report)
+TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const CsrView<float>& b,
+                                                std::uint64_t entriesOfA, std::uint64_t entriesOfB, bool same,
+                                                SpGemmReport& report)
 {
   ProductAnalysisOnCuda analysis(context_, a, b);
   analyseOnCuda(context_, a, b, same, alwaysTiles, false, analysis);
@@ -105,29 +109,33 @@ TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const C
   report.products = totals.products;
   report.entriesBound = totals.entriesBound;
   std::uint32_t* const notFinite = &analysis.totals->notFinite;
-  tiles.a = makeBitmapTilesOnCuda(context_, a, entriesOfA, {tiles.rowExponent.span().data(), false}, analysis.tilesOfA.data(),
-                                  static_cast<std::uint32_t>(totals.a.tiles), notFinite);
+  tiles.a =
+      makeBitmapTilesOnCuda(context_, a, entriesOfA, {tiles.rowExponent.span().data(), false},
+                            analysis.tilesOfA.data(), static_cast<std::uint32_t>(totals.a.tiles), notFinite);
   tiles.b = makeBitmapTilesOnCuda(context_, b, entriesOfB, {tiles.columnExponent.span().data(), true},
-                                  (same ? analysis.tilesOfA : analysis.tilesOfB).data(), static_cast<std::uint32_t>(ofB.tiles),
-                                  notFinite);
+                                  (same ? analysis.tilesOfA : analysis.tilesOfB).data(),
+                                  static_cast<std::uint32_t>(ofB.tiles), notFinite);
   totals_.copyLater(analysis.totals); // of numbers that are not finite, for the next wait
   return tiles;
 }
 
-CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const CsrView<float>& b, std::uint64_t entriesOfA,
-                                               std::uint64_t entriesOfB, bool same, const TSparseOptions& options,
-                                               SpGemmReport& report)
+CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const CsrView<float>& b,
+                                               std::uint64_t entriesOfA, std::uint64_t entriesOfB, bool same,
+                                               const TSparseOptions& options, SpGemmReport& report)
 {
   MemoryCount memory(options.maxMemoryBytes > 0 ? options.maxMemoryBytes : context_.stream->freeBytes());
   const Tiles tiles = makeTiles(a, b, entriesOfA, entriesOfB, same, report);
   memory.add(tiles.bytes());
-  const TaskListOnCuda list = tasks_.make(tiles.a, tiles.b, b.columns, std::min(mostTasksOnCuda, memory.left() / bytesATask));
+  const TaskListOnCuda list =
+      tasks_.make(tiles.a, tiles.b, b.columns, std::min(mostTasksOnCuda, memory.left() / bytesATask));
   if (totals_[0].notFinite)
-    fail(ExitCode::usage, "some numbers are not finite, and what is no entry takes part as a zero", "the algorithm auto or rows");
+    fail(ExitCode::usage, "some numbers are not finite, and what is no entry takes part as a zero",
+         "the algorithm auto or rows");
   memory.add(list.tasks * bytesATask);
   memory.giveBack(list.tasks * (bytesATask - sizeof(TileTask)));
-  report.choice = "tSparse with" + std::string(options.tensorCores ? "" : "out") + " tensor cores: " + std::to_string(list.tasks)
-                  + " pairs of tiles for " + std::to_string(list.tiles) + " tiles of C";
+  report.choice = "tSparse with" + std::string(options.tensorCores ? "" : "out")
+                  + " tensor cores: " + std::to_string(list.tasks) + " pairs of tiles for "
+                  + std::to_string(list.tiles) + " tiles of C";
   if (list.tasks == 0)
     return CsrOnCuda<float>::empty(context_, a.rows, b.columns);
 
@@ -135,16 +143,18 @@ CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const Cs
   Buffer<TilePattern> patterns(context_, list.tiles), notZero(context_, some ? list.tiles : 1);
   Buffer<std::uint32_t> counts(context_, list.tiles + 1), rowCounts(context_, a.rows + 1);
   Buffer<std::uint64_t> first(context_, list.tiles + 1);
-  memory.add(list.tiles * (3 * sizeof(std::uint64_t) + sizeof(std::uint32_t)) + (a.rows + 1) * sizeof(std::uint32_t));
-  countTSparse(context_, tiles.a.view(), tiles.b.view(), list, options.tensorCores, patterns.span().data(), counts.span().data());
+  memory.add(list.tiles * (3 * sizeof(std::uint64_t) + sizeof(std::uint32_t))
+             + (a.rows + 1) * sizeof(std::uint32_t));
+  countTSparse(context_, tiles.a.view(), tiles.b.view(), list, options.tensorCores, patterns.span().data(),
+               counts.span().data());
   scanOnCuda(context_, list.tiles, counts.span().data(), first.span().data());
   stored_.copyLater(first.span().data() + list.tiles);
   context_.stream->wait();
 
   Buffer<float> number(context_, stored_[0]);
   memory.add(stored_[0] * sizeof(float));
-  multiplyTSparse(context_, tiles.a.view(), tiles.b.view(), list, options.tensorCores, patterns.span().data(), first.span().data(),
-                  number.span().data(), some ? notZero.span().data() : nullptr);
+  multiplyTSparse(context_, tiles.a.view(), tiles.b.view(), list, options.tensorCores, patterns.span().data(),
+                  first.span().data(), number.span().data(), some ? notZero.span().data() : nullptr);
   const TilesOfC ofC{list.rowStart.span().data(), list.column.span().data(),
                      patterns.span().data(),      some ? notZero.span().data() : patterns.span().data(),
                      first.span().data(),         number.span().data()};

@@ -16,8 +16,8 @@ namespace {
 
 constexpr int threads = 256, lanesATile = 8, tilesABlock = threads / lanesATile;
 
-/// Calls body(live, index of B's tile) for the tiles of B that one of A meets, by its lanes side by side; `live`: their product has
-/// an entry.
+/// Calls body(live, index of B's tile) for the tiles of B that one of A meets, by its lanes side by side;
+/// `live`: their product has an entry.
 template <class Body>
 __device__ void forTasksOf(const BitmapTileView& a, const BitmapTileView& b, std::uint32_t tile, Body&& body)
 {
@@ -43,15 +43,18 @@ __global__ void __launch_bounds__(threads)
   if (tile >= tiles)
     return;
   std::uint32_t count = 0;
-  forTasksOf(a, b, tile, [&](bool live, std::uint32_t) { count += __popc(__ballot_sync(lanesOfTile(), live) & lanesOfTile()); });
+  forTasksOf(a, b, tile, [&](bool live, std::uint32_t) {
+    count += __popc(__ballot_sync(lanesOfTile(), live) & lanesOfTile());
+  });
   if (threadIdx.x % lanesATile == 0)
     counts[tile] = count;
 }
 
 /// Reads 24 bytes a tile of A and 12 a tile of B for each that it meets; writes a key and 8 bytes a task.
 template <class Key>
-__global__ void __launch_bounds__(threads) expandTasks(BitmapTileView a, BitmapTileView b, std::uint32_t tiles,
-                                                       const std::uint64_t* starts, int columnBits, Key* keys, TileTask* tasks)
+__global__ void __launch_bounds__(threads)
+    expandTasks(BitmapTileView a, BitmapTileView b, std::uint32_t tiles, const std::uint64_t* starts,
+                int columnBits, Key* keys, TileTask* tasks)
 {
   const std::uint32_t tile = blockIdx.x * tilesABlock + threadIdx.x / lanesATile;
   if (tile >= tiles)
@@ -69,10 +72,12 @@ __global__ void __launch_bounds__(threads) expandTasks(BitmapTileView a, BitmapT
   });
 }
 
-/// Columns of the tiles of C, and the first one of each row of tiles, from their keys. Reads two keys, writes 4 bytes a tile.
+/// Columns of the tiles of C, and the first one of each row of tiles, from their keys. Reads two keys, writes
+/// 4 bytes a tile.
 template <class Key>
-__global__ void __launch_bounds__(threads) placeTiles(const Key* keys, std::uint32_t tiles, int columnBits, std::uint32_t groups,
-                                                      std::uint32_t* columns, std::uint32_t* rowStart)
+__global__ void __launch_bounds__(threads)
+    placeTiles(const Key* keys, std::uint32_t tiles, int columnBits, std::uint32_t groups,
+               std::uint32_t* columns, std::uint32_t* rowStart)
 {
   const std::uint32_t tile = blockIdx.x * threads + threadIdx.x;
   if (tile > tiles)
@@ -117,7 +122,8 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   Buffer<Key> keys(context, tasks), otherKeys(context, tasks);
   Buffer<TileTask> list(context, tasks), otherList(context, tasks);
   expandTasks<Key><<<ceilDiv<unsigned>(from.a.tiles, tilesABlock), threads, 0, stream>>>(
-      from.a.view(), from.b.view(), from.a.tiles, from.starts, from.columnBits, keys.span().data(), list.span().data());
+      from.a.view(), from.b.view(), from.a.tiles, from.starts, from.columnBits, keys.span().data(),
+      list.span().data());
   checkLaunch("tasks of tiles");
   cub::DoubleBuffer<Key> sortedKeys(keys.span().data(), otherKeys.span().data());
   cub::DoubleBuffer<TileTask> sortedList(list.span().data(), otherList.span().data());
@@ -131,8 +137,9 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   made.task = std::move(sortedList.Current() == list.span().data() ? list : otherList);
   Buffer<std::uint32_t> counts(context, tasks + 1), runs(context, 1);
   withMemory(context, "tiles of C", [&](void* memory, std::size_t& bytes) {
-    return cub::DeviceRunLengthEncode::Encode(memory, bytes, sortedKeys.Current(), sortedKeys.Alternate(), counts.span().data(),
-                                              runs.span().data(), static_cast<int>(tasks), stream);
+    return cub::DeviceRunLengthEncode::Encode(memory, bytes, sortedKeys.Current(), sortedKeys.Alternate(),
+                                              counts.span().data(), runs.span().data(),
+                                              static_cast<int>(tasks), stream);
   });
   tilesOfC.copyLater(runs.span().data());
   context.stream->wait();
@@ -142,38 +149,43 @@ TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::u
   made.column = Buffer<std::uint32_t>(context, made.tiles);
   made.rowStart = Buffer<std::uint32_t>(context, groups + 1);
   placeTiles<Key><<<ceilDiv<unsigned>(made.tiles + 1, threads), threads, 0, stream>>>(
-      sortedKeys.Alternate(), made.tiles, from.columnBits, static_cast<std::uint32_t>(groups), made.column.span().data(),
-      made.rowStart.span().data());
+      sortedKeys.Alternate(), made.tiles, from.columnBits, static_cast<std::uint32_t>(groups),
+      made.column.span().data(), made.rowStart.span().data());
   checkLaunch("places of tiles of C");
   return made;
 }
 
 }
 
-TaskListMaker::TaskListMaker(const Context& context) : context_(context), tasks_(context, 1), tiles_(context, 1) {}
+TaskListMaker::TaskListMaker(const Context& context)
+    : context_(context), tasks_(context, 1), tiles_(context, 1)
+{
+}
 
-TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b, std::size_t columnsOfB,
-                                   std::uint64_t mostTasks)
+TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b,
+                                   std::size_t columnsOfB, std::uint64_t mostTasks)
 {
   Buffer<std::uint32_t> counts(context_, std::size_t{a.tiles} + 1);
   Buffer<std::uint64_t> starts(context_, std::size_t{a.tiles} + 1);
-  countTasks<<<ceilDiv<unsigned>(a.tiles, tilesABlock), threads, 0, cudaStreamOf(context_)>>>(a.view(), b.view(), a.tiles,
-                                                                                              counts.span().data());
+  countTasks<<<ceilDiv<unsigned>(a.tiles, tilesABlock), threads, 0, cudaStreamOf(context_)>>>(
+      a.view(), b.view(), a.tiles, counts.span().data());
   checkLaunch("counting tasks of tiles");
   scanOnCuda(context_, a.tiles, counts.span().data(), starts.span().data());
   tasks_.copyLater(starts.span().data() + a.tiles);
   context_.stream->wait();
   const std::uint64_t tasks = tasks_[0];
   if (tasks > mostTasks)
-    throw Error(ExitCode::outOfMemory, "A B by tSparse: " + std::to_string(tasks) + " pairs of tiles: more than "
-                                           + std::to_string(mostTasks)
-                                           + " at once. Allowed: a larger limit of memory, or C in ranges of rows.");
+    throw Error(ExitCode::outOfMemory,
+                "A B by tSparse: " + std::to_string(tasks) + " pairs of tiles: more than "
+                    + std::to_string(mostTasks)
+                    + " at once. Allowed: a larger limit of memory, or C in ranges of rows.");
   if (tasks == 0) {
     TaskListOnCuda none;
     none.rowStart = Buffer<std::uint32_t>(context_, a.rowStart.size());
     return none;
   }
-  const int rowBits = bitsFor(a.rowStart.size() - 1), columnBits = bitsFor(ceilDiv<std::size_t>(columnsOfB, 8));
+  const int rowBits = bitsFor(a.rowStart.size() - 1),
+            columnBits = bitsFor(ceilDiv<std::size_t>(columnsOfB, 8));
   const Expansion from{a, b, starts.span().data(), rowBits, columnBits};
   return rowBits + columnBits <= 32 ? sortedTasks<std::uint32_t>(context_, from, tasks, tiles_)
                                     : sortedTasks<std::uint64_t>(context_, from, tasks, tiles_);

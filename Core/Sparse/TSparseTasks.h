@@ -13,8 +13,8 @@ struct alignas(8) TileTask {
   std::uint32_t tileOfA, tileOfB;
 };
 
-/// Tiles of C = A B, by row and column of tiles, and what is added up for each: tasks firstTask[i] .. firstTask[i + 1] - 1 of tile
-/// i, in the order of k.
+/// Tiles of C = A B, by row and column of tiles, and what is added up for each: tasks firstTask[i] ..
+/// firstTask[i + 1] - 1 of tile i, in the order of k.
 struct TaskListOnCuda {
   std::uint64_t tasks = 0;
   std::uint32_t tiles = 0;
@@ -27,16 +27,19 @@ struct TaskListOnCuda {
 /// As many tasks as one list may have.
 constexpr std::uint64_t mostTasksOnCuda = 0x7fffffff;
 /// What making a list takes for each task at most, the list included.
-constexpr std::uint64_t bytesATask = 2 * (sizeof(std::uint64_t) + sizeof(TileTask)) + 3 * sizeof(std::uint32_t);
+constexpr std::uint64_t bytesATask =
+    2 * (sizeof(std::uint64_t) + sizeof(TileTask)) + 3 * sizeof(std::uint32_t);
 
 /// Makes task lists; the host waits for two sizes.
 class TaskListMaker {
 public:
   explicit TaskListMaker(const Context&);
 
-  /// Expands the pairs of a tile of A and one of B that meet, leaves out those whose boolean product is empty, and sorts them by
-  /// the tile of C. Throws Error(outOfMemory) for more than `mostTasks`, before it takes memory for them.
-  TaskListOnCuda make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b, std::size_t columnsOfB, std::uint64_t mostTasks);
+  /// Expands the pairs of a tile of A and one of B that meet, leaves out those whose boolean product is
+  /// empty, and sorts them by the tile of C. Throws Error(outOfMemory) for more than `mostTasks`, before it
+  /// takes memory for them.
+  TaskListOnCuda make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b, std::size_t columnsOfB,
+                      std::uint64_t mostTasks);
 
 private:
   Context context_;

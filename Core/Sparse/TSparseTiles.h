@@ -8,8 +8,9 @@
 
 namespace tessera {
 
-/// A matrix as tSparse has it, for kernels: its 8 x 8 tiles that have an entry, by row and column of tiles, each as a bitmap and
-/// its numbers. The numbers of all tiles lie one tile after the other, in a tile row by row, in half precision.
+/// A matrix as tSparse has it, for kernels: its 8 x 8 tiles that have an entry, by row and column of tiles,
+/// each as a bitmap and its numbers. The numbers of all tiles lie one tile after the other, in a tile row by
+/// row, in half precision.
 struct BitmapTileView {
   const std::uint32_t* rowStart = nullptr;               // first tile of each row of tiles, and the end
   const std::uint32_t *row = nullptr, *column = nullptr; // of each tile, in tiles
@@ -37,15 +38,18 @@ struct BitmapTilesOnCuda {
   }
 };
 
-/// What the numbers of a matrix are divided by before they are rounded to half: 2^exponent of their row or column.
+/// What the numbers of a matrix are divided by before they are rounded to half: 2^exponent of their row or
+/// column.
 struct HalfScale {
   const std::int32_t* exponent = nullptr;
   bool ofColumns = false;
 };
 
-/// The tiles of a matrix of `entries` entries, fewer than 2^32. `tilesOfGroups` are those of each group of 8 rows and one more, as
-/// the analysis counts them, `tiles` their sum. Sets *notFinite to 1 if a number is infinite or none.
-BitmapTilesOnCuda makeBitmapTilesOnCuda(const Context&, const CsrView<float>&, std::uint64_t entries, const HalfScale&,
-                                        const std::uint32_t* tilesOfGroups, std::uint32_t tiles, std::uint32_t* notFinite);
+/// The tiles of a matrix of `entries` entries, fewer than 2^32. `tilesOfGroups` are those of each group of 8
+/// rows and one more, as the analysis counts them, `tiles` their sum. Sets *notFinite to 1 if a number is
+/// infinite or none.
+BitmapTilesOnCuda makeBitmapTilesOnCuda(const Context&, const CsrView<float>&, std::uint64_t entries,
+                                        const HalfScale&, const std::uint32_t* tilesOfGroups,
+                                        std::uint32_t tiles, std::uint32_t* notFinite);
 
 }

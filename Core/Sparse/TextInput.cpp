@@ -35,8 +35,8 @@ Array<char> readStandardInput()
     }
     const ssize_t got = read(STDIN_FILENO, bytes.data() + size, bytes.size() - size);
     if (got < 0)
-      throw Error(ExitCode::unreadableInput,
-                  "stdin: cannot be read (" + std::string(std::strerror(errno)) + "). Allowed: a matrix in Matrix Market format.");
+      throw Error(ExitCode::unreadableInput, "stdin: cannot be read (" + std::string(std::strerror(errno))
+                                                 + "). Allowed: a matrix in Matrix Market format.");
     if (got == 0)
       break;
     size += static_cast<std::size_t>(got);
@@ -58,8 +58,8 @@ void TextInput::failAt(const char* at, const std::string& wrong, const std::stri
   std::string_view line = all.substr(first, end - first);
   if (line.ends_with('\r'))
     line.remove_suffix(1);
-  throw Error(ExitCode::unreadableInput,
-              path + ":" + std::to_string(number) + ": " + shown(line) + ": " + wrong + ". Allowed: " + allowed + ".");
+  throw Error(ExitCode::unreadableInput, path + ":" + std::to_string(number) + ": " + shown(line) + ": "
+                                             + wrong + ". Allowed: " + allowed + ".");
 }
 
 void TextInput::fail(const std::string& wrong, const std::string& allowed) const
@@ -87,7 +87,8 @@ TextInput readText(const std::string& path)
 void LineWords::failIndex(const char* what, std::uint64_t least, std::uint64_t most) const
 {
   const std::string range =
-      most < least ? "nothing: there is none" : "whole numbers from " + std::to_string(least) + " to " + std::to_string(most);
+      most < least ? "nothing: there is none"
+                   : "whole numbers from " + std::to_string(least) + " to " + std::to_string(most);
   if (at_ == last_)
     throw LineError{at_, std::string("the line ends where ") + what + " should stand", range};
   throw LineError{at_, shown({at_, wordEnd()}) + " is no " + what, range};
@@ -95,10 +96,12 @@ void LineWords::failIndex(const char* what, std::uint64_t least, std::uint64_t m
 
 void LineWords::failNumber(const char* what, bool integer, bool outOfRange) const
 {
-  const std::string allowed = integer ? "whole numbers of 64 bits" : "numbers such as -1.5e-3 in the range of double precision";
+  const std::string allowed =
+      integer ? "whole numbers of 64 bits" : "numbers such as -1.5e-3 in the range of double precision";
   if (at_ == last_)
     throw LineError{at_, std::string("the line ends where ") + what + " should stand", allowed};
-  throw LineError{at_, shown({at_, wordEnd()}) + (outOfRange ? " is out of range for " : " is no ") + what, allowed};
+  throw LineError{at_, shown({at_, wordEnd()}) + (outOfRange ? " is out of range for " : " is no ") + what,
+                  allowed};
 }
 
 std::string_view LineWords::word()

@@ -18,7 +18,8 @@ struct TextInput {
   Array<char> bytes;
 
   std::string_view text() const { return {bytes.data(), bytes.size()}; }
-  /// Throws Error(unreadableInput) `path:7: "the line": wrong. Allowed: allowed.` for the line in which `at` points.
+  /// Throws Error(unreadableInput) `path:7: "the line": wrong. Allowed: allowed.` for the line in which `at`
+  /// points.
   [[noreturn]] void failAt(const char* at, const std::string& wrong, const std::string& allowed) const;
   /// The same without a line.
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const;
@@ -42,7 +43,8 @@ public:
   const char* at() const { return at_; }
   char peek() const { return *at_; }
 
-  /// Throws LineError if the line ends, or the word is no whole number from `least` to `most`, both said in the error.
+  /// Throws LineError if the line ends, or the word is no whole number from `least` to `most`, both said in
+  /// the error.
   std::uint64_t index(const char* what, std::uint64_t least, std::uint64_t most);
   /// A number of type V. Throws LineError; "nan" and "inf" are numbers if V is a floating type.
   template <class V>
@@ -100,8 +102,8 @@ V LineWords::number(const char* what)
 /// One after the other from `position` on: the line without its end, and the position behind it.
 std::string_view nextLine(std::string_view text, std::size_t& position);
 
-/// Calls work(piece) for each of `pieces` parts of the text, in parallel. Of several LineErrors that of the first piece is thrown,
-/// as Error.
+/// Calls work(piece) for each of `pieces` parts of the text, in parallel. Of several LineErrors that of the
+/// first piece is thrown, as Error.
 template <class Work>
 void forEachPiece(const Context& context, const TextInput& input, std::size_t pieces, Work&& work)
 {
@@ -118,8 +120,9 @@ void forEachPiece(const Context& context, const TextInput& input, std::size_t pi
       input.failAt(error->at, error->wrong, error->allowed);
 }
 
-/// Calls line(words, block) for each line from byte `from` on that is not blank, in parallel; each piece of whole lines fills a
-/// Block of its own, and these come back in the order of the text. Of several LineErrors the first of the text is thrown, as Error.
+/// Calls line(words, block) for each line from byte `from` on that is not blank, in parallel; each piece of
+/// whole lines fills a Block of its own, and these come back in the order of the text. Of several LineErrors
+/// the first of the text is thrown, as Error.
 template <class Block, class Line>
 std::vector<Block> parseLines(const Context& context, const TextInput& input, std::size_t from, Line&& line)
 {

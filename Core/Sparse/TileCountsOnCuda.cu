@@ -6,16 +6,18 @@ namespace {
 
 constexpr int threads = 128;
 
-/// A block a row of tiles of C. Reads 12 bytes a tile of A, and 12 a tile of B for each that it meets, twice; writes 4 a row and 12
-/// a tile that is kept.
+/// A block a row of tiles of C. Reads 12 bytes a tile of A, and 12 a tile of B for each that it meets, twice;
+/// writes 4 a row and 12 a tile that is kept.
 template <class V>
-__global__ void __launch_bounds__(threads) countEntries(TileView<V> a, TileView<V> b, std::size_t rows, const std::uint32_t* groups,
-                                                        std::uint32_t* rowCounts, KeptTileView kept)
+__global__ void __launch_bounds__(threads)
+    countEntries(TileView<V> a, TileView<V> b, std::size_t rows, const std::uint32_t* groups,
+                 std::uint32_t* rowCounts, KeptTileView kept)
 {
   __shared__ TileRowPattern<threads> shared;
   __shared__ unsigned counts[tileSide];
   __shared__ std::uint32_t firstKept;
-  const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group], lastOfA = a.rowStart[group + 1];
+  const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group],
+                      lastOfA = a.rowStart[group + 1];
   if (threadIdx.x < tileSide)
     counts[threadIdx.x] = 0;
   shared.findRange(a, firstOfA, lastOfA, b);
@@ -26,7 +28,8 @@ __global__ void __launch_bounds__(threads) countEntries(TileView<V> a, TileView<
   forWindows(shared.window, [&](int lowest, int words) {
     const int slots = shared.mark(a, firstOfA, lastOfA, b, lowest, words);
     if (threadIdx.x == 0) {
-      const unsigned long long at = mayKeep ? atomicAdd(kept.used, static_cast<unsigned long long>(slots)) : kept.room;
+      const unsigned long long at =
+          mayKeep ? atomicAdd(kept.used, static_cast<unsigned long long>(slots)) : kept.room;
       const bool keeps = at + slots <= kept.room;
       firstKept = keeps ? static_cast<std::uint32_t>(at) : kept.room;
       kept.first[group] = firstKept;
@@ -66,15 +69,17 @@ __global__ void __launch_bounds__(threads) countEntries(TileView<V> a, TileView<
 
 template <class V>
 void countByTilesOnCuda(const Context& context, const TileView<V>& a, const TileView<V>& b, std::size_t rows,
-                        const std::uint32_t* groups, std::uint32_t groupCount, std::uint32_t* rowCounts, const KeptTileView& kept)
+                        const std::uint32_t* groups, std::uint32_t groupCount, std::uint32_t* rowCounts,
+                        const KeptTileView& kept)
 {
   countEntries<V><<<groupCount, threads, 0, cudaStreamOf(context)>>>(a, b, rows, groups, rowCounts, kept);
   checkLaunch("entries of C by tiles");
 }
 
-template void countByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, std::size_t, const std::uint32_t*,
-                                 std::uint32_t, std::uint32_t*, const KeptTileView&);
-template void countByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&, std::size_t,
+template void countByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, std::size_t,
                                  const std::uint32_t*, std::uint32_t, std::uint32_t*, const KeptTileView&);
+template void countByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&,
+                                 std::size_t, const std::uint32_t*, std::uint32_t, std::uint32_t*,
+                                 const KeptTileView&);
 
 }

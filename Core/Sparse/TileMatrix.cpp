@@ -24,7 +24,8 @@ std::uint8_t rowMaskOf(std::uint64_t bitmap)
 /// Writes the entries; the bitmaps and numbers are zero before.
 template <class V>
 template <TileValues values>
-void TileRowBuilder<V>::fill(const CsrMatrix<V>& matrix, std::size_t group, std::uint64_t* bitmap, V* numbers) const
+void TileRowBuilder<V>::fill(const CsrMatrix<V>& matrix, std::size_t group, std::uint64_t* bitmap,
+                             V* numbers) const
 {
   static_assert(std::endian::native == std::endian::little, "byte r of a bitmap is row r");
   auto* const rowsOfBitmaps = reinterpret_cast<unsigned char*>(bitmap);
@@ -48,8 +49,9 @@ void TileRowBuilder<V>::fill(const CsrMatrix<V>& matrix, std::size_t group, std:
 }
 
 template <class V>
-void TileRowBuilder<V>::build(const CsrMatrix<V>& matrix, std::size_t group, std::span<const std::uint32_t> tiles,
-                              TileValues values, std::uint32_t* column, std::uint64_t* bitmap, V* numbers)
+void TileRowBuilder<V>::build(const CsrMatrix<V>& matrix, std::size_t group,
+                              std::span<const std::uint32_t> tiles, TileValues values, std::uint32_t* column,
+                              std::uint64_t* bitmap, V* numbers)
 {
   if (tiles.empty())
     return;
@@ -74,8 +76,8 @@ void TileRowBuilder<V>::build(const CsrMatrix<V>& matrix, std::size_t group, std
 }
 
 template <class V>
-TileRow<V> TileRowBuilder<V>::build(const CsrMatrix<V>& matrix, std::size_t group, std::span<const std::uint32_t> tiles,
-                                    TileValues values)
+TileRow<V> TileRowBuilder<V>::build(const CsrMatrix<V>& matrix, std::size_t group,
+                                    std::span<const std::uint32_t> tiles, TileValues values)
 {
   const std::size_t count = tiles.size();
   if (column_.size() < count) {
@@ -108,8 +110,8 @@ TileMatrix<V> tilesOf(const Context& context, const CsrMatrix<V>& matrix, const 
       const std::uint64_t start = tiles.rowStart[row], end = tiles.rowStart[row + 1];
       if (start == end)
         continue;
-      builder->build(matrix, row, lists.columns(row), values, tiles.column.data() + start, tiles.bitmap.data() + start,
-                     tiles.numbers.data() + start * numbersPerTile);
+      builder->build(matrix, row, lists.columns(row), values, tiles.column.data() + start,
+                     tiles.bitmap.data() + start, tiles.numbers.data() + start * numbersPerTile);
       for (std::uint64_t tile = start; tile < end; ++tile)
         tiles.rowMask[tile] = rowMaskOf(tiles.bitmap[tile]);
     }
@@ -118,10 +120,10 @@ TileMatrix<V> tilesOf(const Context& context, const CsrMatrix<V>& matrix, const 
   return tiles;
 }
 
-#define TESSERA_FOR_VALUE(V)                                                                                                       \
-  template class TileRowBuilder<V>;                                                                                                \
-  template TileMatrix<V> tilesOf<V>(const Context&, const CsrMatrix<V>&, const TileLists&, const std::vector<std::uint8_t>&,       \
-                                    TileValues);
+#define TESSERA_FOR_VALUE(V)                                                                                 \
+  template class TileRowBuilder<V>;                                                                          \
+  template TileMatrix<V> tilesOf<V>(const Context&, const CsrMatrix<V>&, const TileLists&,                   \
+                                    const std::vector<std::uint8_t>&, TileValues);
 TESSERA_FOR_VALUE(double)
 TESSERA_FOR_VALUE(float)
 TESSERA_FOR_VALUE(std::int64_t)

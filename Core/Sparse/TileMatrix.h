@@ -12,8 +12,8 @@ namespace tessera {
 /// What a tile holds where the matrix has an entry.
 enum class TileValues { asTheyAre, ones, oneIfNotZero };
 
-/// A matrix in 8 x 8 tiles that have an entry, by rows of tiles. Bit r * 8 + c of a bitmap, and number r * 8 + c of the 64 of a
-/// tile, belong to row r and column c of the tile; numbers without an entry are 0.
+/// A matrix in 8 x 8 tiles that have an entry, by rows of tiles. Bit r * 8 + c of a bitmap, and number r * 8
+/// + c of the 64 of a tile, belong to row r and column c of the tile; numbers without an entry are 0.
 template <class V>
 struct TileMatrix {
   std::vector<std::uint64_t> rowStart; // rows of tiles + 1
@@ -36,11 +36,13 @@ struct TileRow {
 template <class V>
 class TileRowBuilder {
 public:
-  explicit TileRowBuilder(std::size_t columns) : seen_(columns / tileSide + 1), slot_(columns / tileSide + 1) {}
+  explicit TileRowBuilder(std::size_t columns) : seen_(columns / tileSide + 1), slot_(columns / tileSide + 1)
+  {
+  }
 
   /// The tiles of rows 8 group .. 8 group + 7, whose columns `tiles` lists in any order, to the three arrays.
-  void build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues, std::uint32_t* column,
-             std::uint64_t* bitmap, V* numbers);
+  void build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues,
+             std::uint32_t* column, std::uint64_t* bitmap, V* numbers);
   /// The same in memory of this object, until the next call.
   TileRow<V> build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues);
 
@@ -57,6 +59,7 @@ private:
 
 /// The tiles of those rows of tiles that `wanted` names; the others are left empty.
 template <class V>
-TileMatrix<V> tilesOf(const Context&, const CsrMatrix<V>&, const TileLists&, const std::vector<std::uint8_t>& wanted, TileValues);
+TileMatrix<V> tilesOf(const Context&, const CsrMatrix<V>&, const TileLists&,
+                      const std::vector<std::uint8_t>& wanted, TileValues);
 
 }

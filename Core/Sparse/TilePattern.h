@@ -9,7 +9,8 @@ namespace tessera {
 /// Which entries an 8 x 8 tile has: bit 8 r + c is that of row r and column c.
 using TilePattern = unsigned long long;
 
-/// The pattern of the product of two tiles: each of the eight columns of `a`, spread over the bytes, times a row of `b`.
+/// The pattern of the product of two tiles: each of the eight columns of `a`, spread over the bytes, times a
+/// row of `b`.
 TESSERA_HOST_DEVICE inline TilePattern multiplyPatterns(TilePattern a, TilePattern b)
 {
   std::uint32_t low = 0, high = 0;
@@ -22,7 +23,8 @@ TESSERA_HOST_DEVICE inline TilePattern multiplyPatterns(TilePattern a, TilePatte
   return TilePattern{high} << 32 | low;
 }
 
-/// Whether the product of two tiles has an entry: a column of `a` and the row of `b` that it meets both have one.
+/// Whether the product of two tiles has an entry: a column of `a` and the row of `b` that it meets both have
+/// one.
 TESSERA_HOST_DEVICE inline bool patternsMeet(TilePattern a, TilePattern b)
 {
   std::uint32_t columns = static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(a >> 32);

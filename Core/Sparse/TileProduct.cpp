@@ -100,7 +100,8 @@ struct TileKernel {
 }
 
 template <class V>
-TileProduct<V>::TileProduct(const TileMatrix<V>& b, std::size_t columns) : b_(b), seen_(columns / tileSide + 1)
+TileProduct<V>::TileProduct(const TileMatrix<V>& b, std::size_t columns)
+    : b_(b), seen_(columns / tileSide + 1)
 {
   for (Sums& sums : sums_)
     sums.slot.resize(columns / tileSide + 1);
@@ -118,7 +119,8 @@ void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
     const std::uint8_t columns = columnMaskOf(a.bitmap[t]);
     low = std::min(low, b_.column[first]);
     high = std::max(high, b_.column[last - 1]);
-    std::size_t word = b_.column[first] / 64; // columns rise: 64 of them are collected before they are written
+    std::size_t word =
+        b_.column[first] / 64; // columns rise: 64 of them are collected before they are written
     std::uint64_t bits = 0;
     for (std::uint64_t i = first; i < last; ++i) {
       const std::uint32_t column = b_.column[i];
@@ -176,9 +178,10 @@ void TileProduct<V>::compute(std::span<const TileRow<V>> a)
       const std::size_t t = next[group] - 1;
       Sums& sums = sums_[group];
       multiplyPatterns(a[group].bitmap[t], b_.bitmap.data() + first, count, products_.data());
-      TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, count, b_.column.data() + first,
-                               products_.data(), b_.rowMask.data() + first, b_.numbers.data() + first * numbersPerTile,
-                               sums.slot.data(), sums.bitmap.data(), sums.numbers.data(),
+      TileKernel<V>::addPairs({a[group].bitmap[t], a[group].numbers + t * numbersPerTile, count,
+                               b_.column.data() + first, products_.data(), b_.rowMask.data() + first,
+                               b_.numbers.data() + first * numbersPerTile, sums.slot.data(),
+                               sums.bitmap.data(), sums.numbers.data(),
                                b_.numbers.data() + fetch * numbersPerTile, fetchCount});
       fetchCount = 0; // once is enough
     }
@@ -192,15 +195,18 @@ std::size_t TileProduct<V>::emitRow(std::size_t group, unsigned r, std::uint32_t
   const Sums& sums = sums_[group];
   using Bits = std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>;
   return packTileRow(r, sums.column.size(), sums.column.data(), sums.bitmap.data(),
-                     reinterpret_cast<const Bits*>(sums.numbers.data()), column, reinterpret_cast<Bits*>(value));
+                     reinterpret_cast<const Bits*>(sums.numbers.data()), column,
+                     reinterpret_cast<Bits*>(value));
 }
 
 template <class V>
-void TileProduct<V>::gatherRow(std::size_t group, unsigned r, const std::uint32_t* column, std::size_t count, V* value) const
+void TileProduct<V>::gatherRow(std::size_t group, unsigned r, const std::uint32_t* column, std::size_t count,
+                               V* value) const
 {
   const Sums& sums = sums_[group];
   for (std::size_t i = 0; i < count; ++i)
-    value[i] = sums.numbers[sums.slot[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
+    value[i] =
+        sums.numbers[sums.slot[column[i] / tileSide] * numbersPerTile + r * tileSide + column[i] % tileSide];
 }
 
 template class TileProduct<double>;

@@ -20,13 +20,15 @@ struct Memory {
     double2 ofA[tilesOfAAtOnce][32];           // columns k and k + 4 of row r of a tile of A at 4 r + k
     std::uint32_t halfOfA[tilesOfAAtOnce][32]; // columns 2 k and 2 k + 1
   };
-  std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce]; // 1 + index of B's tile that such a tile of A meets, 0: none
-  std::uint32_t rows[slotsAtOnce][tileSide];          // see rankEntries
-  Meeting meetings[warps][tilesOfAAtOnce];            // of the slot of each warp, in the order of A's tiles
-  int next[tileSide];                                 // entries of each row in these slots
+  std::uint16_t partner[slotsAtOnce]
+                       [tilesOfAAtOnce];     // 1 + index of B's tile that such a tile of A meets, 0: none
+  std::uint32_t rows[slotsAtOnce][tileSide]; // see rankEntries
+  Meeting meetings[warps][tilesOfAAtOnce];   // of the slot of each warp, in the order of A's tiles
+  int next[tileSide];                        // entries of each row in these slots
 };
 
-/// c += a b for 8 x 4 and 4 x 8 numbers: lane 4 i + k holds a(i, k) and b(k, i), lane 4 i + j has c(i, 2 j) and c(i, 2 j + 1).
+/// c += a b for 8 x 4 and 4 x 8 numbers: lane 4 i + k holds a(i, k) and b(k, i), lane 4 i + j has c(i, 2 j)
+/// and c(i, 2 j + 1).
 __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 {
 #if __CUDA_ARCH__ >= 800
@@ -44,24 +46,29 @@ __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 #endif
 }
 
-/// Tiles [first, last) of A as the tensor cores take them, and which tile of B each meets for each slot from `firstSlot` on.
+/// Tiles [first, last) of A as the tensor cores take them, and which tile of B each meets for each slot from
+/// `firstSlot` on.
 template <bool half, class V>
-__device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_t first, std::uint32_t last, const TileView<V>& b,
-                              int lowest, int words, int firstSlot, int count)
+__device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_t first, std::uint32_t last,
+                              const TileView<V>& b, int lowest, int words, int firstSlot, int count)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (int i = threadIdx.x; i < count * tilesOfAAtOnce / 2; i += threads)
     reinterpret_cast<unsigned*>(shared.partner)[i] = 0;
   for (std::uint32_t tile = first + warp; tile < last; tile += warps) {
     if constexpr (half) {
-      const std::uint32_t pair = a.halfPairs[tile * std::size_t{32} + lane]; // rows 2 (lane % 4) and the next of column lane / 4
-      auto* const to = reinterpret_cast<std::uint16_t*>(shared.halfOfA[tile - first]) + 16 * (lane % 4) + lane / 4;
+      const std::uint32_t pair =
+          a.halfPairs[tile * std::size_t{32} + lane]; // rows 2 (lane % 4) and the next of column lane / 4
+      auto* const to =
+          reinterpret_cast<std::uint16_t*>(shared.halfOfA[tile - first]) + 16 * (lane % 4) + lane / 4;
       to[0] = static_cast<std::uint16_t>(pair);
       to[8] = static_cast<std::uint16_t>(pair >> 16);
       continue;
     }
-    const TilePair<V> pair = a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and 4 more of column lane / 4
-    double* const to = reinterpret_cast<double*>(shared.ofA[tile - first]) + 8 * (lane % 4) + 2 * (lane / 4 % 4) + lane / 16;
+    const TilePair<V> pair =
+        a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and 4 more of column lane / 4
+    double* const to =
+        reinterpret_cast<double*>(shared.ofA[tile - first]) + 8 * (lane % 4) + 2 * (lane / 4 % 4) + lane / 16;
     to[0] = pair.low;
     to[32] = pair.high;
   }
@@ -77,11 +84,11 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
   __syncthreads();
 }
 
-/// Adds the products of `Count` pairs of tiles: loads first, so that they are under way together. `ofB` is this lane's pair of tile
-/// 0.
+/// Adds the products of `Count` pairs of tiles: loads first, so that they are under way together. `ofB` is
+/// this lane's pair of tile 0.
 template <int Count, class V>
-__device__ __forceinline__ void addProducts(const double2* ofA, const Meeting* meetings, const TilePair<V>* ofB, double2& even,
-                                            double2& odd)
+__device__ __forceinline__ void addProducts(const double2* ofA, const Meeting* meetings,
+                                            const TilePair<V>* ofB, double2& even, double2& odd)
 {
   TilePair<V> pairs[Count];
   std::uint32_t tilesOfA[Count];
@@ -101,7 +108,8 @@ __device__ __forceinline__ void addProducts(const double2* ofA, const Meeting* m
 
 /// The sum of the products of a warp's pairs of tiles.
 template <class V>
-__device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeting* meetings, int count, const TilePair<V>* ofB)
+__device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeting* meetings, int count,
+                                                 const TilePair<V>* ofB)
 {
   constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // as registers allow
   double2 even = {0, 0}, odd = {0, 0};          // two sums, so that neither waits for the other
@@ -119,8 +127,8 @@ __device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeti
 }
 
 /// The same for tiles in half precision: two pairs at a time, the lower half of the fragment is not used.
-__device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, const Meeting* meetings, int count,
-                                                     const std::uint32_t* ofB)
+__device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, const Meeting* meetings,
+                                                     int count, const std::uint32_t* ofB)
 {
   constexpr int ahead = 4;
   float sums[4] = {};
@@ -140,18 +148,22 @@ __device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, c
   return {sums[0], sums[1]};
 }
 
-/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each that it meets, three
-/// times unless tiles of C were kept, 64 numbers of both once; writes 4 + sizeof(V) an entry of C.
+/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each
+/// that it meets, three times unless tiles of C were kept, 64 numbers of both once; writes 4 + sizeof(V) an
+/// entry of C.
 template <bool half, class V>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
-    multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows, const std::uint64_t* rowStart,
-                  KeptTileView kept, std::uint32_t* columns, V* values)
+    multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows,
+                  const std::uint64_t* rowStart, KeptTileView kept, std::uint32_t* columns, V* values)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   Memory& shared = *reinterpret_cast<Memory*>(memory);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rowOfTile = lane / 4, columnOfTile = lane % 4 * 2;
-  const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group], lastOfA = a.rowStart[group + 1];
-  const std::uint64_t startOfRow = rowStart[min(group * tileSide + rowOfTile, rows)]; // rows behind the last have no entries
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rowOfTile = lane / 4,
+            columnOfTile = lane % 4 * 2;
+  const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group],
+                      lastOfA = a.rowStart[group + 1];
+  const std::uint64_t startOfRow =
+      rowStart[min(group * tileSide + rowOfTile, rows)]; // rows behind the last have no entries
   std::uint32_t* const columnsOfRow = columns + startOfRow;
   V* const valuesOfRow = values + startOfRow;
   Meeting* const meetings = shared.meetings[warp];
@@ -184,7 +196,8 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
         const bool isFirst = first == firstOfA;
         __syncthreads();
         bringTilesOfA<half>(shared, a, first, last, b, lowest, words, firstSlot, count);
-        const std::uint32_t beforeB = first + lane < last ? b.rowStart[a.column[first + lane]] - 1 : 0; // partners count from 1
+        const std::uint32_t beforeB =
+            first + lane < last ? b.rowStart[a.column[first + lane]] - 1 : 0; // partners count from 1
         unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
         for (int slot = warp; slot < count; slot += warps) {
           const unsigned met = __ballot_sync(~0u, partner != 0);
@@ -202,7 +215,8 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
           __syncwarp(); // the next slot's meetings overwrite these
           const unsigned state = shared.rows[slot][rowOfTile], ofRow = state >> 16;
           const unsigned at = done + (state & 0xffffu) + __popc(ofRow & bitsBefore(columnOfTile));
-          const std::uint32_t column = shared.row.column[slot] * static_cast<std::uint32_t>(tileSide) + columnOfTile;
+          const std::uint32_t column =
+              shared.row.column[slot] * static_cast<std::uint32_t>(tileSide) + columnOfTile;
           const auto write = [&](unsigned to, std::uint32_t columnOfEntry, double value) {
             columnsOfRow[to] = columnOfEntry;
             valuesOfRow[to] = static_cast<V>(isFirst ? value : valuesOfRow[to] + value);
@@ -223,22 +237,26 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
 }
 
 template <class V>
-void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const TileView<V>& b, const std::uint32_t* groups,
-                           std::uint32_t groupCount, const KeptTileView& kept, CsrOnCuda<V>& c)
+void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const TileView<V>& b,
+                           const std::uint32_t* groups, std::uint32_t groupCount, const KeptTileView& kept,
+                           CsrOnCuda<V>& c)
 {
   auto kernel = multiplyTiles<false, V>;
   if constexpr (std::is_same_v<V, float>)
     kernel = b.pairs ? kernel : multiplyTiles<true, V>;
-  checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(sizeof(Memory))),
+  checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(sizeof(Memory))),
             "shared memory of a product by tiles");
-  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(a, b, groups, c.rows, c.rowStart.span().data(), kept,
-                                                                         c.column.span().data(), c.value.span().data());
+  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(
+      a, b, groups, c.rows, c.rowStart.span().data(), kept, c.column.span().data(), c.value.span().data());
   checkLaunch("product by tiles");
 }
 
-template void multiplyByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&, const std::uint32_t*,
-                                    std::uint32_t, const KeptTileView&, CsrOnCuda<float>&);
-template void multiplyByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&, const std::uint32_t*,
-                                    std::uint32_t, const KeptTileView&, CsrOnCuda<double>&);
+template void multiplyByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&,
+                                    const std::uint32_t*, std::uint32_t, const KeptTileView&,
+                                    CsrOnCuda<float>&);
+template void multiplyByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&,
+                                    const std::uint32_t*, std::uint32_t, const KeptTileView&,
+                                    CsrOnCuda<double>&);
 
 }

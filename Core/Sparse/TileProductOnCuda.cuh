@@ -9,19 +9,19 @@ namespace tessera {
 /// Tiles of C whose patterns are at hand at once.
 constexpr int slotsAtOnce = 128;
 
-/// What a block of `Threads` threads knows of a row of tiles of C = A B: in a window of columns those that have a tile, and of
-/// slotsAtOnce of these tiles column and pattern.
+/// What a block of `Threads` threads knows of a row of tiles of C = A B: in a window of columns those that
+/// have a tile, and of slotsAtOnce of these tiles column and pattern.
 template <int Threads>
 struct TileRowPattern {
   ColumnWindow<Threads> window;
   TilePattern pattern[slotsAtOnce];
   int column[slotsAtOnce];
 
-  /// Calls body(index of A's tile from firstOfA, its pattern, first tile of B's row, index of B's tile from there) for all tiles
-  /// that may meet: a warp a tile of A, neighbouring lanes neighbouring tiles of B.
+  /// Calls body(index of A's tile from firstOfA, its pattern, first tile of B's row, index of B's tile from
+  /// there) for all tiles that may meet: a warp a tile of A, neighbouring lanes neighbouring tiles of B.
   template <class V, class Body>
-  static __device__ void forPairs(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b,
-                                  Body&& body)
+  static __device__ void forPairs(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
+                                  const TileView<V>& b, Body&& body)
   {
     const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     for (std::uint32_t i = firstOfA + warp; i < lastOfA; i += Threads / 32) {
@@ -35,7 +35,8 @@ struct TileRowPattern {
   }
 
   template <class V>
-  __device__ void findRange(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b)
+  __device__ void findRange(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
+                            const TileView<V>& b)
   {
     window.findRange([&](auto&& report) {
       for (std::uint32_t i = firstOfA + threadIdx.x; i < lastOfA; i += Threads) {
@@ -48,8 +49,8 @@ struct TileRowPattern {
 
   /// Finds the window's columns; returns how many.
   template <class V>
-  __device__ int mark(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b, int lowest,
-                      int words)
+  __device__ int mark(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
+                      const TileView<V>& b, int lowest, int words)
   {
     window.clear(words);
     forPairs(a, firstOfA, lastOfA, b, [&](int, TilePattern ofA, std::uint32_t firstOfB, int j) {
@@ -81,8 +82,8 @@ struct TileRowPattern {
 
   /// Columns and patterns of tiles [first, first + count) of the window.
   template <class V>
-  __device__ void findPatterns(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA, const TileView<V>& b,
-                               int lowest, int words, int first, int count)
+  __device__ void findPatterns(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
+                               const TileView<V>& b, int lowest, int words, int first, int count)
   {
     for (int i = threadIdx.x; i < count; i += Threads)
       pattern[i] = 0;
@@ -114,10 +115,11 @@ __device__ __forceinline__ unsigned rowOfPattern(TilePattern pattern, int r)
   return static_cast<unsigned>(pattern >> 8 * r) & 0xffu;
 }
 
-/// For each of `count` tiles, side by side, and each of their rows: its pattern << 16 | entries of the row in the tiles before; and
-/// entries of each row in all of them. By a whole block, without barriers.
+/// For each of `count` tiles, side by side, and each of their rows: its pattern << 16 | entries of the row in
+/// the tiles before; and entries of each row in all of them. By a whole block, without barriers.
 template <int Threads>
-__device__ void rankEntries(const TilePattern* patterns, int count, std::uint32_t (*rows)[tileSide], int* sums)
+__device__ void rankEntries(const TilePattern* patterns, int count, std::uint32_t (*rows)[tileSide],
+                            int* sums)
 {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (int r = warp; r < static_cast<int>(tileSide); r += Threads / 32) {

@@ -17,9 +17,9 @@ namespace {
 constexpr std::size_t numbersPerTile = tileSide * tileSide;
 
 template <class Bits>
-TESSERA_ALWAYS_INLINE std::size_t packWithoutVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                                     const std::uint64_t* bitmap, const Bits* numbers, std::uint32_t* column,
-                                                     Bits* value)
+TESSERA_ALWAYS_INLINE std::size_t
+packWithoutVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
+                   const std::uint64_t* bitmap, const Bits* numbers, std::uint32_t* column, Bits* value)
 {
   std::size_t at = 0;
   for (std::size_t tile = 0; tile < count; ++tile) {
@@ -42,22 +42,23 @@ TESSERA_ALWAYS_INLINE std::size_t packWithoutVectors(unsigned r, std::size_t cou
   return at;
 }
 
-TESSERA_VERSION_DEFAULT void multiplyAll(std::uint64_t a, const std::uint64_t* b, std::size_t count, std::uint64_t* products)
+TESSERA_VERSION_DEFAULT void multiplyAll(std::uint64_t a, const std::uint64_t* b, std::size_t count,
+                                         std::uint64_t* products)
 {
   for (std::size_t i = 0; i < count; ++i)
     products[i] = multiplyPatterns(a, b[i]);
 }
 
 TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                         const std::uint64_t* bitmap, const std::uint32_t* numbers, std::uint32_t* column,
-                                         std::uint32_t* value)
+                                         const std::uint64_t* bitmap, const std::uint32_t* numbers,
+                                         std::uint32_t* column, std::uint32_t* value)
 {
   return packWithoutVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
 
 TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                         const std::uint64_t* bitmap, const std::uint64_t* numbers, std::uint32_t* column,
-                                         std::uint64_t* value)
+                                         const std::uint64_t* bitmap, const std::uint64_t* numbers,
+                                         std::uint32_t* column, std::uint64_t* value)
 {
   return packWithoutVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
@@ -76,8 +77,8 @@ TESSERA_ALWAYS_INLINE long long rowsWithColumn(std::uint64_t a, unsigned k)
   return static_cast<long long>((a >> k & 0x0101010101010101) * 0xff);
 }
 
-__attribute__((target("arch=x86-64-v3"))) void multiplyAll(std::uint64_t a, const std::uint64_t* b, std::size_t count,
-                                                           std::uint64_t* products)
+__attribute__((target("arch=x86-64-v3"))) void multiplyAll(std::uint64_t a, const std::uint64_t* b,
+                                                           std::size_t count, std::uint64_t* products)
 {
   std::size_t i = 0;
   for (; i + 4 <= count; i += 4) {
@@ -85,15 +86,16 @@ __attribute__((target("arch=x86-64-v3"))) void multiplyAll(std::uint64_t a, cons
     __m256i product = _mm256_setzero_si256();
 #pragma GCC unroll 8
     for (unsigned k = 0; k < tileSide; ++k)
-      product = _mm256_or_si256(product, _mm256_and_si256(_mm256_set1_epi64x(rowsWithColumn(a, k)), spreadByte(fourOfB, k)));
+      product = _mm256_or_si256(
+          product, _mm256_and_si256(_mm256_set1_epi64x(rowsWithColumn(a, k)), spreadByte(fourOfB, k)));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(products + i), product);
   }
   for (; i < count; ++i)
     products[i] = multiplyPatterns(a, b[i]);
 }
 
-__attribute__((target("arch=x86-64-v4"))) void multiplyAll(std::uint64_t a, const std::uint64_t* b, std::size_t count,
-                                                           std::uint64_t* products)
+__attribute__((target("arch=x86-64-v4"))) void multiplyAll(std::uint64_t a, const std::uint64_t* b,
+                                                           std::size_t count, std::uint64_t* products)
 {
   const __m512i first = _mm512_set4_epi64(0x0808080808080808, 0, 0x0808080808080808, 0);
   for (std::size_t i = 0; i < count; i += 8) {
@@ -102,7 +104,8 @@ __attribute__((target("arch=x86-64-v4"))) void multiplyAll(std::uint64_t a, cons
     __m512i product = _mm512_setzero_si512();
 #pragma GCC unroll 8
     for (unsigned k = 0; k < tileSide; ++k) {
-      const __m512i spread = _mm512_shuffle_epi8(eightOfB, _mm512_add_epi8(first, _mm512_set1_epi8(static_cast<char>(k))));
+      const __m512i spread =
+          _mm512_shuffle_epi8(eightOfB, _mm512_add_epi8(first, _mm512_set1_epi8(static_cast<char>(k))));
       product = _mm512_or_si512(product, _mm512_and_si512(_mm512_set1_epi64(rowsWithColumn(a, k)), spread));
     }
     _mm512_mask_storeu_epi64(products + i, there, product);
@@ -110,29 +113,30 @@ __attribute__((target("arch=x86-64-v4"))) void multiplyAll(std::uint64_t a, cons
 }
 
 /// Those of a row whose bit is set, without gaps; 8 are written.
-__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void packRow(__mmask8 bits, const std::uint32_t* row,
-                                                                             std::uint32_t* value)
+__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void
+packRow(__mmask8 bits, const std::uint32_t* row, std::uint32_t* value)
 {
   const __m256i all = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(row));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(value), _mm256_maskz_compress_epi32(bits, all));
 }
 
-__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void packRow(__mmask8 bits, const std::uint64_t* row,
-                                                                             std::uint64_t* value)
+__attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void
+packRow(__mmask8 bits, const std::uint64_t* row, std::uint64_t* value)
 {
   _mm512_storeu_si512(value, _mm512_maskz_compress_epi64(bits, _mm512_loadu_si512(row)));
 }
 
 template <class Bits>
 __attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE std::size_t
-packWithVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap, const Bits* numbers,
-                std::uint32_t* column, Bits* value)
+packWithVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
+                const Bits* numbers, std::uint32_t* column, Bits* value)
 {
   const __m256i places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   std::size_t at = 0;
   for (std::size_t tile = 0; tile < count; ++tile) {
     const auto bits = static_cast<__mmask8>(bitmap[tile] >> (8 * r));
-    const __m256i columns = _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(tileColumn[tile] * tileSide)));
+    const __m256i columns =
+        _mm256_add_epi32(places, _mm256_set1_epi32(static_cast<int>(tileColumn[tile] * tileSide)));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(column + at), _mm256_maskz_compress_epi32(bits, columns));
     packRow(bits, numbers + tile * numbersPerTile + r * tileSide, value + at);
     at += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(bits)));
@@ -140,16 +144,16 @@ packWithVectors(unsigned r, std::size_t count, const std::uint32_t* tileColumn, 
   return at;
 }
 
-__attribute__((target("arch=x86-64-v4"))) std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                                           const std::uint64_t* bitmap, const std::uint32_t* numbers,
-                                                           std::uint32_t* column, std::uint32_t* value)
+__attribute__((target("arch=x86-64-v4"))) std::size_t
+pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
+     const std::uint32_t* numbers, std::uint32_t* column, std::uint32_t* value)
 {
   return packWithVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
 
-__attribute__((target("arch=x86-64-v4"))) std::size_t pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
-                                                           const std::uint64_t* bitmap, const std::uint64_t* numbers,
-                                                           std::uint32_t* column, std::uint64_t* value)
+__attribute__((target("arch=x86-64-v4"))) std::size_t
+pack(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
+     const std::uint64_t* numbers, std::uint32_t* column, std::uint64_t* value)
 {
   return packWithVectors(r, count, tileColumn, bitmap, numbers, column, value);
 }
@@ -162,14 +166,16 @@ void multiplyPatterns(std::uint64_t a, const std::uint64_t* b, std::size_t count
   multiplyAll(a, b, count, products);
 }
 
-std::size_t packTileRow(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
-                        const std::uint32_t* numbers, std::uint32_t* column, std::uint32_t* value)
+std::size_t packTileRow(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
+                        const std::uint64_t* bitmap, const std::uint32_t* numbers, std::uint32_t* column,
+                        std::uint32_t* value)
 {
   return pack(r, count, tileColumn, bitmap, numbers, column, value);
 }
 
-std::size_t packTileRow(unsigned r, std::size_t count, const std::uint32_t* tileColumn, const std::uint64_t* bitmap,
-                        const std::uint64_t* numbers, std::uint32_t* column, std::uint64_t* value)
+std::size_t packTileRow(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
+                        const std::uint64_t* bitmap, const std::uint64_t* numbers, std::uint32_t* column,
+                        std::uint64_t* value)
 {
   return pack(r, count, tileColumn, bitmap, numbers, column, value);
 }

@@ -39,7 +39,8 @@ const ToldTotals& TotalsOnHost::wait() const
       continue;
     context_.stream->wait();
     if (turn != turn_)
-      throw Error(ExitCode::device, "A B on CUDA: the device has done all work and told no totals. Allowed: a working device.");
+      throw Error(ExitCode::device,
+                  "A B on CUDA: the device has done all work and told no totals. Allowed: a working device.");
   }
   std::atomic_thread_fence(std::memory_order_acquire);
   return told_[0];

@@ -6,7 +6,8 @@
 
 namespace tessera {
 
-/// Whether this is the last block that calls it; then it sees what all others did before. Every thread calls it.
+/// Whether this is the last block that calls it; then it sees what all others did before. Every thread calls
+/// it.
 inline __device__ bool isLastBlock(std::uint32_t* blocksDone)
 {
   __shared__ bool isLast;

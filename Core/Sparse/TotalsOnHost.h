@@ -14,15 +14,16 @@ struct ToldTotals {
   std::uint32_t turn;    // written last
 };
 
-/// Where the host ends up waiting for totals: a kernel writes them to pinned memory, which the host looks at, instead of a copy and
-/// a wait for the stream.
+/// Where the host ends up waiting for totals: a kernel writes them to pinned memory, which the host looks at,
+/// instead of a copy and a wait for the stream.
 class TotalsOnHost {
 public:
   explicit TotalsOnHost(const Context&);
 
   /// For the kernel that is to tell what wait() waits for.
   TotalsTarget next();
-  /// What the kernel that had the last target told. Throws Error(device) if work that was given before failed.
+  /// What the kernel that had the last target told. Throws Error(device) if work that was given before
+  /// failed.
   const ToldTotals& wait() const;
 
 private:

@@ -18,11 +18,13 @@ template <class Body>
 void forEachRowRange(const Context& context, std::size_t rows, Body&& body)
 {
   const std::size_t ranges = static_cast<std::size_t>(std::clamp(context.threads, 1, 16));
-  forEachChunk(context, ranges, [&](std::size_t range) { body(rows * range / ranges, rows * (range + 1) / ranges); });
+  forEachChunk(context, ranges,
+               [&](std::size_t range) { body(rows * range / ranges, rows * (range + 1) / ranges); });
 }
 
 template <class V>
-Array<std::uint64_t> rowStarts(const Context& context, std::size_t rows, const std::vector<TripletBlock<V>>& blocks)
+Array<std::uint64_t> rowStarts(const Context& context, std::size_t rows,
+                               const std::vector<TripletBlock<V>>& blocks)
 {
   Array<std::uint64_t> start(rows + 1, 0);
   forEachRowRange(context, rows, [&](std::size_t first, std::size_t last) {
@@ -56,8 +58,9 @@ V sum(V a, V b, const std::string& where)
   if constexpr (std::is_same_v<V, std::int64_t>) {
     V total = 0;
     if (__builtin_add_overflow(a, b, &total))
-      throw Error(ExitCode::unreadableInput, where + ": the sum of entries of one place is beyond 64 bits. Allowed: "
-                                                 + "integers whose sums stay in 64 bits.");
+      throw Error(ExitCode::unreadableInput,
+                  where + ": the sum of entries of one place is beyond 64 bits. Allowed: "
+                      + "integers whose sums stay in 64 bits.");
     return total;
   } else {
     return a + b;
@@ -111,7 +114,8 @@ FromTriplets<V> matrixFromTriplets(const Context& context, std::size_t rows, std
   matrix.value = Array<V>(matrix.entries());
   scatter(context, blocks, matrix);
 
-  const bool ones = std::all_of(blocks.begin(), blocks.end(), [](const TripletBlock<V>& block) { return block.value.empty(); });
+  const bool ones = std::all_of(blocks.begin(), blocks.end(),
+                                [](const TripletBlock<V>& block) { return block.value.empty(); });
   std::vector<std::uint64_t> kept(rows);
   forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
     std::vector<std::pair<std::uint32_t, V>> scratch;
@@ -129,11 +133,13 @@ FromTriplets<V> matrixFromTriplets(const Context& context, std::size_t rows, std
   return result;
 }
 
-template FromTriplets<double> matrixFromTriplets(const Context&, std::size_t, std::size_t, const std::vector<TripletBlock<double>>&,
+template FromTriplets<double> matrixFromTriplets(const Context&, std::size_t, std::size_t,
+                                                 const std::vector<TripletBlock<double>>&,
                                                  const std::string&);
-template FromTriplets<float> matrixFromTriplets(const Context&, std::size_t, std::size_t, const std::vector<TripletBlock<float>>&,
-                                                const std::string&);
+template FromTriplets<float> matrixFromTriplets(const Context&, std::size_t, std::size_t,
+                                                const std::vector<TripletBlock<float>>&, const std::string&);
 template FromTriplets<std::int64_t> matrixFromTriplets(const Context&, std::size_t, std::size_t,
-                                                       const std::vector<TripletBlock<std::int64_t>>&, const std::string&);
+                                                       const std::vector<TripletBlock<std::int64_t>>&,
+                                                       const std::string&);
 
 }

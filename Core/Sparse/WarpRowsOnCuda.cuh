@@ -8,8 +8,8 @@ namespace tessera {
 /// Rows a block of kernels with a warp a row, and its threads.
 constexpr int warpsABlock = 4, warpRowThreads = 32 * warpsABlock;
 
-/// How much shared memory a row takes: a bit for each word of 32 columns over the whole width, as many words as the row may touch,
-/// and its sums.
+/// How much shared memory a row takes: a bit for each word of 32 columns over the whole width, as many words
+/// as the row may touch, and its sums.
 struct WarpRowRoom {
   int topWords, words, sums;
 
@@ -21,8 +21,8 @@ struct WarpRowRoom {
   }
 };
 
-/// The columns of a row in two levels of bits, with the number of those before, so that each column has its place in the row; and
-/// the sums at these places. In shared memory of a warp.
+/// The columns of a row in two levels of bits, with the number of those before, so that each column has its
+/// place in the row; and the sums at these places. In shared memory of a warp.
 template <class V>
 struct WarpRow {
   unsigned* top;
@@ -79,7 +79,8 @@ struct WarpRow {
   }
 
   /// The columns of the row of C that entries [first, last) of A make; returns how many.
-  __device__ int findColumns(const PatternView& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
+  __device__ int findColumns(const PatternView& a, const PatternView& b, std::uint64_t first,
+                             std::uint64_t last)
   {
     const int lane = threadIdx.x % 32;
     int low = 0x7fffffff, high = 0;
@@ -94,7 +95,8 @@ struct WarpRow {
     topWords = (warpMaximum(high) - lowest) / columnsATopWord + 1;
     const auto forColumns = [&](auto&& body) {
       for (std::uint64_t e = first; e < last; e += 32)
-        forPiecesInAnyOrder(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) { body(column - lowest); });
+        forPiecesInAnyOrder(e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,
+                            [&](int column) { body(column - lowest); });
       __syncwarp();
     };
     clear(top, topWords);
@@ -120,10 +122,12 @@ struct WarpRow {
   }
 };
 
-/// A warp a row. Reads 8 + sizeof(V) bytes an entry of A, and 12 + sizeof(V) a product; writes 4 + sizeof(V) an entry of C.
+/// A warp a row. Reads 8 + sizeof(V) bytes an entry of A, and 12 + sizeof(V) a product; writes 4 + sizeof(V)
+/// an entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(warpRowThreads)
-    multiplyWarpRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, std::uint32_t count, WarpRowRoom room, RowTarget<V> c)
+    multiplyWarpRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, std::uint32_t count,
+                     WarpRowRoom room, RowTarget<V> c)
 {
   extern __shared__ __align__(16) unsigned char memory[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -140,10 +144,11 @@ __global__ void __launch_bounds__(warpRowThreads)
   Ring ring;
   for (std::uint64_t e = first; e < last; e += 32) {
     const bool has = e + lane < last;
-    forPiecesInOrder(has ? rowOfB(a, b, e + lane) : RowPiece(), has ? a.value[e + lane] : V(0), b, [&](int column, V ofA, V ofB) {
-      V& sum = shared.sums[shared.placeOf(column - shared.lowest)];
-      sum = multiplyAdd(ring, ofA, ofB, sum);
-    });
+    forPiecesInOrder(has ? rowOfB(a, b, e + lane) : RowPiece(), has ? a.value[e + lane] : V(0), b,
+                     [&](int column, V ofA, V ofB) {
+                       V& sum = shared.sums[shared.placeOf(column - shared.lowest)];
+                       sum = multiplyAdd(ring, ofA, ofB, sum);
+                     });
   }
   shared.writeColumns(c.column + to);
   for (int i = lane; i < entries; i += 32)

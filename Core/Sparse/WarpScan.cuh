@@ -49,7 +49,8 @@ __device__ __forceinline__ int warpMaximum(int value)
   return -warpMinimum(-value);
 }
 
-/// The last of the group's lanes whose `start` is not above `position`; starts rise, that of the first lane is not above it.
+/// The last of the group's lanes whose `start` is not above `position`; starts rise, that of the first lane
+/// is not above it.
 template <int Width>
 __device__ __forceinline__ int ownerOf(int position, int start)
 {
@@ -78,8 +79,8 @@ __device__ __forceinline__ unsigned bitsBefore(int bit)
   return (1u << (bit & 31)) - 1;
 }
 
-/// Bits set before each of `count` words of shared memory; returns how many are. Every thread of a block of `Threads` calls it
-/// after a barrier, and there is one behind it.
+/// Bits set before each of `count` words of shared memory; returns how many are. Every thread of a block of
+/// `Threads` calls it after a barrier, and there is one behind it.
 template <int Threads, class Count>
 __device__ int rankBitsInBlock(const unsigned* words, Count* before, int count)
 {

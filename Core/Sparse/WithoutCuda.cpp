@@ -12,7 +12,8 @@ namespace {
 
 [[noreturn]] void fail()
 {
-  throw Error(ExitCode::device, "sparse products on CUDA: this build has no CUDA. Allowed: the device \"cpu\".");
+  throw Error(ExitCode::device,
+              "sparse products on CUDA: this build has no CUDA. Allowed: the device \"cpu\".");
 }
 
 }
@@ -29,37 +30,40 @@ TotalsOnHost::TotalsOnHost(const Context&) {}
 
 SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context), toldTotals_(context) {}
 
-#define TESSERA_WITHOUT_CUDA(V)                                                                                                    \
-  template <>                                                                                                                      \
-  CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&, SpGemmReport*)         \
-  {                                                                                                                                \
-    fail();                                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::size_t,                      \
-                                          const SpGemmOnCudaOptions&, SpGemmReport*)                                               \
-  {                                                                                                                                \
-    fail();                                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&)                        \
-  {                                                                                                                                \
-    fail();                                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&)                \
-  {                                                                                                                                \
-    fail();                                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context&, Semiring, CsrOnCuda<V>) const                                           \
-  {                                                                                                                                \
-    fail();                                                                                                                        \
-  }                                                                                                                                \
-  template <>                                                                                                                      \
-  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t, std::uint64_t)         \
-  {                                                                                                                                \
-    fail();                                                                                                                        \
+#define TESSERA_WITHOUT_CUDA(V)                                                                              \
+  template <>                                                                                                \
+  CsrOnCuda<V> SpGemmOnCuda::multiply(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&,  \
+                                      SpGemmReport*)                                                         \
+  {                                                                                                          \
+    fail();                                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t,             \
+                                          std::size_t, const SpGemmOnCudaOptions&, SpGemmReport*)            \
+  {                                                                                                          \
+    fail();                                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  SpGemmReport SpGemmOnCuda::describe(const CsrOnCuda<V>&, const CsrOnCuda<V>&, const SpGemmOnCudaOptions&)  \
+  {                                                                                                          \
+    fail();                                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  SpGemmOnCudaOptions SpGemmOnCuda::choiceFor(const CsrOnCuda<V>&, const CsrOnCuda<V>&,                      \
+                                              const SpGemmOnCudaOptions&)                                    \
+  {                                                                                                          \
+    fail();                                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  CsrOnCuda<V> RowEpilogueOnCuda<V>::apply(const Context&, Semiring, CsrOnCuda<V>) const                     \
+  {                                                                                                          \
+    fail();                                                                                                  \
+  }                                                                                                          \
+  template <>                                                                                                \
+  std::vector<std::size_t> SpGemmOnCuda::rangeStarts(const CsrOnCuda<V>&, const CsrOnCuda<V>&, std::size_t,  \
+                                                     std::uint64_t)                                          \
+  {                                                                                                          \
+    fail();                                                                                                  \
   }
 TESSERA_WITHOUT_CUDA(float)
 TESSERA_WITHOUT_CUDA(double)
@@ -69,12 +73,13 @@ TESSERA_WITHOUT_CUDA(std::int64_t)
 TaskListMaker::TaskListMaker(const Context&) {}
 
 TSparseProduct::TSparseProduct(const Context& context) : tasks_(context) {}
-CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>&, const CsrOnCuda<float>&, const TSparseOptions&, SpGemmReport*)
+CsrOnCuda<float> TSparseProduct::multiply(const CsrOnCuda<float>&, const CsrOnCuda<float>&,
+                                          const TSparseOptions&, SpGemmReport*)
 {
   fail();
 }
-CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>&, const CsrOnCuda<float>&, std::size_t, std::size_t,
-                                              const TSparseOptions&, SpGemmReport*)
+CsrOnCuda<float> TSparseProduct::multiplyRows(const CsrOnCuda<float>&, const CsrOnCuda<float>&, std::size_t,
+                                              std::size_t, const TSparseOptions&, SpGemmReport*)
 {
   fail();
 }
@@ -88,7 +93,8 @@ void scanOnCuda(const Context&, std::size_t, const std::uint32_t*, std::uint32_t
   fail();
 }
 
-std::vector<std::size_t> balancedRowStarts(const Context&, const PatternView&, const PatternView&, std::size_t)
+std::vector<std::size_t> balancedRowStarts(const Context&, const PatternView&, const PatternView&,
+                                           std::size_t)
 {
   fail();
 }

@@ -11,9 +11,10 @@
 namespace tessera {
 namespace {
 
-constexpr std::uint32_t localMark = 0x04034b50, memberMark = 0x02014b50, endMark = 0x06054b50, end64Mark = 0x06064b50,
-                        locatorMark = 0x07064b50;
-constexpr std::uint64_t endBytes = 22, locatorBytes = 20, memberBytes = 46, localBytes = 30, longestComment = 65535;
+constexpr std::uint32_t localMark = 0x04034b50, memberMark = 0x02014b50, endMark = 0x06054b50,
+                        end64Mark = 0x06064b50, locatorMark = 0x07064b50;
+constexpr std::uint64_t endBytes = 22, locatorBytes = 20, memberBytes = 46, localBytes = 30,
+                        longestComment = 65535;
 constexpr std::uint64_t in64 = 0xffffffff; // a length that stands in the 64-bit fields instead
 constexpr std::uint32_t stored = 0, deflated = 8;
 
@@ -79,7 +80,9 @@ ZipReader::Member ZipReader::memberAt(std::uint64_t at) const
 void ZipReader::readDirectory()
 {
   const std::uint64_t size = block_->bytes();
-  const auto wrong = [&] { fail("no zip file, or one that was cut off", "what numpy or scipy.sparse.save_npz wrote"); };
+  const auto wrong = [&] {
+    fail("no zip file, or one that was cut off", "what numpy or scipy.sparse.save_npz wrote");
+  };
   if (size < endBytes)
     wrong();
   std::uint64_t end = size - endBytes;
@@ -99,7 +102,8 @@ void ZipReader::readDirectory()
   for (; count > 0; --count) {
     if (number(at, 4) != memberMark)
       wrong();
-    const std::uint64_t nameBytes = number(at + 28, 2), extraBytes = number(at + 30, 2), commentBytes = number(at + 32, 2);
+    const std::uint64_t nameBytes = number(at + 28, 2), extraBytes = number(at + 30, 2),
+                        commentBytes = number(at + 32, 2);
     number(at + memberBytes + nameBytes + extraBytes + commentBytes, 0);
     members_[std::string(text().substr(at + memberBytes, nameBytes))] = memberAt(at);
     at += memberBytes + nameBytes + extraBytes + commentBytes;
@@ -111,11 +115,13 @@ Array<char> ZipReader::read(const std::string& name) const
   const Member& member = members_.at(name);
   if (number(member.start, 4) != localMark)
     fail("member " + name + " is not where the directory says", "a whole zip file");
-  const std::uint64_t start = member.start + localBytes + number(member.start + 26, 2) + number(member.start + 28, 2);
+  const std::uint64_t start =
+      member.start + localBytes + number(member.start + 26, 2) + number(member.start + 28, 2);
   if (start > block_->bytes() || block_->bytes() - start < member.compressed)
     fail("member " + name + " is cut off", "a whole file; it may have been cut off while it was copied");
   if (member.method != stored && member.method != deflated)
-    fail("member " + name + " is packed by method " + std::to_string(member.method), "stored or deflated members");
+    fail("member " + name + " is packed by method " + std::to_string(member.method),
+         "stored or deflated members");
   const std::string_view packed = text().substr(start, member.compressed);
   Array<char> bytes = member.method == stored ? Array<char>(block_, start, member.compressed)
                                               : inflatedRaw(packed, member.bytes, path_ + ": member " + name);
@@ -137,7 +143,8 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
   const bool large = bytes >= in64, far = start >= in64;
   const std::uint16_t version = large || far ? 45 : 20;
   std::string fields; // what local header and directory share
-  for (const std::uint16_t value : {version, std::uint16_t(0), std::uint16_t(stored), std::uint16_t(0), std::uint16_t(0x21)})
+  for (const std::uint16_t value :
+       {version, std::uint16_t(0), std::uint16_t(stored), std::uint16_t(0), std::uint16_t(0x21)})
     tessera::put(fields, value); // version, flags, method, time, the first day that can be said
   tessera::put(fields, crc);
   tessera::put(fields, static_cast<std::uint32_t>(large ? in64 : bytes));

@@ -11,17 +11,19 @@
 
 namespace tessera::testing {
 
-/// The blocks of the adjoint's kernels, one after the other; their threads too, from barrier to barrier. What is not written
-/// before it is read is no number.
+/// The blocks of the adjoint's kernels, one after the other; their threads too, from barrier to barrier. What
+/// is not written before it is read is no number.
 template <int D, class Sum>
 class AdjointTilesOnCpu {
   using Value = typename Sum::Value;
   static constexpr int per = Sum::shape.columnsAThread;
 
 public:
-  AdjointTilesOnCpu(const AlignedField<D>& field, const std::array<const float*, D>& covectors, std::size_t sharedBytes)
+  AdjointTilesOnCpu(const AlignedField<D>& field, const std::array<const float*, D>& covectors,
+                    std::size_t sharedBytes)
       : covectors_(covectors), plan_(adjoint::planOf<D, Sum>(field, sharedBytes)),
-        memory_(adjoint::Shared<D, Value>::bytes(plan_) / sizeof(Chunk) + 1), threads_(adjoint::columns * plan_.threadRows),
+        memory_(adjoint::Shared<D, Value>::bytes(plan_) / sizeof(Chunk) + 1),
+        threads_(adjoint::columns * plan_.threadRows),
         partial_(D * plan_.componentStride() * plan_.tileCount(), NAN)
   {
     for (int tile = 0; tile < plan_.tileCount(); ++tile)
@@ -70,10 +72,12 @@ private:
           for (int i = 0; i < per; ++i)
             for (int c = 0; c < D; ++c) {
               const int row = y + i * plan_.threadRows;
-              values[u][i][c] = x < tile.has[0] && row < tile.has[1] && z + u < tile.has[2] ? value(tile, c, x, row, z + u) : 0;
+              values[u][i][c] = x < tile.has[0] && row < tile.has[1] && z + u < tile.has[2]
+                                    ? value(tile, c, x, row, z + u)
+                                    : 0;
             }
-        usedNow = columns[t].take(values, z, shared.axes[2], used, shared.staged + y * adjoint::pitch + x, slotStride,
-                                  plan_.threadRows * adjoint::pitch);
+        usedNow = columns[t].take(values, z, shared.axes[2], used, shared.staged + y * adjoint::pitch + x,
+                                  slotStride, plan_.threadRows * adjoint::pitch);
       }
       used = usedNow;
       EXPECT_LE(used, adjoint::slots);
@@ -106,11 +110,13 @@ private:
 };
 
 template <int D, class Sum>
-std::vector<double> gradientByTiles(const AlignedField<D>& field, const std::array<const float*, D>& covectors,
+std::vector<double> gradientByTiles(const AlignedField<D>& field,
+                                    const std::array<const float*, D>& covectors,
                                     std::size_t sharedBytes = 200 << 10)
 {
   const AdjointTilesOnCpu<D, Sum> tiles(field, covectors, sharedBytes);
-  return tiles.gradient(field.pointCount(), adjoint::tilesAPoint(adjoint::planOf<D, Sum>(field, sharedBytes)) > 32 ? 32 : 1);
+  return tiles.gradient(field.pointCount(),
+                        adjoint::tilesAPoint(adjoint::planOf<D, Sum>(field, sharedBytes)) > 32 ? 32 : 1);
 }
 
 }

@@ -11,8 +11,9 @@
 
 namespace tessera::testing {
 
-/// A field whose grid just covers its voxels: voxel 0 lies `phase` (in control points, [0, 1)) behind the begin of the valid
-/// region. `indexFromOffset` is no diagonal matrix, so that no exchange of axes stays hidden.
+/// A field whose grid just covers its voxels: voxel 0 lies `phase` (in control points, [0, 1)) behind the
+/// begin of the valid region. `indexFromOffset` is no diagonal matrix, so that no exchange of axes stays
+/// hidden.
 template <int D>
 AlignedField<D> coveredField(const std::array<int, D>& voxels, const std::array<double, D>& spacingVoxels,
                              const std::array<double, D>& phase, int order)
@@ -24,14 +25,16 @@ AlignedField<D> coveredField(const std::array<int, D>& voxels, const std::array<
     axis.first = (order - 1) / 2.0 + phase[d];
     axis.step = 1 / spacingVoxels[d];
     axis.voxels = voxels[d];
-    axis.points = static_cast<int>(phase[d] + axis.step * (voxels[d] - 1) + 1e-9) + order + 1; // 1e-9: not cut by a rounding
+    axis.points = static_cast<int>(phase[d] + axis.step * (voxels[d] - 1) + 1e-9) + order
+                  + 1; // 1e-9: not cut by a rounding
     for (int e = 0; e < D; ++e)
       field.indexFromOffset[d][e] = d == e ? 0.11 + 0.02 * d : 0.01 * (1 + d + 2 * e);
   }
   return field;
 }
 
-/// The same field, its voxels moved by `controlPoints` along every axis: partly or wholly outside the valid region.
+/// The same field, its voxels moved by `controlPoints` along every axis: partly or wholly outside the valid
+/// region.
 template <int D>
 AlignedField<D> shifted(AlignedField<D> field, double controlPoints)
 {
@@ -50,13 +53,15 @@ std::vector<double> randomCoefficients(const AlignedField<D>& field, double larg
   return values;
 }
 
-/// The centred B-spline by its recursion: n b_n(x) = ((n+1)/2 + x) b_{n-1}(x + 1/2) + ((n+1)/2 - x) b_{n-1}(x - 1/2).
+/// The centred B-spline by its recursion: n b_n(x) = ((n+1)/2 + x) b_{n-1}(x + 1/2) + ((n+1)/2 - x) b_{n-1}(x
+/// - 1/2).
 inline double centredSpline(int order, double x)
 {
   if (order == 0)
     return x >= -0.5 && x < 0.5 ? 1 : 0;
   const double half = (order + 1) / 2.0;
-  return ((half + x) * centredSpline(order - 1, x + 0.5) + (half - x) * centredSpline(order - 1, x - 0.5)) / order;
+  return ((half + x) * centredSpline(order - 1, x + 0.5) + (half - x) * centredSpline(order - 1, x - 0.5))
+         / order;
 }
 
 inline double centredSplineSlope(int order, double x)
@@ -64,7 +69,8 @@ inline double centredSplineSlope(int order, double x)
   return centredSpline(order - 1, x + 0.5) - centredSpline(order - 1, x - 0.5);
 }
 
-/// u and du/dx (by the point, 1) of one voxel, summed directly over its (order + 1)^D control points in double precision.
+/// u and du/dx (by the point, 1) of one voxel, summed directly over its (order + 1)^D control points in
+/// double precision.
 template <int D>
 struct NaiveField {
   std::array<double, D> displacementMm{};
@@ -80,7 +86,8 @@ struct NaiveField {
 };
 
 template <int D>
-NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>& coefficients, const std::array<int, D>& voxel)
+NaiveField<D> naiveField(const AlignedField<D>& field, const std::vector<double>& coefficients,
+                         const std::array<int, D>& voxel)
 {
   const int taps = field.order + 1;
   std::array<int, D> start;
@@ -138,7 +145,8 @@ void forEachVoxel(const AlignedField<D>& field, Visit&& visit)
 
 /// The field by naiveField, planar: component c of voxel v at c * V + v.
 template <int D>
-std::vector<double> naiveDisplacementsMm(const AlignedField<D>& field, const std::vector<double>& coefficients)
+std::vector<double> naiveDisplacementsMm(const AlignedField<D>& field,
+                                         const std::vector<double>& coefficients)
 {
   const std::size_t voxels = field.voxelCount();
   std::vector<double> values(D * voxels);
@@ -150,10 +158,14 @@ std::vector<double> naiveDisplacementsMm(const AlignedField<D>& field, const std
   return values;
 }
 
-/// Where component c of voxel v stands in an array of `components` by `voxels`, and how many values that array has.
-inline std::size_t positionIn(FieldLayout layout, std::size_t components, std::size_t voxels, std::size_t c, std::size_t v)
+/// Where component c of voxel v stands in an array of `components` by `voxels`, and how many values that
+/// array has.
+inline std::size_t positionIn(FieldLayout layout, std::size_t components, std::size_t voxels, std::size_t c,
+                              std::size_t v)
 {
-  return layout == FieldLayout::planar ? c * voxels + v : layout == FieldLayout::interleaved ? v * components + c : v * 4 + c;
+  return layout == FieldLayout::planar        ? c * voxels + v
+         : layout == FieldLayout::interleaved ? v * components + c
+                                              : v * 4 + c;
 }
 
 inline std::size_t valueCount(FieldLayout layout, std::size_t components, std::size_t voxels)

@@ -66,7 +66,8 @@ public:
     return std::exchange(randomRegion, on);
   }
   double meanInPlaneSpacingMm() const override { return spacingMm; }
-  double evaluateOnGrid(std::size_t wanted, std::span<const double> position, std::span<double> gradient) override
+  double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
+                        std::span<double> gradient) override
   {
     gridWanted.push_back(wanted);
     evaluatedOnGrid.emplace_back(position.begin(), position.end());
@@ -78,7 +79,8 @@ public:
     samplesFound = jacobianSamples;
     return terms;
   }
-  std::vector<double> displacementsMm(std::size_t wanted, std::span<const double>, std::span<const double>) override
+  std::vector<double> displacementsMm(std::size_t wanted, std::span<const double>,
+                                      std::span<const double>) override
   {
     jacobianWanted.push_back(wanted);
     return displacements;
@@ -94,7 +96,8 @@ private:
 /// 1/2 sum of weight_i (y_i - centre_i)^2.
 inline AnalyticCost::Formula quadratic(std::vector<double> weights, std::vector<double> centre)
 {
-  return [weights = std::move(weights), centre = std::move(centre)](std::span<const double> y, std::span<double> gradient) {
+  return [weights = std::move(weights), centre = std::move(centre)](std::span<const double> y,
+                                                                    std::span<double> gradient) {
     double value = 0;
     for (std::size_t i = 0; i < y.size(); ++i) {
       const double offset = y[i] - centre[i];
@@ -145,15 +148,17 @@ struct OptimizerRun {
   OptimizerReport report;
 };
 
-inline OptimizerRun runOptimizer(Optimizer& optimizer, CostFunction& cost, const std::vector<double>& start, std::size_t level = 0)
+inline OptimizerRun runOptimizer(Optimizer& optimizer, CostFunction& cost, const std::vector<double>& start,
+                                 std::size_t level = 0)
 {
   OptimizerRun run;
   Buffer<double> position(cost.context(), start.size());
   position.fromHost(cost.context(), start);
-  run.report = optimizer.minimize(cost, level, position, [&](const IterationRow& row, std::span<const double> reached) {
-    run.rows.push_back(row);
-    run.positions.emplace_back(reached.begin(), reached.end());
-  });
+  run.report = optimizer.minimize(cost, level, position,
+                                  [&](const IterationRow& row, std::span<const double> reached) {
+                                    run.rows.push_back(row);
+                                    run.positions.emplace_back(reached.begin(), reached.end());
+                                  });
   run.final = position.toHost(cost.context());
   return run;
 }

@@ -27,7 +27,8 @@ ImageGeometry<D> turnedLattice(const Size<D>& size, const Vec<D>& spacingMm)
 
 /// A single B-spline transform, by way of the text of its file; `entries` stand in it too.
 template <int D>
-TransformChain<D> bsplineChain(const BSplineGrid<D>& grid, const std::vector<double>& coefficients, const std::string& entries = "")
+TransformChain<D> bsplineChain(const BSplineGrid<D>& grid, const std::vector<double>& coefficients,
+                               const std::string& entries = "")
 {
   std::string text = entries;
   for (const FileEntry& entry : gridEntries<D>(grid)) {
@@ -51,14 +52,18 @@ TransformChain<D> bsplineChain(const BSplineGrid<D>& grid, const std::vector<dou
 
 /// With random coefficients of at most `largestMm`.
 template <int D>
-TransformChain<D> randomBSplineChain(const BSplineGrid<D>& grid, double largestMm, const std::string& entries = "")
+TransformChain<D> randomBSplineChain(const BSplineGrid<D>& grid, double largestMm,
+                                     const std::string& entries = "")
 {
-  return bsplineChain<D>(grid, checks::randomVector(grid.parameterCount(), 5, -largestMm, largestMm), entries);
+  return bsplineChain<D>(grid, checks::randomVector(grid.parameterCount(), 5, -largestMm, largestMm),
+                         entries);
 }
 
-/// The grid of this spacing over a lattice, moved by `moveMm` along its axes, so that a part of the lattice lies outside.
+/// The grid of this spacing over a lattice, moved by `moveMm` along its axes, so that a part of the lattice
+/// lies outside.
 template <int D>
-BSplineGrid<D> gridAcross(const ImageGeometry<D>& lattice, const Vec<D>& spacingVoxels, int order, const Vec<D>& moveMm = {})
+BSplineGrid<D> gridAcross(const ImageGeometry<D>& lattice, const Vec<D>& spacingVoxels, int order,
+                          const Vec<D>& moveMm = {})
 {
   Vec<D> spacingMm;
   for (int d = 0; d < D; ++d)

@@ -49,7 +49,8 @@ std::vector<double> displacedPoints(const BSplineGrid<D>& grid, std::uint64_t se
   return checks::randomVector(grid.parameterCount(), seed, -3, 3);
 }
 
-/// Voxels first, first + step .. of an image within a turned grid; `low` and `high` in control points are those of the whole image.
+/// Voxels first, first + step .. of an image within a turned grid; `low` and `high` in control points are
+/// those of the whole image.
 template <int D>
 VoxelLattice<D> latticeIn(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
 {
@@ -66,8 +67,8 @@ VoxelLattice<D> latticeIn(const BSplineGrid<D>& grid, const Vec<D>& low, const V
 
 /// The energy and, if asked for, its gradient on the CPU.
 template <int D>
-double energyOf(ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients, std::vector<double>* gradient = nullptr,
-                int threadCount = 2)
+double energyOf(ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients,
+                std::vector<double>* gradient = nullptr, int threadCount = 2)
 {
   Context context = threads(threadCount);
   if (!gradient)

@@ -10,7 +10,8 @@ namespace tessera::testing {
 /// A warp of the bending energy's kernel, row by row, its lanes from shuffle to shuffle.
 class BendingWarp {
 public:
-  BendingWarp(const bending::Plan& plan, int block, int tile, int component, int warp, const double* coefficients, double* gradient)
+  BendingWarp(const bending::Plan& plan, int block, int tile, int component, int warp,
+              const double* coefficients, double* gradient)
   {
     for (int lane = 0; lane < bending::lanes; ++lane)
       places_.emplace_back(plan, block, tile, component, warp, lane);
@@ -65,7 +66,8 @@ private:
 
 /// The blocks of the bending energy's kernel, one after the other.
 template <int D>
-double bendingByLines(const ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients, double* gradient)
+double bendingByLines(const ExactBendingEnergy<D>& energy, const std::vector<double>& coefficients,
+                      double* gradient)
 {
   const std::vector<double> table = bending::tableOf<D>(energy.bands());
   const bending::Plan plan = bending::planOf<D>(energy.bands(), table.data());

@@ -8,8 +8,9 @@ namespace tessera::testing {
 template <int D>
 void useBSpline(TermScene<D>& scene, int order, bool cyclic, double largestMm = 1.5)
 {
-  const std::string text = "(FinalGridSpacingInPhysicalUnits 9)\n(BSplineTransformSplineOrder " + std::to_string(order)
-                           + ")\n(UseCyclicTransform \"" + (cyclic ? "true" : "false") + "\")";
+  const std::string text = "(FinalGridSpacingInPhysicalUnits 9)\n(BSplineTransformSplineOrder "
+                           + std::to_string(order) + ")\n(UseCyclicTransform \"" + (cyclic ? "true" : "false")
+                           + "\")";
   scene.use(std::make_shared<BSplineTransform<D>>(parametersOf(text, D, 1, "Transform0")), largestMm);
 }
 
@@ -23,13 +24,15 @@ Size<D> unequalSize()
   return size;
 }
 
-/// Visits all ways a B-spline can stand in a chain: alone, after and before an affine transform and another B-spline, composed and
-/// added, and alone with every order and cyclic.
+/// Visits all ways a B-spline can stand in a chain: alone, after and before an affine transform and another
+/// B-spline, composed and added, and alone with every order and cyclic.
 template <int D, class Visit>
 void forEachBendingScene(Visit&& visit)
 {
   TermScene<D> scene(1, unequalSize<D>());
-  const auto restart = [&] { scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get(); };
+  const auto restart = [&] {
+    scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get();
+  };
   for (const int order : {1, 2, 3})
     for (const bool cyclic : {false, true}) {
       restart();

@@ -3,7 +3,8 @@
 #include "Testing/Support/FieldChecks.h"
 #include "Testing/Support/ParameterText.h"
 
-// What the cubic tile methods of the CPU promise, for INSTANTIATE_TYPED_TEST_SUITE_P. A subject names the method:
+// What the cubic tile methods of the CPU promise, for INSTANTIATE_TYPED_TEST_SUITE_P. A subject names the
+// method:
 //   struct Subject { template <int D> using Method = ...; static constexpr const char* name = "..."; };
 namespace tessera::testing {
 
@@ -20,13 +21,14 @@ typename Subject::template Method<D> tileMethod()
 }
 
 template <class Subject, int D>
-void tileDisplacements(Context& context, const AlignedField<D>& field, const std::vector<double>& coefficients,
-                       const FieldTarget& target)
+void tileDisplacements(Context& context, const AlignedField<D>& field,
+                       const std::vector<double>& coefficients, const FieldTarget& target)
 {
   tileMethod<Subject, D>().displacements(context, field, {coefficients.data(), nullptr}, target);
 }
 
-/// About ten roundings to single on the way of a value among control points of at most 20: fractions, points, interpolations.
+/// About ten roundings to single on the way of a value among control points of at most 20: fractions, points,
+/// interpolations.
 inline double afterSomeRoundings(double)
 {
   return 10 * singleRounding(20);
@@ -45,10 +47,12 @@ TYPED_TEST_P(CpuTileMethodTest, DisplacementsAreTheDirectSumInSinglePrecision)
 
 TYPED_TEST_P(CpuTileMethodTest, GivesTheWeightsOfOneControlPointComputedByHand)
 {
-  // On a control point: 2/3 of it and 1/6 of each neighbour along an axis; half-way: 1/48, 23/48, 23/48, 1/48.
+  // On a control point: 2/3 of it and 1/6 of each neighbour along an axis; half-way: 1/48, 23/48, 23/48,
+  // 1/48.
   const AlignedField<3> field = coveredField<3>({3, 1, 1}, {2, 1, 1}, {0, 0, 0}, 3);
   std::vector<double> coefficients(3 * field.pointCount());
-  coefficients[(1 * 4 + 1) * 5 + 2] = 48; // of the first component, at (2, 1, 1); voxel x lies at grid index (1 + x / 2, 1, 1)
+  coefficients[(1 * 4 + 1) * 5 + 2] =
+      48; // of the first component, at (2, 1, 1); voxel x lies at grid index (1 + x / 2, 1, 1)
 
   const std::vector<float> values = filled<3>((tileDisplacements<TypeParam, 3>), field, coefficients, 3);
 
@@ -64,7 +68,8 @@ TYPED_TEST_P(CpuTileMethodTest, GivesTheWeightsOfOneControlPointComputedByHand)
 TYPED_TEST_P(CpuTileMethodTest, WeightsSumToOneAndAffineFunctionsAreReproduced)
 {
   const AlignedField<3> field = coveredField<3>({17, 19, 23}, {5, 3, 7}, {0.3, 0.6, 0.9}, 3);
-  expectPartitionOfUnity<3>((tileDisplacements<TypeParam, 3>), field, 0); // every interpolation between ones is one
+  expectPartitionOfUnity<3>((tileDisplacements<TypeParam, 3>), field,
+                            0); // every interpolation between ones is one
   expectAffineFunctionReproduced<3>((tileDisplacements<TypeParam, 3>), field, afterSomeRoundings(20));
   const AlignedField<2> plane = coveredField<2>({37, 23}, {5, 3}, {0.3, 0.6}, 3);
   expectPartitionOfUnity<2>((tileDisplacements<TypeParam, 2>), plane, 0);
@@ -73,7 +78,8 @@ TYPED_TEST_P(CpuTileMethodTest, WeightsSumToOneAndAffineFunctionsAreReproduced)
 
 TYPED_TEST_P(CpuTileMethodTest, OtherLayoutsHoldTheSameValues)
 {
-  const AlignedField<3> field = shifted<3>(coveredField<3>({37, 19, 23}, {5, 9, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
+  const AlignedField<3> field =
+      shifted<3>(coveredField<3>({37, 19, 23}, {5, 9, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
   const AlignedField<2> plane = shifted<2>(coveredField<2>({37, 19}, {5, 9}, {0.1, 0.2}, 3), -0.7);
   for (const FieldLayout layout : {FieldLayout::interleaved, FieldLayout::padded}) {
     expectSameInLayout<3>((tileDisplacements<TypeParam, 3>), field, 3, layout);
@@ -83,22 +89,25 @@ TYPED_TEST_P(CpuTileMethodTest, OtherLayoutsHoldTheSameValues)
 
 TYPED_TEST_P(CpuTileMethodTest, ComputesOnlyTilesWithVoxelsOfTheMask)
 {
-  const AlignedField<3> field = shifted<3>(coveredField<3>({37, 19, 23}, {5, 9, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
+  const AlignedField<3> field =
+      shifted<3>(coveredField<3>({37, 19, 23}, {5, 9, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
   for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved, FieldLayout::padded})
     expectOnlyMaskedBricks<3>((tileDisplacements<TypeParam, 3>), field, 3, layout);
-  expectOnlyMaskedBricks<2>((tileDisplacements<TypeParam, 2>), coveredField<2>({37, 53}, {5, 5}, {0, 0}, 3), 2,
-                            FieldLayout::planar);
+  expectOnlyMaskedBricks<2>((tileDisplacements<TypeParam, 2>), coveredField<2>({37, 53}, {5, 5}, {0, 0}, 3),
+                            2, FieldLayout::planar);
 }
 
 TYPED_TEST_P(CpuTileMethodTest, GivesTheSameBitsForAnyNumberOfThreads)
 {
-  expectNoMatterOfThreads<3>((tileDisplacements<TypeParam, 3>), coveredField<3>({61, 35, 47}, {5, 4, 3}, {0.1, 0.2, 0.3}, 3), 3);
+  expectNoMatterOfThreads<3>((tileDisplacements<TypeParam, 3>),
+                             coveredField<3>({61, 35, 47}, {5, 4, 3}, {0.1, 0.2, 0.3}, 3), 3);
 }
 
 TYPED_TEST_P(CpuTileMethodTest, RefusesOtherOrdersAndOtherSpacings)
 {
   const auto refusal = [](double spacingVoxels, int order) {
-    return tileMethod<TypeParam, 3>().refusal(coveredField<3>({9, 9, 9}, {5, spacingVoxels, 5}, {0, 0, 0}, order));
+    return tileMethod<TypeParam, 3>().refusal(
+        coveredField<3>({9, 9, 9}, {5, spacingVoxels, 5}, {0, 0, 0}, order));
   };
   EXPECT_EQ(refusal(5, 3), "");
   EXPECT_EQ(refusal(32, 3), "");
@@ -115,8 +124,9 @@ TYPED_TEST_P(CpuTileMethodTest, RunsOnTheCpuOnly)
 }
 
 REGISTER_TYPED_TEST_SUITE_P(CpuTileMethodTest, DisplacementsAreTheDirectSumInSinglePrecision,
-                            GivesTheWeightsOfOneControlPointComputedByHand, WeightsSumToOneAndAffineFunctionsAreReproduced,
-                            OtherLayoutsHoldTheSameValues, ComputesOnlyTilesWithVoxelsOfTheMask,
-                            GivesTheSameBitsForAnyNumberOfThreads, RefusesOtherOrdersAndOtherSpacings, RunsOnTheCpuOnly);
+                            GivesTheWeightsOfOneControlPointComputedByHand,
+                            WeightsSumToOneAndAffineFunctionsAreReproduced, OtherLayoutsHoldTheSameValues,
+                            ComputesOnlyTilesWithVoxelsOfTheMask, GivesTheSameBitsForAnyNumberOfThreads,
+                            RefusesOtherOrdersAndOtherSpacings, RunsOnTheCpuOnly);
 
 }

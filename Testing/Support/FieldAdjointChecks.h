@@ -12,7 +12,8 @@ std::vector<float> randomCovectors(const AlignedField<D>& field, std::uint64_t s
 {
   std::vector<float> values(D * field.voxelCount());
   for (std::size_t i = 0; i < values.size(); ++i)
-    values[i] = static_cast<float>(2 * unitUniform(randomWords(Draw{seed}, static_cast<std::uint32_t>(i), 0)[0]) - 1);
+    values[i] =
+        static_cast<float>(2 * unitUniform(randomWords(Draw{seed}, static_cast<std::uint32_t>(i), 0)[0]) - 1);
   return values;
 }
 
@@ -41,7 +42,8 @@ struct FactoredCovectors {
   }
 };
 
-/// The gradient of one voxel after the other, and the sum of absolute terms of each control point: what errors are measured by.
+/// The gradient of one voxel after the other, and the sum of absolute terms of each control point: what
+/// errors are measured by.
 struct NaiveGradient {
   std::vector<double> sum, magnitude;
 };
@@ -84,8 +86,8 @@ NaiveGradient naiveGradient(const AlignedField<D>& field, const std::vector<floa
   return gradient;
 }
 
-/// Of sums in single precision: three weights and as many sums between the axes are rounded once each; with `everyTerm` each sum
-/// is, too, after each of its terms.
+/// Of sums in single precision: three weights and as many sums between the axes are rounded once each; with
+/// `everyTerm` each sum is, too, after each of its terms.
 template <int D>
 double boundOfSums(const AlignedField<D>& field, bool everyTerm)
 {
@@ -95,20 +97,23 @@ double boundOfSums(const AlignedField<D>& field, bool everyTerm)
   return roundings * 0x1p-24;
 }
 
-/// No value is off by more than `bound` of its sum of absolute terms, and what an index of some tens is rounded by.
+/// No value is off by more than `bound` of its sum of absolute terms, and what an index of some tens is
+/// rounded by.
 template <int D>
-void expectGradient(const AlignedField<D>& field, const std::vector<double>& gradient, const NaiveGradient& expected, double bound,
-                    const std::string& what)
+void expectGradient(const AlignedField<D>& field, const std::vector<double>& gradient,
+                    const NaiveGradient& expected, double bound, const std::string& what)
 {
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < gradient.size(); ++i)
     if (!(std::abs(gradient[i] - expected.sum[i]) <= bound * expected.magnitude[i] + 1e-13) && ++wrong == 1)
-      ADD_FAILURE() << what << ", " << describe<D>(field) << ": value " << i << " is " << gradient[i] << " not " << expected.sum[i]
-                    << ", by " << std::abs(gradient[i] - expected.sum[i]) / expected.magnitude[i] << " of its terms";
+      ADD_FAILURE() << what << ", " << describe<D>(field) << ": value " << i << " is " << gradient[i]
+                    << " not " << expected.sum[i] << ", by "
+                    << std::abs(gradient[i] - expected.sum[i]) / expected.magnitude[i] << " of its terms";
   EXPECT_EQ(wrong, 0u) << what << ", " << describe<D>(field);
 }
 
-/// Spacings, orders and phases that need care: 1 voxel, fractions of one, several tiles, wider than the image.
+/// Spacings, orders and phases that need care: 1 voxel, fractions of one, several tiles, wider than the
+/// image.
 inline std::vector<AlignedField<3>> adjointVolumes()
 {
   std::vector<AlignedField<3>> fields =

@@ -14,7 +14,8 @@ namespace tessera::testing {
 
 /// What is under test: fills the target with the field of these coefficients.
 template <int D>
-using FieldFunction = std::function<void(Context&, const AlignedField<D>&, const std::vector<double>&, const FieldTarget&)>;
+using FieldFunction =
+    std::function<void(Context&, const AlignedField<D>&, const std::vector<double>&, const FieldTarget&)>;
 
 inline Context threads(int count)
 {
@@ -25,8 +26,9 @@ inline Context threads(int count)
 
 /// The whole field in this layout; what the function does not write stays at `untouched`.
 template <int D>
-std::vector<float> filled(const FieldFunction<D>& function, const AlignedField<D>& field, const std::vector<double>& coefficients,
-                          int components, FieldLayout layout = FieldLayout::planar, const std::uint8_t* mask = nullptr,
+std::vector<float> filled(const FieldFunction<D>& function, const AlignedField<D>& field,
+                          const std::vector<double>& coefficients, int components,
+                          FieldLayout layout = FieldLayout::planar, const std::uint8_t* mask = nullptr,
                           int threadCount = 2, float untouched = -777)
 {
   Context context = threads(threadCount);
@@ -43,7 +45,8 @@ inline double singleRounding(double value)
 
 /// Fields of awkward sizes and the given grid spacings, covered, partly outside and wholly outside.
 template <int D>
-std::vector<AlignedField<D>> awkwardFields(const std::vector<std::array<double, D>>& spacingsVoxels, const std::vector<int>& orders)
+std::vector<AlignedField<D>> awkwardFields(const std::vector<std::array<double, D>>& spacingsVoxels,
+                                           const std::vector<int>& orders)
 {
   std::vector<std::array<int, D>> sizes;
   if constexpr (D == 3)
@@ -69,7 +72,8 @@ std::vector<AlignedField<D>> awkwardFields(const std::vector<std::array<double, 
 
 /// Displacements in all voxels against the direct sum; `tolerance(value)` in mm.
 template <int D, class Tolerance>
-void expectNaiveDisplacements(const FieldFunction<D>& function, const AlignedField<D>& field, Tolerance&& tolerance)
+void expectNaiveDisplacements(const FieldFunction<D>& function, const AlignedField<D>& field,
+                              Tolerance&& tolerance)
 {
   const std::vector<double> coefficients = randomCoefficients<D>(field, 20, 1),
                             expected = naiveDisplacementsMm<D>(field, coefficients);
@@ -80,7 +84,8 @@ void expectNaiveDisplacements(const FieldFunction<D>& function, const AlignedFie
 
 /// The planar values stand in the other layouts at their places, bit for bit; a padded voxel ends with zeros.
 template <int D>
-void expectSameInLayout(const FieldFunction<D>& function, const AlignedField<D>& field, int components, FieldLayout layout)
+void expectSameInLayout(const FieldFunction<D>& function, const AlignedField<D>& field, int components,
+                        FieldLayout layout)
 {
   const std::vector<double> coefficients = randomCoefficients<D>(field, 20, 2);
   const std::size_t voxels = field.voxelCount();
@@ -97,7 +102,8 @@ void expectSameInLayout(const FieldFunction<D>& function, const AlignedField<D>&
 
 /// Voxels of the mask get their values, the others those or none, and some none.
 template <int D>
-void expectOnlyMaskedBricks(const FieldFunction<D>& function, const AlignedField<D>& field, int components, FieldLayout layout)
+void expectOnlyMaskedBricks(const FieldFunction<D>& function, const AlignedField<D>& field, int components,
+                            FieldLayout layout)
 {
   const std::vector<double> coefficients = randomCoefficients<D>(field, 20, 3);
   const std::size_t voxels = field.voxelCount();
@@ -106,13 +112,15 @@ void expectOnlyMaskedBricks(const FieldFunction<D>& function, const AlignedField
     mask[v] = 1;
   const float untouched = -777;
   const std::vector<float> all = filled<D>(function, field, coefficients, components, layout);
-  const std::vector<float> masked = filled<D>(function, field, coefficients, components, layout, mask.data(), 2, untouched);
+  const std::vector<float> masked =
+      filled<D>(function, field, coefficients, components, layout, mask.data(), 2, untouched);
   std::size_t kept = 0;
   for (std::size_t v = 0; v < voxels; ++v)
     for (int c = 0; c < components; ++c) {
       const std::size_t i = positionIn(layout, components, voxels, c, v);
       kept += masked[i] == untouched;
-      ASSERT_TRUE(masked[i] == all[i] || (!mask[v] && masked[i] == untouched)) << describe<D>(field) << ": voxel " << v;
+      ASSERT_TRUE(masked[i] == all[i] || (!mask[v] && masked[i] == untouched))
+          << describe<D>(field) << ": voxel " << v;
     }
   EXPECT_GT(kept, voxels * components / 2) << describe<D>(field);
 }
@@ -122,7 +130,8 @@ template <int D>
 void expectNoMatterOfThreads(const FieldFunction<D>& function, const AlignedField<D>& field, int components)
 {
   const std::vector<double> coefficients = randomCoefficients<D>(field, 20, 4);
-  const std::vector<float> one = filled<D>(function, field, coefficients, components, FieldLayout::planar, nullptr, 1);
+  const std::vector<float> one =
+      filled<D>(function, field, coefficients, components, FieldLayout::planar, nullptr, 1);
   for (const int count : {2, 3})
     EXPECT_EQ(filled<D>(function, field, coefficients, components, FieldLayout::planar, nullptr, count), one)
         << describe<D>(field) << ": " << count << " threads";
@@ -139,7 +148,8 @@ void expectPartitionOfUnity(const FieldFunction<D>& function, const AlignedField
 
 /// Coefficients that are an affine function of the control point: the field is that function.
 template <int D>
-void expectAffineFunctionReproduced(const FieldFunction<D>& function, const AlignedField<D>& field, double tolerance)
+void expectAffineFunctionReproduced(const FieldFunction<D>& function, const AlignedField<D>& field,
+                                    double tolerance)
 {
   const auto affine = [](int c, const std::array<double, D>& index) {
     double value = 1.5 - c;
@@ -163,16 +173,18 @@ void expectAffineFunctionReproduced(const FieldFunction<D>& function, const Alig
     for (int d = 0; d < D; ++d)
       index[d] = field.axes[d].first + field.axes[d].step * voxel[d];
     for (int c = 0; c < D; ++c)
-      ASSERT_NEAR(values[c * field.voxelCount() + v], affine(c, index), tolerance) << describe<D>(field) << ": voxel " << v;
+      ASSERT_NEAR(values[c * field.voxelCount() + v], affine(c, index), tolerance)
+          << describe<D>(field) << ": voxel " << v;
   });
 }
 
-/// Jacobians of a field in three dimensions against central differences of its displacements, of which each is off by
-/// `displacementErrorMm` at most for coefficients of at most 1 mm.
-inline void expectJacobiansAreFiniteDifferences(const FieldFunction<3>& displacements, const FieldFunction<3>& jacobians,
-                                                double displacementErrorMm)
+/// Jacobians of a field in three dimensions against central differences of its displacements, of which each
+/// is off by `displacementErrorMm` at most for coefficients of at most 1 mm.
+inline void expectJacobiansAreFiniteDifferences(const FieldFunction<3>& displacements,
+                                                const FieldFunction<3>& jacobians, double displacementErrorMm)
 {
-  // Points move by h along the world's axis j where the lattice moves by h * indexFromOffset[.][j] along the grid's.
+  // Points move by h along the world's axis j where the lattice moves by h * indexFromOffset[.][j] along the
+  // grid's.
   const AlignedField<3> field = coveredField<3>({21, 11, 13}, {5.37, 4, 6}, {0.5, 0.5, 0.5}, 3);
   const std::vector<double> coefficients = randomCoefficients<3>(field, 1, 6);
   const std::size_t voxels = field.voxelCount();
@@ -193,8 +205,8 @@ inline void expectJacobiansAreFiniteDifferences(const FieldFunction<3>& displace
         continue; // outside
       ++compared;
       const double slope = (double(up[i]) - down[i]) / (2 * stepMm) + (c == static_cast<std::size_t>(j));
-      // h^2 / 6 of a third derivative by the index (at most 8 a unit coefficient and axis) times index / mm cubed, and the
-      // errors of displacements and of the slope itself.
+      // h^2 / 6 of a third derivative by the index (at most 8 a unit coefficient and axis) times index / mm
+      // cubed, and the errors of displacements and of the slope itself.
       const double perMm = 0.4;
       ASSERT_NEAR(matrices[(c * 3 + j) * voxels + v], slope,
                   stepMm * stepMm / 6 * 8 * perMm * perMm * perMm + 2 * displacementErrorMm / stepMm);

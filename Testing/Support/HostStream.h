@@ -9,16 +9,22 @@
 
 namespace tessera::testing {
 
-/// A stream whose device is the host, for what only takes memory and copies: those are done at once. Copies on the device that run
-/// into themselves fail the test, since no device allows them.
+/// A stream whose device is the host, for what only takes memory and copies: those are done at once. Copies
+/// on the device that run into themselves fail the test, since no device allows them.
 class HostStream : public Stream {
 public:
   void* allocate(std::size_t bytes) override { return std::malloc(bytes); }
   void release(void* memory) noexcept override { std::free(memory); }
   std::size_t freeBytes() override { return 0; }
 
-  void copyToDevice(void* device, const void* host, std::size_t bytes) override { std::memcpy(device, host, bytes); }
-  void copyToHost(void* host, const void* device, std::size_t bytes) override { std::memcpy(host, device, bytes); }
+  void copyToDevice(void* device, const void* host, std::size_t bytes) override
+  {
+    std::memcpy(device, host, bytes);
+  }
+  void copyToHost(void* host, const void* device, std::size_t bytes) override
+  {
+    std::memcpy(host, device, bytes);
+  }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override
   {
     const auto* const a = static_cast<const char*>(to);
@@ -30,7 +36,10 @@ public:
 
   void* allocatePinned(std::size_t bytes) override { return std::malloc(bytes); }
   void releasePinned(void* memory) noexcept override { std::free(memory); }
-  void copyLater(void* pinned, const void* device, std::size_t bytes) override { std::memcpy(pinned, device, bytes); }
+  void copyLater(void* pinned, const void* device, std::size_t bytes) override
+  {
+    std::memcpy(pinned, device, bytes);
+  }
 
   void beginRecording() override {}
   std::unique_ptr<Recording> endRecording() override { return nullptr; }

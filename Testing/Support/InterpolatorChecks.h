@@ -28,7 +28,8 @@ struct Interpolated {
   }
 };
 
-/// Continuous indices all over an image and up to 0.7 voxels beyond its borders; every fourth coordinate is a whole index.
+/// Continuous indices all over an image and up to 0.7 voxels beyond its borders; every fourth coordinate is a
+/// whole index.
 template <int D>
 std::vector<Vec<D>> scatteredIndices(const Size<D>& size, std::size_t count, unsigned seed)
 {
@@ -73,16 +74,19 @@ Interpolated<D> interpolate(const Interpolator<D>& interpolator, const ImageGeom
       points.pointMm[d] = result.mm[d].data() + first;
       gradients[d] = result.gradients[d].data() + first;
     }
-    interpolator.evaluate(context, points, result.valuesAlone.data() + first, nullptr, result.inside.data() + first);
+    interpolator.evaluate(context, points, result.valuesAlone.data() + first, nullptr,
+                          result.inside.data() + first);
     if (interpolator.hasGradient())
-      interpolator.evaluate(context, points, result.values.data() + first, gradients.data(), result.inside.data() + first);
+      interpolator.evaluate(context, points, result.values.data() + first, gradients.data(),
+                            result.inside.data() + first);
   }
   return result;
 }
 
 /// A prepared interpolator answers this image.
 template <int D>
-Interpolated<D> interpolate(Interpolator<D>& interpolator, const Image<D>& image, const std::vector<Vec<D>>& indices)
+Interpolated<D> interpolate(Interpolator<D>& interpolator, const Image<D>& image,
+                            const std::vector<Vec<D>>& indices)
 {
   Context context;
   interpolator.prepareForLevel(context, std::make_shared<Image<D>>(image), 0);

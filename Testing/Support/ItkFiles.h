@@ -28,8 +28,8 @@ inline itk::ImageIOBase::Pointer itkIoFor(const std::string& path)
 
 /// The file that ITK makes of voxels in memory, components interleaved.
 template <class Pixel, int D>
-void writeByItk(const std::string& path, const ImageGeometry<D>& geometry, int components, const std::vector<Pixel>& voxels,
-                bool compress)
+void writeByItk(const std::string& path, const ImageGeometry<D>& geometry, int components,
+                const std::vector<Pixel>& voxels, bool compress)
 {
   const itk::ImageIOBase::Pointer io = itkIoFor(path);
   itk::ImageIORegion region(D);

@@ -59,7 +59,8 @@ void expectSameGeometry(const ImageGeometry<D>& actual, const ImageGeometry<D>& 
   EXPECT_EQ(actual.direction, expected.direction);
   for (int d = 0; d < D; ++d) {
     EXPECT_DOUBLE_EQ(actual.spacingMm[d], expected.spacingMm[d]) << "axis " << d;
-    EXPECT_NEAR(actual.originMm[d], expected.originMm[d], 1e-11) << "axis " << d; // a few roundings of coordinates around 100 mm
+    EXPECT_NEAR(actual.originMm[d], expected.originMm[d], 1e-11)
+        << "axis " << d; // a few roundings of coordinates around 100 mm
   }
 }
 

@@ -21,8 +21,9 @@ struct InterpolationWay {
 };
 
 inline const std::vector<InterpolationWay> interpolationWays{
-    {"NearestNeighborInterpolator", 0}, {"LinearInterpolator", 1},  {"BSplineInterpolator", 0}, {"BSplineInterpolator", 1},
-    {"BSplineInterpolator", 2},         {"BSplineInterpolator", 3}, {"BSplineInterpolator", 4}, {"BSplineInterpolator", 5}};
+    {"NearestNeighborInterpolator", 0}, {"LinearInterpolator", 1},  {"BSplineInterpolator", 0},
+    {"BSplineInterpolator", 1},         {"BSplineInterpolator", 2}, {"BSplineInterpolator", 3},
+    {"BSplineInterpolator", 4},         {"BSplineInterpolator", 5}};
 
 /// The transforms of a chain, the last one applied first. Throws as Transform::itkTransform.
 template <int D>
@@ -54,7 +55,8 @@ std::vector<float> resampledByItk(const ResampleScene<D>& scene, const std::vect
 }
 
 template <int D>
-std::vector<float> resampledByUs(const ResampleScene<D>& scene, const TransformChain<D>& chain, const InterpolationWay& way)
+std::vector<float> resampledByUs(const ResampleScene<D>& scene, const TransformChain<D>& chain,
+                                 const InterpolationWay& way)
 {
   Context context{{}, 2};
   const auto interpolator = preparedInterpolator<D>(context, way.name, scene.moving, way.order);
@@ -63,17 +65,20 @@ std::vector<float> resampledByUs(const ResampleScene<D>& scene, const TransformC
       .voxels;
 }
 
-/// Both in double, rounded to float once; ITK's coefficients and cells may differ in the last bits of a double.
+/// Both in double, rounded to float once; ITK's coefficients and cells may differ in the last bits of a
+/// double.
 template <int D>
 double roundingOf(const ResampleScene<D>& scene, const InterpolationWay& way)
 {
   return way.order == 0 ? 0 : std::numeric_limits<float>::epsilon() * largestMagnitude(scene.moving->voxels);
 }
 
-/// Every voxel, where both are inside, and which are. `transforms` are those of the chain, `word` tells of both.
+/// Every voxel, where both are inside, and which are. `transforms` are those of the chain, `word` tells of
+/// both.
 template <int D>
-void expectAsItk(const ResampleScene<D>& scene, const TransformChain<D>& chain, const std::vector<ItkTransform>& transforms,
-                 const InterpolationWay& way, const std::string& word)
+void expectAsItk(const ResampleScene<D>& scene, const TransformChain<D>& chain,
+                 const std::vector<ItkTransform>& transforms, const InterpolationWay& way,
+                 const std::string& word)
 {
   const std::vector<float> result = resampledByUs<D>(scene, chain, way);
 
@@ -82,7 +87,8 @@ void expectAsItk(const ResampleScene<D>& scene, const TransformChain<D>& chain, 
   std::size_t inside = 0;
   for (std::size_t v = 0; v < expected.size(); ++v) {
     inside += expected[v] != outsideValue;
-    ASSERT_NEAR(result[v], expected[v], tolerance) << word << " " << way.name << " " << way.order << ", voxel " << v;
+    ASSERT_NEAR(result[v], expected[v], tolerance)
+        << word << " " << way.name << " " << way.order << ", voxel " << v;
   }
   EXPECT_GT(inside, expected.size() / 10) << word;
   EXPECT_LT(inside, expected.size()) << word; // else no border was tried

@@ -7,8 +7,8 @@
 
 namespace tessera::testing {
 
-/// A map whose inverse is known: T(x) = R S (x - c) + c + t + u(x), with a turn in the x-y plane, stretches of the axes,
-/// and waves u of one amplitude, each axis displaced along another one.
+/// A map whose inverse is known: T(x) = R S (x - c) + c + t + u(x), with a turn in the x-y plane, stretches
+/// of the axes, and waves u of one amplitude, each axis displaced along another one.
 template <int D>
 class KnownMotion {
 public:
@@ -67,7 +67,9 @@ private:
   {
     Vec<D> wave{};
     for (int d = 0; d < D && waveMm != 0; ++d)
-      wave[d] = waveMm * std::sin(2 * std::numbers::pi * (pointMm[(d + 1) % D] - centerMm[(d + 1) % D]) / waveLengthMm + d);
+      wave[d] = waveMm
+                * std::sin(
+                    2 * std::numbers::pi * (pointMm[(d + 1) % D] - centerMm[(d + 1) % D]) / waveLengthMm + d);
     return wave;
   }
 };

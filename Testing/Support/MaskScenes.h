@@ -23,7 +23,9 @@ MaskPointer<D> checkerboard(const ImageGeometry<D>& geometry)
 /// Both masks of the scene become one ball about the centre of its fixed image.
 inline void useMasksOfABall(TermScene<3>& scene)
 {
-  const auto ball = [&](const Vec<3>& p) { return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0; };
+  const auto ball = [&](const Vec<3>& p) {
+    return Ellipsoid<3>{scene.fixed->geometry.centerMm(), {14, 13, 15}}(p) > 0;
+  };
   scene.level.fixedMask = std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, ball));
   scene.level.movingMask = std::make_shared<Mask<3>>(drawMask<3>(scene.moving->geometry, ball));
 }

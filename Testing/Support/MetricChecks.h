@@ -24,15 +24,16 @@ struct MetricResult {
 
 /// Value and slopes of a formula at level 0; `stripes` accumulators share the samples in order.
 template <class Formula>
-MetricResult evaluateMetric(const std::string& parameterText, const LevelFacts& facts, const Intensities& fixed,
-                            const Intensities& moving, std::size_t stripes = 1)
+MetricResult evaluateMetric(const std::string& parameterText, const LevelFacts& facts,
+                            const Intensities& fixed, const Intensities& moving, std::size_t stripes = 1)
 {
   MetricOf<Formula> metric(parametersOf(parameterText, 3, 1, "Metric0"));
   metric.prepareForLevel(0, facts);
   metric.begin(stripes);
   const std::size_t share = (fixed.size() + stripes - 1) / stripes;
   for (std::size_t stripe = 0; stripe < stripes; ++stripe) {
-    const std::size_t first = std::min(stripe * share, fixed.size()), last = std::min(first + share, fixed.size());
+    const std::size_t first = std::min(stripe * share, fixed.size()),
+                      last = std::min(first + share, fixed.size());
     metric.accumulate(stripe, fixed.data() + first, moving.data() + first, last - first);
   }
   MetricResult result{metric.finish(fixed.size()), Intensities(fixed.size())};
@@ -57,8 +58,9 @@ inline Intensities relatedIntensities(const Intensities& fixed, std::uint64_t se
 
 /// Each slope against central differences of the value; `tolerance` is a share of the largest slope.
 template <class Formula>
-void expectSlopesMatchFiniteDifferences(const std::string& parameterText, const LevelFacts& facts, const Intensities& fixed,
-                                        const Intensities& moving, float step, double tolerance)
+void expectSlopesMatchFiniteDifferences(const std::string& parameterText, const LevelFacts& facts,
+                                        const Intensities& fixed, const Intensities& moving, float step,
+                                        double tolerance)
 {
   const Intensities slopes = evaluateMetric<Formula>(parameterText, facts, fixed, moving).slopes;
   double largest = 0;

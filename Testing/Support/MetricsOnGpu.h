@@ -32,12 +32,13 @@ inline bool isPair(float fixed, float moving)
 }
 
 template <class Formula>
-Intensities slopesOnCpu(const Formula& formula, const typename Formula::Table& table, const Intensities& fixed,
-                        const Intensities& moving)
+Intensities slopesOnCpu(const Formula& formula, const typename Formula::Table& table,
+                        const Intensities& fixed, const Intensities& moving)
 {
   Intensities slopes(fixed.size());
   for (std::size_t i = 0; i < fixed.size(); ++i)
-    slopes[i] = isPair(fixed[i], moving[i]) ? static_cast<float>(formula.slope(table, fixed[i], moving[i])) : 0;
+    slopes[i] =
+        isPair(fixed[i], moving[i]) ? static_cast<float>(formula.slope(table, fixed[i], moving[i])) : 0;
   return slopes;
 }
 
@@ -68,8 +69,8 @@ struct GpuCalls {
 };
 
 template <class Formula>
-MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const Intensities& fixed, const Intensities& moving,
-                               const GpuCalls& calls = {})
+MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const Intensities& fixed,
+                               const Intensities& moving, const GpuCalls& calls = {})
 {
   constexpr float untouched = -4321;
   const std::size_t count = fixed.size(), guard = 67;
@@ -83,8 +84,9 @@ MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const I
   const std::size_t share = (count + calls.slabs - 1) / calls.slabs;
   const auto forEachSlab = [&](const auto& function) {
     for (std::size_t first = 0; first < count; first += share)
-      function(first, IntensityPairs{fixedOnDevice.span().data() + first, movingOnDevice.span().data() + first,
-                                     std::min(share, count - first), calls.fixedStays});
+      function(first,
+               IntensityPairs{fixedOnDevice.span().data() + first, movingOnDevice.span().data() + first,
+                              std::min(share, count - first), calls.fixedStays});
   };
   for (int time = 0; time < calls.evaluations; ++time) {
     metric->begin(context);
@@ -92,8 +94,9 @@ MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const I
     metric->accumulate(context, {});
     metric->finish(context, onDevice.span().data());
   }
-  forEachSlab(
-      [&](std::size_t first, const IntensityPairs& pairs) { metric->slopes(context, pairs, slopes.span().data() + first); });
+  forEachSlab([&](std::size_t first, const IntensityPairs& pairs) {
+    metric->slopes(context, pairs, slopes.span().data() + first);
+  });
   metric->slopes(context, {}, nullptr);
 
   MetricEvaluation result;
@@ -103,7 +106,8 @@ MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const I
   const std::vector<float> all = slopes.toHost(context);
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(count);
   result.slopes.assign(all.begin(), end);
-  EXPECT_EQ(std::count(end, all.end(), untouched), static_cast<std::ptrdiff_t>(guard)) << "wrote behind the slopes";
+  EXPECT_EQ(std::count(end, all.end(), untouched), static_cast<std::ptrdiff_t>(guard))
+      << "wrote behind the slopes";
   if constexpr (requires(typename Formula::Sums sums) { sums.counts; }) {
     const auto counts = static_cast<const HistogramOnCuda&>(*metric).counts().toHost(context);
     result.counts.assign(counts.begin(), counts.end() - 1);
@@ -111,8 +115,10 @@ MetricEvaluation evaluateOnGpu(Context& context, const Formula& formula, const I
   return result;
 }
 
-/// Every slope within `tolerance` of the largest; where all slopes are 0 but for rounding, within that of double precision.
-inline void expectSameSlopes(const MetricEvaluation& found, const MetricEvaluation& expected, double tolerance)
+/// Every slope within `tolerance` of the largest; where all slopes are 0 but for rounding, within that of
+/// double precision.
+inline void expectSameSlopes(const MetricEvaluation& found, const MetricEvaluation& expected,
+                             double tolerance)
 {
   ASSERT_EQ(found.slopes.size(), expected.slopes.size());
   double largest = 0, worst = 0;
@@ -126,7 +132,8 @@ inline void expectSameSlopes(const MetricEvaluation& found, const MetricEvaluati
     }
   }
   EXPECT_LE(worst, tolerance * largest + 1e-13 / static_cast<double>(found.valid + 1))
-      << "sample " << where << " of " << found.slopes.size() << ": " << found.slopes[where] << " not " << expected.slopes[where];
+      << "sample " << where << " of " << found.slopes.size() << ": " << found.slopes[where] << " not "
+      << expected.slopes[where];
 }
 
 /// Pairs with something to find, some of them without intensity, and if wanted most of them background.

@@ -1,6 +1,7 @@
 #pragma once
 
-// Transforms that have more than parameters, splines of landmarks and images of displacements, in a term's scene.
+// Transforms that have more than parameters, splines of landmarks and images of displacements, in a term's
+// scene.
 
 #include "Testing/Support/BendingScenes.h"
 #include "Testing/Support/ModelTransforms.h"
@@ -11,14 +12,17 @@
 namespace tessera::testing {
 
 template <int D>
-void useSpline(TermScene<D>& scene, const std::string& type, std::size_t landmarks = 13, double largestMm = 1.5)
+void useSpline(TermScene<D>& scene, const std::string& type, std::size_t landmarks = 13,
+               double largestMm = 1.5)
 {
-  const TransformChain<D> spline = splineOf<D>(type, scatteredLandmarks<D>(scene.fixed->geometry, landmarks, largestMm));
+  const TransformChain<D> spline =
+      splineOf<D>(type, scatteredLandmarks<D>(scene.fixed->geometry, landmarks, largestMm));
   scene.chain->transform = spline.transform;
   scene.chain->parameters = spline.parameters;
 }
 
-/// Random displacements on a turned grid that covers most of the fixed image. Order 1 jumps nowhere but at the field's border.
+/// Random displacements on a turned grid that covers most of the fixed image. Order 1 jumps nowhere but at
+/// the field's border.
 template <int D>
 void useField(TermScene<D>& scene, int order)
 {
@@ -35,13 +39,16 @@ void useField(TermScene<D>& scene, int order)
   scene.chain->parameters = field.parameters;
 }
 
-/// Visits splines of every kernel, alone and before a B-spline, splines and fields in chains of three, in all ways to join them;
-/// the last transform has parameters to find. Jumps of fields of order 0 have no derivatives: `withJumps` visits those too.
+/// Visits splines of every kernel, alone and before a B-spline, splines and fields in chains of three, in all
+/// ways to join them; the last transform has parameters to find. Jumps of fields of order 0 have no
+/// derivatives: `withJumps` visits those too.
 template <int D, class Visit>
 void forEachModelScene(bool withJumps, Visit&& visit)
 {
   TermScene<D> scene(1, unequalSize<D>());
-  const auto restart = [&] { scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get(); };
+  const auto restart = [&] {
+    scene.level.chain = (scene.chain = std::make_shared<TransformChain<D>>()).get();
+  };
   const std::size_t kernels = D == 2 ? 1 : splineTypes.size();
   for (std::size_t kernel = 0; kernel < kernels; ++kernel) {
     restart();

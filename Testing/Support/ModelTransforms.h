@@ -14,8 +14,8 @@
 
 namespace tessera::testing {
 
-inline const std::vector<std::string> splineTypes{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline", "ElasticBodySpline",
-                                                  "ElasticBodyReciprocalSpline"};
+inline const std::vector<std::string> splineTypes{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline",
+                                                  "ElasticBodySpline", "ElasticBodyReciprocalSpline"};
 
 /// Landmarks all over the fixed image and beyond its border, each at most `largestMm` off along each axis.
 template <int D>
@@ -38,10 +38,11 @@ PointPairs<D> scatteredLandmarks(const ImageGeometry<D>& fixed, std::size_t coun
 
 /// A single spline with a relaxation of 0.1; `entries` stand in its parameters too.
 template <int D>
-TransformChain<D> splineOf(const std::string& type, const PointPairs<D>& pairs, const std::string& entries = "")
+TransformChain<D> splineOf(const std::string& type, const PointPairs<D>& pairs,
+                           const std::string& entries = "")
 {
-  const auto spline = std::make_shared<SplineKernelTransform<D>>(
-      parametersOf("(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor 0.1)\n" + entries, D, 1, "Transform0"));
+  const auto spline = std::make_shared<SplineKernelTransform<D>>(parametersOf(
+      "(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor 0.1)\n" + entries, D, 1, "Transform0"));
   Context context;
   TransformChain<D> chain;
   chain.parameters = spline->initialize(context, {nullptr, nullptr, nullptr, nullptr, nullptr, &pairs});
@@ -49,7 +50,8 @@ TransformChain<D> splineOf(const std::string& type, const PointPairs<D>& pairs, 
   return chain;
 }
 
-/// A single image of random displacements of at most 1.5 mm an axis on this grid, moved so that its centre lies at `centerMm`.
+/// A single image of random displacements of at most 1.5 mm an axis on this grid, moved so that its centre
+/// lies at `centerMm`.
 template <int D>
 TransformChain<D> randomField(const ImageGeometry<D>& grid, const Vec<D>& centerMm, int order)
 {
@@ -61,13 +63,14 @@ TransformChain<D> randomField(const ImageGeometry<D>& grid, const Vec<D>& center
     field.voxels.push_back(static_cast<float>(value));
   const TemporaryFolder folder;
   writeVectorImage(folder / "field.mha", field, false);
-  const std::string path =
-      folder.write("transform.txt", "(DeformationFieldFileName \"field.mha\")\n(DeformationFieldInterpolationOrder "
-                                        + std::to_string(order) + ")\n");
+  const std::string path = folder.write(
+      "transform.txt", "(DeformationFieldFileName \"field.mha\")\n(DeformationFieldInterpolationOrder "
+                           + std::to_string(order) + ")\n");
   std::vector<std::string> notes;
   const auto transform = std::make_shared<DeformationFieldTransform<D>>(parametersOf("", D, 1, "Transform0"));
   TransformChain<D> chain;
-  chain.parameters = transform->restore(Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
+  chain.parameters = transform->restore(
+      Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
   chain.transform = transform;
   return chain;
 }

@@ -10,7 +10,8 @@
 namespace tessera::testing {
 
 /// The filter's sums one after the other, over a line that is continued as far as its poles reach.
-inline std::vector<double> filteredByDefinition(const ExponentialFilter& filter, LineEnds ends, const std::vector<float>& line)
+inline std::vector<double> filteredByDefinition(const ExponentialFilter& filter, LineEnds ends,
+                                                const std::vector<float>& line)
 {
   const long length = static_cast<long>(line.size()), period = 2 * (length - 1);
   const auto at = [&](long i) -> double {

@@ -18,7 +18,8 @@ struct NaiveParzen {
   {
     if (order == 0)
       return x > -0.5 && x <= 0.5 ? 1 : 0;
-    return ((order + 1) / 2.0 + x) / order * beta(order - 1, x + 0.5) + ((order + 1) / 2.0 - x) / order * beta(order - 1, x - 0.5);
+    return ((order + 1) / 2.0 + x) / order * beta(order - 1, x + 0.5)
+           + ((order + 1) / 2.0 - x) / order * beta(order - 1, x - 0.5);
   }
 
   /// elastix divides the margin of both axes by the fixed axis's bins.
@@ -31,15 +32,18 @@ struct NaiveParzen {
     return value / size - ((low - margin) / size - padding);
   }
 
-  std::vector<std::vector<double>> joint(const LevelFacts& facts, const Intensities& fixed, const Intensities& moving) const
+  std::vector<std::vector<double>> joint(const LevelFacts& facts, const Intensities& fixed,
+                                         const Intensities& moving) const
   {
     std::vector<std::vector<double>> p(fixedBins, std::vector<double>(movingBins, 0.0));
     for (std::size_t i = 0; i < fixed.size(); ++i) {
       const double f = term(fixed[i], facts.fixedMin, facts.fixedMax, fixedBins, fixedOrder, fixedRatio);
-      const double m = term(moving[i], facts.movingMin, facts.movingMax, movingBins, movingOrder, movingRatio);
+      const double m =
+          term(moving[i], facts.movingMin, facts.movingMax, movingBins, movingOrder, movingRatio);
       for (int row = 0; row < fixedBins; ++row)
         for (int column = 0; column < movingBins; ++column)
-          p[row][column] += beta(fixedOrder, row - f) * beta(movingOrder, column - m) / static_cast<double>(fixed.size());
+          p[row][column] +=
+              beta(fixedOrder, row - f) * beta(movingOrder, column - m) / static_cast<double>(fixed.size());
     }
     return p;
   }
@@ -51,7 +55,9 @@ struct NaiveParzen {
   Entropies entropies(const LevelFacts& facts, const Intensities& fixed, const Intensities& moving) const
   {
     const auto p = joint(facts, fixed, moving);
-    const auto part = [](double probability) { return probability > 0 ? -probability * std::log(probability) : 0; };
+    const auto part = [](double probability) {
+      return probability > 0 ? -probability * std::log(probability) : 0;
+    };
     Entropies h;
     std::vector<double> columns(movingBins, 0.0);
     for (const auto& row : p) {
@@ -70,7 +76,9 @@ struct NaiveParzen {
 
   std::string text() const
   {
-    const auto line = [](const char* name, double value) { return "(" + std::string(name) + " " + std::to_string(value) + ")\n"; };
+    const auto line = [](const char* name, double value) {
+      return "(" + std::string(name) + " " + std::to_string(value) + ")\n";
+    };
     return line("NumberOfFixedHistogramBins", fixedBins) + line("NumberOfMovingHistogramBins", movingBins)
            + line("FixedKernelBSplineOrder", fixedOrder) + line("MovingKernelBSplineOrder", movingOrder)
            + line("FixedLimitRangeRatio", fixedRatio) + line("MovingLimitRangeRatio", movingRatio);

@@ -8,14 +8,16 @@ namespace tessera::testing {
 
 /// What is under test on CUDA: all pointers on the device of the context.
 template <int D>
-using DeviceFieldFunction = std::function<void(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&)>;
+using DeviceFieldFunction =
+    std::function<void(Context&, const AlignedField<D>&, const FieldCoefficients&, const FieldTarget&)>;
 
-/// A function of the first CUDA device from and to arrays of the host, `components` a voxel. What lies before and behind the
-/// values must stay.
+/// A function of the first CUDA device from and to arrays of the host, `components` a voxel. What lies before
+/// and behind the values must stay.
 template <int D>
 FieldFunction<D> onGpu(const std::string& name, int components, const DeviceFieldFunction<D>& function)
 {
-  return [=](Context&, const AlignedField<D>& field, const std::vector<double>& coefficients, const FieldTarget& target) {
+  return [=](Context&, const AlignedField<D>& field, const std::vector<double>& coefficients,
+             const FieldTarget& target) {
     constexpr std::size_t guard = 1024;
     constexpr float untouched = -4321;
     const std::size_t count = valueCount(target.layout, components, field.voxelCount());
@@ -36,7 +38,8 @@ FieldFunction<D> onGpu(const std::string& name, int components, const DeviceFiel
     values = onDevice.toHost(context);
     std::copy(values.begin() + guard, values.end() - guard, target.values);
     for (std::size_t i = 0; i < guard; ++i) {
-      ASSERT_EQ(values[i], untouched) << name << " wrote " << guard - i << " values before the field: " << describe(field);
+      ASSERT_EQ(values[i], untouched)
+          << name << " wrote " << guard - i << " values before the field: " << describe(field);
       ASSERT_EQ(values[guard + count + i], untouched)
           << name << " wrote " << i + 1 << " values behind the field: " << describe(field);
     }

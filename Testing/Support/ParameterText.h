@@ -13,7 +13,8 @@ inline Parameters parametersOf(const std::string& text, std::size_t dimension = 
                                const std::string& label = "Optimizer0")
 {
   std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(parseParameterText(text, "text", notes)), label, dimension, levelCount);
+  return Parameters(std::make_shared<ParameterMap>(parseParameterText(text, "text", notes)), label, dimension,
+                    levelCount);
 }
 
 }

@@ -16,7 +16,10 @@ struct Blob {
   Vec<D> widthMm{};
   double amplitude = 1;
 
-  double operator()(const Vec<D>& pointMm) const { return amplitude * std::exp(-0.5 * squaredRadius(pointMm, centerMm, widthMm)); }
+  double operator()(const Vec<D>& pointMm) const
+  {
+    return amplitude * std::exp(-0.5 * squaredRadius(pointMm, centerMm, widthMm));
+  }
 
   static double squaredRadius(const Vec<D>& pointMm, const Vec<D>& centerMm, const Vec<D>& radiiMm)
   {
@@ -36,7 +39,10 @@ struct Ellipsoid {
   Vec<D> radiiMm{};
   double value = 1;
 
-  double operator()(const Vec<D>& pointMm) const { return Blob<D>::squaredRadius(pointMm, centerMm, radiiMm) <= 1 ? value : 0; }
+  double operator()(const Vec<D>& pointMm) const
+  {
+    return Blob<D>::squaredRadius(pointMm, centerMm, radiiMm) <= 1 ? value : 0;
+  }
 };
 
 /// The sum of shapes at a point.
@@ -116,8 +122,9 @@ Mask<D> drawMask(const ImageGeometry<D>& geometry, Inside&& inside)
 {
   std::vector<std::uint8_t> voxels(geometry.voxelCount());
   const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
-  forEachIndex<D>(geometry.size,
-                  [&](const Vec<D>& index, std::size_t offset) { voxels[offset] = inside(pointFromIndex(index)) ? 1 : 0; });
+  forEachIndex<D>(geometry.size, [&](const Vec<D>& index, std::size_t offset) {
+    voxels[offset] = inside(pointFromIndex(index)) ? 1 : 0;
+  });
   return Mask<D>(geometry, std::move(voxels));
 }
 
@@ -133,11 +140,11 @@ void addNoise(Image<D>& image, double standardDeviation, std::uint64_t seed)
   }
 }
 
-/// Blobs spread over the inner `share` of the geometry's box, each with another height and with widths of one to three times
-/// `width` of the box: no symmetry.
+/// Blobs spread over the inner `share` of the geometry's box, each with another height and with widths of one
+/// to three times `width` of the box: no symmetry.
 template <int D>
-std::vector<Blob<D>> scatteredBlobs(const ImageGeometry<D>& geometry, std::size_t count, std::uint64_t seed, double share = 0.5,
-                                    double width = 0.06)
+std::vector<Blob<D>> scatteredBlobs(const ImageGeometry<D>& geometry, std::size_t count, std::uint64_t seed,
+                                    double share = 0.5, double width = 0.06)
 {
   Draw draw;
   draw.seed = seed;
@@ -148,7 +155,8 @@ std::vector<Blob<D>> scatteredBlobs(const ImageGeometry<D>& geometry, std::size_
     Vec<D> index;
     for (int d = 0; d < D; ++d) {
       index[d] = (0.5 + share * (unitUniform(place[d]) - 0.5)) * (static_cast<double>(geometry.size[d]) - 1);
-      blobs[i].widthMm[d] = width * (1 + 2 * unitUniform(shape[d])) * static_cast<double>(geometry.size[d]) * geometry.spacingMm[d];
+      blobs[i].widthMm[d] = width * (1 + 2 * unitUniform(shape[d])) * static_cast<double>(geometry.size[d])
+                            * geometry.spacingMm[d];
     }
     blobs[i].centerMm = geometry.pointFromIndex()(index);
     blobs[i].amplitude = 50 + 150 * unitUniform(shape[3]);

@@ -7,7 +7,8 @@ namespace tessera::testing {
 
 /// The plainest product: over a map, products in the order of k, each sum from the semiring's zero on.
 template <class V>
-CsrMatrix<V> plainProduct(const CsrMatrix<V>& a, const CsrMatrix<V>& b, Semiring semiring = Semiring::plusTimes)
+CsrMatrix<V> plainProduct(const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                          Semiring semiring = Semiring::plusTimes)
 {
   EntryMap<V> c;
   withSemiring<V>(semiring, [&]<class Ring>(Ring ring) {

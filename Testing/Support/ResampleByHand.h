@@ -25,10 +25,11 @@ TransformChain<D> affineChain(const Matrix<D>& matrix, const Vec<D>& offset)
   for (const auto& row : matrix)
     values.insert(values.end(), row.begin(), row.end());
   values.insert(values.end(), offset.begin(), offset.end());
-  const Parameters file = parametersOf("(Transform \"AffineTransform\")\n(NumberOfParameters " + std::to_string(values.size())
-                                           + ")\n(TransformParameters" + numbers(values) + ")\n(CenterOfRotationPoint"
-                                           + numbers(std::vector<double>(D, 0.0)) + ")\n",
-                                       D);
+  const Parameters file =
+      parametersOf("(Transform \"AffineTransform\")\n(NumberOfParameters " + std::to_string(values.size())
+                       + ")\n(TransformParameters" + numbers(values) + ")\n(CenterOfRotationPoint"
+                       + numbers(std::vector<double>(D, 0.0)) + ")\n",
+                   D);
   const auto transform = std::make_shared<AffineTransform<D>>(file);
   TransformChain<D> chain;
   chain.parameters = transform->restore(file);

@@ -21,7 +21,8 @@ namespace tessera::testing {
 constexpr float outsideValue = -4096; // no interpolated value is the same
 
 /// What can stand behind (ResampleInterpolator ...), with the orders of B-splines.
-inline const std::vector<std::string> resampleInterpolators{"nearest", "linear", "labels", "0", "1", "2", "3", "4", "5"};
+inline const std::vector<std::string> resampleInterpolators{"nearest", "linear", "labels", "0", "1",
+                                                            "2",       "3",      "4",      "5"};
 
 /// Whether a small error of an index can change values by more than that.
 inline bool jumps(const std::string& name)
@@ -67,17 +68,20 @@ struct Resampling {
   {
     const auto prepared = resampleInterpolator<D>(interpolator);
     prepared->prepareForLevel(context, moving, 0);
-    const DefaultResampler<D> resampler(parametersOf(
-        "(DefaultPixelValue " + std::to_string(outsideValue) + ")\n(ResampleExtrapolation \"" + extrapolation + "\")", D, 1, ""));
+    const DefaultResampler<D> resampler(parametersOf("(DefaultPixelValue " + std::to_string(outsideValue)
+                                                         + ")\n(ResampleExtrapolation \"" + extrapolation
+                                                         + "\")",
+                                                     D, 1, ""));
     const ResampleSource<D> source{prepared.get(), valid};
     return resampler.resample(context, *chain, std::span(&source, 1), output, layers)[0].voxels;
   }
 };
 
-/// The same voxels are outside; where values may jump they are equal, elsewhere near: roundings of indices and of sums in single
-/// precision against double, among noise whose neighbours differ by as much as its range.
-inline void expectSameImage(const std::vector<float>& values, const std::vector<float>& expected, const std::string& interpolator,
-                            const std::string& what)
+/// The same voxels are outside; where values may jump they are equal, elsewhere near: roundings of indices
+/// and of sums in single precision against double, among noise whose neighbours differ by as much as its
+/// range.
+inline void expectSameImage(const std::vector<float>& values, const std::vector<float>& expected,
+                            const std::string& interpolator, const std::string& what)
 {
   ASSERT_EQ(values.size(), expected.size()) << what;
   std::size_t otherSide = 0, jumped = 0, inside = 0;
@@ -95,7 +99,8 @@ inline void expectSameImage(const std::vector<float>& values, const std::vector<
     low = std::min<double>(low, expected[i]);
     high = std::max<double>(high, expected[i]);
   }
-  EXPECT_EQ(otherSide, 0u) << what << ", " << interpolator << ": voxels inside on one device alone, of " << values.size();
+  EXPECT_EQ(otherSide, 0u) << what << ", " << interpolator << ": voxels inside on one device alone, of "
+                           << values.size();
   if (jumps(interpolator)) {
     EXPECT_EQ(jumped, 0u) << what << ", " << interpolator << ": of " << inside;
   } else if (inside > 0) {

@@ -12,8 +12,9 @@
 
 namespace tessera::testing {
 
-/// One image for each pixel type, resampled at once: pixels are what rounding makes of the floats, whole and by layers. Intensities
-/// are fractions, negative ones too, and beyond the range of short; voxels of the result are `finer` times as close as the image's.
+/// One image for each pixel type, resampled at once: pixels are what rounding makes of the floats, whole and
+/// by layers. Intensities are fractions, negative ones too, and beyond the range of short; voxels of the
+/// result are `finer` times as close as the image's.
 inline void expectRoundedFloats(Context& context, std::size_t finer)
 {
   TermScene<3> scene(1, {27, 22, 17});
@@ -33,14 +34,17 @@ inline void expectRoundedFloats(Context& context, std::size_t finer)
   const DefaultResampler<3> resampler(parametersOf("(DefaultPixelValue 40.5)", 3, 1, ""));
 
   for (const LayerRange& layers : {LayerRange{}, LayerRange{3, 5}}) {
-    const Image<3> floats = resampler.resample(context, *scene.chain, std::span(&source, 1), output, layers).front();
-    const auto pixels = resampler.resamplePixels(context, *scene.chain, sources, output, allPixelTypes, layers);
+    const Image<3> floats =
+        resampler.resample(context, *scene.chain, std::span(&source, 1), output, layers).front();
+    const auto pixels =
+        resampler.resamplePixels(context, *scene.chain, sources, output, allPixelTypes, layers);
 
     ASSERT_EQ(pixels.size(), sources.size());
     for (std::size_t t = 0; t < pixels.size(); ++t) {
       std::vector<std::byte> expected(floats.voxels.size() * pixelTypeSize(allPixelTypes[t]));
       toPixels(floats.voxels, allPixelTypes[t], expected.data());
-      EXPECT_EQ(std::memcmp(pixels[t].get(), expected.data(), expected.size()), 0) << pixelTypeName(allPixelTypes[t]);
+      EXPECT_EQ(std::memcmp(pixels[t].get(), expected.data(), expected.size()), 0)
+          << pixelTypeName(allPixelTypes[t]);
     }
   }
 }

@@ -36,8 +36,9 @@ struct SamplerScene {
   {
     const ImageGeometry<D> geometry = obliqueGeometry<D>(size);
     Image<D> image{geometry, std::vector<float>(geometry.voxelCount())};
-    forEachIndex<D>(size,
-                    [&](const Vec<D>& index, std::size_t offset) { image.voxels[offset] = static_cast<float>(ramp<D>(index)); });
+    forEachIndex<D>(size, [&](const Vec<D>& index, std::size_t offset) {
+      image.voxels[offset] = static_cast<float>(ramp<D>(index));
+    });
     fixed = std::make_shared<Image<D>>(std::move(image));
 
     double radiusMm = 1e9;
@@ -45,7 +46,9 @@ struct SamplerScene {
       radiusMm = std::min(radiusMm, 0.35 * static_cast<double>(size[d]) * geometry.spacingMm[d]);
     Vec<D> radiiMm;
     radiiMm.fill(radiusMm);
-    const auto inside = [&, radiiMm](const Vec<D>& p) { return Ellipsoid<D>{geometry.centerMm(), radiiMm}(p) > 0; };
+    const auto inside = [&, radiiMm](const Vec<D>& p) {
+      return Ellipsoid<D>{geometry.centerMm(), radiiMm}(p) > 0;
+    };
     ball = std::make_shared<Mask<D>>(drawMask<D>(geometry, inside));
     Size<D> coarseSize;
     Vec<D> coarseSpacingMm;
@@ -77,7 +80,8 @@ Vec<D> indexOfSample(const ImageGeometry<D>& geometry, const PointList<D>& sampl
   return geometry.indexFromPoint()(pointMm);
 }
 
-/// Every sample lies in the mask (null: in the image) and has the image's value; the share of samples in a half is right.
+/// Every sample lies in the mask (null: in the image) and has the image's value; the share of samples in a
+/// half is right.
 template <int D>
 void expectSamplesOfTheImage(const PointList<D>& samples, const Image<D>& image, const Mask<D>* mask)
 {
@@ -91,16 +95,19 @@ void expectSamplesOfTheImage(const PointList<D>& samples, const Image<D>& image,
       ASSERT_LE(index[d], static_cast<double>(image.geometry.size[d]) - 1 + 1e-9);
     }
     ASSERT_TRUE(!mask || mask->contains(pointMm)) << "sample " << i;
-    ASSERT_NEAR(samples.fixed[i], ramp<D>(index), 1e-6 * largest) << "sample " << i; // voxels and result are floats
+    ASSERT_NEAR(samples.fixed[i], ramp<D>(index), 1e-6 * largest)
+        << "sample " << i; // voxels and result are floats
   }
 }
 
-/// The same for any thread count and for a repeated draw; other numbers for another iteration; more samples only add to them.
+/// The same for any thread count and for a repeated draw; other numbers for another iteration; more samples
+/// only add to them.
 template <int D, class Sampler>
 void expectRepeatableDraws(const SamplerScene<D>& scene, const MaskPointer<D>& mask)
 {
   const auto make = [&](std::size_t count) {
-    auto sampler = std::make_unique<Sampler>(parametersOf("(NumberOfSpatialSamples " + std::to_string(count) + ")", D));
+    auto sampler =
+        std::make_unique<Sampler>(parametersOf("(NumberOfSpatialSamples " + std::to_string(count) + ")", D));
     Context context;
     sampler->prepareForLevel(context, scene.fixed, mask, 0);
     return sampler;

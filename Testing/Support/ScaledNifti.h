@@ -11,8 +11,10 @@ struct SlopeAndIntercept {
   float slope, intercept;
 };
 
-/// As other programs write them; without a slope or with one that is none; and one that makes floats infinite.
-inline constexpr SlopeAndIntercept scalings[] = {{0.1f, -10.3f}, {-2.5e-3f, 0}, {1, 0.5f}, {0, -10}, {1e-17f, 3}, {3e38f, 0}};
+/// As other programs write them; without a slope or with one that is none; and one that makes floats
+/// infinite.
+inline constexpr SlopeAndIntercept scalings[] = {{0.1f, -10.3f}, {-2.5e-3f, 0}, {1, 0.5f},
+                                                 {0, -10},       {1e-17f, 3},   {3e38f, 0}};
 
 /// The uncompressed NIfTI `from` of a folder as `to`, with numbers that are to be scaled. Returns its path.
 inline std::string writeScaled(const TemporaryFolder& folder, const std::string& from, const std::string& to,

@@ -68,17 +68,21 @@ EntryMap<V> entriesOf(const CsrMatrix<V>& matrix)
 
 /// About `perRow` entries a row at random places, values from the generator.
 template <class V, class Value>
-CsrMatrix<V> randomMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed, Value value)
+CsrMatrix<V> randomMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed,
+                          Value value)
 {
   Dice dice(seed);
   EntryMap<V> entries;
-  for (std::size_t i = 0; columns > 0 && i < static_cast<std::size_t>(perRow * static_cast<double>(rows)); ++i)
-    entries[{static_cast<std::uint32_t>(dice.below(rows)), static_cast<std::uint32_t>(dice.below(columns))}] = value(dice);
+  for (std::size_t i = 0; columns > 0 && i < static_cast<std::size_t>(perRow * static_cast<double>(rows));
+       ++i)
+    entries[{static_cast<std::uint32_t>(dice.below(rows)), static_cast<std::uint32_t>(dice.below(columns))}] =
+        value(dice);
   return matrixOf(rows, columns, entries);
 }
 
 /// Values in [0.5, 1.5].
-inline CsrMatrix<double> randomMatrix(std::size_t rows, std::size_t columns, double perRow, std::uint64_t seed)
+inline CsrMatrix<double> randomMatrix(std::size_t rows, std::size_t columns, double perRow,
+                                      std::uint64_t seed)
 {
   return randomMatrix<double>(rows, columns, perRow, seed, [](Dice& dice) { return 0.5 + dice.unit(); });
 }

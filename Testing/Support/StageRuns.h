@@ -12,19 +12,21 @@
 
 namespace tessera::testing {
 
-/// A short registration of one level, with these parameters, "(Name value) (Name value)", besides or instead of its own.
+/// A short registration of one level, with these parameters, "(Name value) (Name value)", besides or instead
+/// of its own.
 inline std::shared_ptr<const ParameterMap> stageText(const std::string& lines)
 {
-  const std::pair<const char*, const char*> usual[] = {{"NumberOfResolutions", "1"},
-                                                       {"Transform", "\"AffineTransform\""},
-                                                       {"Metric", "\"AdvancedMeanSquares\""},
-                                                       {"ImageSampler", "\"Full\""},
-                                                       {"Interpolator", "\"LinearInterpolator\""},
-                                                       {"FixedImagePyramid", "\"FixedShrinkingImagePyramid\""},
-                                                       {"MovingImagePyramid", "\"MovingShrinkingImagePyramid\""},
-                                                       {"Optimizer", "\"StandardGradientDescent\""},
-                                                       {"SP_a", "0.001"},
-                                                       {"MaximumNumberOfIterations", "4"}};
+  const std::pair<const char*, const char*> usual[] = {
+      {"NumberOfResolutions", "1"},
+      {"Transform", "\"AffineTransform\""},
+      {"Metric", "\"AdvancedMeanSquares\""},
+      {"ImageSampler", "\"Full\""},
+      {"Interpolator", "\"LinearInterpolator\""},
+      {"FixedImagePyramid", "\"FixedShrinkingImagePyramid\""},
+      {"MovingImagePyramid", "\"MovingShrinkingImagePyramid\""},
+      {"Optimizer", "\"StandardGradientDescent\""},
+      {"SP_a", "0.001"},
+      {"MaximumNumberOfIterations", "4"}};
   std::string text = lines + "\n";
   for (std::size_t at = 0; (at = text.find(") (", at)) != std::string::npos;)
     text[at + 1] = '\n';
@@ -68,7 +70,10 @@ public:
   void info(const std::string&) override {}
   void note(const std::string&) override {}
   void warning(const std::string&) override {}
-  void pyramidImages(std::size_t, const std::vector<ImagePointer<D>>&, const std::vector<ImagePointer<D>>&) override {}
+  void pyramidImages(std::size_t, const std::vector<ImagePointer<D>>&,
+                     const std::vector<ImagePointer<D>>&) override
+  {
+  }
   void levelStarted(std::size_t, const std::vector<std::string>&) override {}
   void iterationDone(std::size_t, const IterationRecord&, const TransformChain<D>&) override {}
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override {}

@@ -21,7 +21,8 @@
 
 namespace tessera::testing {
 
-/// Two drawings of the same blobs, the moving one displaced and on another grid, with what a level's term needs.
+/// Two drawings of the same blobs, the moving one displaced and on another grid, with what a level's term
+/// needs.
 template <int D>
 struct TermScene {
   ImagePointer<D> fixed, moving;
@@ -41,10 +42,12 @@ struct TermScene {
         pointMm[d] += shift;
       return sumOf(blobs, pointMm);
     };
-    fixed = std::make_shared<Image<D>>(drawImage<D>(fixedGeometry, [&](const Vec<D>& p) { return intensity(p, 0); }));
-    moving = std::make_shared<Image<D>>(drawImage<D>(movingGeometry, [&](const Vec<D>& p) { return 300 - intensity(p, shiftMm); }));
-    interpolator = std::make_unique<BSplineInterpolator<D>>(
-        parametersOf("(BSplineInterpolationOrder " + std::to_string(interpolationOrder) + ")", D, 1, "Interpolator0"));
+    fixed = std::make_shared<Image<D>>(
+        drawImage<D>(fixedGeometry, [&](const Vec<D>& p) { return intensity(p, 0); }));
+    moving = std::make_shared<Image<D>>(
+        drawImage<D>(movingGeometry, [&](const Vec<D>& p) { return 300 - intensity(p, shiftMm); }));
+    interpolator = std::make_unique<BSplineInterpolator<D>>(parametersOf(
+        "(BSplineInterpolationOrder " + std::to_string(interpolationOrder) + ")", D, 1, "Interpolator0"));
     Context context;
     interpolator->prepareForLevel(context, moving, 0);
     level.fixed = fixed;
@@ -59,7 +62,8 @@ struct TermScene {
     Context context;
     chain->parameters = transform->initialize(context, {fixed, moving, nullptr, nullptr, nullptr});
     transform->prepareForLevel(context, 0, chain->parameters);
-    const std::vector<double> noise = checks::randomVector(chain->parameters.size(), 3, -amplitude, amplitude);
+    const std::vector<double> noise =
+        checks::randomVector(chain->parameters.size(), 3, -amplitude, amplitude);
     for (std::size_t i = 0; i < noise.size(); ++i)
       chain->parameters[i] += noise[i];
     chain->transform = transform;
@@ -67,7 +71,9 @@ struct TermScene {
   void useAffine() { use(std::make_shared<AffineTransform<D>>(parametersOf("", D, 1, "Transform0")), 0.02); }
   void useBSpline()
   {
-    use(std::make_shared<BSplineTransform<D>>(parametersOf("(FinalGridSpacingInPhysicalUnits 12)", D, 1, "Transform0")), 1.5);
+    use(std::make_shared<BSplineTransform<D>>(
+            parametersOf("(FinalGridSpacingInPhysicalUnits 12)", D, 1, "Transform0")),
+        1.5);
   }
   /// What is in use becomes T0.
   void useAsInitial(Combination combination)
@@ -79,7 +85,8 @@ struct TermScene {
     level.chain = chain.get();
   }
 
-  /// Points between voxels, uniform over the inner part of the fixed image, with made-up fixed intensities from the image.
+  /// Points between voxels, uniform over the inner part of the fixed image, with made-up fixed intensities
+  /// from the image.
   SampleSet<D> points(std::size_t count, double margin = 0.15) const
   {
     PointList<D> list;
@@ -90,7 +97,8 @@ struct TermScene {
       const auto words = randomWords(Draw{}, static_cast<std::uint32_t>(i), 0);
       Vec<D> index;
       for (int d = 0; d < D; ++d)
-        index[d] = (margin + (1 - 2 * margin) * unitUniform(words[d])) * (static_cast<double>(fixed->geometry.size[d]) - 1);
+        index[d] = (margin + (1 - 2 * margin) * unitUniform(words[d]))
+                   * (static_cast<double>(fixed->geometry.size[d]) - 1);
       const Vec<D> pointMm = fixed->geometry.pointFromIndex()(index);
       std::size_t offset = 0, stride = 1;
       for (int d = 0; d < D; ++d) {
@@ -113,8 +121,8 @@ struct TermScene {
 };
 
 template <int D>
-std::vector<double> gradientOf(CostTerm<D>& term, const SampleSet<D>& samples, const std::vector<double>& parameters,
-                               int threads = 1)
+std::vector<double> gradientOf(CostTerm<D>& term, const SampleSet<D>& samples,
+                               const std::vector<double>& parameters, int threads = 1)
 {
   Context context{{}, threads};
   std::vector<double> gradient(parameters.size(), 1e30); // must be overwritten
@@ -122,17 +130,21 @@ std::vector<double> gradientOf(CostTerm<D>& term, const SampleSet<D>& samples, c
   return gradient;
 }
 
-/// <gradient, s> against central differences of the value along s: each of the first parameters alone, then three random
-/// directions. `tolerance` is a share of |gradient| |s|.
+/// <gradient, s> against central differences of the value along s: each of the first parameters alone, then
+/// three random directions. `tolerance` is a share of |gradient| |s|.
 template <int D>
-void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D>& samples, const std::vector<double>& parameters,
-                                            double step, double tolerance)
+void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D>& samples,
+                                            const std::vector<double>& parameters, double step,
+                                            double tolerance)
 {
   Context context;
   const std::vector<double> gradient = gradientOf<D>(term, samples, parameters);
-  const double gradientNorm = std::sqrt(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0));
+  const double gradientNorm =
+      std::sqrt(std::inner_product(gradient.begin(), gradient.end(), gradient.begin(), 0.0));
   ASSERT_GT(gradientNorm, 0);
-  const auto valueAt = [&](const std::vector<double>& at) { return term.evaluate(context, samples, at, {}).value; };
+  const auto valueAt = [&](const std::vector<double>& at) {
+    return term.evaluate(context, samples, at, {}).value;
+  };
   const std::size_t singles = std::min<std::size_t>(parameters.size(), 12);
   for (std::size_t trial = 0; trial < singles + 3; ++trial) {
     std::vector<double> direction(parameters.size(), 0.0);
@@ -140,9 +152,11 @@ void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D
       direction[trial] = 1;
     else
       direction = checks::randomVector(parameters.size(), trial);
-    const double length = std::sqrt(std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0));
-    const double expected =
-        (valueAt(checks::moved(parameters, step, direction)) - valueAt(checks::moved(parameters, -step, direction))) / (2 * step);
+    const double length =
+        std::sqrt(std::inner_product(direction.begin(), direction.end(), direction.begin(), 0.0));
+    const double expected = (valueAt(checks::moved(parameters, step, direction))
+                             - valueAt(checks::moved(parameters, -step, direction)))
+                            / (2 * step);
     EXPECT_NEAR(std::inner_product(gradient.begin(), gradient.end(), direction.begin(), 0.0), expected,
                 tolerance * gradientNorm * length)
         << "trial " << trial;
@@ -150,7 +164,8 @@ void expectGradientMatchesFiniteDifferences(CostTerm<D>& term, const SampleSet<D
 }
 
 template <int D>
-void expectSameBitsForAnyThreadCount(CostTerm<D>& term, const SampleSet<D>& samples, const std::vector<double>& parameters)
+void expectSameBitsForAnyThreadCount(CostTerm<D>& term, const SampleSet<D>& samples,
+                                     const std::vector<double>& parameters)
 {
   std::vector<double> first;
   double firstValue = 0;
@@ -164,7 +179,8 @@ void expectSameBitsForAnyThreadCount(CostTerm<D>& term, const SampleSet<D>& samp
     }
     EXPECT_EQ(value, firstValue) << threads << " threads";
     EXPECT_EQ(gradient, first) << threads << " threads";
-    EXPECT_EQ(term.evaluate(context, samples, parameters, {}).value, firstValue) << "value alone, " << threads << " threads";
+    EXPECT_EQ(term.evaluate(context, samples, parameters, {}).value, firstValue)
+        << "value alone, " << threads << " threads";
   }
 }
 
@@ -176,15 +192,16 @@ struct TermEvaluation {
 
 /// One evaluation at the scene's parameters, on any device.
 template <int D>
-TermEvaluation evaluateTerm(Context context, CostTerm<D>& term, const TermScene<D>& scene, const SampleSet<D>& samples,
-                            bool withGradient = true)
+TermEvaluation evaluateTerm(Context context, CostTerm<D>& term, const TermScene<D>& scene,
+                            const SampleSet<D>& samples, bool withGradient = true)
 {
   term.prepareForLevel(context, scene.level);
   const Context vectors = vectorContext<D>(context, *scene.chain->transform);
   Buffer<double> position, gradient;
   position.fromHost(vectors, scene.chain->parameters);
   if (withGradient)
-    gradient.fromHost(vectors, std::vector<double>(scene.chain->parameters.size(), 1e30)); // must be overwritten
+    gradient.fromHost(vectors,
+                      std::vector<double>(scene.chain->parameters.size(), 1e30)); // must be overwritten
   const TermValue value = term.evaluate(context, samples, std::as_const(position).span(), gradient.span());
   return {value, gradient.toHost(vectors)};
 }

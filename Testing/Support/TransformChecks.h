@@ -1,6 +1,7 @@
 #pragma once
 
-// Checks that every transform must pass, whatever its model. Each takes the transform, its parameters and points in mm.
+// Checks that every transform must pass, whatever its model. Each takes the transform, its parameters and
+// points in mm.
 
 #include "Core/Registration/Transform.h"
 
@@ -14,7 +15,8 @@
 namespace tessera::checks {
 
 /// Repeatable numbers in [low, high) (splitmix64), the same with every compiler.
-inline std::vector<double> randomVector(std::size_t count, std::uint64_t seed, double low = -1, double high = 1)
+inline std::vector<double> randomVector(std::size_t count, std::uint64_t seed, double low = -1,
+                                        double high = 1)
 {
   std::vector<double> values(count);
   for (double& value : values) {
@@ -69,7 +71,8 @@ inline std::vector<double> moved(std::vector<double> a, double factor, const std
 }
 
 template <int D>
-Points<D> mapped(const Transform<D>& transform, const std::vector<double>& parameters, const Points<D>& points)
+Points<D> mapped(const Transform<D>& transform, const std::vector<double>& parameters,
+                 const Points<D>& points)
 {
   Context context;
   Points<D> result(points.count());
@@ -78,8 +81,8 @@ Points<D> mapped(const Transform<D>& transform, const std::vector<double>& param
 }
 
 template <int D>
-Points<D> pushed(const Transform<D>& transform, const std::vector<double>& parameters, const std::vector<double>& step,
-                 const Points<D>& points)
+Points<D> pushed(const Transform<D>& transform, const std::vector<double>& parameters,
+                 const std::vector<double>& step, const Points<D>& points)
 {
   Context context;
   Points<D> result(points.count());
@@ -89,8 +92,8 @@ Points<D> pushed(const Transform<D>& transform, const std::vector<double>& param
 
 /// <v, J s> = <J^T v, s> for random v and s.
 template <int D>
-void expectPullBackIsAdjointOfPushForward(const Transform<D>& transform, const std::vector<double>& parameters,
-                                          const Points<D>& points)
+void expectPullBackIsAdjointOfPushForward(const Transform<D>& transform,
+                                          const std::vector<double>& parameters, const Points<D>& points)
 {
   Context context;
   const std::size_t parameterCount = transform.parameterCount();
@@ -99,7 +102,8 @@ void expectPullBackIsAdjointOfPushForward(const Transform<D>& transform, const s
     Points<D> covectors(points.count());
     for (int d = 0; d < D; ++d)
       covectors.mm[d] = randomVector(points.count(), 10 * seed + d);
-    const std::vector<double> before = randomVector(parameterCount, 77 + seed); // pullBack adds to what is there
+    const std::vector<double> before =
+        randomVector(parameterCount, 77 + seed); // pullBack adds to what is there
     std::vector<double> gradient = before;
 
     const Points<D> push = pushed<D>(transform, parameters, step, points);
@@ -115,19 +119,23 @@ void expectPullBackIsAdjointOfPushForward(const Transform<D>& transform, const s
       right += (gradient[k] - before[k]) * step[k];
       magnitude += std::abs(gradient[k] * step[k]) + std::abs(before[k] * step[k]);
     }
-    const double roundings = 1.2e-16 * static_cast<double>(points.count() + parameterCount); // of sums in double
+    const double roundings =
+        1.2e-16 * static_cast<double>(points.count() + parameterCount); // of sums in double
     EXPECT_NEAR(left, right, roundings * magnitude + 1e-14 * magnitude) << "seed " << seed;
   }
 }
 
-/// J s against central differences of map along s. `stepSize` multiplies s; `toleranceMm` is the caller's estimate of truncation
-/// (stepSize^2 times a third derivative) and rounding (1e-16 times coordinates over stepSize).
+/// J s against central differences of map along s. `stepSize` multiplies s; `toleranceMm` is the caller's
+/// estimate of truncation (stepSize^2 times a third derivative) and rounding (1e-16 times coordinates over
+/// stepSize).
 template <int D>
-void expectPushForwardMatchesFiniteDifferences(const Transform<D>& transform, const std::vector<double>& parameters,
-                                               const Points<D>& points, double stepSize, double toleranceMm)
+void expectPushForwardMatchesFiniteDifferences(const Transform<D>& transform,
+                                               const std::vector<double>& parameters, const Points<D>& points,
+                                               double stepSize, double toleranceMm)
 {
   const std::size_t parameterCount = transform.parameterCount();
-  const std::size_t singles = std::min<std::size_t>(parameterCount, 16); // each of the first parameters, then all at once
+  const std::size_t singles =
+      std::min<std::size_t>(parameterCount, 16); // each of the first parameters, then all at once
   for (std::size_t trial = 0; trial < singles + 3; ++trial) {
     std::vector<double> step(parameterCount, 0.0);
     if (trial < singles)
@@ -160,10 +168,12 @@ SpatialDerivatives evaluateSpatial(const Points<D>& points, Evaluate&& evaluate)
   return derivatives;
 }
 
-/// The same check for anything with map(list, out) and spatial(list, jacobian, hessian): a transform or a chain.
+/// The same check for anything with map(list, out) and spatial(list, jacobian, hessian): a transform or a
+/// chain.
 template <int D, class Map, class Spatial>
-void expectSpatialMatchesFiniteDifferences(Map&& map, Spatial&& spatial, const Points<D>& points, double stepMm,
-                                           double jacobianTolerance, double hessianTolerancePerMm)
+void expectSpatialMatchesFiniteDifferences(Map&& map, Spatial&& spatial, const Points<D>& points,
+                                           double stepMm, double jacobianTolerance,
+                                           double hessianTolerancePerMm)
 {
   const std::size_t n = points.count();
   const SpatialDerivatives found = evaluateSpatial<D>(points, spatial);
@@ -173,20 +183,22 @@ void expectSpatialMatchesFiniteDifferences(Map&& map, Spatial&& spatial, const P
       above.mm[column][i] += stepMm;
       below.mm[column][i] -= stepMm;
     }
-    const SpatialDerivatives jacobianAbove = evaluateSpatial<D>(above, spatial), jacobianBelow = evaluateSpatial<D>(below, spatial);
+    const SpatialDerivatives jacobianAbove = evaluateSpatial<D>(above, spatial),
+                             jacobianBelow = evaluateSpatial<D>(below, spatial);
     Points<D> mappedAbove(n), mappedBelow(n);
     map(above.list(), mappedAbove.out());
     map(below.list(), mappedBelow.out());
     for (int k = 0; k < D; ++k)
       for (std::size_t i = 0; i < n; ++i) {
-        ASSERT_NEAR(found.jacobian[(k * D + column) * n + i], (mappedAbove.mm[k][i] - mappedBelow.mm[k][i]) / (2 * stepMm),
-                    jacobianTolerance)
+        ASSERT_NEAR(found.jacobian[(k * D + column) * n + i],
+                    (mappedAbove.mm[k][i] - mappedBelow.mm[k][i]) / (2 * stepMm), jacobianTolerance)
             << "dT" << k << "/dx" << column << " at point " << i;
         for (int row = 0, s = 0; row < D; ++row)
           for (int other = row; other < D; ++other, ++s)
             if (other == column) {
               ASSERT_NEAR(found.hessian[(k * symmetricCount(D) + s) * n + i],
-                          (jacobianAbove.jacobian[(k * D + row) * n + i] - jacobianBelow.jacobian[(k * D + row) * n + i])
+                          (jacobianAbove.jacobian[(k * D + row) * n + i]
+                           - jacobianBelow.jacobian[(k * D + row) * n + i])
                               / (2 * stepMm),
                           hessianTolerancePerMm)
                   << "d2T" << k << "/dx" << row << "dx" << column << " at point " << i;
@@ -196,33 +208,42 @@ void expectSpatialMatchesFiniteDifferences(Map&& map, Spatial&& spatial, const P
 }
 
 template <int D>
-void expectSpatialDerivativesMatchFiniteDifferences(const Transform<D>& transform, const std::vector<double>& parameters,
-                                                    const Points<D>& points, double stepMm, double jacobianTolerance,
-                                                    double hessianTolerancePerMm)
+void expectSpatialDerivativesMatchFiniteDifferences(const Transform<D>& transform,
+                                                    const std::vector<double>& parameters,
+                                                    const Points<D>& points, double stepMm,
+                                                    double jacobianTolerance, double hessianTolerancePerMm)
 {
   Context context;
   expectSpatialMatchesFiniteDifferences<D>(
-      [&](const ListSamples<D>& list, const PointsOut<D>& out) { transform.map(context, list, parameters, out); },
+      [&](const ListSamples<D>& list, const PointsOut<D>& out) {
+        transform.map(context, list, parameters, out);
+      },
       [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
         transform.spatialDerivatives(context, list, parameters, jacobian, hessian);
       },
       points, stepMm, jacobianTolerance, hessianTolerancePerMm);
 }
 
-/// With f(mu) = <U, jacobian> + <V, hessian> for random U, V: the pull-back of (U, V) against central differences of f.
-/// spatial(parameters, list, jacobian, hessian), pullBack(list, covJacobian, covHessian, gradient).
+/// With f(mu) = <U, jacobian> + <V, hessian> for random U, V: the pull-back of (U, V) against central
+/// differences of f. spatial(parameters, list, jacobian, hessian), pullBack(list, covJacobian, covHessian,
+/// gradient).
 template <int D, class Spatial, class PullBack>
-void expectSpatialPullBackMatchesFiniteDifferences(Spatial&& spatial, PullBack&& pullBack, const std::vector<double>& parameters,
+void expectSpatialPullBackMatchesFiniteDifferences(Spatial&& spatial, PullBack&& pullBack,
+                                                   const std::vector<double>& parameters,
                                                    const Points<D>& points, double stepSize, double tolerance)
 {
   const std::vector<double> covJacobian = randomVector(D * D * points.count(), 5);
   const std::vector<double> covHessian = randomVector(D * symmetricCount(D) * points.count(), 6);
   for (int part = 1; part <= 3; ++part) { // U alone, V alone, both
     const auto value = [&](const std::vector<double>& at) {
-      const SpatialDerivatives d = evaluateSpatial<D>(
-          points, [&](const ListSamples<D>& list, double* jacobian, double* hessian) { spatial(at, list, jacobian, hessian); });
-      return (part & 1 ? std::inner_product(covJacobian.begin(), covJacobian.end(), d.jacobian.begin(), 0.0) : 0.0)
-             + (part & 2 ? std::inner_product(covHessian.begin(), covHessian.end(), d.hessian.begin(), 0.0) : 0.0);
+      const SpatialDerivatives d =
+          evaluateSpatial<D>(points, [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
+            spatial(at, list, jacobian, hessian);
+          });
+      return (part & 1 ? std::inner_product(covJacobian.begin(), covJacobian.end(), d.jacobian.begin(), 0.0)
+                       : 0.0)
+             + (part & 2 ? std::inner_product(covHessian.begin(), covHessian.end(), d.hessian.begin(), 0.0)
+                         : 0.0);
     };
     std::vector<double> gradient(parameters.size(), 0.0);
 
@@ -237,8 +258,10 @@ void expectSpatialPullBackMatchesFiniteDifferences(Spatial&& spatial, PullBack&&
       else
         step = randomVector(parameters.size(), trial);
       const double expected =
-          (value(moved(parameters, stepSize, step)) - value(moved(parameters, -stepSize, step))) / (2 * stepSize);
-      ASSERT_NEAR(std::inner_product(gradient.begin(), gradient.end(), step.begin(), 0.0), expected, tolerance)
+          (value(moved(parameters, stepSize, step)) - value(moved(parameters, -stepSize, step)))
+          / (2 * stepSize);
+      ASSERT_NEAR(std::inner_product(gradient.begin(), gradient.end(), step.begin(), 0.0), expected,
+                  tolerance)
           << "part " << part << ", trial " << trial;
     }
   }
@@ -246,15 +269,17 @@ void expectSpatialPullBackMatchesFiniteDifferences(Spatial&& spatial, PullBack&&
 
 template <int D>
 void expectPullBackOfSpatialDerivativesMatchesFiniteDifferences(const Transform<D>& transform,
-                                                                const std::vector<double>& parameters, const Points<D>& points,
-                                                                double stepSize, double tolerance)
+                                                                const std::vector<double>& parameters,
+                                                                const Points<D>& points, double stepSize,
+                                                                double tolerance)
 {
   Context context;
   expectSpatialPullBackMatchesFiniteDifferences<D>(
       [&](const std::vector<double>& at, const ListSamples<D>& list, double* jacobian, double* hessian) {
         transform.spatialDerivatives(context, list, at, jacobian, hessian);
       },
-      [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian, std::span<double> gradient) {
+      [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian,
+          std::span<double> gradient) {
         transform.pullBackSpatialDerivatives(context, list, parameters, covJacobian, covHessian, gradient);
       },
       parameters, points, stepSize, tolerance);
@@ -262,7 +287,8 @@ void expectPullBackOfSpatialDerivativesMatchesFiniteDifferences(const Transform<
 
 /// J of every point as a dense matrix, rows (point, axis), from pushForward of unit vectors.
 template <int D>
-std::vector<std::vector<double>> denseJacobian(const Transform<D>& transform, const std::vector<double>& parameters,
+std::vector<std::vector<double>> denseJacobian(const Transform<D>& transform,
+                                               const std::vector<double>& parameters,
                                                const std::vector<double>& scales, const Points<D>& points)
 {
   const std::size_t parameterCount = transform.parameterCount();
@@ -326,7 +352,8 @@ JacobianTerms naiveJacobianTerms(const Transform<D>& transform, const std::vecto
 /// jacobianTerms against the naive sums, and the same bits for one and three threads.
 template <int D>
 void expectJacobianTermsMatchNaive(const Transform<D>& transform, const std::vector<double>& parameters,
-                                   const std::vector<double>& scales, const Points<D>& points, double relativeTolerance = 1e-12)
+                                   const std::vector<double>& scales, const Points<D>& points,
+                                   double relativeTolerance = 1e-12)
 {
   Context one, three;
   three.threads = 3;
@@ -345,7 +372,8 @@ void expectJacobianTermsMatchNaive(const Transform<D>& transform, const std::vec
   EXPECT_EQ(terms.maxJCJ, again.maxJCJ);
 }
 
-/// map, pushForward and pullBack give the same on a lattice and on its points written out, within `tolerance`.
+/// map, pushForward and pullBack give the same on a lattice and on its points written out, within
+/// `tolerance`.
 template <int D>
 void expectLatticeMatchesList(const Transform<D>& transform, const std::vector<double>& parameters,
                               const LatticeSamples<D>& lattice, double tolerance)
@@ -361,7 +389,8 @@ void expectLatticeMatchesList(const Transform<D>& transform, const std::vector<d
   const auto expectEqualPoints = [&](const char* what) {
     for (int d = 0; d < D; ++d)
       for (std::size_t i = 0; i < list.count; ++i)
-        ASSERT_NEAR(onLattice.mm[d][i], onList.mm[d][i], tolerance) << what << ", axis " << d << ", point " << i;
+        ASSERT_NEAR(onLattice.mm[d][i], onList.mm[d][i], tolerance)
+            << what << ", axis " << d << ", point " << i;
   };
 
   transform.map(context, lattice, parameters, onLattice.out());
@@ -373,7 +402,8 @@ void expectLatticeMatchesList(const Transform<D>& transform, const std::vector<d
   transform.pullBack(context, lattice, parameters, covectors.covectors(), latticeGradient);
   transform.pullBack(context, list, parameters, covectors.covectors(), listGradient);
   for (std::size_t k = 0; k < listGradient.size(); ++k)
-    ASSERT_NEAR(latticeGradient[k], listGradient[k], tolerance * static_cast<double>(list.count)) << "gradient " << k;
+    ASSERT_NEAR(latticeGradient[k], listGradient[k], tolerance * static_cast<double>(list.count))
+        << "gradient " << k;
 }
 
 }

@@ -17,13 +17,16 @@ struct TransformFieldCase {
   TransformChain<D> chain;
   std::string text;
 
-  TransformFieldCase(const ImageGeometry<D>& along, const Vec<D>& spacingVoxels, int order, const Vec<D>& moveMm)
-      : lattice(along), chain(randomBSplineChain<D>(gridAcross<D>(along, spacingVoxels, order, moveMm), largestMm)),
+  TransformFieldCase(const ImageGeometry<D>& along, const Vec<D>& spacingVoxels, int order,
+                     const Vec<D>& moveMm)
+      : lattice(along),
+        chain(randomBSplineChain<D>(gridAcross<D>(along, spacingVoxels, order, moveMm), largestMm)),
         text("order " + std::to_string(order) + ", spacing " + std::to_string(spacingVoxels[0]) + " voxels")
   {
   }
   /// What the name means on a device.
-  std::optional<FieldMethod<D>> method(const std::string& name, DeviceKind device, FieldQuantity quantity) const
+  std::optional<FieldMethod<D>> method(const std::string& name, DeviceKind device,
+                                       FieldQuantity quantity) const
   {
     return FieldMethods<D>(allComponents(), chain, lattice, name, name).choose(device, quantity);
   }
@@ -31,7 +34,8 @@ struct TransformFieldCase {
 
 /// Awkward sizes, whole and fractional spacings, lattices inside and partly outside the grid.
 template <int D>
-std::vector<TransformFieldCase<D>> transformFieldCases(const std::vector<Vec<D>>& spacingsVoxels, const std::vector<int>& orders)
+std::vector<TransformFieldCase<D>> transformFieldCases(const std::vector<Vec<D>>& spacingsVoxels,
+                                                       const std::vector<int>& orders)
 {
   std::vector<ImageGeometry<D>> lattices;
   if constexpr (D == 3)
@@ -42,7 +46,8 @@ std::vector<TransformFieldCase<D>> transformFieldCases(const std::vector<Vec<D>>
   for (const ImageGeometry<D>& lattice : lattices)
     for (const Vec<D>& spacing : spacingsVoxels)
       for (const int order : orders) {
-        Vec<D> little, outside; // so that no voxel lies on a knot or a border, where rounding alone decides on which side
+        Vec<D> little, outside; // so that no voxel lies on a knot or a border, where rounding alone decides
+                                // on which side
         for (int d = 0; d < D; ++d) {
           const double lengthMm = static_cast<double>(lattice.size[d]) * lattice.spacingMm[d];
           little[d] = 0.0137 * lattice.spacingMm[d];

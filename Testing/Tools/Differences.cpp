@@ -21,8 +21,8 @@ void recordDifference(const std::string& quantity, const LargestDifference& larg
   if (path.empty() || quantity.empty())
     return;
   std::ostringstream line;
-  line << environment("TESSERA_TEST") << '\t' << environment("TESSERA_IMAGES") << '\t' << quantity << '\t' << largest.found << '\t'
-       << largest.allowed << '\t' << largest.unit << '\n';
+  line << environment("TESSERA_TEST") << '\t' << environment("TESSERA_IMAGES") << '\t' << quantity << '\t'
+       << largest.found << '\t' << largest.allowed << '\t' << largest.unit << '\n';
   std::ofstream(path, std::ios::app) << line.str();
 }
 

@@ -27,8 +27,8 @@ std::vector<double> numbersOf(const std::string& path)
 
 }
 
-int numbersAgree(const std::string& label, const std::string& quantity, const std::string& first, const std::string& second,
-                 const Allowance& allowance)
+int numbersAgree(const std::string& label, const std::string& quantity, const std::string& first,
+                 const std::string& second, const Allowance& allowance)
 {
   const std::vector<double> a = numbersOf(first), b = numbersOf(second);
   if (a.empty() || a.size() != b.size()) {
@@ -50,10 +50,13 @@ int numbersAgree(const std::string& label, const std::string& quantity, const st
     }
   }
   const bool good = largestShare <= 1;
-  std::printf("%s: largest difference %.3g of %zu numbers, worst %.9g for %.9g, allowed %.3g + %.3g relative%s\n", label.c_str(),
-              largest, a.size(), a[worst], b[worst], allowance.absolute, allowance.relative, good ? "" : "  <-- FAILS");
-  recordDifference(quantity, allowance.relative > 0 ? LargestDifference{largestRelative, allowance.relative, " relative"}
-                                                    : LargestDifference{largest, allowance.absolute, ""});
+  std::printf(
+      "%s: largest difference %.3g of %zu numbers, worst %.9g for %.9g, allowed %.3g + %.3g relative%s\n",
+      label.c_str(), largest, a.size(), a[worst], b[worst], allowance.absolute, allowance.relative,
+      good ? "" : "  <-- FAILS");
+  recordDifference(quantity, allowance.relative > 0
+                                 ? LargestDifference{largestRelative, allowance.relative, " relative"}
+                                 : LargestDifference{largest, allowance.absolute, ""});
   return good ? 0 : 1;
 }
 

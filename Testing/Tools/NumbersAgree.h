@@ -10,9 +10,10 @@ struct Allowance {
   double relative = 0; // of the second number's magnitude
 };
 
-/// Compares the numbers of two texts one by one, whatever stands between them, and prints the largest difference under `label`.
-/// Records it under `quantity` (recordDifference). 0 if all agree; 1 if one does not, or the texts hold no number or unlike many.
-int numbersAgree(const std::string& label, const std::string& quantity, const std::string& first, const std::string& second,
-                 const Allowance&);
+/// Compares the numbers of two texts one by one, whatever stands between them, and prints the largest
+/// difference under `label`. Records it under `quantity` (recordDifference). 0 if all agree; 1 if one does
+/// not, or the texts hold no number or unlike many.
+int numbersAgree(const std::string& label, const std::string& quantity, const std::string& first,
+                 const std::string& second, const Allowance&);
 
 }

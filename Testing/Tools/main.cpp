@@ -1,4 +1,5 @@
-// The measuring hands of .test files: makes phantoms, and compares what programs wrote. Exits 1 where a comparison fails.
+// The measuring hands of .test files: makes phantoms, and compares what programs wrote. Exits 1 where a
+// comparison fails.
 #include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/OutputPointsFile.h"
@@ -39,7 +40,8 @@ std::vector<T> listOf(const Given& given, const std::string& name, std::size_t c
 template <int D>
 KnownMotion<D> motionOf(const Given& given, const ImageGeometry<D>& geometry)
 {
-  const auto shift = listOf<double>(given, "shift-mm", D, 0), stretch = listOf<double>(given, "stretch", D, 1);
+  const auto shift = listOf<double>(given, "shift-mm", D, 0),
+             stretch = listOf<double>(given, "stretch", D, 1);
   KnownMotion<D> motion;
   motion.centerMm = geometry.centerMm();
   for (int d = 0; d < D; ++d) {
@@ -53,8 +55,8 @@ KnownMotion<D> motionOf(const Given& given, const ImageGeometry<D>& geometry)
 }
 
 /// Blobs at --size, --spacing, turned if --oblique, and moved: image(T(x)) = blobs(x) with T of motionOf.
-/// --textured spreads small ones over the whole box, for fields that are to be found everywhere. --invert swaps dark and bright, as
-/// another modality would.
+/// --textured spreads small ones over the whole box, for fields that are to be found everywhere. --invert
+/// swaps dark and bright, as another modality would.
 template <int D>
 void phantom(const Given& given, const std::string& file)
 {
@@ -65,13 +67,15 @@ void phantom(const Given& given, const std::string& file)
     voxels[d] = static_cast<std::size_t>(size[d]);
     spacingMm[d] = spacing[d];
   }
-  ImageGeometry<D> geometry = given.count("oblique") ? obliqueGeometry<D>(voxels) : centredGeometry<D>(voxels, spacingMm);
+  ImageGeometry<D> geometry =
+      given.count("oblique") ? obliqueGeometry<D>(voxels) : centredGeometry<D>(voxels, spacingMm);
   if (given.count("spacing"))
     geometry.spacingMm = spacingMm;
 
   const auto seed = static_cast<std::uint64_t>(listOf<double>(given, "seed", 1, 1)[0]);
-  const auto blobs = given.count("textured") ? scatteredBlobs<D>(geometry, D == 2 ? 60 : 150, seed, 1.2, 0.025)
-                                             : scatteredBlobs<D>(geometry, 24, seed);
+  const auto blobs = given.count("textured")
+                         ? scatteredBlobs<D>(geometry, D == 2 ? 60 : 150, seed, 1.2, 0.025)
+                         : scatteredBlobs<D>(geometry, 24, seed);
   const KnownMotion<D> motion = motionOf<D>(given, geometry);
   const bool invert = given.count("invert");
   Image<D> image = drawImage<D>(geometry, [&](const Vec<D>& movedMm) {
@@ -116,7 +120,8 @@ int verdict(bool good, const char* what, double found, double allowed)
   return good ? 0 : 1;
 }
 
-/// Largest difference of two images of any number of components, and the share of voxels beyond it with --share-beyond.
+/// Largest difference of two images of any number of components, and the share of voxels beyond it with
+/// --share-beyond.
 template <int D>
 int imagesAgree(const Given& given, const std::string& first, const std::string& second)
 {
@@ -126,13 +131,14 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     return 1;
   }
   for (int d = 0; d < D && !given.count("values-only"); ++d) {
-    const double apart =
-        std::abs(a.geometry.originMm[d] - b.geometry.originMm[d]) + std::abs(a.geometry.spacingMm[d] - b.geometry.spacingMm[d]);
+    const double apart = std::abs(a.geometry.originMm[d] - b.geometry.originMm[d])
+                         + std::abs(a.geometry.spacingMm[d] - b.geometry.spacingMm[d]);
     if (!(apart < 1e-5))
       return verdict(false, "geometry apart, mm", apart, 1e-5);
   }
   const auto [lowest, highest] = std::minmax_element(b.voxels.begin(), b.voxels.end());
-  const double range = static_cast<double>(*highest) - *lowest, ofRange = listOf<double>(given, "of-range", 1, 0)[0];
+  const double range = static_cast<double>(*highest) - *lowest,
+               ofRange = listOf<double>(given, "of-range", 1, 0)[0];
   const double within = listOf<double>(given, "within", 1, 0)[0] + ofRange * range;
   const double allowedShare = listOf<double>(given, "share-beyond", 1, 0)[0];
   double largest = 0;
@@ -143,10 +149,11 @@ int imagesAgree(const Given& given, const std::string& first, const std::string&
     beyond += !(difference <= within);
   }
   recordDifference(textOf(given, "quantity", ""),
-                   ofRange > 0 ? LargestDifference{largest / range, ofRange, " of range"} : LargestDifference{largest, within, ""});
+                   ofRange > 0 ? LargestDifference{largest / range, ofRange, " of range"}
+                               : LargestDifference{largest, within, ""});
   const double share = static_cast<double>(beyond) / static_cast<double>(a.voxels.size());
-  std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest, a.voxels.size(),
-              within);
+  std::printf("%s: largest difference %.3g of %zu values, allowed %.3g\n", labelOf(given).c_str(), largest,
+              a.voxels.size(), within);
   return verdict(share <= allowedShare, "share of values beyond --within", share, allowedShare);
 }
 
@@ -177,16 +184,18 @@ int pointsAgree(const Given& given, const std::string& found, const std::string&
   for (double e : errors)
     mean += e / static_cast<double>(errors.size());
   const double median = errors[errors.size() / 2];
-  std::printf("points %zu: mean %.6g median %.6g largest %.6g mm\n", errors.size(), mean, median, errors.back());
+  std::printf("points %zu: mean %.6g median %.6g largest %.6g mm\n", errors.size(), mean, median,
+              errors.back());
   int failures = 0;
   if (given.count("within"))
-    failures += verdict(errors.back() <= listOf<double>(given, "within", 1, 0)[0], "largest, mm", errors.back(),
-                        listOf<double>(given, "within", 1, 0)[0]);
+    failures += verdict(errors.back() <= listOf<double>(given, "within", 1, 0)[0], "largest, mm",
+                        errors.back(), listOf<double>(given, "within", 1, 0)[0]);
   if (given.count("mean"))
-    failures += verdict(mean <= listOf<double>(given, "mean", 1, 0)[0], "mean, mm", mean, listOf<double>(given, "mean", 1, 0)[0]);
+    failures += verdict(mean <= listOf<double>(given, "mean", 1, 0)[0], "mean, mm", mean,
+                        listOf<double>(given, "mean", 1, 0)[0]);
   if (given.count("median"))
-    failures +=
-        verdict(median <= listOf<double>(given, "median", 1, 0)[0], "median, mm", median, listOf<double>(given, "median", 1, 0)[0]);
+    failures += verdict(median <= listOf<double>(given, "median", 1, 0)[0], "median, mm", median,
+                        listOf<double>(given, "median", 1, 0)[0]);
   return failures > 0;
 }
 
@@ -198,7 +207,8 @@ int dice(const Given& given, const std::string& first, const std::string& second
   const Image<D> a = readImage<D>(first, notes).image, b = readImage<D>(second, notes).image;
   std::map<int, std::array<std::size_t, 3>> counts;
   for (std::size_t i = 0; i < a.voxels.size(); ++i) {
-    const int p = static_cast<int>(std::lround(a.voxels[i])), q = static_cast<int>(std::lround(b.voxels.at(i)));
+    const int p = static_cast<int>(std::lround(a.voxels[i])),
+              q = static_cast<int>(std::lround(b.voxels.at(i)));
     ++counts[p][0];
     ++counts[q][1];
     counts[p][2] += p == q;
@@ -206,7 +216,8 @@ int dice(const Given& given, const std::string& first, const std::string& second
   const auto named = listOf<double>(given, "labels", 0, 0);
   double sum = 0, labels = 0;
   for (const auto& [label, count] : counts)
-    if (label != 0 && count[0] && count[1] && (named.empty() || std::ranges::find(named, label) != named.end())) {
+    if (label != 0 && count[0] && count[1]
+        && (named.empty() || std::ranges::find(named, label) != named.end())) {
       sum += 2.0 * static_cast<double>(count[2]) / static_cast<double>(count[0] + count[1]);
       ++labels;
     }
@@ -214,13 +225,15 @@ int dice(const Given& given, const std::string& first, const std::string& second
   return verdict(sum / labels >= atLeast, "mean Dice", sum / labels, atLeast);
 }
 
-/// Points of a regular grid of an image's box, as a points file; with --above, those whose nearest voxel is brighter than that.
+/// Points of a regular grid of an image's box, as a points file; with --above, those whose nearest voxel is
+/// brighter than that.
 template <int D>
 void gridPoints(const Given& given, const std::string& file)
 {
   const ImageGeometry<D> geometry = geometryOf<D>(readImageHeader(file));
   std::vector<std::string> notes;
-  const auto above = given.count("above") ? std::optional(listOf<double>(given, "above", 1, 0)[0]) : std::nullopt;
+  const auto above =
+      given.count("above") ? std::optional(listOf<double>(given, "above", 1, 0)[0]) : std::nullopt;
   const Image<D> image = above ? readImage<D>(file, notes).image : Image<D>{};
   const auto perAxis = static_cast<std::size_t>(listOf<double>(given, "per-axis", 1, 5)[0]);
   const double margin = listOf<double>(given, "margin", 1, 0.2)[0];
@@ -232,7 +245,8 @@ void gridPoints(const Given& given, const std::string& file)
     std::size_t nearest = 0, stride = 1;
     for (int d = 0; d < D; ++d) {
       const double last = static_cast<double>(geometry.size[d]) - 1;
-      index[d] = last * (margin + (1 - 2 * margin) * step[d] / std::max(1.0, static_cast<double>(perAxis) - 1));
+      index[d] =
+          last * (margin + (1 - 2 * margin) * step[d] / std::max(1.0, static_cast<double>(perAxis) - 1));
       nearest += stride * static_cast<std::size_t>(std::lround(index[d]));
       stride *= geometry.size[d];
     }
@@ -293,8 +307,9 @@ int run(const std::string& verb, const std::vector<std::string>& files, const Gi
   if (verb == "move-points")
     return movePoints<D>(given, files.at(0), files.at(1)), 0;
   if (verb == "numbers-agree")
-    return numbersAgree(labelOf(given), textOf(given, "quantity", ""), files.at(0), files.at(1),
-                        {listOf<double>(given, "within", 1, 0)[0], listOf<double>(given, "relative", 1, 0)[0]});
+    return numbersAgree(
+        labelOf(given), textOf(given, "quantity", ""), files.at(0), files.at(1),
+        {listOf<double>(given, "within", 1, 0)[0], listOf<double>(given, "relative", 1, 0)[0]});
   if (verb == "images-agree")
     return imagesAgree<D>(given, files.at(0), files.at(1));
   if (verb == "points-agree")
@@ -313,9 +328,10 @@ int main(int argc, char** argv)
 {
   std::string verb;
   std::vector<std::string> files;
-  options::options_description description(
-      "test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points IMAGE | move-points LIKE POINTS | header IMAGE | "
-      "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH | dice A B | json FILE POINTER | peak-memory -- COMMAND");
+  options::options_description description("test-tool VERB FILES: phantom OUT | mask LIKE OUT | grid-points "
+                                           "IMAGE | move-points LIKE POINTS | header IMAGE | "
+                                           "images-agree A B | numbers-agree A B | points-agree FOUND TRUTH "
+                                           "| dice A B | json FILE POINTER | peak-memory -- COMMAND");
   auto add = description.add_options();
   add("verb", options::value(&verb));
   add("files", options::value(&files));
@@ -323,15 +339,18 @@ int main(int argc, char** argv)
   add("quantity", options::value<std::string>(), "its row in dox/Conformance.md");
   for (const char* flag : {"2d", "oblique", "invert", "textured", "values-only"})
     add(flag, "");
-  for (const char* list : {"size",  "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",  "wave-length-mm",
-                           "noise", "seed",    "share",    "within",   "of-range", "relative", "share-beyond",
-                           "mean",  "median",  "at-least", "labels",   "per-axis", "margin",   "above"})
+  for (const char* list :
+       {"size",  "spacing", "shift-mm", "turn-deg", "stretch",  "wave-mm",  "wave-length-mm",
+        "noise", "seed",    "share",    "within",   "of-range", "relative", "share-beyond",
+        "mean",  "median",  "at-least", "labels",   "per-axis", "margin",   "above"})
     add(list, options::value<std::vector<double>>()->multitoken());
   options::positional_options_description places;
   places.add("verb", 1).add("files", -1);
   Given given;
   const int style = options::command_line_style::unix_style & ~options::command_line_style::allow_short;
-  options::store(options::command_line_parser(argc, argv).options(description).positional(places).style(style).run(), given);
+  options::store(
+      options::command_line_parser(argc, argv).options(description).positional(places).style(style).run(),
+      given);
   options::notify(given);
   return given.count("2d") ? run<2>(verb, files, given) : run<3>(verb, files, given);
 }

@@ -14,8 +14,9 @@ namespace {
 
 constexpr double rounding = 1e-12; // a few roundings of numbers below 100
 
-const std::string manual = "(AutomaticParameterEstimation \"false\")\n(SP_a 1)\n(SP_A 1)\n(SP_alpha 1)\n(SigmoidMax 1)\n"
-                           "(SigmoidMin -0.5)\n(SigmoidScale 1)\n(MaximumNumberOfIterations 3)\n";
+const std::string manual =
+    "(AutomaticParameterEstimation \"false\")\n(SP_a 1)\n(SP_A 1)\n(SP_alpha 1)\n(SigmoidMax 1)\n"
+    "(SigmoidMin -0.5)\n(SigmoidScale 1)\n(MaximumNumberOfIterations 3)\n";
 
 /// Sigmoid of `manual`: beta = ln 2.
 double manualSigmoid(double x)
@@ -34,8 +35,8 @@ AnalyticCost costWithNoise()
 
 double setting(const OptimizerReport& report, const std::string& name)
 {
-  const auto entry =
-      std::find_if(report.settings.begin(), report.settings.end(), [&](const FileEntry& e) { return e.name == name; });
+  const auto entry = std::find_if(report.settings.begin(), report.settings.end(),
+                                  [&](const FileEntry& e) { return e.name == name; });
   return entry == report.settings.end() ? std::nan("") : entry->numbers.at(0);
 }
 
@@ -119,15 +120,19 @@ TEST(AdaptiveStochasticGradientDescent, EstimatesItsParametersAtTheLevelsStart)
   EXPECT_NEAR(run.rows[0].columns[1], setting(run.report, "SP_a") / 21, rounding);
   EXPECT_EQ(cost.jacobianWanted, (std::vector<std::size_t>{1000}));
   EXPECT_EQ(cost.gridWanted, std::vector<std::size_t>(18, 100000)); // ceil(8 * 9 / 16 / 0.25)
-  EXPECT_EQ(std::count(cost.lines.begin(), cost.lines.end(), "  NumberOfGradientMeasurements to estimate sigma_i: 18"), 1);
-  EXPECT_EQ(cost.draws[cost.draws.size() - 2], (AnalyticCost::DrawKey{0, 0})); // back to the first iteration's samples
+  EXPECT_EQ(std::count(cost.lines.begin(), cost.lines.end(),
+                       "  NumberOfGradientMeasurements to estimate sigma_i: 18"),
+            1);
+  EXPECT_EQ(cost.draws[cost.draws.size() - 2],
+            (AnalyticCost::DrawKey{0, 0})); // back to the first iteration's samples
 }
 
 TEST(AdaptiveStochasticGradientDescent, PrefersAGivenMaximumStepLengthToTheRatio)
 {
-  for (const auto& [text, length] :
-       {std::pair{"(MaximumStepLength 3)\n(MaximumStepLengthRatio 7)", 3.0}, std::pair{"(MaximumStepLengthRatio 7)", 3.5}}) {
-    AdaptiveStochasticGradientDescent descent(parametersOf(std::string(text) + "\n(MaximumNumberOfIterations 1)"));
+  for (const auto& [text, length] : {std::pair{"(MaximumStepLength 3)\n(MaximumStepLengthRatio 7)", 3.0},
+                                     std::pair{"(MaximumStepLengthRatio 7)", 3.5}}) {
+    AdaptiveStochasticGradientDescent descent(
+        parametersOf(std::string(text) + "\n(MaximumNumberOfIterations 1)"));
     AnalyticCost cost = costWithNoise();
     cost.spacingMm = 0.5;
 
@@ -153,8 +158,8 @@ TEST(AdaptiveStochasticGradientDescent, SwitchesAdaptiveStepsAndRegionsOffForRan
 
 TEST(AdaptiveStochasticGradientDescent, FollowsTheDisplacementDistributionIfAsked)
 {
-  AdaptiveStochasticGradientDescent descent(
-      parametersOf("(ASGDParameterEstimationMethod \"DisplacementDistribution\")\n(MaximumNumberOfIterations 1)"));
+  AdaptiveStochasticGradientDescent descent(parametersOf(
+      "(ASGDParameterEstimationMethod \"DisplacementDistribution\")\n(MaximumNumberOfIterations 1)"));
   AnalyticCost cost = costWithNoise();
   cost.displacements = {2, 2, 2, 2};
 
@@ -201,7 +206,8 @@ TEST(AdaptiveStochasticGradientDescent, GivesTheSameBitsForAnyThreadCount)
   }
   std::vector<std::vector<double>> results;
   for (int threads : {1, 2}) {
-    AdaptiveStochasticGradientDescent descent(parametersOf("(MaximumNumberOfIterations 4)\n(NumberOfGradientMeasurements 2)"));
+    AdaptiveStochasticGradientDescent descent(
+        parametersOf("(MaximumNumberOfIterations 4)\n(NumberOfGradientMeasurements 2)"));
     AnalyticCost cost(count, quadratic(weights, centre));
     cost.terms = {4, 9, 2, 16};
     cost.processor.threads = threads;
@@ -214,10 +220,13 @@ TEST(AdaptiveStochasticGradientDescent, GivesTheSameBitsForAnyThreadCount)
 TEST(AdaptiveStochasticGradientDescent, RejectsASigmoidThatDoesNotPassZero)
 {
   try {
-    AdaptiveStochasticGradientDescent descent(parametersOf("(AutomaticParameterEstimation \"false\")\n(SigmoidMin 0.1)"));
+    AdaptiveStochasticGradientDescent descent(
+        parametersOf("(AutomaticParameterEstimation \"false\")\n(SigmoidMin 0.1)"));
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_STREQ(error.what(), "text:2: (SigmoidMin 0.1): the sigmoid of the time must fall below 0. Allowed: a number below 0.");
+    EXPECT_STREQ(
+        error.what(),
+        "text:2: (SigmoidMin 0.1): the sigmoid of the time must fall below 0. Allowed: a number below 0.");
   }
 }

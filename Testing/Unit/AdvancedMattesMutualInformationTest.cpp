@@ -17,12 +17,14 @@ constexpr double fixedPointTolerance = 1e-8;
 
 TEST(AdvancedMattesMutualInformationTest, TwoEqualIntensitiesShareOneBit)
 {
-  EXPECT_NEAR(evaluateMetric<MI>(boxes, facts, {0, 0, 100, 100}, {0, 0, 100, 100}).value, -std::log(2), fixedPointTolerance);
+  EXPECT_NEAR(evaluateMetric<MI>(boxes, facts, {0, 0, 100, 100}, {0, 0, 100, 100}).value, -std::log(2),
+              fixedPointTolerance);
 }
 
 TEST(AdvancedMattesMutualInformationTest, IndependentIntensitiesShareNothing)
 {
-  EXPECT_NEAR(evaluateMetric<MI>(boxes, facts, {0, 0, 100, 100}, {0, 100, 0, 100}).value, 0, fixedPointTolerance);
+  EXPECT_NEAR(evaluateMetric<MI>(boxes, facts, {0, 0, 100, 100}, {0, 100, 0, 100}).value, 0,
+              fixedPointTolerance);
 }
 
 TEST(AdvancedMattesMutualInformationTest, AgreesWithNaiveHistogramForAllWindows)
@@ -33,7 +35,8 @@ TEST(AdvancedMattesMutualInformationTest, AgreesWithNaiveHistogramForAllWindows)
       const NaiveParzen naive{17, 24, fixedOrder, movingOrder, 0.01, 0.02};
       const auto h = naive.entropies(facts, fixed, moving);
 
-      EXPECT_NEAR(evaluateMetric<MI>(naive.text(), facts, fixed, moving).value, h.joint - h.fixed - h.moving, fixedPointTolerance)
+      EXPECT_NEAR(evaluateMetric<MI>(naive.text(), facts, fixed, moving).value, h.joint - h.fixed - h.moving,
+                  fixedPointTolerance)
           << "orders " << fixedOrder << ", " << movingOrder;
     }
 }
@@ -46,7 +49,8 @@ TEST(AdvancedMattesMutualInformationTest, AgreesWithNaiveHistogramAtAwkwardSizes
     const double value = evaluateMetric<MI>("", facts, fixed, moving).value;
 
     EXPECT_NEAR(value, h.joint - h.fixed - h.moving, fixedPointTolerance) << "count " << count;
-    EXPECT_EQ(value, evaluateMetric<MI>("", facts, fixed, moving, 4).value) << "integer counts do not depend on stripes";
+    EXPECT_EQ(value, evaluateMetric<MI>("", facts, fixed, moving, 4).value)
+        << "integer counts do not depend on stripes";
   }
 }
 
@@ -56,7 +60,8 @@ TEST(AdvancedMattesMutualInformationTest, SlopesMatchFiniteDifferencesForAllWind
   for (int fixedOrder = 0; fixedOrder <= 3; ++fixedOrder)
     for (int movingOrder = 1; movingOrder <= 3; ++movingOrder) {
       const NaiveParzen window{16, 16, fixedOrder, movingOrder, 0.01, 0.01};
-      // (step / bin)^2 for order 3; at order 1 a bin boundary inside the step would show, and p ln p at its end is steep.
+      // (step / bin)^2 for order 3; at order 1 a bin boundary inside the step would show, and p ln p at its
+      // end is steep.
       expectSlopesMatchFiniteDifferences<MI>(window.text(), facts, fixed, moving, 0.01f, 2e-3);
     }
 }
@@ -72,7 +77,8 @@ TEST(AdvancedMattesMutualInformationTest, OvershootsAreBentTowardsTheLimitWithTh
   bent[4] = static_cast<float>(110 - 10 * std::exp(-0.5 / 10.0));
 
   // The same bins without bending: the limits are the largest intensities. 1e-6: `bent` is rounded to float.
-  const double expected = evaluateMetric<MI>("(MovingLimitRangeRatio 0)", {0, 100, -10, 110}, fixed, bent).value;
+  const double expected =
+      evaluateMetric<MI>("(MovingLimitRangeRatio 0)", {0, 100, -10, 110}, fixed, bent).value;
   EXPECT_NEAR(evaluateMetric<MI>(text, facts, fixed, moving).value, expected, 1e-6);
   expectSlopesMatchFiniteDifferences<MI>(text, facts, fixed, moving, 0.01f, 2e-3);
 }
@@ -93,19 +99,23 @@ TEST(AdvancedMattesMutualInformationTest, ImagesOfOneIntensityAreHarmless)
 {
   const LevelFacts flat{1e7, 1e7, -1e7, -1e7};
   for (const char* text : {"", "(FixedKernelBSplineOrder 3)"})
-    EXPECT_NEAR(evaluateMetric<MI>(text, flat, Intensities(9, 1e7f), Intensities(9, -1e7f)).value, 0, fixedPointTolerance);
+    EXPECT_NEAR(evaluateMetric<MI>(text, flat, Intensities(9, 1e7f), Intensities(9, -1e7f)).value, 0,
+                fixedPointTolerance);
 }
 
 TEST(AdvancedMattesMutualInformationTest, RefusesWhatItDoesNotHave)
 {
-  const auto make = [](const std::string& text) { return messageOf([&] { MetricOf<MI>(parametersOf(text, 3, 1, "Metric0")); }); };
+  const auto make = [](const std::string& text) {
+    return messageOf([&] { MetricOf<MI>(parametersOf(text, 3, 1, "Metric0")); });
+  };
 
   EXPECT_EQ(make("(FiniteDifferenceDerivative \"true\")"),
             "text:1: (FiniteDifferenceDerivative \"true\"): not available. Allowed: \"false\".");
   EXPECT_EQ(make("(UseJacobianPreconditioning \"true\")"),
             "text:1: (UseJacobianPreconditioning \"true\"): not available. Allowed: \"false\".");
-  EXPECT_EQ(make("(NumberOfHistogramBins 3)"),
-            "text:1: (NumberOfHistogramBins 3): 3 bins with a Parzen window of order 3. Allowed: 4 to 4096 bins.");
+  EXPECT_EQ(
+      make("(NumberOfHistogramBins 3)"),
+      "text:1: (NumberOfHistogramBins 3): 3 bins with a Parzen window of order 3. Allowed: 4 to 4096 bins.");
   EXPECT_NE(make("(MovingKernelBSplineOrder 4)"), "no error");
   EXPECT_EQ(make("(UseFastAndLowMemoryVersion \"false\")"), "no error");
 }

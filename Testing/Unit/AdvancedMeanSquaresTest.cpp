@@ -19,7 +19,8 @@ TEST(AdvancedMeanSquaresTest, MatchesValueComputedByHand)
 
 TEST(AdvancedMeanSquaresTest, NormalizationIsAHundredOverTheLargestDifferenceSquared)
 {
-  const auto result = evaluateMetric<AdvancedMeanSquares>("(UseNormalization \"true\")", facts, {1, 2, 3}, {1, 4, 0});
+  const auto result =
+      evaluateMetric<AdvancedMeanSquares>("(UseNormalization \"true\")", facts, {1, 2, 3}, {1, 4, 0});
 
   const double largest = 120; // 100 - (-20)
   EXPECT_DOUBLE_EQ(result.value, (0 + 4 + 9) / 3.0 * 100 / (largest * largest));

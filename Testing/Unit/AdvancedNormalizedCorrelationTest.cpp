@@ -33,8 +33,9 @@ TEST(AdvancedNormalizedCorrelationTest, MatchesValueComputedByHand)
 TEST(AdvancedNormalizedCorrelationTest, WithoutSubtractionItIsACosine)
 {
   // (3, 4) . (4, 3) = 24, both of length 5
-  EXPECT_DOUBLE_EQ(evaluateMetric<AdvancedNormalizedCorrelation>("(SubtractMean \"false\")", facts, {3, 4}, {4, 3}).value,
-                   -24 / 25.0);
+  EXPECT_DOUBLE_EQ(
+      evaluateMetric<AdvancedNormalizedCorrelation>("(SubtractMean \"false\")", facts, {3, 4}, {4, 3}).value,
+      -24 / 25.0);
 }
 
 TEST(AdvancedNormalizedCorrelationTest, SlopesMatchFiniteDifferences)
@@ -42,7 +43,8 @@ TEST(AdvancedNormalizedCorrelationTest, SlopesMatchFiniteDifferences)
   const Intensities fixed = randomIntensities(40, 1), moving = relatedIntensities(fixed, 2);
 
   for (const char* text : {"", "(SubtractMean \"false\")"}) // step^2 over the variance, and float slopes
-    expectSlopesMatchFiniteDifferences<AdvancedNormalizedCorrelation>(text, facts, fixed, moving, 0.05f, 1e-5);
+    expectSlopesMatchFiniteDifferences<AdvancedNormalizedCorrelation>(text, facts, fixed, moving, 0.05f,
+                                                                      1e-5);
 }
 
 TEST(AdvancedNormalizedCorrelationTest, AgreesWithNaiveSumAtAwkwardSizesAndStripes)
@@ -52,7 +54,8 @@ TEST(AdvancedNormalizedCorrelationTest, AgreesWithNaiveSumAtAwkwardSizesAndStrip
 
     for (const std::size_t stripes : {1, 3})
       EXPECT_NEAR(evaluateMetric<AdvancedNormalizedCorrelation>("", facts, fixed, moving, stripes).value,
-                  naiveCorrelation(fixed, moving, true), 1e-10) // 1000^2 over a variance of 800, times 1e-16 and the count
+                  naiveCorrelation(fixed, moving, true),
+                  1e-10) // 1000^2 over a variance of 800, times 1e-16 and the count
           << "count " << count;
   }
 }

@@ -40,14 +40,16 @@ protected:
   Parameters text(const std::string& lines, std::size_t dimension = 2)
   {
     std::vector<std::string> notes;
-    return Parameters(std::make_shared<ParameterMap>(parseParameterText(lines, "text", notes)), "Transform0", dimension, 1,
-                      [this](const std::string& line) { warnings.push_back(line); });
+    return Parameters(std::make_shared<ParameterMap>(parseParameterText(lines, "text", notes)), "Transform0",
+                      dimension, 1, [this](const std::string& line) { warnings.push_back(line); });
   }
   static std::string automatic(const std::string& method)
   {
-    return "(AutomaticTransformInitialization \"true\")\n(AutomaticTransformInitializationMethod \"" + method + "\")\n";
+    return "(AutomaticTransformInitialization \"true\")\n(AutomaticTransformInitializationMethod \"" + method
+           + "\")\n";
   }
-  TransformStart<2> start(const MaskPointer<2>& fixedMask = nullptr, const MaskPointer<2>& movingMask = nullptr) const
+  TransformStart<2> start(const MaskPointer<2>& fixedMask = nullptr,
+                          const MaskPointer<2>& movingMask = nullptr) const
   {
     return {fixed, moving, fixedMask, movingMask, nullptr};
   }
@@ -77,8 +79,8 @@ TEST_F(AutomaticInitialization, GeometricalCenterOfAffineIsThatOfTheMasksBoxInPh
   AffineTransform<2> transform(text(automatic("GeometricalCenter")));
   const ImageGeometry<2> other{{8, 8}, {3, 3}, {100, 200}}; // not the moving image's grid
 
-  const V parameters =
-      transform.initialize(context, start(boxMask(fixed->geometry, {2, 4}, {5, 4}), boxMask(other, {1, 2}, {2, 6})));
+  const V parameters = transform.initialize(
+      context, start(boxMask(fixed->geometry, {2, 4}, {5, 4}), boxMask(other, {1, 2}, {2, 6})));
 
   EXPECT_EQ(transform.centerMm(), (Vec<2>{13.5, 28}));
   EXPECT_EQ(parameters, (V{1, 0, 0, 1, 104.5 - 13.5, 212 - 28}));
@@ -110,7 +112,8 @@ TEST_F(AutomaticInitialization, CenterOfGravityOfAffineCountsOnlyTheMaskAndThres
   fixed->voxels[5 + 11 * 4] = 499;
   fixed->voxels[9 + 11 * 9] = 900;   // outside the mask
   moving->voxels[10 + 31 * 5] = 600; // (15, 8)
-  AffineTransform<2> transform(text(automatic("CenterOfGravity") + "(CenterOfGravityUsesLowerThreshold \"true\")"));
+  AffineTransform<2> transform(
+      text(automatic("CenterOfGravity") + "(CenterOfGravityUsesLowerThreshold \"true\")"));
 
   const V parameters = transform.initialize(context, start(boxMask(fixed->geometry, {0, 0}, {10, 5})));
 
@@ -123,7 +126,8 @@ TEST_F(AutomaticInitialization, GravitySamplesAreTakenOnAGrid)
   fixed->voxels.assign(fixed->voxels.size(), 1.0f);
   fixed->voxels[1] = 1000; // between grid voxels: 231 voxels, 60 wanted, step round(sqrt(3.85)) = 2
   moving->voxels.assign(moving->voxels.size(), 1.0f);
-  AffineTransform<2> transform(text(automatic("CenterOfGravity") + "(NumberOfSamplesForCenteredTransformInitialization 60)"));
+  AffineTransform<2> transform(
+      text(automatic("CenterOfGravity") + "(NumberOfSamplesForCenteredTransformInitialization 60)"));
 
   transform.initialize(context, start());
 
@@ -151,7 +155,8 @@ TEST_F(AutomaticInitialization, OriginsCoincide)
 
 TEST_F(AutomaticInitialization, GeometryTopAlignsHighestSlices)
 {
-  const auto fixed3 = imageOf<3>({{10, 10, 5}, {1, 1, 4}, {0, 0, 0}}), moving3 = imageOf<3>({{20, 20, 10}, {1, 1, 2}, {3, 4, 5}});
+  const auto fixed3 = imageOf<3>({{10, 10, 5}, {1, 1, 4}, {0, 0, 0}}),
+             moving3 = imageOf<3>({{20, 20, 10}, {1, 1, 2}, {3, 4, 5}});
   AffineTransform<3> transform(text(automatic("GeometryTop"), 3));
 
   const V parameters = transform.initialize(context, {fixed3, moving3, nullptr, nullptr, nullptr});

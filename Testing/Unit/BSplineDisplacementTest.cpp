@@ -29,7 +29,8 @@ BSplineGrid<D> gridOf(int order, bool cyclic)
   return grid;
 }
 
-/// Rows of 1 to 70 points along x that begin before the grid, end behind it, and turn back; the y and z of a row stay to the bit.
+/// Rows of 1 to 70 points along x that begin before the grid, end behind it, and turn back; the y and z of a
+/// row stay to the bit.
 template <int D>
 Points<D> rows(const BSplineGrid<D>& grid)
 {

@@ -35,7 +35,8 @@ ImagePointer<D> imageOf(const ImageGeometry<D>& geometry)
   return image;
 }
 
-void expectGrid(const BSplineGrid<2>& grid, const Size<2>& size, const Vec<2>& spacingMm, const Vec<2>& originMm)
+void expectGrid(const BSplineGrid<2>& grid, const Size<2>& size, const Vec<2>& spacingMm,
+                const Vec<2>& originMm)
 {
   EXPECT_EQ(grid.points.size, size);
   for (int d = 0; d < 2; ++d) {
@@ -48,7 +49,8 @@ TEST(BSplineGrid, ByHandIsCentredOnTheImageWithHalfTheOrderToSpare)
 {
   const ImageGeometry<2> image{{100, 60}, {1, 2}, {0, 10}, identityMatrix<2>()};
   const BSplineGrid<2> grid = gridOver<2>(image, {16, 16}, 3, false);
-  // ceil(100/16) = 7 and ceil(120/16) = 8 cells, three points more; origin -((10 - 1) 16 - 99) / 2 and 10 - ((11 - 1) 16 - 118) / 2
+  // ceil(100/16) = 7 and ceil(120/16) = 8 cells, three points more; origin -((10 - 1) 16 - 99) / 2 and 10 -
+  // ((11 - 1) 16 - 118) / 2
   expectGrid(grid, {10, 11}, {16, 16}, {-22.5, -11});
 }
 
@@ -65,7 +67,8 @@ TEST(BSplineGrid, IsElastixsOnAnObliqueImage)
 
 TEST(BSplineGrid, ScheduleFactorsMayBeGivenForEachAxis)
 {
-  BSplineTransform<2> transform(parametersOf("(FinalGridSpacingInVoxels 10 5)\n(GridSpacingSchedule 4 3 2 2 1 1)"));
+  BSplineTransform<2> transform(
+      parametersOf("(FinalGridSpacingInVoxels 10 5)\n(GridSpacingSchedule 4 3 2 2 1 1)"));
   Context context;
   const auto image = imageOf<2>({{100, 100}, {0.5, 2}, {0, 0}, identityMatrix<2>()});
   std::vector<double> parameters = transform.initialize(context, {image, image, nullptr, nullptr, nullptr});
@@ -77,7 +80,8 @@ TEST(BSplineGrid, ScheduleFactorsMayBeGivenForEachAxis)
   EXPECT_EQ(parameters.size(), transform.parameterCount());
 }
 
-/// x -> 1.25 x about the image's centre, as a displacement field whose coefficients are linear in the position.
+/// x -> 1.25 x about the image's centre, as a displacement field whose coefficients are linear in the
+/// position.
 std::shared_ptr<const TransformChain<2>> stretching(const ImageGeometry<2>& image)
 {
   const Vec<2> center = image.centerMm();
@@ -87,7 +91,8 @@ std::shared_ptr<const TransformChain<2>> stretching(const ImageGeometry<2>& imag
       text += " " + std::to_string(0.25 * (-400 + 100 * (d == 0 ? k % 9 : k / 9) - center[d]));
   const auto transform = std::make_shared<BSplineTransform<2>>(parametersOf("(A 1)"));
   std::vector<double> parameters = transform->restore(parametersOf(text + ")"));
-  return std::make_shared<TransformChain<2>>(TransformChain<2>{nullptr, Combination::compose, transform, std::move(parameters)});
+  return std::make_shared<TransformChain<2>>(
+      TransformChain<2>{nullptr, Combination::compose, transform, std::move(parameters)});
 }
 
 TEST(BSplineGrid, StretchesWithAnInitialTransformThatIsComposedOnly)
@@ -97,7 +102,8 @@ TEST(BSplineGrid, StretchesWithAnInitialTransformThatIsComposedOnly)
   Context context;
   const TransformStart<2> start{image, image, nullptr, nullptr, initial.get()};
   BSplineTransform<2> composed(parametersOf("(FinalGridSpacingInPhysicalUnits 7 6)"));
-  BSplineTransform<2> added(parametersOf("(FinalGridSpacingInPhysicalUnits 7 6)\n(HowToCombineTransforms \"Add\")"));
+  BSplineTransform<2> added(
+      parametersOf("(FinalGridSpacingInPhysicalUnits 7 6)\n(HowToCombineTransforms \"Add\")"));
 
   composed.initialize(context, start);
   added.initialize(context, start);
@@ -126,7 +132,8 @@ TEST(BSplineGrid, TooManyControlPointsAreAnErrorAndNotACrash)
 
 /// Displacement at the control points of a grid by a field on another.
 template <int D>
-Points<D> fieldAt(const BSplineGrid<D>& where, const BSplineGrid<D>& grid, const std::vector<double>& coefficients)
+Points<D> fieldAt(const BSplineGrid<D>& where, const BSplineGrid<D>& grid,
+                  const std::vector<double>& coefficients)
 {
   Points<D> points(where.pointCount()), u(where.pointCount());
   const LatticeSamples<D> lattice{{}, where.points.size, where.points.pointFromIndex()};
@@ -148,7 +155,8 @@ bool carried(const BSplineGrid<D>& grid, const Vec<D>& index)
 
 TEST(BSplineGrid, RefinedSplineAgreesAtTheNewControlPoints)
 {
-  const ImageGeometry<3> image{{40, 37, 30}, {1.5, 1.7, 2.1}, {-30, 12, 400}, {{{0.8, -0.6, 0}, {0.6, 0.8, 0}, {0, 0, 1}}}};
+  const ImageGeometry<3> image{
+      {40, 37, 30}, {1.5, 1.7, 2.1}, {-30, 12, 400}, {{{0.8, -0.6, 0}, {0.6, 0.8, 0}, {0, 0, 1}}}};
   for (const int order : {1, 2, 3})
     for (const bool cyclic : {false, true}) {
       const BSplineGrid<3> from = gridOver<3>(image, {16, 15, 12}, order, cyclic),
@@ -177,7 +185,8 @@ TEST(BSplineGrid, RefinedSplineAgreesAtTheNewControlPoints)
 
 TEST(BSplineGrid, RefinementToHalfTheSpacingKeepsTheSplineInside)
 {
-  // new control points at and halfway between the old ones: splines of odd order on the old grid are splines on the new one
+  // new control points at and halfway between the old ones: splines of odd order on the old grid are splines
+  // on the new one
   const BSplineGrid<2> from{{{30, 32}, {8, 6}, {0, 0}, identityMatrix<2>()}, 3, false};
   const BSplineGrid<2> to{{{57, 61}, {4, 3}, {4, 3}, identityMatrix<2>()}, 3, false};
   const std::vector<double> old = randomVector(from.parameterCount(), 5);
@@ -188,7 +197,8 @@ TEST(BSplineGrid, RefinementToHalfTheSpacingKeepsTheSplineInside)
   BSplineField<2>(from).displace(points.list(), old.data(), false, before.out());
   BSplineField<2>(to).displace(points.list(), refined.data(), false, after.out());
 
-  const double endsEffect = std::pow(0.268, 22); // the pole of the cubic decomposition, 22 control points from the ends
+  const double endsEffect =
+      std::pow(0.268, 22); // the pole of the cubic decomposition, 22 control points from the ends
   for (int d = 0; d < 2; ++d)
     for (std::size_t i = 0; i < 200; ++i)
       ASSERT_NEAR(after.mm[d][i], before.mm[d][i], 10 * endsEffect + 1e-12);

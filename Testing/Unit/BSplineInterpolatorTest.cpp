@@ -24,13 +24,15 @@ constexpr double floatEpsilon = std::numeric_limits<float>::epsilon();
 template <int D>
 BSplineInterpolator<D> interpolatorOf(int order)
 {
-  return BSplineInterpolator<D>(parametersOf("(BSplineInterpolationOrder " + std::to_string(order) + ")", D, 1, "Interpolator0"));
+  return BSplineInterpolator<D>(
+      parametersOf("(BSplineInterpolationOrder " + std::to_string(order) + ")", D, 1, "Interpolator0"));
 }
 
 template <int D>
 BSplineInterpolator<D> resamplerOf(int order)
 {
-  return BSplineInterpolator<D>(parametersOf("(FinalBSplineInterpolationOrder " + std::to_string(order) + ")", D, 1, "ResampleInterpolator0"),
+  return BSplineInterpolator<D>(parametersOf("(FinalBSplineInterpolationOrder " + std::to_string(order) + ")",
+                                             D, 1, "ResampleInterpolator0"),
                                 InterpolatorUse::resampling);
 }
 
@@ -45,8 +47,10 @@ void expectAsItk(const Size<D>& size, int order)
   reference->SetSplineOrder(order);
   reference->SetInputImage(itkImage);
   Context context;
-  // Weights and coefficients are single; the sum of |weight| is 1, that of |derivative| at most 2 an axis, spacing above 1 mm.
-  const double tolerance = 16 * D * floatEpsilon * largestMagnitude(bsplineCoefficients<D>(context, image, order));
+  // Weights and coefficients are single; the sum of |weight| is 1, that of |derivative| at most 2 an axis,
+  // spacing above 1 mm.
+  const double tolerance =
+      16 * D * floatEpsilon * largestMagnitude(bsplineCoefficients<D>(context, image, order));
   BSplineInterpolator<D> interpolator = interpolatorOf<D>(order);
 
   const Interpolated<D> result = interpolate<D>(interpolator, image, scatteredIndices<D>(size, 2000, 3));
@@ -58,7 +62,8 @@ void expectAsItk(const Size<D>& size, int order)
     ASSERT_EQ(result.inside[i] != 0, inside) << i;
     insideCount += inside;
     const double value = inside ? reference->Evaluate(point) : 0;
-    const typename Reference::CovariantVectorType none(0.0), gradient = inside ? reference->EvaluateDerivative(point) : none;
+    const typename Reference::CovariantVectorType none(0.0),
+        gradient = inside ? reference->EvaluateDerivative(point) : none;
     ASSERT_NEAR(result.values[i], value, tolerance) << i;
     ASSERT_EQ(result.values[i], result.valuesAlone[i]) << i;
     for (int d = 0; d < D; ++d)
@@ -98,7 +103,8 @@ TEST(BSplineInterpolatorTest, ForResultImagesAgreesWithItkToTheLastBitOfAFloat)
         continue;
       const double value = reference->Evaluate(point);
       // half the distance of floats, and 64 sums of doubles
-      ASSERT_NEAR(result.valuesAlone[i], value, 0.5 * floatEpsilon * std::abs(value) + 1e-13 * largestMagnitude(image.voxels))
+      ASSERT_NEAR(result.valuesAlone[i], value,
+                  0.5 * floatEpsilon * std::abs(value) + 1e-13 * largestMagnitude(image.voxels))
           << "order " << order << ", point " << i;
     }
   }
@@ -118,7 +124,8 @@ TEST(BSplineInterpolatorTest, AgreesWithItkAtOrderOneOnWholeIndicesToo)
 
   const Interpolated<3> result = interpolate<3>(interpolator, image, indices);
 
-  const double tolerance = 16 * floatEpsilon * largestMagnitude(image.voxels); // a rounding for each of some ten float operations
+  const double tolerance =
+      16 * floatEpsilon * largestMagnitude(image.voxels); // a rounding for each of some ten float operations
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Reference::PointType point(result.pointMm(i).data());
     if (!reference->IsInsideBuffer(point))
@@ -140,7 +147,8 @@ TEST(BSplineInterpolatorTest, PassesThroughTheVoxels)
     const Interpolated<2> result = interpolate<2>(interpolator, image, indices);
 
     Context context;
-    const double tolerance = 16 * floatEpsilon * largestMagnitude(bsplineCoefficients<2>(context, image, order)); // as above
+    const double tolerance =
+        16 * floatEpsilon * largestMagnitude(bsplineCoefficients<2>(context, image, order)); // as above
     EXPECT_LE(largestDifference(result.valuesAlone, image.voxels), tolerance) << "order " << order;
   }
 }
@@ -165,7 +173,8 @@ TEST(BSplineInterpolatorTest, HasTheGradientOfItsValues)
         std::uint8_t inside[2];
         interpolator.evaluate(context, points, values, nullptr, inside);
         const double slope = (static_cast<double>(values[1]) - values[0]) / (2 * stepMm);
-        // Roundings over the step, and the third derivative (order 2: a jump of the second) times step squared.
+        // Roundings over the step, and the third derivative (order 2: a jump of the second) times step
+        // squared.
         EXPECT_NEAR(result.gradients[d][i], slope, largest * (8 * floatEpsilon / stepMm + stepMm * stepMm))
             << order << " " << i << " " << d;
       }
@@ -182,7 +191,8 @@ TEST(BSplineInterpolatorTest, IsTheLinearInterpolatorBitForBitAtOrderOne)
   BSplineInterpolator<3> spline = interpolatorOf<3>(1);
   LinearInterpolator<3> linear(parametersOf("(X 1)"));
 
-  const Interpolated<3> a = interpolate<3>(spline, image, indices), b = interpolate<3>(linear, image, indices);
+  const Interpolated<3> a = interpolate<3>(spline, image, indices),
+                        b = interpolate<3>(linear, image, indices);
 
   EXPECT_EQ(a.values, b.values);
   EXPECT_EQ(a.gradients, b.gradients);
@@ -199,7 +209,8 @@ TEST(BSplineInterpolatorTest, MirrorsImagesThinnerThanItsSupport)
     period.voxels.resize(period.geometry.voxelCount());
     const std::size_t rowOf[4] = {0, 1, 2, 1};
     forEachIndex<2>(period.geometry.size, [&](const Vec<2>& index, std::size_t offset) {
-      const std::size_t x = static_cast<std::size_t>(index[0]) % 2, y = rowOf[static_cast<std::size_t>(index[1]) % 4];
+      const std::size_t x = static_cast<std::size_t>(index[0]) % 2,
+                        y = rowOf[static_cast<std::size_t>(index[1]) % 4];
       period.voxels[offset] = thin.voxels[x + 2 * y];
     });
     const std::vector<Vec<2>> indices{{-0.45, -0.4}, {0.3, 2.4}, {1.4, 1.1}};
@@ -208,7 +219,8 @@ TEST(BSplineInterpolatorTest, MirrorsImagesThinnerThanItsSupport)
       index = {index[0] + 8, index[1] + 16};
     BSplineInterpolator<2> a = interpolatorOf<2>(order), b = interpolatorOf<2>(order);
 
-    const Interpolated<2> result = interpolate<2>(a, thin, indices), expected = interpolate<2>(b, period, same);
+    const Interpolated<2> result = interpolate<2>(a, thin, indices),
+                          expected = interpolate<2>(b, period, same);
 
     EXPECT_LE(largestDifference(result.values, expected.values), 16 * floatEpsilon * 100)
         << order; // coefficients below 100 in single
@@ -230,7 +242,8 @@ TEST(BSplineInterpolatorTest, ReadsTheOrderOfEachUse)
   BSplineInterpolator<2> second = interpolatorOf<2>(2), third = resamplerOf<2>(3);
 
   EXPECT_EQ(interpolate<2>(matching, image, indices).values, interpolate<2>(second, image, indices).values);
-  EXPECT_EQ(interpolate<2>(resampling, image, indices).values, interpolate<2>(third, image, indices).values); // its default
+  EXPECT_EQ(interpolate<2>(resampling, image, indices).values,
+            interpolate<2>(third, image, indices).values); // its default
 }
 
 TEST(BSplineInterpolatorTest, RefusesOrdersAboveFive)

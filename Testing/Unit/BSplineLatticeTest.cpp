@@ -13,7 +13,8 @@ TEST(BSplineLattice, AxesAreThoseByHand)
 {
   const ImageGeometry<2> lattice{{11, 13}, {2, 3}, {5, -7}, {{{0.8, -0.6}, {0.6, 0.8}}}};
   BSplineGrid<2> grid{{{7, 8}, {10, 12}, {}, lattice.direction}, 2, false};
-  grid.points.originMm = AffineMap<2>{lattice.direction, lattice.originMm}({-14, -9}); // 1.4 and 0.75 control points before
+  grid.points.originMm =
+      AffineMap<2>{lattice.direction, lattice.originMm}({-14, -9}); // 1.4 and 0.75 control points before
 
   const std::optional<AlignedField<2>> field = alignedFieldOf(grid, lattice);
 
@@ -43,7 +44,8 @@ void expectIndicesOfPoints(const ImageGeometry<D>& lattice, const Vec<D>& spacin
       voxel[d] = corner >> d & 1 ? static_cast<double>(lattice.size[d] - 1) : 0;
     const Vec<D> index = grid.points.indexFromPoint()(lattice.pointFromIndex()(voxel));
     for (int d = 0; d < D; ++d)
-      EXPECT_NEAR(field->axes[d].first + field->axes[d].step * voxel[d], index[d], 1e-12) << corner; // roundings of some 100 mm
+      EXPECT_NEAR(field->axes[d].first + field->axes[d].step * voxel[d], index[d], 1e-12)
+          << corner; // roundings of some 100 mm
   }
 }
 
@@ -51,7 +53,8 @@ TEST(BSplineLattice, CentredGridsOfAnySpacingOnTurnedImagesAgreeWithTheirPoints)
 {
   for (const double spacing : {1.0, 5.0, 5.37, 21.7, 400.0}) {
     expectIndicesOfPoints<2>(turnedLattice<2>({61, 38}, {0.7, 1.3}), {spacing, 1.5 * spacing});
-    expectIndicesOfPoints<3>(turnedLattice<3>({17, 19, 23}, {0.737, 1.1, 2.5}), {spacing, 1.5 * spacing, spacing});
+    expectIndicesOfPoints<3>(turnedLattice<3>({17, 19, 23}, {0.737, 1.1, 2.5}),
+                             {spacing, 1.5 * spacing, spacing});
   }
 }
 
@@ -72,15 +75,19 @@ TEST(BSplineLattice, OtherAxesAndCyclicGridsHaveNone)
   EXPECT_FALSE(alignedFieldOf(cyclic, lattice));
 }
 
-/// How many of the voxels of a row, of which some lie on both borders of the grid to rounding, are not inside or outside as their
-/// points are. All control points move by 1 mm, so that this is what inside moves by.
+/// How many of the voxels of a row, of which some lie on both borders of the grid to rounding, are not inside
+/// or outside as their points are. All control points move by 1 mm, so that this is what inside moves by.
 int disagreements(double spacingMm, int voxelsASpacing, double originMm, int order)
 {
   constexpr int cells = 4;
   BSplineGrid<2> grid{
-      {{static_cast<std::size_t>(cells + order), 8}, {spacingMm, 10}, {originMm, 0}, identityMatrix<2>()}, order, false};
-  ImageGeometry<2> lattice{
-      {static_cast<std::size_t>(voxelsASpacing * (cells + 4)), 1}, {spacingMm / voxelsASpacing, 1}, {}, identityMatrix<2>()};
+      {{static_cast<std::size_t>(cells + order), 8}, {spacingMm, 10}, {originMm, 0}, identityMatrix<2>()},
+      order,
+      false};
+  ImageGeometry<2> lattice{{static_cast<std::size_t>(voxelsASpacing * (cells + 4)), 1},
+                           {spacingMm / voxelsASpacing, 1},
+                           {},
+                           identityMatrix<2>()};
   lattice.originMm = {originMm + spacingMm * ((order - 1) / 2.0 - 2), 35};
   const TransformChain<2> chain = bsplineChain<2>(grid, std::vector<double>(grid.parameterCount(), 1.0));
   const AlignedField<2> field = *alignedFieldOf(grid, lattice);

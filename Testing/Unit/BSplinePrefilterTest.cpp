@@ -48,7 +48,8 @@ void expectAsItk(const Size<D>& size, int order)
 
   ASSERT_EQ(coefficients.size(), expected.size() + coefficientPadding);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_NEAR(values[i], expected[i], 1e-9 * largest) << "order " << order << " at " << i; // where ITK cuts its start sum off
+    ASSERT_NEAR(values[i], expected[i], 1e-9 * largest)
+        << "order " << order << " at " << i; // where ITK cuts its start sum off
     ASSERT_NEAR(coefficients[i], expected[i], 8 * D * floatEpsilon * largest)
         << "order " << order << " at " << i; // amplified by later axes
   }
@@ -76,7 +77,8 @@ void expectSplinePassesThroughValues()
   std::vector<double> c = values;
   bsplineDecompose<2>(c, {values.size(), 1}, Order);
   for (int x = 0; x < static_cast<int>(values.size()); ++x)
-    EXPECT_NEAR(splineAt<Order>(c, x), values[x], 1e-10 * 10) << Order; // the start sum is cut off at 1e-10 of values below 10
+    EXPECT_NEAR(splineAt<Order>(c, x), values[x], 1e-10 * 10)
+        << Order; // the start sum is cut off at 1e-10 of values below 10
 }
 
 }
@@ -117,7 +119,8 @@ TEST(BSplinePrefilterTest, IsTheFilterOfItsExponentials)
       std::vector<double> coefficients(line.voxels.begin(), line.voxels.end());
 
       bsplineDecompose<2>(coefficients, {length, 1}, order);
-      const std::vector<double> expected = filteredByDefinition(splineFilter(order), LineEnds::mirrored, line.voxels);
+      const std::vector<double> expected =
+          filteredByDefinition(splineFilter(order), LineEnds::mirrored, line.voxels);
 
       for (std::size_t i = 0; i < length; ++i)
         ASSERT_NEAR(coefficients[i], expected[i], 1e-8 * 200)
@@ -127,10 +130,12 @@ TEST(BSplinePrefilterTest, IsTheFilterOfItsExponentials)
 
 TEST(BSplinePrefilterTest, LeavesOrdersZeroAndOneAndSingleVoxels)
 {
-  const Image<2> image = noiseImage<2>(obliqueGeometry<2>({3, 2}), 1), one = noiseImage<2>(obliqueGeometry<2>({1, 1}), 1);
+  const Image<2> image = noiseImage<2>(obliqueGeometry<2>({3, 2}), 1),
+                 one = noiseImage<2>(obliqueGeometry<2>({1, 1}), 1);
   Context context;
 
-  std::vector<float> linear = bsplineCoefficients<2>(context, image, 1), single = bsplineCoefficients<2>(context, one, 3);
+  std::vector<float> linear = bsplineCoefficients<2>(context, image, 1),
+                     single = bsplineCoefficients<2>(context, one, 3);
   linear.resize(6);
   single.resize(1);
 

@@ -13,7 +13,8 @@ namespace {
 
 using namespace checks;
 
-/// The values that ITK's own transform gives, from what itkTransform says, at points where the grid carries a displacement.
+/// The values that ITK's own transform gives, from what itkTransform says, at points where the grid carries a
+/// displacement.
 template <int D, int Order>
 void expectItkEvaluatesTheSame()
 {
@@ -21,8 +22,10 @@ void expectItkEvaluatesTheSame()
   std::string text = "(BSplineTransformSplineOrder " + std::to_string(Order) + ")\n(TransformParameters";
   for (const double value : randomVector(D * (D == 2 ? 56 : 336), 11, -5, 5))
     text += " " + std::to_string(value);
-  text += D == 2 ? ")\n(GridSize 7 8)\n(GridSpacing 9 11)\n(GridOrigin -3 4)\n(GridDirection 0.8 0.6 -0.6 0.8)"
-                 : ")\n(GridSize 7 8 6)\n(GridSpacing 9 11 13)\n(GridOrigin -3 4 1000)\n(GridDirection 0.8 0.6 0 -0.6 0.8 0 0 0 1)";
+  text += D == 2
+              ? ")\n(GridSize 7 8)\n(GridSpacing 9 11)\n(GridOrigin -3 4)\n(GridDirection 0.8 0.6 -0.6 0.8)"
+              : ")\n(GridSize 7 8 6)\n(GridSpacing 9 11 13)\n(GridOrigin -3 4 1000)\n(GridDirection 0.8 0.6 "
+                "0 -0.6 0.8 0 0 0 1)";
   const std::vector<double> parameters = transform.restore(testing::parametersOf(text, D));
 
   const ItkTransform itk = transform.itkTransform(parameters);
@@ -39,7 +42,8 @@ void expectItkEvaluatesTheSame()
   for (std::size_t i = 0; i < points.count(); ++i) {
     Vec<D> index;
     for (int d = 0; d < D; ++d)
-      index[d] = randomVector(1, 10 * i + d, 1.01, static_cast<double>(transform.grid().points.size[d]) - 2.01)[0];
+      index[d] =
+          randomVector(1, 10 * i + d, 1.01, static_cast<double>(transform.grid().points.size[d]) - 2.01)[0];
     const Vec<D> point = pointFromIndex(index);
     for (int d = 0; d < D; ++d)
       points.mm[d][i] = point[d];

@@ -29,11 +29,12 @@ struct Case {
 
 std::string gridText(const Case& c, int dimension)
 {
-  const std::string common = "(BSplineTransformSplineOrder " + std::to_string(c.order) + ")\n(UseCyclicTransform \""
-                             + (c.cyclic ? "true" : "false") + "\")\n";
+  const std::string common = "(BSplineTransformSplineOrder " + std::to_string(c.order)
+                             + ")\n(UseCyclicTransform \"" + (c.cyclic ? "true" : "false") + "\")\n";
   const std::string layers = std::to_string(c.layers);
   if (dimension == 2) // turned by atan2(0.6, 0.8)
-    return common + "(GridSize 7 " + layers + ")(GridSpacing 9 11)(GridOrigin -3 4)(GridDirection 0.8 0.6 -0.6 0.8)\n";
+    return common + "(GridSize 7 " + layers
+           + ")(GridSpacing 9 11)(GridOrigin -3 4)(GridDirection 0.8 0.6 -0.6 0.8)\n";
   return common + "(GridSize 6 5 " + layers + ")(GridSpacing 9 11 13)(GridOrigin -3 4 1000)"
          + "(GridDirection 0.8 0.6 0 -0.6 0.8 0 0 0 1)\n";
 }
@@ -61,7 +62,8 @@ struct Example {
     for (std::size_t i = 0; i < count; ++i) {
       Vec<D> index;
       for (int d = 0; d < D; ++d)
-        index[d] = randomVector(1, 1000 * i + d, -margin, static_cast<double>(transform.grid().points.size[d]) - 1 + margin)[0];
+        index[d] = randomVector(1, 1000 * i + d, -margin,
+                                static_cast<double>(transform.grid().points.size[d]) - 1 + margin)[0];
       const Vec<D> point = pointFromIndex(index);
       for (int d = 0; d < D; ++d)
         result.mm[d][i] = point[d];
@@ -69,7 +71,8 @@ struct Example {
     return result;
   }
 
-  /// Where finite differences do not meet the border of the grid or a knot (where derivatives of low orders jump).
+  /// Where finite differences do not meet the border of the grid or a knot (where derivatives of low orders
+  /// jump).
   Points<D> smoothPoints(std::size_t count) const
   {
     const BSplineGrid<D>& grid = transform.grid();
@@ -107,7 +110,8 @@ Vec<D> naiveDisplacement(const BSplineGrid<D>& grid, const std::vector<double>& 
   Vec<D> u{};
   for (int d = 0; d < D; ++d) {
     const double start = index[d] - (grid.order - 1) / 2.0;
-    if (!(grid.cyclic && d == D - 1) && !(start >= 0 && start < static_cast<double>(grid.points.size[d]) - grid.order))
+    if (!(grid.cyclic && d == D - 1)
+        && !(start >= 0 && start < static_cast<double>(grid.points.size[d]) - grid.order))
       return u;
   }
   for (std::size_t k = 0; k < grid.pointCount(); ++k) {
@@ -145,7 +149,8 @@ void expectMapIsTheDefinition(const Case& c)
         x[d] = points.mm[d][i];
       const Vec<D> u = naiveDisplacement<D>(example.transform.grid(), example.parameters, x);
       for (int d = 0; d < D; ++d)
-        ASSERT_NEAR(mappedPoints.mm[d][i], x[d] + u[d], 1e-12 * (1 + std::abs(x[d]))) // roundings of index and coordinates
+        ASSERT_NEAR(mappedPoints.mm[d][i], x[d] + u[d],
+                    1e-12 * (1 + std::abs(x[d]))) // roundings of index and coordinates
             << "order " << c.order << ", point " << i << ", axis " << d;
     }
   }
@@ -154,10 +159,12 @@ void expectMapIsTheDefinition(const Case& c)
 class BSplineTransformTest : public ::testing::TestWithParam<Case> {};
 
 INSTANTIATE_TEST_SUITE_P(OrdersAndCycles, BSplineTransformTest,
-                         ::testing::Values(Case{1, false, 5}, Case{2, false, 6}, Case{3, false, 7}, Case{1, true, 2},
-                                           Case{2, true, 4}, Case{3, true, 5}, Case{3, true, 9}),
+                         ::testing::Values(Case{1, false, 5}, Case{2, false, 6}, Case{3, false, 7},
+                                           Case{1, true, 2}, Case{2, true, 4}, Case{3, true, 5},
+                                           Case{3, true, 9}),
                          [](const auto& info) {
-                           return "Order" + std::to_string(info.param.order) + (info.param.cyclic ? "Cyclic" : "Layers")
+                           return "Order" + std::to_string(info.param.order)
+                                  + (info.param.cyclic ? "Cyclic" : "Layers")
                                   + std::to_string(info.param.layers);
                          });
 
@@ -174,11 +181,14 @@ void expectDerivativesAgree(const Case& c)
   const Points<D> anywhere = example.points(40, 1.0), smooth = example.smoothPoints(20);
   expectPullBackIsAdjointOfPushForward<D>(example.transform, example.parameters, anywhere);
   // map is linear in the parameters: only rounding of coordinates of about 1000 mm over the step
-  expectPushForwardMatchesFiniteDifferences<D>(example.transform, example.parameters, anywhere, 0.5, 1e-12 * 1000);
+  expectPushForwardMatchesFiniteDifferences<D>(example.transform, example.parameters, anywhere, 0.5,
+                                               1e-12 * 1000);
   // a step of 1e-4 of a cell; third derivatives below 1/9^3 mm^-2, rounding 1e-13 * 1000 / 1e-3
-  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, smooth, 1e-3, 2e-9, 1e-8);
+  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, smooth, 1e-3, 2e-9,
+                                                    1e-8);
   // linear in the parameters again; sums over 20 points
-  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(example.transform, example.parameters, smooth, 0.5, 1e-11);
+  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(example.transform, example.parameters, smooth,
+                                                                0.5, 1e-11);
 }
 
 TEST_P(BSplineTransformTest, DerivativesMatchFiniteDifferences)
@@ -289,31 +299,40 @@ TEST(BSplineTransform, GridIndexMovesTheGrid)
 
   transform.restore(parametersOf(axes + "(GridIndex 2 -1)" + zeros + ")", 2));
 
-  EXPECT_NEAR(transform.grid().points.originMm[0], 1 + 20, 1e-12); // the second axis points to -x: -1 * 20 * -1
+  EXPECT_NEAR(transform.grid().points.originMm[0], 1 + 20,
+              1e-12); // the second axis points to -x: -1 * 20 * -1
   EXPECT_NEAR(transform.grid().points.originMm[1], 2 + 20, 1e-12); // the first to y: 2 * 10
 }
 
 TEST(BSplineTransform, WrongCountsInAFileAreToldWithTheFigures)
 {
   BSplineTransform<2> transform(parametersOf("(A 1)", 2));
-  const auto restoring = [&](const std::string& text) { return errorText([&] { transform.restore(parametersOf(text, 2)); }); };
+  const auto restoring = [&](const std::string& text) {
+    return errorText([&] { transform.restore(parametersOf(text, 2)); });
+  };
 
-  const std::string mismatch = restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(TransformParameters 1 2 3)");
+  const std::string mismatch =
+      restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(TransformParameters 1 2 3)");
   EXPECT_NE(mismatch.find("3 values"), std::string::npos) << mismatch;
   EXPECT_NE(mismatch.find("4 x 4 control points and 2 components makes 32"), std::string::npos) << mismatch;
   EXPECT_NE(restoring("(GridSpacing 1 1)(GridOrigin 0 0)").find("GridSize"), std::string::npos);
   EXPECT_NE(restoring("(GridSize 4)(GridSpacing 1 1)(GridOrigin 0 0)").find("1 values"), std::string::npos);
   EXPECT_NE(restoring("(GridSize 4 4)(GridSpacing 1 0)(GridOrigin 0 0)").find("above 0"), std::string::npos);
-  EXPECT_NE(restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(GridDirection 1 0 1 0)").find("GridDirection"),
+  EXPECT_NE(restoring("(GridSize 4 4)(GridSpacing 1 1)(GridOrigin 0 0)(GridDirection 1 0 1 0)")
+                .find("GridDirection"),
             std::string::npos);
-  EXPECT_NE(restoring("(GridSize 4 3)(GridSpacing 1 1)(GridOrigin 0 0)(UseCyclicTransform \"true\")").find("at least 4"),
+  EXPECT_NE(restoring("(GridSize 4 3)(GridSpacing 1 1)(GridOrigin 0 0)(UseCyclicTransform \"true\")")
+                .find("at least 4"),
             std::string::npos);
 }
 
 TEST(BSplineTransform, WrongGridParametersAreToldAtOnce)
 {
-  const auto making = [](const std::string& text) { return errorText([&] { BSplineTransform<2> t(parametersOf(text, 2, 3)); }); };
-  EXPECT_NE(making("(FinalGridSpacingInVoxels 8)(FinalGridSpacingInPhysicalUnits 8)").find("one of the two"), std::string::npos);
+  const auto making = [](const std::string& text) {
+    return errorText([&] { BSplineTransform<2> t(parametersOf(text, 2, 3)); });
+  };
+  EXPECT_NE(making("(FinalGridSpacingInVoxels 8)(FinalGridSpacingInPhysicalUnits 8)").find("one of the two"),
+            std::string::npos);
   EXPECT_NE(making("(GridSpacingSchedule 4 2)").find("3 (one a level) or 6"), std::string::npos);
   EXPECT_NE(making("(BSplineTransformSplineOrder 4)").find("BSplineTransformSplineOrder"), std::string::npos);
 }
@@ -322,7 +341,8 @@ TEST(BSplineTransform, PassiveEdgesHaveTheScaleTenThousand)
 {
   auto image = std::make_shared<Image<2>>();
   image->geometry = {{30, 40}, {1, 1}, {0, 0}, identityMatrix<2>()};
-  BSplineTransform<2> transform(parametersOf("(FinalGridSpacingInVoxels 10)(GridSpacingSchedule 1 1)(PassiveEdgeWidth 0 1)", 2, 2));
+  BSplineTransform<2> transform(
+      parametersOf("(FinalGridSpacingInVoxels 10)(GridSpacingSchedule 1 1)(PassiveEdgeWidth 0 1)", 2, 2));
   Context context;
   std::vector<double> parameters = transform.initialize(context, {image, image, nullptr, nullptr, nullptr});
 

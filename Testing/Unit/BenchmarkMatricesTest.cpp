@@ -29,8 +29,9 @@ std::string testName(const ::testing::TestParamInfo<const char*>& info)
 class BenchmarkMatricesTest : public ::testing::TestWithParam<const char*> {};
 /// All but those that take longer than a test may.
 INSTANTIATE_TEST_SUITE_P(Made, BenchmarkMatricesTest,
-                         ::testing::Values("lock1074_like", "lock3491_like", "struct3_like", "dawson5_like", "pkustk06_like",
-                                           "pct20stif_like", "qa8fk_like", "qcd5_4", "nemeth21_like", "mc2depi", "cage12_like", "m133-b3",
+                         ::testing::Values("lock1074_like", "lock3491_like", "struct3_like", "dawson5_like",
+                                           "pkustk06_like", "pct20stif_like", "qa8fk_like", "qcd5_4",
+                                           "nemeth21_like", "mc2depi", "cage12_like", "m133-b3",
                                            "patents_main_like", "er_100k_1M", "web-NotreDame_like"),
                          testName);
 
@@ -53,7 +54,8 @@ TEST_P(BenchmarkMatricesTest, HasTheFiguresOfItsTable)
 
 class SquaredBenchmarkMatricesTest : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Squared, SquaredBenchmarkMatricesTest,
-                         ::testing::Values("lock1074_like", "dawson5_like", "nemeth21_like", "qcd5_4", "m133-b3", "patents_main_like"),
+                         ::testing::Values("lock1074_like", "dawson5_like", "nemeth21_like", "qcd5_4",
+                                           "m133-b3", "patents_main_like"),
                          testName);
 
 TEST_P(SquaredBenchmarkMatricesTest, HasTheEntriesOfItsTable)

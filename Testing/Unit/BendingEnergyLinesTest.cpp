@@ -16,8 +16,10 @@ void expectLinesAgree(ExactBendingEnergy<D>& energy, const std::vector<double>& 
 {
   std::vector<double> expected, gradient(coefficients.size(), NAN);
   const double value = energyOf(energy, coefficients, &expected);
-  EXPECT_NEAR(bendingByLines<D>(energy, coefficients, gradient.data()), value, 1e-13 * value); // sums in another order
-  EXPECT_EQ(bendingByLines<D>(energy, coefficients, nullptr), bendingByLines<D>(energy, coefficients, gradient.data()));
+  EXPECT_NEAR(bendingByLines<D>(energy, coefficients, gradient.data()), value,
+              1e-13 * value); // sums in another order
+  EXPECT_EQ(bendingByLines<D>(energy, coefficients, nullptr),
+            bendingByLines<D>(energy, coefficients, gradient.data()));
   const double largest = *std::max_element(expected.begin(), expected.end());
   for (std::size_t i = 0; i < gradient.size(); ++i)
     ASSERT_NEAR(gradient[i], expected[i], 1e-13 * largest) << i;
@@ -69,7 +71,8 @@ TEST(BendingEnergyLinesTest, OfEveryLengthAgree)
 TEST(BendingEnergyLinesTest, AgreeWhereNoBandsAreEqual)
 {
   const BSplineGrid<3> grid = turnedGrid<3>({70, 9, 8});
-  auto form = ExactBendingEnergy<3>::overVoxels(grid, latticeIn<3>(grid, {1.25, 1.5, 1.2}, {67.6, 6.7, 5.8}, 1));
+  auto form =
+      ExactBendingEnergy<3>::overVoxels(grid, latticeIn<3>(grid, {1.25, 1.5, 1.2}, {67.6, 6.7, 5.8}, 1));
   ASSERT_TRUE(form);
   ASSERT_GT(form->bands()[1].firstWhole, form->bands()[1].lastWhole);
   expectLinesAgree<3>(*form, displacedPoints<3>(grid, 6));

@@ -60,8 +60,10 @@ void expectCpuOf(const Calibration& expected, const Calibration& found)
   for (const int dimension : {2, 3})
     for (std::size_t i = 0; i < workCount; ++i)
       if (isOfCpu(static_cast<Work>(i))) {
-        EXPECT_EQ(found.of(dimension).cpu[i].oneThread, expected.of(dimension).cpu[i].oneThread) << dimension << " " << i;
-        EXPECT_EQ(found.of(dimension).cpu[i].allThreads, expected.of(dimension).cpu[i].allThreads) << dimension << " " << i;
+        EXPECT_EQ(found.of(dimension).cpu[i].oneThread, expected.of(dimension).cpu[i].oneThread)
+            << dimension << " " << i;
+        EXPECT_EQ(found.of(dimension).cpu[i].allThreads, expected.of(dimension).cpu[i].allThreads)
+            << dimension << " " << i;
       }
 }
 
@@ -86,7 +88,8 @@ TEST(CalibrationTest, TextHoldsEveryNumber)
 
 TEST(CalibrationTest, AFileWithoutAGpuTakesTheShippedRatesOfCuda)
 {
-  const Calibration written = numbered(false), found = parsed(calibrationText(written)), &shipped = shippedCalibration();
+  const Calibration written = numbered(false), found = parsed(calibrationText(written)),
+                    &shipped = shippedCalibration();
   expectCpuOf(written, found);
   EXPECT_TRUE(found.hasShippedCuda);
   EXPECT_EQ(found.gpu, shipped.gpu);
@@ -95,7 +98,8 @@ TEST(CalibrationTest, AFileWithoutAGpuTakesTheShippedRatesOfCuda)
   EXPECT_EQ(found.source, "rates.txt, of CUDA the shipped ones");
   // copies share out among this machine's threads as they did there
   EXPECT_EQ(found.upload.nanoseconds(found.threads, 1), shipped.upload.oneThread);
-  EXPECT_NEAR(found.upload.nanoseconds(found.threads, 7), shipped.upload.nanoseconds(shipped.threads, 7), 1e-15);
+  EXPECT_NEAR(found.upload.nanoseconds(found.threads, 7), shipped.upload.nanoseconds(shipped.threads, 7),
+              1e-15);
 }
 
 TEST(CalibrationTest, TheShippedRatesAreOfAnH200AndNoneIsMissing)
@@ -137,22 +141,29 @@ TEST(CalibrationTest, EachDefectIsToldWithItsLine)
   const std::string allowed = ". Allowed: a file that `tessera-bench calibrate` wrote with this version.";
   EXPECT_EQ(errorOf(replaced(text, "(CalibrationVersion 1)", "(CalibrationVersion 2)")),
             "rates.txt:2: (CalibrationVersion 2): this program reads version 1" + allowed);
-  EXPECT_EQ(errorOf(replaced(text, "(CalibrationVersion 1)\n", "")), "rates.txt: (CalibrationVersion ...) is missing" + allowed);
+  EXPECT_EQ(errorOf(replaced(text, "(CalibrationVersion 1)\n", "")),
+            "rates.txt: (CalibrationVersion ...) is missing" + allowed);
   EXPECT_EQ(errorOf(replaced(text, "(Threads 12)", "(Threads 12 13)")),
             "rates.txt:4: (Threads 12 13): one value is needed" + allowed);
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(Threads 12)", "(Threads 0)")), "rates.txt:4: (Threads 0): \"0\" is too small"));
-  EXPECT_EQ(
-      errorOf(replaced(text, "(Cpu2DDirectLinear ", "(Cpu2DDirectLinear 1 ")),
-      "rates.txt:"
-          + std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(text.find("(Cpu2DDirectLinear ")), '\n'))
-          + ": (Cpu2DDirectLinear 1 1.5 1.625): two numbers are needed, of one thread and of all" + allowed);
+  EXPECT_TRUE(contains(errorOf(replaced(text, "(Threads 12)", "(Threads 0)")),
+                       "rates.txt:4: (Threads 0): \"0\" is too small"));
+  EXPECT_EQ(errorOf(replaced(text, "(Cpu2DDirectLinear ", "(Cpu2DDirectLinear 1 ")),
+            "rates.txt:"
+                + std::to_string(
+                    1
+                    + std::count(text.begin(),
+                                 text.begin() + static_cast<long>(text.find("(Cpu2DDirectLinear ")), '\n'))
+                + ": (Cpu2DDirectLinear 1 1.5 1.625): two numbers are needed, of one thread and of all"
+                + allowed);
   EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds -1)")),
                        "(CudaImageSeconds -1): \"-1\" is too small"));
   EXPECT_TRUE(contains(errorOf(replaced(text, "(CudaImageSeconds 0.5)", "(CudaImageSeconds fast)")),
                        "(CudaImageSeconds \"fast\"): \"fast\" is not a finite number"));
-  EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.5)\n", "")), "rates.txt: (CudaImageSeconds ...) is missing" + allowed);
-  EXPECT_TRUE(contains(errorOf(replaced(text, "(Cuda3DPrefilter ", "(Cuda3DPrefilters 1)\n(Cuda3DPrefilter ")),
-                       "(Cuda3DPrefilters 1): no rate has this name. Did you mean \"Cuda3DPrefilter\"?" + allowed.substr(1)));
+  EXPECT_EQ(errorOf(replaced(text, "(CudaImageSeconds 0.5)\n", "")),
+            "rates.txt: (CudaImageSeconds ...) is missing" + allowed);
+  EXPECT_TRUE(contains(
+      errorOf(replaced(text, "(Cuda3DPrefilter ", "(Cuda3DPrefilters 1)\n(Cuda3DPrefilter ")),
+      "(Cuda3DPrefilters 1): no rate has this name. Did you mean \"Cuda3DPrefilter\"?" + allowed.substr(1)));
   EXPECT_TRUE(contains(errorOf("(CalibrationVersion 1"), "rates.txt:1: "));
 }
 
@@ -202,7 +213,8 @@ TEST_F(StoredCalibrationTest, IsTheOneThatTheEnvironmentNamesAndThatMustBeThere)
   EXPECT_EQ(storedCalibration().source, folder_ / "mine.txt");
   set("TESSERA_CALIBRATION", folder_ / "none.txt");
   EXPECT_EQ(errorText([] { storedCalibration(); }),
-            "calibration for --device auto: " + (folder_ / "none.txt") + ": no such file. Allowed: a parameter file (*.txt).");
+            "calibration for --device auto: " + (folder_ / "none.txt")
+                + ": no such file. Allowed: a parameter file (*.txt).");
 }
 
 }

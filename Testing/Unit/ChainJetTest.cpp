@@ -17,7 +17,10 @@ struct ChainOnHost {
   ChainOnCuda<D> chain;
 
   explicit ChainOnHost(const std::shared_ptr<const TransformChain<D>>& of)
-      : held(context, {of, Combination::compose, std::make_shared<AffineTransform<D>>(parametersOf("", D, 1, "Transform0")), {}}),
+      : held(context, {of,
+                       Combination::compose,
+                       std::make_shared<AffineTransform<D>>(parametersOf("", D, 1, "Transform0")),
+                       {}}),
         chain(held.before())
   {
   }
@@ -57,13 +60,16 @@ void expectTheChainsDerivatives(const TermScene<D>& scene, const std::string& wh
       for (int j = 0; j < D; ++j)
         EXPECT_NEAR(jet.jacobian[k][j], jacobian[(k * D + j) * n + i], 1e-13) << what;
       for (int s = 0; s < S; ++s)
-        EXPECT_NEAR(jet.hessian[k][s], hessian[(k * S + s) * n + i], 1e-13 * (1 + std::abs(hessian[(k * S + s) * n + i]))) << what;
+        EXPECT_NEAR(jet.hessian[k][s], hessian[(k * S + s) * n + i],
+                    1e-13 * (1 + std::abs(hessian[(k * S + s) * n + i])))
+            << what;
     }
   }
 }
 
 template <int D, int Order>
-void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<D>& before, std::vector<double>& gradient)
+void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<D>& before,
+                      std::vector<double>& gradient)
 {
   constexpr int entries = D + upperCount(D);
   Vec<D> atMm;
@@ -100,8 +106,8 @@ void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<
 
 /// By the transform itself, whose axes are those of the world.
 template <int D>
-void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& parameters, const Jet<D>& jet, const Jet<D>& before,
-                         std::vector<double>& gradient)
+void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& parameters, const Jet<D>& jet,
+                         const Jet<D>& before, std::vector<double>& gradient)
 {
   constexpr int entries = D + upperCount(D);
   double axes[D][D], ofJacobian[D][D];
@@ -121,7 +127,8 @@ void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& 
     point.pointMm[d] = &before.pointMm[d];
   point.count = 1;
   Context context;
-  spline.pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(), covHessian.data(), gradient);
+  spline.pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(), covHessian.data(),
+                                    gradient);
 }
 
 template <int D>
@@ -169,21 +176,26 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
   EXPECT_NEAR(energy / count, value, 1e-12 * value) << what;
   const double norm = std::sqrt(std::inner_product(expected.begin(), expected.end(), expected.begin(), 0.0));
   for (std::size_t i = 0; i < expected.size(); ++i)
-    ASSERT_NEAR(gradient[i] / count, expected[i], 1e-12 * norm) << what << ", parameter " << i; // sums in another order
+    ASSERT_NEAR(gradient[i] / count, expected[i], 1e-12 * norm)
+        << what << ", parameter " << i; // sums in another order
 }
 
 TEST(ChainJetTest, AgreesWithTheTransformsInAllChains)
 {
-  forEachBendingScene<2>([](const TermScene<2>& scene, const std::string& what) { expectTheChainsDerivatives<2>(scene, what); });
-  forEachBendingScene<3>([](const TermScene<3>& scene, const std::string& what) { expectTheChainsDerivatives<3>(scene, what); });
+  forEachBendingScene<2>(
+      [](const TermScene<2>& scene, const std::string& what) { expectTheChainsDerivatives<2>(scene, what); });
+  forEachBendingScene<3>(
+      [](const TermScene<3>& scene, const std::string& what) { expectTheChainsDerivatives<3>(scene, what); });
   forEachModelScene<2>(false, expectTheChainsDerivatives<2>);
   forEachModelScene<3>(false, expectTheChainsDerivatives<3>);
 }
 
 TEST(ChainJetTest, CovectorsOfTheBendingEnergyGiveThePenaltysGradient)
 {
-  forEachBendingScene<2>([](const TermScene<2>& scene, const std::string& what) { expectThePenaltysGradient<2>(scene, what); });
-  forEachBendingScene<3>([](const TermScene<3>& scene, const std::string& what) { expectThePenaltysGradient<3>(scene, what); });
+  forEachBendingScene<2>(
+      [](const TermScene<2>& scene, const std::string& what) { expectThePenaltysGradient<2>(scene, what); });
+  forEachBendingScene<3>(
+      [](const TermScene<3>& scene, const std::string& what) { expectThePenaltysGradient<3>(scene, what); });
   forEachModelScene<2>(false, expectThePenaltysGradient<2>);
   forEachModelScene<3>(false, expectThePenaltysGradient<3>);
 }

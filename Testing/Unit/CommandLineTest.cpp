@@ -87,8 +87,10 @@ TEST(CommandLine, TwelveIndexedImagesAreOrderedAsNumbers)
 
 TEST(CommandLine, NamesThatDifferInOneLetterAreNotMixedUp)
 {
-  EXPECT_EQ(messageOf({"-fmask", "a"}), "command line: -fmask: no such option. Did you mean -fMask? --help lists all.");
-  EXPECT_EQ(messageOf({"-thread", "1"}), "command line: -thread: no such option. Did you mean -threads? --help lists all.");
+  EXPECT_EQ(messageOf({"-fmask", "a"}),
+            "command line: -fmask: no such option. Did you mean -fMask? --help lists all.");
+  EXPECT_EQ(messageOf({"-thread", "1"}),
+            "command line: -thread: no such option. Did you mean -threads? --help lists all.");
 }
 
 TEST(CommandLine, AValueWithoutAnOptionIsRefused)
@@ -99,7 +101,8 @@ TEST(CommandLine, AValueWithoutAnOptionIsRefused)
 
 TEST(CommandLine, AMissingValueIsRefused)
 {
-  EXPECT_EQ(messageOf({"-f", "a", "-threads"}), "command line: -threads: no value given. Allowed: -threads N.");
+  EXPECT_EQ(messageOf({"-f", "a", "-threads"}),
+            "command line: -threads: no value given. Allowed: -threads N.");
   EXPECT_EQ(messageOf({"-f", "-p", "a"}), "command line: -f: no value given. Allowed: -f FILE.");
 }
 
@@ -111,18 +114,22 @@ TEST(CommandLine, AValueMayStartWithADash)
 
 TEST(CommandLine, ASingleOptionGivenTwiceIsRefused)
 {
-  EXPECT_EQ(messageOf({"-out", "a", "-out", "b"}), "command line: -out: given more than once. Allowed: once.");
-  EXPECT_EQ(messageOf({"-f", "a", "-f0", "b"}), "command line: -f and -f0: the same image given twice. Allowed: one of them.");
+  EXPECT_EQ(messageOf({"-out", "a", "-out", "b"}),
+            "command line: -out: given more than once. Allowed: once.");
+  EXPECT_EQ(messageOf({"-f", "a", "-f0", "b"}),
+            "command line: -f and -f0: the same image given twice. Allowed: one of them.");
 }
 
 TEST(CommandLine, AGapInIndicesIsRefused)
 {
-  EXPECT_EQ(messageOf({"-f0", "a", "-f2", "b"}), "command line: -f2: -f1 is missing. Indices run from 0 without a gap.");
+  EXPECT_EQ(messageOf({"-f0", "a", "-f2", "b"}),
+            "command line: -f2: -f1 is missing. Indices run from 0 without a gap.");
 }
 
 TEST(CommandLine, HelpStartsWithTheExampleAndNamesEveryOption)
 {
-  const std::string text = helpText({"prog", "prog -f a.nii -out b", "Does a thing.", options(), exitCodesText()});
+  const std::string text =
+      helpText({"prog", "prog -f a.nii -out b", "Does a thing.", options(), exitCodesText()});
 
   EXPECT_EQ(text.find("  prog -f a.nii -out b\n"), 0u);
   for (const OptionGroup& group : options())
@@ -137,7 +144,8 @@ TEST(CommandLine, NoLineOfHelpIsLongerThanATerminal)
   for (int word = 0; word < 60; ++word)
     meaning += (meaning.empty() ? "" : " ") + std::string(1 + word % 17, 'x');
 
-  const std::string text = helpText({"prog", "prog", "Does a thing.", {{"Group", {{"name", "VALUE", meaning}}}}, ""});
+  const std::string text =
+      helpText({"prog", "prog", "Does a thing.", {{"Group", {{"name", "VALUE", meaning}}}}, ""});
 
   std::size_t start = 0;
   for (std::size_t end; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
@@ -154,8 +162,8 @@ TEST(MemorySize, IsANumberAndItsUnitAlone)
   EXPECT_EQ(memorySize("--max-memory", "0.0625kB"), 63); // whole bytes
   EXPECT_EQ(memorySize("--max-memory", "0.001kB"), 1);
   EXPECT_EQ(memorySize("--max-memory", "4e9GB"), 4e18);
-  for (const char* text : {"", "MB", "5", "5TB", "5mb", "0MB", "-5MB", "+5MB", " 5MB", "5 MB", "5MB ", "0x10MB", "nanMB", "infGB",
-                           "1e999GB", "5e9GB", "0.0009kB", "1,5GB"})
+  for (const char* text : {"", "MB", "5", "5TB", "5mb", "0MB", "-5MB", "+5MB", " 5MB", "5 MB", "5MB ",
+                           "0x10MB", "nanMB", "infGB", "1e999GB", "5e9GB", "0.0009kB", "1,5GB"})
     EXPECT_THROW(memorySize("--max-memory", text), Error) << text;
 }
 

@@ -32,24 +32,28 @@ Minimum minimize(AnalyticCost& cost, const std::string& text, const std::vector<
   Buffer<double> position;
   position.fromHost(cost.context(), start);
   Minimum found;
-  found.report =
-      optimizer.minimize(cost, 0, position, [&](const IterationRow& row, std::span<const double>) { found.rows.push_back(row); });
+  found.report = optimizer.minimize(cost, 0, position, [&](const IterationRow& row, std::span<const double>) {
+    found.rows.push_back(row);
+  });
   found.position = position.toHost(cost.context());
   return found;
 }
 
-const char* const types[] = {"FletcherReeves", "PolakRibiere", "DaiYuan", "HestenesStiefel", "DaiYuanHestenesStiefel"};
+const char* const types[] = {"FletcherReeves", "PolakRibiere", "DaiYuan", "HestenesStiefel",
+                             "DaiYuanHestenesStiefel"};
 
 TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatures)
 {
-  for (const std::string type : types) { // with (nearly) exact line searches, by the theory of conjugate directions
+  for (const std::string type :
+       types) { // with (nearly) exact line searches, by the theory of conjugate directions
     AnalyticCost cost(6, bowl({1, 4, 4, 9, 1, 9}));
 
-    const Minimum found = minimize(cost,
-                                   "(ConjugateGradientType \"" + type
-                                       + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
-                                         "(LineSearchGradientTolerance 1e-8)\n(LineSearchValueTolerance 1e-9)",
-                                   {5, -3, 2, 0, -7, 4});
+    const Minimum found =
+        minimize(cost,
+                 "(ConjugateGradientType \"" + type
+                     + "\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)\n"
+                       "(LineSearchGradientTolerance 1e-8)\n(LineSearchValueTolerance 1e-9)",
+                 {5, -3, 2, 0, -7, 4});
 
     EXPECT_EQ(found.report.iterations, 3u) << type;
     for (const double x : found.position)
@@ -60,8 +64,9 @@ TEST(ConjugateGradientTest, EveryTypeSolvesAQuadraticInAsManyStepsAsItHasCurvatu
 TEST(ConjugateGradientTest, SteepestDescentNeedsMoreSteps)
 {
   AnalyticCost cost(2, bowl({1, 25}));
-  const Minimum found =
-      minimize(cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)", {9, 2});
+  const Minimum found = minimize(
+      cost, "(ConjugateGradientType \"SteepestDescent\")\n(MaximumNumberOfIterations 3)\n(ValueTolerance 0)",
+      {9, 2});
   EXPECT_GT(std::abs(found.position[0] - 1), 1e-2);
 }
 
@@ -76,10 +81,11 @@ TEST(ConjugateGradientTest, FollowsACurvedValley)
 TEST(ConjugateGradientTest, BoundedStepsNeverLeapAndNeverAscend)
 {
   AnalyticCost cost(3, bowl({1, 2, 3}));
-  const Minimum found = minimize(cost,
-                                 "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
-                                 "(MaximumNumberOfLineSearchIterations 50)",
-                                 {3, -2, 8});
+  const Minimum found =
+      minimize(cost,
+               "(LineSearch \"BoundedStep\")\n(MaximumStepLength 0.25)\n(MaximumNumberOfIterations 40)\n"
+               "(MaximumNumberOfLineSearchIterations 50)",
+               {3, -2, 8});
 
   const auto far = [](const std::vector<double>& a, const std::vector<double>& b) {
     double most = 0;
@@ -114,7 +120,8 @@ TEST(ConjugateGradientTest, BoundedStepsAreAsLongAsTheImagesSpacingUnlessTold)
 TEST(ConjugateGradientTest, StopsWhereTheGradientVanishesAndWhereTheValueStays)
 {
   AnalyticCost there(2, bowl({1, 2}));
-  EXPECT_EQ(minimize(there, "", {1, 1}).report.stopCondition, "The gradient magnitude has (nearly) vanished.");
+  EXPECT_EQ(minimize(there, "", {1, 1}).report.stopCondition,
+            "The gradient magnitude has (nearly) vanished.");
   AnalyticCost slow(2, rosenbrock);
   EXPECT_EQ(minimize(slow, "(ValueTolerance 0.9)", {-1.2, 1}).report.stopCondition,
             "The value changes by less than ValueTolerance.");
@@ -123,7 +130,8 @@ TEST(ConjugateGradientTest, StopsWhereTheGradientVanishesAndWhereTheValueStays)
 TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
 {
   AnalyticCost cost(2, rosenbrock);
-  const Minimum found = minimize(cost, "(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 2)", {-1.2, 1});
+  const Minimum found =
+      minimize(cost, "(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 2)", {-1.2, 1});
   const std::size_t columns = ConjugateGradient(parametersOf("")).columns().size();
   ASSERT_FALSE(found.rows.empty());
   for (const IterationRow& row : found.rows)
@@ -133,9 +141,12 @@ TEST(ConjugateGradientTest, ItsRowsHaveAsManyValuesAsItsColumns)
 
 TEST(ConjugateGradientTest, UnknownTypesAndLineSearchesAreErrorsThatListTheKnown)
 {
-  EXPECT_NE(errorText([] { ConjugateGradient(parametersOf("(ConjugateGradientType \"Newton\")")); }).find("PolakRibiere"),
+  EXPECT_NE(errorText([] {
+              ConjugateGradient(parametersOf("(ConjugateGradientType \"Newton\")"));
+            }).find("PolakRibiere"),
             std::string::npos);
-  EXPECT_NE(errorText([] { ConjugateGradient(parametersOf("(LineSearch \"Golden\")")); }).find("BoundedStep"), std::string::npos);
+  EXPECT_NE(errorText([] { ConjugateGradient(parametersOf("(LineSearch \"Golden\")")); }).find("BoundedStep"),
+            std::string::npos);
 }
 
 }

@@ -12,7 +12,8 @@ using namespace testing;
 template <int D>
 CorrespondingPointsEuclideanDistanceMetric<D> metricOf(const TermScene<D>& scene)
 {
-  CorrespondingPointsEuclideanDistanceMetric<D> metric(parametersOf("(Metric \"CorrespondingPointsEuclideanDistanceMetric\")", D));
+  CorrespondingPointsEuclideanDistanceMetric<D> metric(
+      parametersOf("(Metric \"CorrespondingPointsEuclideanDistanceMetric\")", D));
   Context context;
   metric.prepareForLevel(context, scene.level);
   return metric;
@@ -66,7 +67,8 @@ TEST(CorrespondingPointsTest, PairsThatLeaveTheMovingMaskAreLeftOut)
   const Vec<2> inMm = scene.moving->geometry.centerMm();
   const PointPairs<2> pairs{{inMm, {1e4, 1e4}}, {{inMm[0] + 2, inMm[1]}, {0, 0}}};
   scene.level.points = &pairs;
-  scene.level.movingMask = std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
+  scene.level.movingMask =
+      std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
   auto metric = metricOf<2>(scene);
   Context context;
 
@@ -81,10 +83,10 @@ TEST(CorrespondingPointsTest, WithoutPointsItSaysWhichOptionsAreMissing)
 {
   TermScene<2> scene(1, {40, 36});
 
-  EXPECT_EQ(
-      messageOf([&] { metricOf<2>(scene); }),
-      "text:1: (Metric \"CorrespondingPointsEuclideanDistanceMetric\"): CorrespondingPointsEuclideanDistanceMetric has no points. "
-      "Allowed: -fp and -mp with files of as many points each.");
+  EXPECT_EQ(messageOf([&] { metricOf<2>(scene); }),
+            "text:1: (Metric \"CorrespondingPointsEuclideanDistanceMetric\"): "
+            "CorrespondingPointsEuclideanDistanceMetric has no points. "
+            "Allowed: -fp and -mp with files of as many points each.");
 }
 
 }

@@ -11,7 +11,8 @@ constexpr std::size_t dense = 512 * 228 * 385;
 
 TEST(CountingPlanTest, NoBinCanOverflowAndEverySampleIsCounted)
 {
-  for (const std::size_t samples : {16384ul, 16385ul, 100003ul, 262143ul, 262144ul, 7950000ul, dense, 20 * dense})
+  for (const std::size_t samples :
+       {16384ul, 16385ul, 100003ul, 262143ul, 262144ul, 7950000ul, dense, 20 * dense})
     for (const int bins : {4, 8, 32, 64, 100, 128, 200, 256, 400})
       for (const int processors : {1, 7, multiprocessors}) {
         const CountingPlan plan = planCounting(samples, bins, bins, processors, sharedBytes);
@@ -19,7 +20,8 @@ TEST(CountingPlanTest, NoBinCanOverflowAndEverySampleIsCounted)
           EXPECT_GT(bins, 256);
           continue;
         }
-        SCOPED_TRACE(testing::Message() << samples << " samples, " << bins << " bins, " << processors << " multiprocessors");
+        SCOPED_TRACE(testing::Message()
+                     << samples << " samples, " << bins << " bins, " << processors << " multiprocessors");
         EXPECT_LE(plan.sharedBytes(bins), sharedBytes);
         EXPECT_GE(plan.rows * plan.ranges, bins);
         EXPECT_LT(plan.rows * (plan.ranges - 1), bins);

@@ -31,8 +31,9 @@ std::vector<Method<D>> methods()
 
 constexpr double largestCoefficient = 20;
 
-/// About ten roundings to single on the way of a value among control points of at most 20: points, weights, sums. Texture units
-/// take a fraction along each axis in steps of 1/256 between points that differ by at most 40.
+/// About ten roundings to single on the way of a value among control points of at most 20: points, weights,
+/// sums. Texture units take a fraction along each axis in steps of 1/256 between points that differ by at
+/// most 40.
 template <int D>
 double tolerance(const FieldInterpolator<D>& method)
 {
@@ -44,13 +45,15 @@ double tolerance(const FieldInterpolator<D>& method)
 template <int D>
 FieldFunction<D> onGpu(const Method<D>& method)
 {
-  return testing::onGpu<D>(method->name(), D, [method](auto&... arguments) { method->displacements(arguments...); });
+  return testing::onGpu<D>(method->name(), D,
+                           [method](auto&... arguments) { method->displacements(arguments...); });
 }
 
-/// Empty if no value is off by more than `allowed`; otherwise which are, where they begin and end, and the largest.
+/// Empty if no value is off by more than `allowed`; otherwise which are, where they begin and end, and the
+/// largest.
 template <int D>
-std::string difference(const AlignedField<D>& field, const std::vector<float>& values, const std::vector<double>& expected,
-                       double allowed)
+std::string difference(const AlignedField<D>& field, const std::vector<float>& values,
+                       const std::vector<double>& expected, double allowed)
 {
   const std::size_t voxels = field.voxelCount();
   std::size_t wrong = 0, zeros = 0, untouched = 0;
@@ -73,8 +76,8 @@ std::string difference(const AlignedField<D>& field, const std::vector<float>& v
   if (wrong == 0)
     return {};
   std::ostringstream text;
-  text << describe(field) << ": " << wrong << " of " << values.size() << " values are off by more than " << allowed << ", " << zeros
-       << " of them 0, " << untouched << " not written; first, last, worst:";
+  text << describe(field) << ": " << wrong << " of " << values.size() << " values are off by more than "
+       << allowed << ", " << zeros << " of them 0, " << untouched << " not written; first, last, worst:";
   for (const std::size_t i : shown) {
     std::size_t rest = i % voxels;
     text << " component " << i / voxels << " at (";
@@ -109,7 +112,8 @@ int expectDirectSums(const std::vector<AlignedField<D>>& fields)
 TEST(CudaFieldInterpolatorsTest, DisplacementsOfCubicsOnWholeTilesAreTheDirectSum)
 {
   TESSERA_NEEDS_GPU();
-  const auto fields = awkwardFields<3>({{5, 5, 5}, {3, 5, 7}, {4, 6, 2}, {7, 1, 3}, {6, 32, 8}, {32, 9, 1}, {1, 2, 31}}, {3});
+  const auto fields =
+      awkwardFields<3>({{5, 5, 5}, {3, 5, 7}, {4, 6, 2}, {7, 1, 3}, {6, 32, 8}, {32, 9, 1}, {1, 2, 31}}, {3});
   EXPECT_EQ(expectDirectSums(fields), 5 * static_cast<int>(fields.size()));
   const auto planes = awkwardFields<2>({{5, 5}, {3, 17}, {1, 32}}, {3});
   EXPECT_EQ(expectDirectSums(planes), 5 * static_cast<int>(planes.size()));
@@ -145,10 +149,12 @@ TEST(CudaFieldInterpolatorsTest, FieldsOfManyWarpsAndBlocksAreTheDirectSum)
 TEST(CudaFieldInterpolatorsTest, GivesTheWeightsOfOneControlPointComputedByHand)
 {
   TESSERA_NEEDS_GPU();
-  // On a control point: 2/3 of it and 1/6 of each neighbour along an axis; half-way: 1/48, 23/48, 23/48, 1/48.
+  // On a control point: 2/3 of it and 1/6 of each neighbour along an axis; half-way: 1/48, 23/48, 23/48,
+  // 1/48.
   const AlignedField<3> field = coveredField<3>({3, 1, 1}, {2, 1, 1}, {0, 0, 0}, 3);
   std::vector<double> coefficients(3 * field.pointCount());
-  coefficients[(1 * 4 + 1) * 5 + 2] = 48; // of the first component, at (2, 1, 1); voxel x lies at grid index (1 + x / 2, 1, 1)
+  coefficients[(1 * 4 + 1) * 5 + 2] =
+      48; // of the first component, at (2, 1, 1); voxel x lies at grid index (1 + x / 2, 1, 1)
   const double along[3] = {1 / 6.0, 23 / 48.0, 2 / 3.0};
 
   for (const Method<3>& method : methods<3>()) {
@@ -170,7 +176,8 @@ TEST(CudaFieldInterpolatorsTest, WeightsSumToOneAndAffineFunctionsAreReproduced)
     SCOPED_TRACE(method->name());
     const bool coarse = method->name() == "TextureHardware";
     expectPartitionOfUnity<3>(onGpu<3>(method), field, coarse ? 3 * 1.0 / 256 : 10 * singleRounding(1));
-    expectAffineFunctionReproduced<3>(onGpu<3>(method), field, coarse ? 3 * 1.0 / 256 : 10 * singleRounding(16));
+    expectAffineFunctionReproduced<3>(onGpu<3>(method), field,
+                                      coarse ? 3 * 1.0 / 256 : 10 * singleRounding(16));
   }
 }
 
@@ -180,8 +187,11 @@ TEST(CudaFieldInterpolatorsTest, EveryLayoutHoldsTheSameBits)
   for (const FieldLayout layout : {FieldLayout::interleaved, FieldLayout::padded}) {
     for (const Method<3>& method : methods<3>()) {
       SCOPED_TRACE(method->name());
-      expectSameInLayout<3>(onGpu<3>(method), coveredField<3>({17, 19, 23}, {5, 4, 3}, {0.3, 0.6, 0.9}, 3), 3, layout);
-      expectSameInLayout<3>(onGpu<3>(method), shifted<3>(coveredField<3>({45, 5, 7}, {3, 5, 32}, {0.3, 0, 0}, 3), -0.7), 3, layout);
+      expectSameInLayout<3>(onGpu<3>(method), coveredField<3>({17, 19, 23}, {5, 4, 3}, {0.3, 0.6, 0.9}, 3), 3,
+                            layout);
+      expectSameInLayout<3>(onGpu<3>(method),
+                            shifted<3>(coveredField<3>({45, 5, 7}, {3, 5, 32}, {0.3, 0, 0}, 3), -0.7), 3,
+                            layout);
     }
     for (const Method<2>& method : methods<2>()) {
       SCOPED_TRACE(method->name());
@@ -196,13 +206,16 @@ TEST(CudaFieldInterpolatorsTest, BricksWithoutMaskAreLeftAlone)
   for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved, FieldLayout::padded}) {
     for (const Method<3>& method : methods<3>()) {
       SCOPED_TRACE(method->name());
-      expectOnlyMaskedBricks<3>(onGpu<3>(method), coveredField<3>({67, 19, 23}, {5, 4, 3}, {0.3, 0.6, 0.9}, 3), 3, layout);
-      expectOnlyMaskedBricks<3>(onGpu<3>(method), shifted<3>(coveredField<3>({33, 21, 17}, {3, 5, 32}, {0, 0.5, 0}, 3), 0.7), 3,
+      expectOnlyMaskedBricks<3>(onGpu<3>(method),
+                                coveredField<3>({67, 19, 23}, {5, 4, 3}, {0.3, 0.6, 0.9}, 3), 3, layout);
+      expectOnlyMaskedBricks<3>(onGpu<3>(method),
+                                shifted<3>(coveredField<3>({33, 21, 17}, {3, 5, 32}, {0, 0.5, 0}, 3), 0.7), 3,
                                 layout);
     }
     for (const Method<2>& method : methods<2>()) {
       SCOPED_TRACE(method->name());
-      expectOnlyMaskedBricks<2>(onGpu<2>(method), coveredField<2>({45, 123}, {5, 7}, {0.3, 0.6}, 3), 2, layout);
+      expectOnlyMaskedBricks<2>(onGpu<2>(method), coveredField<2>({45, 123}, {5, 7}, {0.3, 0.6}, 3), 2,
+                                layout);
     }
   }
 }
@@ -213,7 +226,8 @@ TEST(CudaFieldInterpolatorsTest, TwoRunsGiveTheSameBits)
   const AlignedField<3> field = coveredField<3>({150, 61, 47}, {5, 5, 5}, {0.3, 0.6, 0.9}, 3);
   const std::vector<double> coefficients = randomCoefficients<3>(field, largestCoefficient, 5);
   for (const Method<3>& method : methods<3>())
-    EXPECT_EQ(filled<3>(onGpu<3>(method), field, coefficients, 3), filled<3>(onGpu<3>(method), field, coefficients, 3))
+    EXPECT_EQ(filled<3>(onGpu<3>(method), field, coefficients, 3),
+              filled<3>(onGpu<3>(method), field, coefficients, 3))
         << method->name();
 }
 
@@ -221,15 +235,16 @@ TEST(CudaFieldInterpolatorsTest, MethodsAgreeWithEachOther)
 {
   TESSERA_NEEDS_GPU();
   for (const double tile : {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 13.0, 32.0}) {
-    const AlignedField<3> field = shifted<3>(coveredField<3>({130, 45, 37}, {tile, tile, tile}, {0.3, 0.6, 0.9}, 3), -0.2);
+    const AlignedField<3> field =
+        shifted<3>(coveredField<3>({130, 45, 37}, {tile, tile, tile}, {0.3, 0.6, 0.9}, 3), -0.2);
     const std::vector<double> coefficients = randomCoefficients<3>(field, largestCoefficient, 6);
     const std::vector<Method<3>> all = methods<3>();
     const std::vector<float> first = filled<3>(onGpu<3>(all[0]), field, coefficients, 3);
     const std::vector<double> expected(first.begin(), first.end());
     for (const Method<3>& method : all)
-      EXPECT_EQ(
-          difference(field, filled<3>(onGpu<3>(method), field, coefficients, 3), expected, tolerance(*all[0]) + tolerance(*method)),
-          "")
+      EXPECT_EQ(difference(field, filled<3>(onGpu<3>(method), field, coefficients, 3), expected,
+                           tolerance(*all[0]) + tolerance(*method)),
+                "")
           << method->name() << " against " << all[0]->name();
   }
 }
@@ -260,11 +275,12 @@ TEST(CudaFieldInterpolatorsTest, RefuseWhatTheyCannotServe)
   const AlignedField<3> deep = coveredField<3>({1, 1, 6000}, {1, 1, 1}, {0, 0, 0}, 3);
   const std::string notWhole = "a grid spacing of 5.5 voxels along y, not a whole number from 1 to 32";
   const std::string notCubic = "a spline order of 2, not 3";
-  const std::vector<std::array<std::string, 3>> expected{{"", "", ""},
-                                                         {notWhole, "", ""},
-                                                         {"", notCubic, "6003 control points along z, more than a texture holds"},
-                                                         {notWhole, notCubic, ""},
-                                                         {notWhole, notCubic, ""}};
+  const std::vector<std::array<std::string, 3>> expected{
+      {"", "", ""},
+      {notWhole, "", ""},
+      {"", notCubic, "6003 control points along z, more than a texture holds"},
+      {notWhole, notCubic, ""},
+      {notWhole, notCubic, ""}};
 
   const std::vector<Method<3>> all = methods<3>();
 
@@ -285,7 +301,8 @@ TEST(CudaFieldInterpolatorsTest, ABuildWithoutCudaSaysSo)
   Context context = threads(1);
   for (const Method<3>& method : methods<3>())
     EXPECT_EQ(errorText([&] { method->displacements(context, {}, {}, {}); }, ExitCode::device),
-              "(FieldInterpolator \"" + method->name() + "\"): this build has no CUDA. Allowed: one that runs on the CPU.");
+              "(FieldInterpolator \"" + method->name()
+                  + "\"): this build has no CUDA. Allowed: one that runs on the CPU.");
 }
 
 }

@@ -32,12 +32,14 @@ protected:
     for (const int threads : {1, 3})
       EXPECT_EQ(testing::errorText([&] { load(path, threads); }, ExitCode::unreadableInput),
                 path
-                    + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a whole file; it may have "
+                    + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
+                      "whole file; it may have "
                       "been cut off while it was copied.");
   }
 
   testing::TemporaryFolder folder;
-  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}), 1); // 1.1 MB of shorts: several blocks
+  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}),
+                                          1); // 1.1 MB of shorts: several blocks
   std::string ending;
 };
 
@@ -54,16 +56,18 @@ TEST_F(DamagedFiles, BlocksThatWereChangedAreTold)
     return bytes;
   };
 
-  expectDamaged(changed(good.size() / 2));                                           // inside a block
-  expectDamaged(changed(good.size() - 7));                                           // the checksum
-  expectDamaged(good.substr(0, good.size() / 2) + good.substr(good.size() / 2 + 1)); // a byte is missing: by one thread
-  std::string swapped = good; // two blocks changed their places, and their lengths
+  expectDamaged(changed(good.size() / 2)); // inside a block
+  expectDamaged(changed(good.size() - 7)); // the checksum
+  expectDamaged(good.substr(0, good.size() / 2)
+                + good.substr(good.size() / 2 + 1)); // a byte is missing: by one thread
+  std::string swapped = good;                        // two blocks changed their places, and their lengths
   BlockIndex other = index;
   std::swap(other.deflatedBytes[1], other.deflatedBytes[2]);
   const std::size_t second = index.firstBlock + index.deflatedBytes[0],
                     lengths[] = {index.deflatedBytes[1], index.deflatedBytes[2]};
-  swapped = gzipHeader(other) + good.substr(index.firstBlock, index.deflatedBytes[0]) + good.substr(second + lengths[0], lengths[1])
-            + good.substr(second, lengths[0]) + good.substr(second + lengths[0] + lengths[1]);
+  swapped = gzipHeader(other) + good.substr(index.firstBlock, index.deflatedBytes[0])
+            + good.substr(second + lengths[0], lengths[1]) + good.substr(second, lengths[0])
+            + good.substr(second + lengths[0] + lengths[1]);
   ASSERT_EQ(swapped.size(), good.size());
   expectDamaged(swapped);
 }
@@ -114,8 +118,9 @@ TEST_F(DamagedFiles, AWrongIndexBehindAMetaImageIsNoHarm)
   BlockIndex longer = zlibIndex(place.path, place.streamAt, place.zlibBytes), fewer = longer;
   ++longer.deflatedBytes[0]; // the sum no longer ends where the stream does
   fewer.deflatedBytes.pop_back();
-  for (const std::string& other : {std::string(), std::string("x"), "other" + behind, behind.substr(0, behind.size() - 1),
-                                   behind + "1234", zlibIndexText(longer), zlibIndexText(fewer)}) {
+  for (const std::string& other :
+       {std::string(), std::string("x"), "other" + behind, behind.substr(0, behind.size() - 1),
+        behind + "1234", zlibIndexText(longer), zlibIndexText(fewer)}) {
     folder.write("b.mha", stream + other);
     EXPECT_EQ(load(folder / "b.mha", 3) == image.voxels, true);
   }
@@ -125,7 +130,8 @@ TEST_F(DamagedFiles, StreamsOfOthersToo)
 {
   for (const std::string name : {"a.nii.gz", "a.mha", "a.nrrd"}) {
     ending = name.substr(1);
-    testing::writeByItk<short>(folder / name, image.geometry, 1, {image.voxels.begin(), image.voxels.end()}, true);
+    testing::writeByItk<short>(folder / name, image.geometry, 1, {image.voxels.begin(), image.voxels.end()},
+                               true);
     std::string bytes = folder.read(name);
     const std::size_t checksum = bytes.size() - (ending == ".mha" ? 2 : 6);
     bytes[checksum] = static_cast<char>(bytes[checksum] ^ 1);

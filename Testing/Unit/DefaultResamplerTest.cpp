@@ -24,9 +24,11 @@ TEST(VoxelBatches, PointsAreThoseOfTheGeometryAtAwkwardSizes)
     for (std::size_t i = 0; i < points.count; ++i) {
       const std::size_t v = first + i;
       ++visits[v];
-      const Vec<3> mm = map({static_cast<double>(v % 17), static_cast<double>(v / 17 % 19), static_cast<double>(v / (17 * 19))});
+      const Vec<3> mm = map({static_cast<double>(v % 17), static_cast<double>(v / 17 % 19),
+                             static_cast<double>(v / (17 * 19))});
       for (int d = 0; d < 3; ++d)
-        EXPECT_NEAR(points.mm[d][i], mm[d], 8 * std::numeric_limits<double>::epsilon() * 100); // sums below 100 mm in another order
+        EXPECT_NEAR(points.mm[d][i], mm[d],
+                    8 * std::numeric_limits<double>::epsilon() * 100); // sums below 100 mm in another order
     }
   });
   EXPECT_EQ(std::count(visits.begin(), visits.end(), 1), static_cast<std::ptrdiff_t>(visits.size()));
@@ -37,7 +39,8 @@ TEST(DefaultResampler, TakesTheMovingValueAtTheMappedPointByHand)
   const ImageGeometry<2> grid{{3, 2}, {1, 1}, {0, 0}, identityMatrix<2>()};
   auto moving = std::make_shared<Image<2>>(Image<2>{grid, {1, 2, 3, 10, 20, 30}});
 
-  const Image<2> result = resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {1, 0}), moving, grid);
+  const Image<2> result =
+      resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {1, 0}), moving, grid);
 
   EXPECT_EQ(result.voxels, (std::vector<float>{2, 3, -7, 20, 30, -7}));
 }
@@ -48,8 +51,8 @@ TEST(DefaultResampler, AVoxelThatIsNotValidIsOutside)
   auto moving = std::make_shared<Image<2>>(Image<2>{grid, {1, 2, 3, 10, 20, 30}});
   const auto valid = std::make_shared<Mask<2>>(grid, std::vector<std::uint8_t>{1, 1, 1, 1, 0, 1});
 
-  const Image<2> result =
-      resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0, 0}), moving, grid, 1, valid);
+  const Image<2> result = resampled<2>("(DefaultPixelValue -7)\n",
+                                       affineChain<2>(identityMatrix<2>(), {0, 0}), moving, grid, 1, valid);
 
   EXPECT_EQ(result.voxels, (std::vector<float>{1, 2, 3, 10, -7, 30}));
 }
@@ -59,8 +62,10 @@ TEST(DefaultResampler, HalfAVoxelBeyondTheBorderIsStillInside)
   const ImageGeometry<2> grid{{3, 2}, {1, 1}, {0, 0}, identityMatrix<2>()};
   auto moving = std::make_shared<Image<2>>(Image<2>{grid, {1, 2, 3, 10, 20, 30}});
 
-  const Image<2> within = resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0.4375, 0}), moving, grid);
-  const Image<2> beyond = resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0.5, 0}), moving, grid);
+  const Image<2> within = resampled<2>("(DefaultPixelValue -7)\n",
+                                       affineChain<2>(identityMatrix<2>(), {0.4375, 0}), moving, grid);
+  const Image<2> beyond =
+      resampled<2>("(DefaultPixelValue -7)\n", affineChain<2>(identityMatrix<2>(), {0.5, 0}), moving, grid);
 
   EXPECT_EQ(within.voxels[2], 3);  // index 2.4375 lies in [-0.5, 2.5)
   EXPECT_EQ(beyond.voxels[2], -7); // index 2.5 does not
@@ -78,7 +83,8 @@ TEST(DefaultResampler, TellsWhatItsPartsTook)
   const PixelsOut to(values.data());
   const DefaultResampler<3> resampler(parametersOf("", 3));
 
-  const std::vector<Phase> phases = resampler.timePhases(context, chain, std::span(&source, 1), grid, std::span(&to, 1));
+  const std::vector<Phase> phases =
+      resampler.timePhases(context, chain, std::span(&source, 1), grid, std::span(&to, 1));
 
   ASSERT_EQ(phases.size(), 2u);
   EXPECT_GT(phases[0].milliseconds, 0);
@@ -102,7 +108,8 @@ TEST(DefaultResampler, AgreesWithANaiveLoopOnAnObliqueGrid)
     bool isInside = true, isBorder = false;
     for (int d = 0; d < 3; ++d) {
       isInside = isInside && at[d] >= -0.5 && at[d] < static_cast<double>(grid.size[d]) - 0.5;
-      isBorder = isBorder || at[d] < 0 || at[d] > static_cast<double>(grid.size[d]) - 1; // the plane is not continued there
+      isBorder = isBorder || at[d] < 0
+                 || at[d] > static_cast<double>(grid.size[d]) - 1; // the plane is not continued there
     }
     inside += isInside && !isBorder;
     return !isInside ? 5000.0f : isBorder ? std::numeric_limits<float>::quiet_NaN() : planeAt(mapped);
@@ -154,9 +161,10 @@ TEST(DefaultResampler, ReadsElastixDefaults)
 
 TEST(DefaultResampler, ReadsResultsPerLevel)
 {
-  const DefaultResampler<2> resampler(parametersOf("(WriteResultImage \"false\")\n(ResultImageName \"warped\")\n"
-                                                   "(WriteResultImageAfterEachResolution \"false\" \"true\")\n",
-                                                   2, 2));
+  const DefaultResampler<2> resampler(
+      parametersOf("(WriteResultImage \"false\")\n(ResultImageName \"warped\")\n"
+                   "(WriteResultImageAfterEachResolution \"false\" \"true\")\n",
+                   2, 2));
 
   EXPECT_FALSE(resampler.writesFinalResult());
   EXPECT_FALSE(resampler.writesResultAfterLevel(0));
@@ -166,8 +174,9 @@ TEST(DefaultResampler, ReadsResultsPerLevel)
 
 TEST(DefaultResampler, RefusesWhatCannotBeWritten)
 {
-  for (const char* text : {"(ResultImagePixelType \"foo\")\n", "(ResultImageFormat \"xyz\")\n", "(ResultImageName \"a/b\")\n",
-                           "(WriteResultImage \"True\")\n", "(ResampleExtrapolation \"mirror\")\n"})
+  for (const char* text :
+       {"(ResultImagePixelType \"foo\")\n", "(ResultImageFormat \"xyz\")\n", "(ResultImageName \"a/b\")\n",
+        "(WriteResultImage \"True\")\n", "(ResampleExtrapolation \"mirror\")\n"})
     try {
       DefaultResampler<2> resampler(parametersOf(text, 2));
       ADD_FAILURE() << text;
@@ -179,13 +188,15 @@ TEST(DefaultResampler, RefusesWhatCannotBeWritten)
 
 TEST(DefaultResampler, FileEntriesReadBackAsTheSameSettings)
 {
-  const DefaultResampler<2> resampler(parametersOf("(DefaultPixelValue -1024)\n(ResultImageFormat \"nii.gz\")\n"
-                                                   "(ResultImagePixelType \"float\")\n(CompressResultImage \"true\")\n"
-                                                   "(ResampleExtrapolation \"Mirror\")\n",
-                                                   2));
+  const DefaultResampler<2> resampler(
+      parametersOf("(DefaultPixelValue -1024)\n(ResultImageFormat \"nii.gz\")\n"
+                   "(ResultImagePixelType \"float\")\n(CompressResultImage \"true\")\n"
+                   "(ResampleExtrapolation \"Mirror\")\n",
+                   2));
   std::string text;
   for (const FileEntry& entry : resampler.fileEntries())
-    text += "(" + entry.name + " " + (entry.texts.empty() ? numbers(entry.numbers) : "\"" + entry.texts[0] + "\"") + ")\n";
+    text += "(" + entry.name + " "
+            + (entry.texts.empty() ? numbers(entry.numbers) : "\"" + entry.texts[0] + "\"") + ")\n";
   const DefaultResampler<2> again(parametersOf(text, 2));
 
   EXPECT_EQ(again.resultImage().format, "nii.gz");
@@ -203,7 +214,8 @@ TEST(TransformFields, AreThoseOfTheMatrix)
   const TransformChain<3> chain = affineChain<3>(matrix, {1, 2, 3});
   Context context{{}, 2};
 
-  const VectorImage<3> field = displacementField<3>(context, chain, grid), matrices = jacobianMatrices<3>(context, chain, grid);
+  const VectorImage<3> field = displacementField<3>(context, chain, grid),
+                       matrices = jacobianMatrices<3>(context, chain, grid);
   const Image<3> determinants = jacobianDeterminants<3>(context, chain, grid);
 
   const std::size_t last = grid.voxelCount() - 1;

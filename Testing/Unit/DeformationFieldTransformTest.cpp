@@ -39,9 +39,9 @@ public:
   }
   void restore(const std::string& fieldName = "field.mha")
   {
-    const std::string path =
-        folder_.write("transform.txt", "(DeformationFieldFileName \"" + fieldName + "\")\n(DeformationFieldInterpolationOrder "
-                                           + std::to_string(order_) + ")\n");
+    const std::string path = folder_.write("transform.txt", "(DeformationFieldFileName \"" + fieldName
+                                                                + "\")\n(DeformationFieldInterpolationOrder "
+                                                                + std::to_string(order_) + ")\n");
     std::vector<std::string> notes;
     transform.restore(Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", D, 1));
   }
@@ -90,7 +90,8 @@ void expectNaive(int order)
       point[d] = points.mm[d][i];
     const Vec<D> u = naive<D>(example.field, point, order);
     for (int d = 0; d < D; ++d)
-      ASSERT_NEAR(result.mm[d][i], point[d] + u[d], 1e-13 * 20) << "order " << order << ", point " << i; // a few roundings
+      ASSERT_NEAR(result.mm[d][i], point[d] + u[d], 1e-13 * 20)
+          << "order " << order << ", point " << i; // a few roundings
   }
 }
 
@@ -112,13 +113,15 @@ void expectDerivatives()
     Vec<D> index;
     for (int d = 0; d < D; ++d) {
       const std::vector<double> random = randomVector(2, 100 * i + d, 0, 1);
-      index[d] = std::floor((static_cast<double>(example.field.geometry.size[d]) - 1) * random[0]) + 0.1 + 0.8 * random[1];
+      index[d] = std::floor((static_cast<double>(example.field.geometry.size[d]) - 1) * random[0]) + 0.1
+                 + 0.8 * random[1];
     }
     const Vec<D> point = example.field.geometry.pointFromIndex()(index);
     for (int d = 0; d < D; ++d)
       points.mm[d][i] = point[d];
   }
-  // multilinear: no truncation along an axis of the grid, oblique steps of 1e-3 mm square to 1e-6; rounding 1e-14 / 1e-3
+  // multilinear: no truncation along an axis of the grid, oblique steps of 1e-3 mm square to 1e-6; rounding
+  // 1e-14 / 1e-3
   expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, {}, points, 1e-3, 2e-6, 1e-6);
 }
 
@@ -131,8 +134,10 @@ TEST(DeformationFieldTransform, SpatialDerivativesOfTheLinearFieldMatchFiniteDif
 TEST(DeformationFieldTransform, FieldsThatCannotBeUsedAreErrors)
 {
   DeformationField<2> missing(1), threeComponents(1, 3), nearest(0);
-  EXPECT_NE(errorText([&] { missing.restore("nowhere.mha"); }, ExitCode::unreadableInput).find("nowhere.mha"), std::string::npos);
-  EXPECT_NE(errorText([&] { threeComponents.restore(); }, ExitCode::unreadableInput).find("3 components"), std::string::npos);
+  EXPECT_NE(errorText([&] { missing.restore("nowhere.mha"); }, ExitCode::unreadableInput).find("nowhere.mha"),
+            std::string::npos);
+  EXPECT_NE(errorText([&] { threeComponents.restore(); }, ExitCode::unreadableInput).find("3 components"),
+            std::string::npos);
   nearest.restore();
   Context context;
   EXPECT_NE(errorText([&] {

@@ -41,8 +41,9 @@ double distance(std::vector<double> a, const std::vector<double>& b)
   return norm(a);
 }
 
-/// The field comes in float: displacements of a few mm to 1e-7 of them, intensities that change by 50 a mm and more to 1e-5 of a
-/// hundred; and a slope of a histogram, or of a linear interpolation next to a voxel's plane, may belong to the next piece.
+/// The field comes in float: displacements of a few mm to 1e-7 of them, intensities that change by 50 a mm
+/// and more to 1e-5 of a hundred; and a slope of a histogram, or of a linear interpolation next to a voxel's
+/// plane, may belong to the next piece.
 constexpr double valueTolerance = 1e-6, gradientTolerance = 1e-4;
 
 /// By tiles against point by point.
@@ -69,7 +70,9 @@ void useMasks(TermScene<D>& scene)
 {
   Vec<D> semiAxesMm;
   semiAxesMm.fill(15);
-  const auto ball = [&](const Vec<D>& p) { return Ellipsoid<D>{scene.fixed->geometry.centerMm(), semiAxesMm}(p) > 0; };
+  const auto ball = [&](const Vec<D>& p) {
+    return Ellipsoid<D>{scene.fixed->geometry.centerMm(), semiAxesMm}(p) > 0;
+  };
   scene.level.fixedMask = std::make_shared<Mask<D>>(drawMask<D>(scene.fixed->geometry, ball));
   scene.level.movingMask = std::make_shared<Mask<D>>(drawMask<D>(scene.moving->geometry, ball));
 }
@@ -77,8 +80,8 @@ void useMasks(TermScene<D>& scene)
 template <class Formula>
 class DenseImageTermTest : public ::testing::Test {
 };
-using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
-                                  NormalizedMutualInformation>;
+using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation,
+                                  AdvancedMattesMutualInformation, NormalizedMutualInformation>;
 TYPED_TEST_SUITE(DenseImageTermTest, Formulas);
 
 TYPED_TEST(DenseImageTermTest, AgreesWithPointsForSingleTransforms)
@@ -136,7 +139,8 @@ TYPED_TEST(DenseImageTermTest, GradientMatchesFiniteDifferences)
     term.prepareForLevel(context, scene.level);
 
     // float displacements and intensities: 1e-7 / step; samples that leave a mask inside the step
-    expectGradientMatchesFiniteDifferences<3>(term, scene.lattice(1), scene.chain->parameters, 3e-3, masked ? 0.05 : 5e-3);
+    expectGradientMatchesFiniteDifferences<3>(term, scene.lattice(1), scene.chain->parameters, 3e-3,
+                                              masked ? 0.05 : 5e-3);
   }
 }
 
@@ -186,7 +190,8 @@ TEST(DenseImageTermPlanesTest, VoxelsBesideTheGridStayWhereTheyAre)
     TermScene<3> scene(1, {27, 21, 17});
     const BSplineGrid<3> grid = gridAcross<3>(scene.fixed->geometry, {4.3, 5, 3.7}, order, {11.3, -8.1, 9.7});
     *scene.chain = randomBSplineChain<3>(grid, 1.5);
-    expectTheSameByPoints<3, NormalizedMutualInformation>(scene, scene.lattice(1), "order " + std::to_string(order));
+    expectTheSameByPoints<3, NormalizedMutualInformation>(scene, scene.lattice(1),
+                                                          "order " + std::to_string(order));
   }
 }
 
@@ -252,7 +257,8 @@ TermEvaluation inSlabs(const TermScene<3>& scene, const SampleSet<3>& samples, s
   metric.prepareForLevel(0, {0, 300, 0, 300});
   FieldOfLattice<3> fields(scene.level, DeviceKind::cpu);
   DenseImageTerm<3> term(scene.level, {}, metric, bytes);
-  const DenseImageTerm<3>::Target target{std::get<VoxelLattice<3>>(samples), *fields.at(samples), scene.chain->parameters};
+  const DenseImageTerm<3>::Target target{std::get<VoxelLattice<3>>(samples), *fields.at(samples),
+                                         scene.chain->parameters};
   Context context{{}, 2};
   TermEvaluation result{{}, std::vector<double>(scene.chain->parameters.size(), 1e30)};
   const SampleCount count = term.accumulate(context, target, true);
@@ -272,11 +278,13 @@ TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
     const SampleSet<3> samples = scene.lattice(1);
     const TermEvaluation whole = inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30);
     for (const std::size_t layers : {1, 2, 3, 5, 16}) {
-      const TermEvaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, layers * 27 * 21 * 16);
+      const TermEvaluation slabs =
+          inSlabs<NormalizedMutualInformation>(scene, samples, layers * 27 * 21 * 16);
       EXPECT_EQ(slabs.term.value, whole.term.value) << layers << " layers: counts are whole numbers";
       EXPECT_EQ(slabs.term.valid, whole.term.valid) << layers;
       EXPECT_EQ(slabs.term.asked, whole.term.asked) << layers;
-      EXPECT_LT(distance(slabs.gradient, whole.gradient), 1e-12 * norm(whole.gradient)) << layers << " layers: sums in double";
+      EXPECT_LT(distance(slabs.gradient, whole.gradient), 1e-12 * norm(whole.gradient))
+          << layers << " layers: sums in double";
     }
   }
 }
@@ -292,7 +300,8 @@ TEST(DenseImageTermSlabsTest, ASmallerSlabMayHaveMoreAccumulators)
 
   const TermEvaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, first * perLayer * 16);
 
-  EXPECT_EQ(slabs.term.value, inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30).term.value);
+  EXPECT_EQ(slabs.term.value,
+            inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30).term.value);
 }
 
 TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
@@ -305,7 +314,9 @@ TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
   ImageTerm<3> term(parameters, std::make_unique<MetricOf<NormalizedMutualInformation>>(parameters));
   Context context;
   term.prepareForLevel(context, scene.level);
-  const auto gradientOver = [&](const SampleSet<3>& samples) { return gradientOf<3>(term, samples, scene.chain->parameters); };
+  const auto gradientOver = [&](const SampleSet<3>& samples) {
+    return gradientOf<3>(term, samples, scene.chain->parameters);
+  };
   const SampleSet<3> box = VoxelLattice<3>{scene.fixed, nullptr, {3, 2, 5}, {1, 1, 1}, {20, 17, 9}};
 
   const std::vector<double> first = gradientOver(scene.lattice(1));
@@ -317,14 +328,17 @@ TEST(DenseImageTermSlabsTest, AnEvaluationOfAnotherLatticeChangesNothing)
 TEST(DenseImageTermMethodsTest, AFieldInterpolatorWithoutACpuIsRefused)
 {
   TermScene<3> scene(1, {27, 21, 17});
-  scene.use(std::make_shared<BSplineTransform<3>>(
-                parametersOf("(FinalGridSpacingInVoxels 5)\n(FieldInterpolator \"TextureHardware\")", 3, 1, "Transform0")),
+  scene.use(std::make_shared<BSplineTransform<3>>(parametersOf(
+                "(FinalGridSpacingInVoxels 5)\n(FieldInterpolator \"TextureHardware\")", 3, 1, "Transform0")),
             1.5);
   scene.level.registry = &allComponents();
 
-  const std::string message = messageOf([&] { evaluate<3, AdvancedMeanSquares>(scene.level, scene.lattice(1)); });
+  const std::string message =
+      messageOf([&] { evaluate<3, AdvancedMeanSquares>(scene.level, scene.lattice(1)); });
 
-  EXPECT_EQ(message.find("(FieldInterpolator \"TextureHardware\"): it does not run on the CPU. Allowed: "), 0u) << message;
+  EXPECT_EQ(message.find("(FieldInterpolator \"TextureHardware\"): it does not run on the CPU. Allowed: "),
+            0u)
+      << message;
 }
 
 TEST(DenseImageTermMethodsTest, LatticesThatAreNoBoxAndComposedChainsGoByPoints)

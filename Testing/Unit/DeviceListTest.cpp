@@ -14,16 +14,20 @@ TEST(ChooseDevices, OneDeviceIsChosenAsByChooseDevice)
   const std::vector<DeviceChoice> choices = chooseDevices("cpu", "--device");
   ASSERT_EQ(choices.size(), 1u);
   EXPECT_EQ(choices[0].device.kind, DeviceKind::cpu);
-  EXPECT_EQ(messageOf([] { chooseDevices("gpu", "--device"); }), messageOf([] { chooseDevice("gpu", "--device", ""); }));
+  EXPECT_EQ(messageOf([] { chooseDevices("gpu", "--device"); }),
+            messageOf([] { chooseDevice("gpu", "--device", ""); }));
 }
 
 TEST(ChooseDevices, ListsThatAreNoneAreErrorsBeforeDevicesAreLookedFor)
 {
-  for (const char* text : {"cuda:0,", "cuda:,1", "cuda:0,a", "cuda:0 ,1", "cuda:0,,1", "cuda:0,-1", "cuda:0,1000"})
+  for (const char* text :
+       {"cuda:0,", "cuda:,1", "cuda:0,a", "cuda:0 ,1", "cuda:0,,1", "cuda:0,-1", "cuda:0,1000"})
     EXPECT_EQ(messageOf([&] { chooseDevices(text, "--device"); }),
-              std::string("--device: \"") + text + "\": no such devices. Allowed: different numbers, such as \"cuda:0,1\".");
+              std::string("--device: \"") + text
+                  + "\": no such devices. Allowed: different numbers, such as \"cuda:0,1\".");
   EXPECT_EQ(messageOf([] { chooseDevices("cuda:1,0,1", "--device"); }),
-            "--device: \"cuda:1,0,1\": a device stands there twice. Allowed: different numbers, such as \"cuda:0,1\".");
+            "--device: \"cuda:1,0,1\": a device stands there twice. Allowed: different numbers, such as "
+            "\"cuda:0,1\".");
 }
 
 TEST(ChooseDevices, EachOfAListHasToBeThere)

@@ -31,7 +31,9 @@ void writeSlice(const std::string& path, double yMm, int value, const std::strin
 {
   const itk::GDCMImageIO::Pointer io = itk::GDCMImageIO::New();
   auto& tags = io->GetMetaDataDictionary();
-  const auto set = [&](const char* tag, const std::string& text) { itk::EncapsulateMetaData<std::string>(tags, tag, text); };
+  const auto set = [&](const char* tag, const std::string& text) {
+    itk::EncapsulateMetaData<std::string>(tags, tag, text);
+  };
   set("0008|0008", "ORIGINAL\\PRIMARY\\AXIAL");
   set("0008|0016", "1.2.840.10008.5.1.4.1.1.2"); // CT Image Storage
   set("0008|0060", "CT");
@@ -106,8 +108,10 @@ TEST_F(DicomFolder, UnevenSlicesAreTold)
 
   load();
 
-  EXPECT_EQ(notes, std::vector<std::string>{
-                       folder.path() + ": the slices are not evenly spaced: one lies 1 mm from its place on the grid of 4 mm"});
+  EXPECT_EQ(notes,
+            std::vector<std::string>{
+                folder.path()
+                + ": the slices are not evenly spaced: one lies 1 mm from its place on the grid of 4 mm"});
 }
 
 TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
@@ -119,8 +123,9 @@ TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
   const std::string message = testing::messageOf([&] { load(); });
 
   EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
-  EXPECT_TRUE(
-      message.starts_with(folder.path() + ": the folder holds 2 DICOM series. Allowed: a folder with one series. The series are:"))
+  EXPECT_TRUE(message.starts_with(
+      folder.path()
+      + ": the folder holds 2 DICOM series. Allowed: a folder with one series. The series are:"))
       << message;
   EXPECT_NE(message.find("2 files, the first " + folder.path()), std::string::npos) << message;
   EXPECT_NE(message.find("1 files, the first " + folder / "c.dcm"), std::string::npos) << message;

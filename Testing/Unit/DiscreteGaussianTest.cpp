@@ -63,7 +63,8 @@ Image<3> tappedByLoops(Image<3> image, const std::array<AxisTaps, 3>& taps)
       const long first = static_cast<long>(index[axis] * taps[axis].step) + taps[axis].first;
       double sum = 0;
       for (std::size_t k = 0; k < taps[axis].weights.size(); ++k) {
-        index[axis] = static_cast<std::size_t>(std::clamp(first + static_cast<long>(k), 0L, static_cast<long>(from[axis]) - 1));
+        index[axis] = static_cast<std::size_t>(
+            std::clamp(first + static_cast<long>(k), 0L, static_cast<long>(from[axis]) - 1));
         sum += taps[axis].weights[k] * image.voxels[(index[2] * from[1] + index[1]) * from[0] + index[0]];
       }
       next.voxels[i] = static_cast<float>(sum);
@@ -80,11 +81,12 @@ TEST(DiscreteGaussianTest, AppliesTapsAsLoopsDoWhetherTheyOverlapOrNot)
   const Image<3> image = noiseImage<3>(obliqueGeometry<3>({13, 10, 9}), 4);
   Context context;
   context.threads = 2;
-  for (const AxisTaps& last :
-       {AxisTaps{{0.25, 0.5, 0.25}, -1, 3, 3}, AxisTaps{{0.25, 0.5, 0.25}, -1, 2, 5}, AxisTaps{{1}, 0, 1, 9}}) {
+  for (const AxisTaps& last : {AxisTaps{{0.25, 0.5, 0.25}, -1, 3, 3}, AxisTaps{{0.25, 0.5, 0.25}, -1, 2, 5},
+                               AxisTaps{{1}, 0, 1, 9}}) {
     const std::array<AxisTaps, 3> taps{AxisTaps{{0.5, 0.5}, 0, 2, 7}, AxisTaps{{0.3, 0.7}, 3, 4, 3}, last};
 
-    const Image<3> expected = tappedByLoops(image, taps), result = applyTaps<3>(context, image, taps, expected.geometry);
+    const Image<3> expected = tappedByLoops(image, taps),
+                   result = applyTaps<3>(context, image, taps, expected.geometry);
 
     EXPECT_EQ(result.voxels, expected.voxels) << last.weights.size() << " of step " << last.step;
   }
@@ -95,7 +97,8 @@ TEST(DiscreteGaussianTest, MatchesTheKernelOfFactorTwoComputedByHand)
   const std::vector<double> kernel = discreteGaussian(1.0, 0.1, 32);
 
   // exp(-1) I_k(1) for k = 0, 1, 2 is 0.46576, 0.20791, 0.04994; their sum is 0.98146.
-  const std::vector<double> expected{0.04994 / 0.98146, 0.20791 / 0.98146, 0.46576 / 0.98146, 0.20791 / 0.98146, 0.04994 / 0.98146};
+  const std::vector<double> expected{0.04994 / 0.98146, 0.20791 / 0.98146, 0.46576 / 0.98146,
+                                     0.20791 / 0.98146, 0.04994 / 0.98146};
   ASSERT_EQ(kernel.size(), expected.size());
   for (std::size_t k = 0; k < kernel.size(); ++k)
     EXPECT_NEAR(kernel[k], expected[k], 2e-5); // five digits by hand
@@ -125,8 +128,9 @@ TEST(DiscreteGaussianTest, StaysFiniteWhereItksOperatorOverflows)
   const std::vector<double> kernel = discreteGaussian(0.25 * 100 * 100, 0.1, 32);
 
   EXPECT_EQ(kernel.size(), 65u);
-  EXPECT_NEAR(std::accumulate(kernel.begin(), kernel.end(), 0.0), 1.0, 1e-14);  // rounding of 65 terms
-  EXPECT_NEAR(kernel[0] / kernel[32], std::exp(-0.5 * 32 * 32 / 2500.0), 1e-3); // a Gaussian to first order in 1 / variance
+  EXPECT_NEAR(std::accumulate(kernel.begin(), kernel.end(), 0.0), 1.0, 1e-14); // rounding of 65 terms
+  EXPECT_NEAR(kernel[0] / kernel[32], std::exp(-0.5 * 32 * 32 / 2500.0),
+              1e-3); // a Gaussian to first order in 1 / variance
 }
 
 TEST(DiscreteGaussianTest, AgreesWithItkAtAwkwardSizes)
@@ -144,7 +148,8 @@ TEST(DiscreteGaussianTest, KeepsOnlyEveryAskedVoxelOfTheSmoothedImage)
   geometry.size = {11, 5};
   Context context;
 
-  const Image<2> kept = applyTaps<2>(context, image, {smoothingTaps(1, 1, 2, 11), smoothingTaps(2.25, 2, 3, 5)}, geometry);
+  const Image<2> kept =
+      applyTaps<2>(context, image, {smoothingTaps(1, 1, 2, 11), smoothingTaps(2.25, 2, 3, 5)}, geometry);
 
   for (std::size_t y = 0; y < 5; ++y)
     for (std::size_t x = 0; x < 11; ++x)
@@ -154,9 +159,11 @@ TEST(DiscreteGaussianTest, KeepsOnlyEveryAskedVoxelOfTheSmoothedImage)
 TEST(DiscreteGaussianTest, GivesTheSameBitsForAnyThreadCount)
 {
   const Image<3> image = noiseImage<3>(obliqueGeometry<3>({19, 21, 22}), 5);
-  const std::array<AxisTaps, 3> taps{smoothingTaps(1, 0, 1, 19), smoothingTaps(4, 0, 1, 21), smoothingTaps(1, 0, 1, 22)};
+  const std::array<AxisTaps, 3> taps{smoothingTaps(1, 0, 1, 19), smoothingTaps(4, 0, 1, 21),
+                                     smoothingTaps(1, 0, 1, 22)};
   Context one, three;
   three.threads = 3;
 
-  EXPECT_EQ(applyTaps<3>(one, image, taps, image.geometry).voxels, applyTaps<3>(three, image, taps, image.geometry).voxels);
+  EXPECT_EQ(applyTaps<3>(one, image, taps, image.geometry).voxels,
+            applyTaps<3>(three, image, taps, image.geometry).voxels);
 }

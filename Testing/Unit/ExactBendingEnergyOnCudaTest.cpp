@@ -17,12 +17,15 @@ struct Evaluated {
 };
 
 template <int D>
-Evaluated onGpu(ExactBendingEnergy<D>& energy, Context& context, const std::vector<double>& coefficients, bool withGradient = true)
+Evaluated onGpu(ExactBendingEnergy<D>& energy, Context& context, const std::vector<double>& coefficients,
+                bool withGradient = true)
 {
-  Buffer<double> from(context, coefficients.size()), gradient(context, coefficients.size()), value(context, 1);
+  Buffer<double> from(context, coefficients.size()), gradient(context, coefficients.size()),
+      value(context, 1);
   from.fromHost(context, coefficients);
   gradient.fromHost(context, std::vector<double>(coefficients.size(), 1e30)); // must be overwritten
-  energy.evaluateOnCuda(context, from.span(), withGradient ? gradient.span() : std::span<double>(), value.span().data());
+  energy.evaluateOnCuda(context, from.span(), withGradient ? gradient.span() : std::span<double>(),
+                        value.span().data());
   return {value.toHost(context)[0], gradient.toHost(context)};
 }
 
@@ -62,7 +65,8 @@ TEST(ExactBendingEnergyOnCudaTest, RepeatsBitForBitWithAndWithoutTheGradient)
   ExactBendingEnergy<3> energy(grid);
   Context context = makeContext({DeviceKind::cuda, 0}, 1);
   const std::vector<double> coefficients = displacedPoints<3>(grid, 2);
-  const Evaluated first = onGpu<3>(energy, context, coefficients), second = onGpu<3>(energy, context, coefficients);
+  const Evaluated first = onGpu<3>(energy, context, coefficients),
+                  second = onGpu<3>(energy, context, coefficients);
   EXPECT_EQ(first.value, second.value);
   EXPECT_EQ(first.gradient, second.gradient);
   EXPECT_EQ(onGpu<3>(energy, context, coefficients, false).value, first.value);
@@ -84,7 +88,8 @@ TEST(ExactBendingEnergyOnCudaTest, IsTheSameAtAnyAddress)
   from.fromHost(context, shifted);
   gradient.fromHost(context, std::vector<double>(shifted.size() + 1, untouched));
 
-  energy.evaluateOnCuda(context, from.span().subspan(1), gradient.span().subspan(1, coefficients.size()), value.span().data());
+  energy.evaluateOnCuda(context, from.span().subspan(1), gradient.span().subspan(1, coefficients.size()),
+                        value.span().data());
 
   const std::vector<double> found = gradient.toHost(context);
   EXPECT_EQ(value.toHost(context)[0], aligned.value);

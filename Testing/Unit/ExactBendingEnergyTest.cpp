@@ -18,7 +18,8 @@ struct Node {
   double index, weight;
 };
 
-/// Nodes of an axis with which polynomials of degree 7 between the knots are integrated exactly; weights sum to 1.
+/// Nodes of an axis with which polynomials of degree 7 between the knots are integrated exactly; weights sum
+/// to 1.
 std::vector<Node> nodesOf(double low, double high, int order)
 {
   constexpr std::array<Node, 4> rule{{{-0.8611363115940526, 0.1739274225687269},
@@ -32,7 +33,8 @@ std::vector<Node> nodesOf(double low, double high, int order)
   for (double begin = low; begin < high;) {
     const double end = std::min(std::floor(begin - knot) + 1 + knot, high);
     for (const Node& node : rule)
-      nodes.push_back({(begin + end) / 2 + (end - begin) / 2 * node.index, (end - begin) / (high - low) * node.weight});
+      nodes.push_back(
+          {(begin + end) / 2 + (end - begin) / 2 * node.index, (end - begin) / (high - low) * node.weight});
     begin = end;
   }
   return nodes;
@@ -40,8 +42,8 @@ std::vector<Node> nodesOf(double low, double high, int order)
 
 /// Sum over components and i, j of (d^2 u / dx_i dx_j)^2 at a grid index.
 template <int D>
-double squaredSecondDerivatives(const BSplineGrid<D>& grid, const BSplineField<D>& field, const std::vector<double>& coefficients,
-                                const Vec<D>& index)
+double squaredSecondDerivatives(const BSplineGrid<D>& grid, const BSplineField<D>& field,
+                                const std::vector<double>& coefficients, const Vec<D>& index)
 {
   const Vec<D> pointMm = grid.points.pointFromIndex()(index);
   ListSamples<D> point;
@@ -59,7 +61,8 @@ double squaredSecondDerivatives(const BSplineGrid<D>& grid, const BSplineField<D
 
 /// The mean of squared second derivatives from the transform's own, point by point.
 template <int D>
-double integratedEnergy(const BSplineGrid<D>& grid, const std::vector<double>& coefficients, const Vec<D>& low, const Vec<D>& high)
+double integratedEnergy(const BSplineGrid<D>& grid, const std::vector<double>& coefficients,
+                        const Vec<D>& low, const Vec<D>& high)
 {
   const BSplineField<D> field(grid);
   std::array<std::vector<Node>, D> nodes;
@@ -89,8 +92,10 @@ void expectIntegral(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>&
 {
   const std::vector<double> coefficients = displacedPoints<D>(grid, 1);
   ExactBendingEnergy<D> energy(grid, imageInGrid<D>(grid, low, high));
-  const double value = energyOf<D>(energy, coefficients), expected = integratedEnergy<D>(grid, coefficients, low, high);
-  EXPECT_NEAR(value, expected, 1e-10 * expected); // some thousand roundings, and those of the point in the grid
+  const double value = energyOf<D>(energy, coefficients),
+               expected = integratedEnergy<D>(grid, coefficients, low, high);
+  EXPECT_NEAR(value, expected,
+              1e-10 * expected); // some thousand roundings, and those of the point in the grid
 }
 
 TEST(ExactBendingEnergyTest, IsTheIntegralOverTheBoxWithPartialCells)
@@ -142,7 +147,8 @@ TEST(ExactBendingEnergyTest, AffineDisplacementsHaveNone)
   std::vector<double> coefficients(grid.parameterCount()), gradient;
   for (std::size_t i = 0; i < coefficients.size(); ++i) {
     const std::size_t k = i % grid.pointCount();
-    coefficients[i] = 3 + 0.5 * static_cast<double>(k % 9) - 0.25 * static_cast<double>(k / 9 % 8) + static_cast<double>(k / 72);
+    coefficients[i] = 3 + 0.5 * static_cast<double>(k % 9) - 0.25 * static_cast<double>(k / 9 % 8)
+                      + static_cast<double>(k / 72);
   }
   ExactBendingEnergy<3> energy(grid, imageInGrid<3>(grid, {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1}));
   // Squares of some 10 mm over squares of squares of some 6 mm, but for roundings.
@@ -168,7 +174,9 @@ TEST(ExactBendingEnergyTest, RefusesWhatHasNoClosedForm)
 {
   BSplineGrid<2> grid = turnedGrid<2>({9, 8});
   const ImageGeometry<2> image = imageInGrid<2>(grid, {1.5, 2}, {5, 5});
-  const auto refusal = [&](const ImageGeometry<2>& of) { return errorText([&] { ExactBendingEnergy<2> energy(grid, of); }); };
+  const auto refusal = [&](const ImageGeometry<2>& of) {
+    return errorText([&] { ExactBendingEnergy<2> energy(grid, of); });
+  };
   ImageGeometry<2> turned = image, outside = image;
   turned.direction = identityMatrix<2>();
   outside.originMm[0] += 1000;
@@ -187,7 +195,8 @@ TEST(ExactBendingEnergyTest, PenaltyIsWhatManySamplesGiveAndNeedsNone)
   scene.useBSpline();
   Context context = threads(2);
   TransformBendingEnergyPenalty<3> sampled(parametersOf("", 3, 1, "Metric0"));
-  TransformBendingEnergyPenalty<3> exact(parametersOf("(BendingEnergyIntegration \"Exact\")", 3, 1, "Metric0"));
+  TransformBendingEnergyPenalty<3> exact(
+      parametersOf("(BendingEnergyIntegration \"Exact\")", 3, 1, "Metric0"));
   sampled.prepareForLevel(context, scene.level);
   exact.prepareForLevel(context, scene.level);
   EXPECT_TRUE(sampled.needsSampler());
@@ -196,7 +205,8 @@ TEST(ExactBendingEnergyTest, PenaltyIsWhatManySamplesGiveAndNeedsNone)
   const double value = exact.evaluate(context, {}, scene.chain->parameters, {}).value;
 
   // The spread of the mean of 60000 samples whose own spread is about the mean.
-  EXPECT_NEAR(sampled.evaluate(context, scene.points(60000, 0), scene.chain->parameters, {}).value, value, 0.02 * value);
+  EXPECT_NEAR(sampled.evaluate(context, scene.points(60000, 0), scene.chain->parameters, {}).value, value,
+              0.02 * value);
   expectGradientMatchesFiniteDifferences<3>(exact, {}, scene.chain->parameters, 1e-3, 1e-8);
 }
 
@@ -205,7 +215,8 @@ TEST(ExactBendingEnergyTest, PenaltyTakesTheLastTransformAloneAndNoOtherThanABSp
   TermScene<2> scene(1, {40, 36});
   const auto exact = [&] {
     Context context = threads(2);
-    TransformBendingEnergyPenalty<2> penalty(parametersOf("(BendingEnergyIntegration \"Exact\")", 2, 1, "Metric0"));
+    TransformBendingEnergyPenalty<2> penalty(
+        parametersOf("(BendingEnergyIntegration \"Exact\")", 2, 1, "Metric0"));
     penalty.prepareForLevel(context, scene.level);
     return penalty.evaluate(context, {}, scene.chain->parameters, {}).value;
   };
@@ -219,7 +230,8 @@ TEST(ExactBendingEnergyTest, PenaltyTakesTheLastTransformAloneAndNoOtherThanABSp
 }
 
 template <int D>
-void expectTheMeanOverVoxels(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high, std::size_t step)
+void expectTheMeanOverVoxels(const BSplineGrid<D>& grid, const Vec<D>& low, const Vec<D>& high,
+                             std::size_t step)
 {
   const VoxelLattice<D> lattice = latticeIn<D>(grid, low, high, step);
   auto form = ExactBendingEnergy<D>::overVoxels(grid, lattice);
@@ -271,7 +283,8 @@ void expectTheMeanOverVoxels(const BSplineGrid<D>& grid, const Vec<D>& low, cons
 TEST(ExactBendingEnergyTest, OfVoxelsIsTheMeanOverTheirPoints)
 {
   expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1}, 1);
-  expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {0.3, 2.25, 1.7}, {7.9, 7.5, 4.1}, 1); // some outside of the valid region
+  expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {0.3, 2.25, 1.7}, {7.9, 7.5, 4.1},
+                             1); // some outside of the valid region
   expectTheMeanOverVoxels<3>(turnedGrid<3>({9, 8, 7}), {1.3, 2.25, 1.7}, {6.9, 4.5, 4.1}, 2);
   expectTheMeanOverVoxels<2>(turnedGrid<2>({12, 9}), {1.3, 1.25}, {10.5, 6.9}, 1);
 }

@@ -14,8 +14,9 @@ constexpr double before = 0.25; // what the gradient holds already
 
 /// On the first CUDA device; what lies before and behind the gradient must stay. Without `before`.
 template <int D>
-std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vector<float>& covectors, GradientSummation summation,
-                                  int slabLayers = 0, const std::vector<float>& factors = {})
+std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vector<float>& covectors,
+                                  GradientSummation summation, int slabLayers = 0,
+                                  const std::vector<float>& factors = {})
 {
   constexpr std::size_t guard = 512;
   Context context = makeContext({DeviceKind::cuda, 0}, 1);
@@ -29,9 +30,10 @@ std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vecto
   const int layers = field.axes[D - 1].voxels;
   const std::size_t perLayer = field.voxelCount() / layers;
   for (int first = 0, count = slabLayers ? slabLayers : layers; first < layers; first += count)
-    pullBackAlignedField<D>(
-        context, field.slab(first, std::min(count, layers - first)), planes<D>(field, from.span().data() + first * perLayer),
-        factors.empty() ? nullptr : ofVoxels.span().data() + first * perLayer, summation, to.span().data() + guard);
+    pullBackAlignedField<D>(context, field.slab(first, std::min(count, layers - first)),
+                            planes<D>(field, from.span().data() + first * perLayer),
+                            factors.empty() ? nullptr : ofVoxels.span().data() + first * perLayer, summation,
+                            to.span().data() + guard);
   gradient = to.toHost(context);
   for (std::size_t i = 0; i < guard; ++i) {
     EXPECT_EQ(gradient[i], before) << describe<D>(field);
@@ -43,14 +45,16 @@ std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vecto
   return sum;
 }
 
-constexpr std::array<GradientSummation, 4> summations{GradientSummation::fusedMultiplyAdd, GradientSummation::kahan,
-                                                      GradientSummation::pichat, GradientSummation::doublePrecision};
+constexpr std::array<GradientSummation, 4> summations{GradientSummation::fusedMultiplyAdd,
+                                                      GradientSummation::kahan, GradientSummation::pichat,
+                                                      GradientSummation::doublePrecision};
 
 template <int D>
 double boundOf(const AlignedField<D>& field, GradientSummation summation)
 {
-  return summation == GradientSummation::doublePrecision ? 1e-13 // a few hundred roundings to double at most
-                                                         : boundOfSums(field, summation == GradientSummation::fusedMultiplyAdd);
+  return summation == GradientSummation::doublePrecision
+             ? 1e-13 // a few hundred roundings to double at most
+             : boundOfSums(field, summation == GradientSummation::fusedMultiplyAdd);
 }
 
 template <int D>
@@ -60,11 +64,11 @@ void expectTheCpusGradient(const AlignedField<D>& field)
   Context context = threads(2);
   NaiveGradient expected = naiveGradient<D>(field, covectors);
   std::fill(expected.sum.begin(), expected.sum.end(), 0.0);
-  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), nullptr, GradientSummation::doublePrecision,
-                          expected.sum.data());
+  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), nullptr,
+                          GradientSummation::doublePrecision, expected.sum.data());
   for (const GradientSummation summation : summations)
-    expectGradient<D>(field, gradientOnGpu<D>(field, covectors, summation), expected, boundOf(field, summation),
-                      "summation " + std::to_string(static_cast<int>(summation)));
+    expectGradient<D>(field, gradientOnGpu<D>(field, covectors, summation), expected,
+                      boundOf(field, summation), "summation " + std::to_string(static_cast<int>(summation)));
 }
 
 TEST(FieldAdjointOnCudaTest, IsTheCpusAtAwkwardSizesAndSpacings)
@@ -92,7 +96,8 @@ TEST(FieldAdjointOnCudaTest, SlabsAddUp)
   const AlignedField<3> field = coveredField<3>({67, 35, 41}, {5.37, 3, 5}, {0.3, 0.7, 0.1}, 3);
   const std::vector<float> covectors = randomCovectors<3>(field, 3);
   const NaiveGradient expected = naiveGradient<3>(field, covectors);
-  expectGradient<3>(field, gradientOnGpu<3>(field, covectors, GradientSummation::doublePrecision, 9), expected, 1e-13, "slabs");
+  expectGradient<3>(field, gradientOnGpu<3>(field, covectors, GradientSummation::doublePrecision, 9),
+                    expected, 1e-13, "slabs");
 }
 
 TEST(FieldAdjointOnCudaTest, WhatWasBeforeGoesIfAsked)
@@ -108,11 +113,12 @@ TEST(FieldAdjointOnCudaTest, WhatWasBeforeGoesIfAsked)
     const auto gradientOf = [&](double value, GradientBefore before) {
       Buffer<double> gradient(context, 3 * field.pointCount());
       gradient.fromHost(context, std::vector<double>(gradient.size(), value));
-      pullBackAlignedField<3>(context, field, planes<3>(field, from.span().data()), nullptr, GradientSummation::fusedMultiplyAdd,
-                              gradient.span().data(), before);
+      pullBackAlignedField<3>(context, field, planes<3>(field, from.span().data()), nullptr,
+                              GradientSummation::fusedMultiplyAdd, gradient.span().data(), before);
       return gradient.toHost(context);
     };
-    EXPECT_EQ(gradientOf(NAN, GradientBefore::goes), gradientOf(0, GradientBefore::stays)) << points << " points";
+    EXPECT_EQ(gradientOf(NAN, GradientBefore::goes), gradientOf(0, GradientBefore::stays))
+        << points << " points";
   }
 }
 

@@ -11,13 +11,13 @@ namespace {
 using namespace testing;
 
 template <int D>
-std::vector<double> gradientOnCpu(const AlignedField<D>& field, const std::vector<float>& covectors, int threadCount = 2,
-                                  const float* factors = nullptr)
+std::vector<double> gradientOnCpu(const AlignedField<D>& field, const std::vector<float>& covectors,
+                                  int threadCount = 2, const float* factors = nullptr)
 {
   Context context = threads(threadCount);
   std::vector<double> gradient(D * field.pointCount());
-  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), factors, GradientSummation::fusedMultiplyAdd,
-                          gradient.data());
+  pullBackAlignedField<D>(context, field, planes<D>(field, covectors.data()), factors,
+                          GradientSummation::fusedMultiplyAdd, gradient.data());
   return gradient;
 }
 
@@ -28,11 +28,13 @@ TEST(FieldAdjointTest, IsTheSumOverVoxelsAtAwkwardSizesAndSpacings)
 {
   for (const AlignedField<3>& field : adjointVolumes()) {
     const std::vector<float> covectors = randomCovectors<3>(field, 1);
-    expectGradient<3>(field, gradientOnCpu<3>(field, covectors), naiveGradient<3>(field, covectors), doubleBound, "CPU");
+    expectGradient<3>(field, gradientOnCpu<3>(field, covectors), naiveGradient<3>(field, covectors),
+                      doubleBound, "CPU");
   }
   for (const AlignedField<2>& field : adjointPlanes()) {
     const std::vector<float> covectors = randomCovectors<2>(field, 1);
-    expectGradient<2>(field, gradientOnCpu<2>(field, covectors), naiveGradient<2>(field, covectors), doubleBound, "CPU");
+    expectGradient<2>(field, gradientOnCpu<2>(field, covectors), naiveGradient<2>(field, covectors),
+                      doubleBound, "CPU");
   }
 }
 
@@ -43,7 +45,8 @@ TEST(FieldAdjointTest, IsTheAdjointOfDisplacements)
   const std::vector<float> covectors = randomCovectors<3>(field, 2);
   Context context = threads(2);
   std::vector<float> displacements(3 * field.voxelCount());
-  separableDisplacements<3>(context, field, coefficients.data(), {displacements.data(), FieldLayout::planar, nullptr});
+  separableDisplacements<3>(context, field, coefficients.data(),
+                            {displacements.data(), FieldLayout::planar, nullptr});
 
   const std::vector<double> gradient = gradientOnCpu<3>(field, covectors);
 
@@ -61,7 +64,8 @@ template <int D>
 void expectFactorsMultiply(const AlignedField<D>& field)
 {
   const FactoredCovectors<D> given(field);
-  EXPECT_EQ(gradientOnCpu<D>(field, given.covectors, 2, given.factors.data()), gradientOnCpu<D>(field, given.products))
+  EXPECT_EQ(gradientOnCpu<D>(field, given.covectors, 2, given.factors.data()),
+            gradientOnCpu<D>(field, given.products))
       << describe<D>(field);
 }
 
@@ -82,8 +86,8 @@ TEST(FieldAdjointTest, SlabsAddUp)
   const std::size_t perLayer = 19 * 17;
   for (int first = 0; first < 23; first += 9) {
     const std::array<const float*, 3> whole = planes<3>(field, covectors.data() + first * perLayer);
-    pullBackAlignedField<3>(context, field.slab(first, std::min(9, 23 - first)), whole, nullptr, GradientSummation::doublePrecision,
-                            gradient.data());
+    pullBackAlignedField<3>(context, field.slab(first, std::min(9, 23 - first)), whole, nullptr,
+                            GradientSummation::doublePrecision, gradient.data());
   }
   expectGradient<3>(field, gradient, naiveGradient<3>(field, covectors), doubleBound, "slabs");
 }
@@ -104,8 +108,8 @@ TEST(FieldAdjointTest, WhatWasBeforeGoesIfAsked)
   for (const int points : {static_cast<int>(field.axes[1].points), 3}) { // with and without support
     field.axes[1].points = points;
     std::vector<double> gradient(2 * field.pointCount(), NAN);
-    pullBackAlignedField<2>(context, field, planes<2>(field, covectors.data()), nullptr, GradientSummation::doublePrecision,
-                            gradient.data(), GradientBefore::goes);
+    pullBackAlignedField<2>(context, field, planes<2>(field, covectors.data()), nullptr,
+                            GradientSummation::doublePrecision, gradient.data(), GradientBefore::goes);
     EXPECT_EQ(gradient, gradientOnCpu<2>(field, covectors)) << points << " points";
   }
 }
@@ -127,10 +131,14 @@ void expectTilesAreTheSum(const AlignedField<D>& field)
   const std::vector<float> covectors = randomCovectors<D>(field, 1);
   const NaiveGradient expected = naiveGradient<D>(field, covectors);
   const auto from = planes<D>(field, covectors.data());
-  expectGradient<D>(field, gradientByTiles<D, adjoint::FusedSum>(field, from), expected, boundOfSums(field, 1), "fused tiles");
-  expectGradient<D>(field, gradientByTiles<D, adjoint::KahanSum>(field, from), expected, boundOfSums(field, 0), "Kahan's tiles");
-  expectGradient<D>(field, gradientByTiles<D, adjoint::PichatSum>(field, from), expected, boundOfSums(field, 0), "Pichat's tiles");
-  expectGradient<D>(field, gradientByTiles<D, adjoint::DoubleSum>(field, from), expected, doubleBound, "double tiles");
+  expectGradient<D>(field, gradientByTiles<D, adjoint::FusedSum>(field, from), expected,
+                    boundOfSums(field, 1), "fused tiles");
+  expectGradient<D>(field, gradientByTiles<D, adjoint::KahanSum>(field, from), expected,
+                    boundOfSums(field, 0), "Kahan's tiles");
+  expectGradient<D>(field, gradientByTiles<D, adjoint::PichatSum>(field, from), expected,
+                    boundOfSums(field, 0), "Pichat's tiles");
+  expectGradient<D>(field, gradientByTiles<D, adjoint::DoubleSum>(field, from), expected, doubleBound,
+                    "double tiles");
 }
 
 TEST(FieldAdjointTest, TilesOfBlocksAreTheSumWithEverySummation)
@@ -148,8 +156,10 @@ TEST(FieldAdjointTest, BlocksWithLittleSharedMemoryHaveFewerRows)
   const AlignedField<3> field = coveredField<3>({40, 33, 30}, {1, 2, 3}, {0, 0.5, 0.5}, 3);
   const std::vector<float> covectors = randomCovectors<3>(field, 6);
   const std::size_t little = 30 << 10;
-  ASSERT_LE((adjoint::Shared<3, double>::bytes(adjoint::planOf<3, adjoint::DoubleSum>(field, little))), little);
-  expectGradient<3>(field, gradientByTiles<3, adjoint::DoubleSum>(field, planes<3>(field, covectors.data()), little),
+  ASSERT_LE((adjoint::Shared<3, double>::bytes(adjoint::planOf<3, adjoint::DoubleSum>(field, little))),
+            little);
+  expectGradient<3>(field,
+                    gradientByTiles<3, adjoint::DoubleSum>(field, planes<3>(field, covectors.data()), little),
                     naiveGradient<3>(field, covectors), doubleBound, "few rows");
 }
 

@@ -11,13 +11,15 @@ namespace {
 using namespace testing;
 
 constexpr DeviceKind cpu = DeviceKind::cpu, cuda = DeviceKind::cuda;
-constexpr FieldQuantity displacements = FieldQuantity::displacements, derivatives = FieldQuantity::derivatives;
+constexpr FieldQuantity displacements = FieldQuantity::displacements,
+                        derivatives = FieldQuantity::derivatives;
 
 FieldMethods<3> methodsOf(double spacingVoxels, const std::string& name)
 {
   const ImageGeometry<3> lattice = turnedLattice<3>({9, 8, 7}, {1, 1, 1});
   const BSplineGrid<3> grid = gridAcross<3>(lattice, {5, 5, spacingVoxels}, 3);
-  return {allComponents(), randomBSplineChain<3>(grid, 1), lattice, name, "t.txt:3: (FieldInterpolator \"" + name + "\")"};
+  return {allComponents(), randomBSplineChain<3>(grid, 1), lattice, name,
+          "t.txt:3: (FieldInterpolator \"" + name + "\")"};
 }
 
 /// "by points" if there is none.
@@ -44,40 +46,46 @@ TEST(FieldMethods, AutoOnGridsFinerThanVoxelsIsThreadPerVoxelOnCudaAndPointsOnTh
   EXPECT_EQ(chosen(methods, cpu, derivatives), "by points");
   EXPECT_EQ(chosen(methods, cuda, displacements), "ThreadPerVoxel");
   EXPECT_EQ(methods.whyNotOnCuda(displacements), "");
-  EXPECT_EQ(methods.whyNotOnCuda(derivatives), "Separable: a grid spacing of 0.5 voxels along z, less than one; "
-                                               "ThreadPerVoxel: it gives displacements, not their derivatives");
+  EXPECT_EQ(methods.whyNotOnCuda(derivatives),
+            "Separable: a grid spacing of 0.5 voxels along z, less than one; "
+            "ThreadPerVoxel: it gives displacements, not their derivatives");
 }
 
 TEST(FieldMethods, ANamedMethodIsTakenOrRefusedWithThoseThatCan)
 {
   EXPECT_EQ(chosen(methodsOf(5, "VectorPerTile"), cpu, displacements), "VectorPerTile");
   EXPECT_EQ(chosen(methodsOf(5, "ThreadPerTile"), cuda, displacements), "ThreadPerTile");
-  const auto refused = [](double spacingVoxels, const std::string& name, DeviceKind device, FieldQuantity quantity) {
+  const auto refused = [](double spacingVoxels, const std::string& name, DeviceKind device,
+                          FieldQuantity quantity) {
     return errorText([&] { methodsOf(spacingVoxels, name).choose(device, quantity); }, ExitCode::usage);
   };
   EXPECT_EQ(refused(5, "ThreadPerTile", cpu, displacements),
-            "t.txt:3: (FieldInterpolator \"ThreadPerTile\"): it does not run on the CPU. Allowed: Separable, VectorPerTile, "
+            "t.txt:3: (FieldInterpolator \"ThreadPerTile\"): it does not run on the CPU. Allowed: Separable, "
+            "VectorPerTile, "
             "VectorPerVoxel, auto.");
-  EXPECT_EQ(
-      refused(5.37, "VectorPerTile", cpu, displacements),
-      "t.txt:3: (FieldInterpolator \"VectorPerTile\"): a grid spacing of 5.37 voxels along z, not a whole number from 1 to 32. "
-      "Allowed: Separable, auto.");
-  EXPECT_EQ(
-      refused(5, "VectorPerTile", cpu, derivatives),
-      "t.txt:3: (FieldInterpolator \"VectorPerTile\"): it gives displacements, not their derivatives. Allowed: Separable, auto.");
+  EXPECT_EQ(refused(5.37, "VectorPerTile", cpu, displacements),
+            "t.txt:3: (FieldInterpolator \"VectorPerTile\"): a grid spacing of 5.37 voxels along z, not a "
+            "whole number from 1 to 32. "
+            "Allowed: Separable, auto.");
+  EXPECT_EQ(refused(5, "VectorPerTile", cpu, derivatives),
+            "t.txt:3: (FieldInterpolator \"VectorPerTile\"): it gives displacements, not their derivatives. "
+            "Allowed: Separable, auto.");
   EXPECT_EQ(refused(0.5, "Separable", cpu, displacements),
-            "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 voxels along z, less than one. Allowed: auto.");
-  EXPECT_EQ(refused(0.5, "Separable", cuda, derivatives), "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 "
-                                                          "voxels along z, less than one. Allowed: the device \"cpu\".");
+            "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 voxels along z, less than "
+            "one. Allowed: auto.");
+  EXPECT_EQ(refused(0.5, "Separable", cuda, derivatives),
+            "t.txt:3: (FieldInterpolator \"Separable\"): a grid spacing of 0.5 "
+            "voxels along z, less than one. Allowed: the device \"cpu\".");
 }
 
 TEST(FieldMethods, AnUnknownNameIsRefusedWithTheNearest)
 {
   const std::string text = errorText([] { methodsOf(5, "Seperable"); }, ExitCode::usage);
-  EXPECT_EQ(text,
-            "t.txt:3: (FieldInterpolator \"Seperable\"): no such field interpolator. Did you mean \"Separable\"? Known: Separable, "
-            "TextureHardware, ThreadPerTile, ThreadPerTileLinear, ThreadPerVoxel, ThreadPerVoxelTiled, VectorPerTile, "
-            "VectorPerVoxel, auto.");
+  EXPECT_EQ(text, "t.txt:3: (FieldInterpolator \"Seperable\"): no such field interpolator. Did you mean "
+                  "\"Separable\"? Known: Separable, "
+                  "TextureHardware, ThreadPerTile, ThreadPerTileLinear, ThreadPerVoxel, ThreadPerVoxelTiled, "
+                  "VectorPerTile, "
+                  "VectorPerVoxel, auto.");
 }
 
 TEST(FieldMethods, WhatIsNoSingleBSplineAlongTheLatticeGoesByPoints)
@@ -95,8 +103,10 @@ TEST(FieldMethods, WhatIsNoSingleBSplineAlongTheLatticeGoesByPoints)
     return methods.whyByPoints();
   };
 
-  EXPECT_EQ(whyByPoints(translation, lattice), "the TranslationTransform is no B-spline along the axes of the output grid");
-  EXPECT_EQ(whyByPoints(spline, turned), "the BSplineTransform is no B-spline along the axes of the output grid");
+  EXPECT_EQ(whyByPoints(translation, lattice),
+            "the TranslationTransform is no B-spline along the axes of the output grid");
+  EXPECT_EQ(whyByPoints(spline, turned),
+            "the BSplineTransform is no B-spline along the axes of the output grid");
   spline.initial = std::make_shared<TransformChain<3>>(translation);
   EXPECT_EQ(whyByPoints(spline, lattice), "the transform starts from an initial one");
 }

@@ -75,7 +75,8 @@ struct Case {
   {
     Context context{{DeviceKind::cuda, 0}, 1, std::make_shared<LittleHostStream>(deviceBytes)};
     std::vector<float> values(D * field.voxelCount(), -777);
-    evaluateInSlabs<D>(context, method, &FieldInterpolator<D>::displacements, field, coefficients, values, slabBytes);
+    evaluateInSlabs<D>(context, method, &FieldInterpolator<D>::displacements, field, coefficients, values,
+                       slabBytes);
     EXPECT_EQ(context.stream->freeBytes(), deviceBytes);
     return values;
   }
@@ -83,7 +84,8 @@ struct Case {
   {
     Context host;
     std::vector<float> values(D * field.voxelCount());
-    Separable<D>().displacements(host, field, {coefficients.data(), nullptr}, {values.data(), FieldLayout::interleaved, nullptr});
+    Separable<D>().displacements(host, field, {coefficients.data(), nullptr},
+                                 {values.data(), FieldLayout::interleaved, nullptr});
     return values;
   }
 };
@@ -92,7 +94,8 @@ template <int D>
 void expectWhole(Case<D>& c, const std::vector<float>& values)
 {
   const std::vector<float> expected = c.whole();
-  for (std::size_t i = 0; i < expected.size(); ++i) // the index of a layer is rounded once more in a slab: 1e-14 of its place
+  for (std::size_t i = 0; i < expected.size();
+       ++i) // the index of a layer is rounded once more in a slab: 1e-14 of its place
     ASSERT_NEAR(values[i], expected[i], std::abs(expected[i]) * 0x1p-23 + 20 * 1e-13) << i;
 }
 
@@ -130,10 +133,12 @@ TEST(FieldSlabs, HaveALayerAtLeastAndFitWhatIsFree)
 TEST(FieldSlabs, TellWhatALayerNeedsIfItDoesNotFit)
 {
   Case<3> volume(coveredField<3>({17, 19, 23}, {5, 5, 5}, {0.3, 0.6, 0.9}, 3));
-  const std::size_t needed = 2 * volume.coefficients.size() * sizeof(float) + tables + 17 * 19 * 3 * sizeof(float);
+  const std::size_t needed =
+      2 * volume.coefficients.size() * sizeof(float) + tables + 17 * 19 * 3 * sizeof(float);
   EXPECT_EQ(errorText([&] { volume.inSlabs(needed - 1, usualSlabBytes); }, ExitCode::outOfMemory),
             "a field of 17 x 19 x 23 voxels on cuda:0: " + std::to_string(needed)
-                + " bytes are needed for the control points and one layer of voxels: " + std::to_string(needed - 1)
+                + " bytes are needed for the control points and one layer of voxels: "
+                + std::to_string(needed - 1)
                 + " are free. Allowed: a smaller or coarser output grid, or the device \"cpu\".");
   expectWhole(volume, volume.inSlabs(needed, usualSlabBytes));
 }

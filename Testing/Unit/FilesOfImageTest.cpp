@@ -27,13 +27,15 @@ protected:
 
 TEST_F(FilesOfImageTest, AListOfANrrdIsThatWordInCapitalsAlone)
 {
-  for (const std::string list : {"data file: LIST", "datafile: LIST", "Data File: LIST", "data file: LIST 2", "data file:  LIST  "})
+  for (const std::string list :
+       {"data file: LIST", "datafile: LIST", "Data File: LIST", "data file: LIST 2", "data file:  LIST  "})
     EXPECT_EQ(ofNrrd(list, "one.raw\ntwo.raw\n"), (Files{path("one.raw"), path("two.raw")})) << list;
 }
 
 TEST_F(FilesOfImageTest, AVoxelFileOfANrrdMayHaveANameThatBeginsAsAList)
 {
-  for (const std::string name : {"listing.raw", "list", "List", "lists of voxels.raw", "LISTING.raw", "LIST.raw"})
+  for (const std::string name :
+       {"listing.raw", "list", "List", "lists of voxels.raw", "LISTING.raw", "LIST.raw"})
     EXPECT_EQ(ofNrrd("data file: " + name, "one.raw\n"), (Files{path(name)})) << name;
 }
 

@@ -26,19 +26,21 @@ protected:
 
 TEST_F(FilesOfTransformTest, AreThoseOfTheChainAndWhatTheseName)
 {
-  folder.write("field.mhd",
-               "ObjectType = Image\nNDims = 2\nDimSize = 2 2\nElementType = MET_FLOAT\nElementDataFile = voxels.raw\n");
+  folder.write("field.mhd", "ObjectType = Image\nNDims = 2\nDimSize = 2 2\nElementType = "
+                            "MET_FLOAT\nElementDataFile = voxels.raw\n");
   folder.write("voxels.raw", "");
   folder.write("itk.tfm", "#Insight Transform File V1.0\n");
   folder.write("numbers.dat", "");
-  folder.write("first.txt", "(Transform \"DeformationFieldTransform\")\n(DeformationFieldFileName \"field.mhd\")\n"
-                            "(InitialTransformParametersFileName \"NoInitialTransform\")\n");
+  folder.write("first.txt",
+               "(Transform \"DeformationFieldTransform\")\n(DeformationFieldFileName \"field.mhd\")\n"
+               "(InitialTransformParametersFileName \"NoInitialTransform\")\n");
   folder.write("second.txt", "(Transform \"File\")\n(TransformFileName \"itk.tfm\")\n"
                              "(InitialTransformParametersFileName \"first.txt\")\n");
-  const std::string last = folder.write("last.txt", "(TransformParameters \"numbers.dat\")\n(NumberOfParameters 2)\n"
-                                                    "(InitialTransformParameterFileName \"second.txt\")\n");
-  EXPECT_EQ(sorted(last), (Files{path("field.mhd"), path("first.txt"), path("itk.tfm"), last, path("numbers.dat"),
-                                 path("second.txt"), path("voxels.raw")}));
+  const std::string last =
+      folder.write("last.txt", "(TransformParameters \"numbers.dat\")\n(NumberOfParameters 2)\n"
+                               "(InitialTransformParameterFileName \"second.txt\")\n");
+  EXPECT_EQ(sorted(last), (Files{path("field.mhd"), path("first.txt"), path("itk.tfm"), last,
+                                 path("numbers.dat"), path("second.txt"), path("voxels.raw")}));
 }
 
 TEST_F(FilesOfTransformTest, NumbersAndFilesThatAreNotThereNameNothing)

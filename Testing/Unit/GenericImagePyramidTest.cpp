@@ -46,7 +46,8 @@ ItkImage<3>::Pointer smoothedByItk(const Image<3>& image, const Vec<3>& sigmaMm)
 ItkFilter::Pointer resampler(const ImageGeometry<3>& geometry)
 {
   const auto filter = itk::ResampleImageFilter<ItkImage<3>, ItkImage<3>>::New();
-  filter->SetOutputParametersFromImage(toItk<3>(Image<3>{geometry, std::vector<float>(geometry.voxelCount())}));
+  filter->SetOutputParametersFromImage(
+      toItk<3>(Image<3>{geometry, std::vector<float>(geometry.voxelCount())}));
   filter->SetTransform(itk::IdentityTransform<double, 3>::New());
   filter->SetInterpolator(itk::LinearInterpolateImageFunction<ItkImage<3>, double>::New());
   filter->SetDefaultPixelValue(0);
@@ -61,13 +62,15 @@ ItkFilter::Pointer shrinker(const Size<3>& factors)
   return filter.GetPointer();
 }
 
-void expectAsItk(const Image<3>& result, ItkFilter::Pointer rescaler, const ItkImage<3>::Pointer& smoothed, double scale)
+void expectAsItk(const Image<3>& result, ItkFilter::Pointer rescaler, const ItkImage<3>::Pointer& smoothed,
+                 double scale)
 {
   rescaler->SetInput(smoothed);
   rescaler->Update();
   const Image<3> expected = fromItk<3>(*rescaler->GetOutput());
   expectSameGeometry<3>(result.geometry, expected.geometry);
-  const double tolerance = 12 * std::numeric_limits<float>::epsilon() * scale; // two or three float roundings an axis and filter
+  const double tolerance =
+      12 * std::numeric_limits<float>::epsilon() * scale; // two or three float roundings an axis and filter
   EXPECT_LE(largestDifference(result.voxels, expected.voxels), tolerance);
 }
 
@@ -82,36 +85,43 @@ TEST(GenericImagePyramidTest, InterpolatesTheSmoothedImageLinearlyByDefault)
 
   const ImagePointer<3> result = levelOf(text, 2, image, 0);
 
-  const auto smoothed = smoothedByItk(image, {2 * spacing[0], 1.5 * spacing[1], 1 * spacing[2]}); // half the shrunk spacing
-  expectAsItk(*result, resampler(rescaledGeometry<3>(image.geometry, {4, 3, 2})), smoothed, largestMagnitude(image.voxels));
+  const auto smoothed =
+      smoothedByItk(image, {2 * spacing[0], 1.5 * spacing[1], 1 * spacing[2]}); // half the shrunk spacing
+  expectAsItk(*result, resampler(rescaledGeometry<3>(image.geometry, {4, 3, 2})), smoothed,
+              largestMagnitude(image.voxels));
 }
 
 TEST(GenericImagePyramidTest, TakesVoxelsIfAsked)
 {
-  const std::string text = "(FixedImagePyramidRescaleSchedule 4 3 2 1 1 1)\n(ImagePyramidUseShrinkImageFilter \"true\")\n"
-                           "(ImagePyramidSmoothingSchedule 5.5 4.5 3.5 1 1 1)";
+  const std::string text =
+      "(FixedImagePyramidRescaleSchedule 4 3 2 1 1 1)\n(ImagePyramidUseShrinkImageFilter \"true\")\n"
+      "(ImagePyramidSmoothingSchedule 5.5 4.5 3.5 1 1 1)";
 
   const ImagePointer<3> result = levelOf(text, 2, image, 0);
 
-  expectAsItk(*result, shrinker({4, 3, 2}), smoothedByItk(image, {5.5, 4.5, 3.5}), largestMagnitude(image.voxels));
+  expectAsItk(*result, shrinker({4, 3, 2}), smoothedByItk(image, {5.5, 4.5, 3.5}),
+              largestMagnitude(image.voxels));
 }
 
 TEST(GenericImagePyramidTest, GivesZeroWhereTheOneVoxelLeftLiesOutside)
 {
-  const Image<3> thin = noiseImage<3>(centredGeometry<3>({16, 16, 4}, {1, 2, 0.5}), 2); // its points are exact: factor 8 is a tie
+  const Image<3> thin = noiseImage<3>(centredGeometry<3>({16, 16, 4}, {1, 2, 0.5}),
+                                      2); // its points are exact: factor 8 is a tie
   for (const std::string factor : {"4", "7", "8", "9"}) {
-    const std::string text = "(ImagePyramidSchedule 2 2 " + factor + ")\n(ImagePyramidSmoothingSchedule 1 1 1)";
+    const std::string text =
+        "(ImagePyramidSchedule 2 2 " + factor + ")\n(ImagePyramidSmoothingSchedule 1 1 1)";
 
     const ImagePointer<3> result = levelOf(text, 1, thin, 0);
 
-    expectAsItk(*result, resampler(rescaledGeometry<3>(thin.geometry, {2, 2, std::stoul(factor)})), smoothedByItk(thin, {1, 1, 1}),
-                largestMagnitude(thin.voxels));
+    expectAsItk(*result, resampler(rescaledGeometry<3>(thin.geometry, {2, 2, std::stoul(factor)})),
+                smoothedByItk(thin, {1, 1, 1}), largestMagnitude(thin.voxels));
   }
 }
 
 TEST(GenericImagePyramidTest, LeavesTheFinestLevelAsItIsByDefault)
 {
-  GenericImagePyramid<3> pyramid(parametersOf("(NumberOfResolutions 2)", 3, 2, "FixedImagePyramid0"), ImageSide::fixed);
+  GenericImagePyramid<3> pyramid(parametersOf("(NumberOfResolutions 2)", 3, 2, "FixedImagePyramid0"),
+                                 ImageSide::fixed);
   const auto original = std::make_shared<Image<3>>(image);
   Context context;
 
@@ -121,10 +131,12 @@ TEST(GenericImagePyramidTest, LeavesTheFinestLevelAsItIsByDefault)
 
 TEST(GenericImagePyramidTest, NeverSmoothsALevelMoreThanTheOneBefore)
 {
-  const std::string text = "(ImagePyramidRescaleSchedule 1 1 1 1 1 1)\n(ImagePyramidSmoothingSchedule 1 2 0 4 1 3)";
+  const std::string text =
+      "(ImagePyramidRescaleSchedule 1 1 1 1 1 1)\n(ImagePyramidSmoothingSchedule 1 2 0 4 1 3)";
   Context context;
 
-  EXPECT_EQ(levelOf(text, 2, image, 1)->voxels, smoothRecursively<3>(context, image, {1 / spacing[0], 1 / spacing[1], 0}).voxels);
+  EXPECT_EQ(levelOf(text, 2, image, 1)->voxels,
+            smoothRecursively<3>(context, image, {1 / spacing[0], 1 / spacing[1], 0}).voxels);
 }
 
 TEST(GenericImagePyramidTest, DoesNothingIfNothingIsRescaledAndNoSmoothingIsGiven)

@@ -20,8 +20,9 @@ TEST(FullSamplerTest, GivesEveryVoxelOfTheMask)
 
     std::size_t expected = 0;
     const AffineMap<3> pointFromIndex = scene.fixed->geometry.pointFromIndex();
-    forEachIndex<3>(scene.fixed->geometry.size,
-                    [&](const Vec<3>& index, std::size_t) { expected += !mask || mask->contains(pointFromIndex(index)); });
+    forEachIndex<3>(scene.fixed->geometry.size, [&](const Vec<3>& index, std::size_t) {
+      expected += !mask || mask->contains(pointFromIndex(index));
+    });
     EXPECT_EQ(samples.positions(), expected);
     EXPECT_FALSE(sampler.isRandom());
     expectSamplesOfTheImage<3>(samples, *scene.fixed, mask.get());
@@ -36,7 +37,8 @@ TEST(GridSamplerTest, IsCentredAndCountsAsElastixDoes)
 
   sampler.prepareForLevel(context, scene.fixed, nullptr, 0);
 
-  // 17 voxels at step 5: 4 samples over 16 voxels, one left over: none before. 20 at 3: 7 over 19, one left over.
+  // 17 voxels at step 5: 4 samples over 16 voxels, one left over: none before. 20 at 3: 7 over 19, one left
+  // over.
   const auto& coarse = std::get<VoxelLattice<2>>(sampler.samples());
   EXPECT_EQ(coarse.count, (Size<2>{4, 7}));
   EXPECT_EQ(coarse.first, (Size<2>{0, 0}));
@@ -48,7 +50,8 @@ TEST(GridSamplerTest, IsCentredAndCountsAsElastixDoes)
   EXPECT_EQ(middle.first, (Size<2>{0, 1})); // 20 at 4: 5 over 17, three left over
 
   sampler.prepareForLevel(context, scene.fixed, nullptr, 2);
-  EXPECT_EQ(std::get<VoxelLattice<2>>(sampler.samples()).step, (Size<2>{2, 2})) << "missing entries are 2, not the first";
+  EXPECT_EQ(std::get<VoxelLattice<2>>(sampler.samples()).step, (Size<2>{2, 2}))
+      << "missing entries are 2, not the first";
 }
 
 TEST(GridSamplerTest, IsCroppedToTheMaskFirst)

@@ -41,13 +41,16 @@ protected:
   /// A MetaImage of 4 x 3 x 2 bytes with one line of the header replaced.
   std::string metaImage(const std::string& key, const std::string& value) const
   {
-    std::map<std::string, std::string> header{
-        {"ElementSpacing", "1 1 1"}, {"Offset", "0 0 0"}, {"DimSize", "4 3 2"}, {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
+    std::map<std::string, std::string> header{{"ElementSpacing", "1 1 1"},
+                                              {"Offset", "0 0 0"},
+                                              {"DimSize", "4 3 2"},
+                                              {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
     header[key] = value;
     std::string text = "ObjectType = Image\nNDims = 3\n";
     for (const auto& [name, number] : header)
       text += name + " = " + number + "\n";
-    return folder.write("image.mha", text + "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n" + std::string(24, '\x01'));
+    return folder.write("image.mha", text + "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n"
+                                         + std::string(24, '\x01'));
   }
 
   /// A NIfTI of smallImage() with a float of its header replaced.
@@ -84,7 +87,8 @@ TEST_F(ImageFileErrors, SpacingThatIsNotAboveZero)
 
 TEST_F(ImageFileErrors, NumbersThatAreNone)
 {
-  EXPECT_EQ(complaint(metaImage("Offset", "0 nan 0")), "Offset = 0 nan 0: nan is not a finite number. Allowed: finite numbers.");
+  EXPECT_EQ(complaint(metaImage("Offset", "0 nan 0")),
+            "Offset = 0 nan 0: nan is not a finite number. Allowed: finite numbers.");
   EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 x 1")),
             "ElementSpacing = 1 x 1: x is not a finite number. Allowed: finite numbers.");
 }
@@ -92,9 +96,12 @@ TEST_F(ImageFileErrors, NumbersThatAreNone)
 TEST_F(ImageFileErrors, AxesOfANiftiThatAreNoNumbers)
 {
   const std::string rule = ": not a position. Allowed: numbers of a qform or sform in millimetres.";
-  for (const std::size_t offset : {256, 268, 280, 292, 296, 320}) // quatern_b, qoffset_x, srow_x, srow_y, srow_z
+  for (const std::size_t offset :
+       {256, 268, 280, 292, 296, 320}) // quatern_b, qoffset_x, srow_x, srow_y, srow_z
     for (const float value : {INFINITY, NAN, -3e38F})
-      EXPECT_EQ(complaint(nifti(offset, value)), "the axes and origin of its header hold " + shortText(value) + rule) << offset;
+      EXPECT_EQ(complaint(nifti(offset, value)),
+                "the axes and origin of its header hold " + shortText(value) + rule)
+          << offset;
 }
 
 TEST_F(ImageFileErrors, SingularDirection)
@@ -113,7 +120,8 @@ TEST_F(ImageFileErrors, NoVoxels)
 
 TEST_F(ImageFileErrors, NoSuchFileAndNoImage)
 {
-  const std::string allowed = ". Allowed: an image file that exists and may be read: " + readableFormats() + ".";
+  const std::string allowed =
+      ". Allowed: an image file that exists and may be read: " + readableFormats() + ".";
   EXPECT_EQ(complaint(folder / "nothing.mha"), "no such file" + allowed);
   EXPECT_EQ(complaint(folder.write("text.png", "hello")), "not an image of a format that is known" + allowed);
   EXPECT_EQ(complaint(folder.write("empty.nii", "")), "not an image of a format that is known" + allowed);
@@ -123,8 +131,9 @@ TEST_F(ImageFileErrors, NoSuchFileAndNoImage)
 
 TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
 {
-  const std::string path = folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 3\nElementType = MET_UCHAR\n"
-                                                    "ElementDataFile = LOCAL\nabcdef");
+  const std::string path =
+      folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 3\nElementType = MET_UCHAR\n"
+                               "ElementDataFile = LOCAL\nabcdef");
   EXPECT_EQ(readImageHeader(path).dimension, 4);
   EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
   EXPECT_EQ(messageOf([&] { read3(path); }),
@@ -135,11 +144,11 @@ TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
 
 TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
 {
-  writeVectorImage(folder / "field.mha", VectorImage<3>{smallImage().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
-  EXPECT_EQ(
-      complaint(folder / "field.mha"),
-      "3 components a voxel: an image of one component is asked for here. Allowed: one component, or colour (red, green, blue, "
-      "with or without opacity).");
+  writeVectorImage(folder / "field.mha",
+                   VectorImage<3>{smallImage().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
+  EXPECT_EQ(complaint(folder / "field.mha"), "3 components a voxel: an image of one component is asked for "
+                                             "here. Allowed: one component, or colour (red, green, blue, "
+                                             "with or without opacity).");
 }
 
 TEST_F(ImageFileErrors, AnEmptyMask)
@@ -149,10 +158,10 @@ TEST_F(ImageFileErrors, AnEmptyMask)
   writeImage(folder / "mask.mha", image, PixelType::uint8, false);
   const auto readIt = [&] { readMask<3>(folder / "mask.mha"); };
   EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
-  EXPECT_EQ(messageOf(readIt),
-            folder / "mask.mha"
-                + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
-                  "that is not zero.");
+  EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
+                                   + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a "
+                                     "mask with at least one voxel "
+                                     "that is not zero.");
 }
 
 TEST_F(ImageFileErrors, FilesThatWereCutOff)
@@ -163,7 +172,8 @@ TEST_F(ImageFileErrors, FilesThatWereCutOff)
     const std::string bytes = folder.read("image." + format);
     for (const std::size_t kept : {bytes.size() - 40, bytes.size() / 2}) {
       const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
-      EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput) << kept << " of " << bytes.size() << " bytes";
+      EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput)
+          << kept << " of " << bytes.size() << " bytes";
     }
   }
 }
@@ -179,7 +189,8 @@ TEST_F(ImageFileErrors, PicturesThatWereCutOff)
     EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), notes));
     for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
       const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
-      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput) << kept << " of " << bytes.size();
+      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput)
+          << kept << " of " << bytes.size();
     }
   }
 }
@@ -187,7 +198,8 @@ TEST_F(ImageFileErrors, PicturesThatWereCutOff)
 TEST_F(ImageFileErrors, PicturesThatWereChanged)
 {
   Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
-  const auto expectRefused = [&](const std::string& format, const std::string& what, std::size_t behind, char byte) {
+  const auto expectRefused = [&](const std::string& format, const std::string& what, std::size_t behind,
+                                 char byte) {
     SCOPED_TRACE(what);
     writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
     std::string bytes = folder.read("image." + format);
@@ -211,14 +223,16 @@ TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
   const std::string cutOff = ". Allowed: a whole file; it may have been cut off while it was copied.";
   const std::string meta = metaImage("DimSize", "4294967296 4294967296 4"); // 2^66
   const std::string metaBytes = std::to_string(folder.read("image.mha").size());
-  EXPECT_TRUE(complaint(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738")) << complaint(meta);
+  EXPECT_TRUE(complaint(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738"))
+      << complaint(meta);
   EXPECT_EQ(complaint(nifti(108, 1e30f)), folder / "image.nii" + " holds less than the "
-                                              + std::to_string((std::uint64_t(1) << 62) + 1920) + " bytes that its header promises"
-                                              + cutOff);
+                                              + std::to_string((std::uint64_t(1) << 62) + 1920)
+                                              + " bytes that its header promises" + cutOff);
   const std::int16_t sizes[] = {7, 32767, 32767, 32767, 32767, 32767, 32767, 32767};
   std::string bytes = folder.read("image.nii");
   std::memcpy(bytes.data() + 40, sizes, sizeof sizes);
-  EXPECT_TRUE(complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
+  EXPECT_TRUE(
+      complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
 }
 
 TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
@@ -227,25 +241,27 @@ TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
   std::string text = folder.read("a.vtk");
   text.replace(text.find("DIMENSIONS 16 12 10"), 19, "DIMENSIONS 16 12 999999999");
 
-  EXPECT_EQ(
-      complaint(folder.write("b.vtk", text)),
-      "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; it may have been cut off "
-      "while it was copied.");
+  EXPECT_EQ(complaint(folder.write("b.vtk", text)),
+            "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; "
+            "it may have been cut off "
+            "while it was copied.");
 }
 
 TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
 {
   writeImage(folder / "a.nii.gz", smallImage(), PixelType::uint8, true);
 
-  EXPECT_EQ(complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
-            "it is compressed, which its library sees only by a name that ends in .gz. Allowed: such a name.");
+  EXPECT_EQ(
+      complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
+      "it is compressed, which its library sees only by a name that ends in .gz. Allowed: such a name.");
 }
 
 TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
 {
   for (const std::string count : {"0", "-2"})
     EXPECT_EQ(complaint(metaImage("ElementNumberOfChannels", count)),
-              "ElementNumberOfChannels = " + count + ": not a number of components. Allowed: a whole number above 0.");
+              "ElementNumberOfChannels = " + count
+                  + ": not a number of components. Allowed: a whole number above 0.");
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 3\n";
   EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\n")),
             "its header does not come to ElementDataFile. Allowed: a whole header.");
@@ -253,14 +269,17 @@ TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
             "its header has no ElementType. Allowed: a whole header.");
   EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
             "its header has no ElementDataFile. Allowed: a whole header.");
-  for (const std::string& name : {std::string("."), std::string(300, 'a')}) // the second of more letters than names have
-    EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
-              "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
+  for (const std::string& name :
+       {std::string("."), std::string(300, 'a')}) // the second of more letters than names have
+    EXPECT_EQ(
+        complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
+        "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
 }
 
 TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
 {
-  const std::string head = "ObjectType = Image\nNDims = 3\nDimSize = 2 2 3\nElementType = MET_UCHAR\nElementDataFile = ";
+  const std::string head =
+      "ObjectType = Image\nNDims = 3\nDimSize = 2 2 3\nElementType = MET_UCHAR\nElementDataFile = ";
   for (const int slice : {0, 1, 2})
     folder.write("s0" + std::to_string(2 * slice) + ".raw", std::string(4, static_cast<char>(slice + 1)));
   const auto voxels = [&](const std::string& dataFile) {
@@ -272,23 +291,32 @@ TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
   EXPECT_EQ(voxels("LIST 2\ns00.raw\ns02.raw\ns04.raw"), expected);
   EXPECT_EQ(voxels("s%02d.raw 0 4 2"), expected);
 
-  const auto complaintOf = [&](const std::string& dataFile) { return complaint(folder.write("a.mhd", head + dataFile + "\n")); };
+  const auto complaintOf = [&](const std::string& dataFile) {
+    return complaint(folder.write("a.mhd", head + dataFile + "\n"));
+  };
   const std::string missing = " is missing. Allowed: a data file where ElementDataFile says.";
-  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw"), "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
-  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw\ns06.raw"), "its data file " + (folder / "s06.raw") + missing);
+  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw"),
+            "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
+  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw\ns06.raw"),
+            "its data file " + (folder / "s06.raw") + missing);
   EXPECT_EQ(complaintOf("s%02d.raw 0 5 1"), "its data file " + (folder / "s01.raw") + missing);
-  EXPECT_EQ(complaintOf("s%02d.raw 0 2 2"), "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
-  for (const std::string pattern : {"s%02d.raw 0 4 0", "s%02d.raw 0 2", "s%02x.raw 0 4 2", "s%02d%d.raw 0 4 2"})
-    EXPECT_EQ(complaintOf(pattern),
-              "ElementDataFile: no numbers of slices can be made of it. Allowed: a name such as slice%03d.raw "
-              "FIRST LAST STEP.");
+  EXPECT_EQ(complaintOf("s%02d.raw 0 2 2"),
+            "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
+  for (const std::string pattern :
+       {"s%02d.raw 0 4 0", "s%02d.raw 0 2", "s%02x.raw 0 4 2", "s%02d%d.raw 0 4 2"})
+    EXPECT_EQ(
+        complaintOf(pattern),
+        "ElementDataFile: no numbers of slices can be made of it. Allowed: a name such as slice%03d.raw "
+        "FIRST LAST STEP.");
   folder.write("s02.raw", "123");
-  EXPECT_TRUE(complaintOf("s%02d.raw 0 4 2").starts_with(folder / "s02.raw" + " holds 3 bytes of the 4 that its header promises"));
+  EXPECT_TRUE(complaintOf("s%02d.raw 0 4 2")
+                  .starts_with(folder / "s02.raw" + " holds 3 bytes of the 4 that its header promises"));
 }
 
 TEST_F(ImageFileErrors, PairsThatLackTheirData)
 {
-  for (const auto& [header, data] : std::map<std::string, std::string>{{"image.mhd", "image.raw"}, {"image.hdr", "image.img"}}) {
+  for (const auto& [header, data] :
+       std::map<std::string, std::string>{{"image.mhd", "image.raw"}, {"image.hdr", "image.img"}}) {
     SCOPED_TRACE(header);
     writeImage(folder / header, smallImage(), PixelType::uint8, false);
     folder.write(data, "short");
@@ -311,39 +339,45 @@ TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
 
 TEST(WritableTest, FormatsAreRefusedForWhatTheyCannotHold)
 {
-  EXPECT_EQ(
-      messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
-      "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, "
-      "png, jpg, jpeg, bmp, dcm.");
-  EXPECT_EQ(
-      messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
-      "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
-      "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
+  EXPECT_EQ(messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
+            "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, "
+            "vtk, gipl, gipl.gz, tif, tiff, "
+            "png, jpg, jpeg, bmp, dcm.");
+  EXPECT_EQ(messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
+            "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, "
+            "mha, nii, nii.gz, hdr, img, "
+            "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
   EXPECT_EQ(messageOf([] { checkWritable("png", 2, PixelType::int16); }),
-            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned char\", \"unsigned short\", "
+            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned "
+            "char\", \"unsigned short\", "
             "or the "
             "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff.");
-  EXPECT_EQ(
-      messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
-      "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, mha, nii, nii.gz, hdr, img, "
-      "nrrd, nhdr, vtk, tif, tiff.");
+  EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
+            "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, "
+            "mha, nii, nii.gz, hdr, img, "
+            "nrrd, nhdr, vtk, tif, tiff.");
   EXPECT_EQ(exitCodeOf([] { checkWritable("xyz", 3, PixelType::int16); }), ExitCode::unwritableOutput);
 }
 
 TEST_F(ImageFileErrors, PlacesThatCannotBeWrittenTo)
 {
-  const auto write = [&](const std::string& path) { return [=] { writeImage(path, smallImage(), PixelType::int16, false); }; };
+  const auto write = [&](const std::string& path) {
+    return [=] { writeImage(path, smallImage(), PixelType::int16, false); };
+  };
   const std::string noFolder = folder / "missing/result.mhd";
-  EXPECT_TRUE(messageOf(write(noFolder)).starts_with(noFolder + ": there is no folder " + folder / "missing" + ". Allowed: "));
+  EXPECT_TRUE(messageOf(write(noFolder))
+                  .starts_with(noFolder + ": there is no folder " + folder / "missing" + ". Allowed: "));
   std::filesystem::create_directory(folder / "taken.mhd");
-  EXPECT_TRUE(
-      messageOf(write(folder / "taken.mhd")).starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
-  EXPECT_TRUE(messageOf(write("/proc/result.mhd")).starts_with("/proc/result.mhd: the folder cannot be written to ("));
+  EXPECT_TRUE(messageOf(write(folder / "taken.mhd"))
+                  .starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
+  EXPECT_TRUE(messageOf(write("/proc/result.mhd"))
+                  .starts_with("/proc/result.mhd: the folder cannot be written to ("));
   for (const std::string& path : {noFolder, folder / "taken.mhd", std::string("/proc/result.mhd")})
     EXPECT_EQ(exitCodeOf(write(path)), ExitCode::unwritableOutput);
 }
 
-/// Runs `write` where no file can grow beyond `limit` bytes, as on a disk that is full. Returns its exit code.
+/// Runs `write` where no file can grow beyond `limit` bytes, as on a disk that is full. Returns its exit
+/// code.
 template <class Write>
 ExitCode exitCodeOnFullDisk(rlim_t limit, Write&& write)
 {
@@ -366,7 +400,8 @@ TEST_F(ImageFileErrors, AFullDiskLeavesNothing)
       const bool plane = format == "png" || format.starts_with("jp") || format == "bmp";
       const auto write = [&] {
         if (plane)
-          writeImage(folder / ("image." + format), Image<2>{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels},
+          writeImage(folder / ("image." + format),
+                     Image<2>{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels},
                      PixelType::uint8, compress);
         else
           writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, compress);

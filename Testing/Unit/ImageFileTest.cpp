@@ -112,8 +112,10 @@ TYPED_TEST(ImageFileOfDimension, GeometryComesBackWhereTheFormatKeepsIt)
   for (const char* format : {"mhd", "mha", "nrrd", "nhdr"}) {
     SCOPED_TRACE(format);
     writeImage(this->folder / ("image." + std::string(format)), image, PixelType::int16, false);
-    const double roundings = 8 * std::numeric_limits<double>::epsilon(); // NRRD stores direction times spacing
-    expectGeometryNear(load<D>(this->folder / ("image." + std::string(format))).image.geometry, image.geometry, roundings);
+    const double roundings =
+        8 * std::numeric_limits<double>::epsilon(); // NRRD stores direction times spacing
+    expectGeometryNear(load<D>(this->folder / ("image." + std::string(format))).image.geometry,
+                       image.geometry, roundings);
   }
   writeImage(this->folder / "image.nii.gz", image, PixelType::int16, false);
   const double floats = 16 * std::numeric_limits<float>::epsilon(); // a quaternion of floats and back
@@ -158,9 +160,11 @@ TEST_F(ImageFile, IntegerPixelsAreRoundedHalfUpAndClamped)
   using Voxels = std::vector<float>;
   EXPECT_EQ(load<2>(folder / "u8.mha").image.voxels, (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 255, 0}));
   EXPECT_EQ(load<2>(folder / "i8.mha").image.voxels, (Voxels{-128, -128, -2, -2, 0, 0, 3, 127, 127, 0}));
-  EXPECT_EQ(load<2>(folder / "i32.mha").image.voxels, (Voxels{-0x1p31f, -129, -2, -2, 0, 0, 3, 255, 0x1p31f, 0}));
+  EXPECT_EQ(load<2>(folder / "i32.mha").image.voxels,
+            (Voxels{-0x1p31f, -129, -2, -2, 0, 0, 3, 255, 0x1p31f, 0}));
   EXPECT_EQ(load<2>(folder / "u32.mha").image.voxels, (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 0x1p32f, 0}));
-  EXPECT_EQ(load<2>(folder / "i64.mha").image.voxels, (Voxels{-0x1p63f, -129, -2, -2, 0, 0, 3, 255, 0x1p63f, 0}));
+  EXPECT_EQ(load<2>(folder / "i64.mha").image.voxels,
+            (Voxels{-0x1p63f, -129, -2, -2, 0, 0, 3, 255, 0x1p63f, 0}));
   EXPECT_EQ(load<2>(folder / "u64.mha").image.voxels, (Voxels{0, 0, 0, 0, 0, 0, 3, 255, 0x1p64f, 0}));
 }
 
@@ -204,7 +208,8 @@ TEST_F(ImageFile, ColourIsReadAsItkReadsIt)
   std::vector<std::string> notes;
   const std::vector<float> grey = readImage<2>(folder / "colour.png", notes).image.voxels;
 
-  EXPECT_EQ(grey, std::vector<float>(reader->GetOutput()->GetBufferPointer(), reader->GetOutput()->GetBufferPointer() + 20));
+  EXPECT_EQ(grey, std::vector<float>(reader->GetOutput()->GetBufferPointer(),
+                                     reader->GetOutput()->GetBufferPointer() + 20));
   EXPECT_EQ(notes, std::vector<std::string>{folder / "colour.png" + ": colour, read as luminance"});
 }
 
@@ -230,7 +235,8 @@ TEST_F(ImageFile, NotANumberIsSetAsideAndCounted)
 
 TEST_F(ImageFile, AnImageWithoutNaNHasNoMask)
 {
-  writeImage(folder / "image.mha", countedImage(testing::obliqueGeometry<3>({4, 3, 2})), PixelType::float32, false);
+  writeImage(folder / "image.mha", countedImage(testing::obliqueGeometry<3>({4, 3, 2})), PixelType::float32,
+             false);
 
   EXPECT_EQ(load<3>(folder / "image.mha").finiteVoxels, nullptr);
 }
@@ -238,7 +244,8 @@ TEST_F(ImageFile, AnImageWithoutNaNHasNoMask)
 TEST_F(ImageFile, AMaskIsWhatIsNotZero)
 {
   const auto maskOf = [&](std::vector<float> voxels, PixelType type) {
-    const Image<2> image{testing::centredGeometry<2>({static_cast<std::size_t>(voxels.size()), 1}, {1, 1}), std::move(voxels)};
+    const Image<2> image{testing::centredGeometry<2>({static_cast<std::size_t>(voxels.size()), 1}, {1, 1}),
+                         std::move(voxels)};
     writeImage(folder / "mask.mha", image, type, false);
     return readMask<2>(folder / "mask.mha").voxels;
   };
@@ -266,7 +273,8 @@ TEST_F(ImageFile, NiftiFieldsHaveTheirComponentsInTheFifthDimension)
 
 TEST_F(ImageFile, ScaledNiftiIntegersAreReadAsTheirValues)
 {
-  writeImage(folder / "image.nii", countedImage(testing::centredGeometry<3>({4, 3, 2}, {1, 1, 1})), PixelType::int16, false);
+  writeImage(folder / "image.nii", countedImage(testing::centredGeometry<3>({4, 3, 2}, {1, 1, 1})),
+             PixelType::int16, false);
   std::string bytes = folder.read("image.nii");
   const float slopeAndIntercept[2] = {0.5f, -10.0f};
   std::memcpy(bytes.data() + 112, slopeAndIntercept, sizeof slopeAndIntercept);
@@ -278,22 +286,31 @@ TEST_F(ImageFile, ScaledNiftiIntegersAreReadAsTheirValues)
 TEST_F(ImageFile, ScaledNumbersOfSeveralComponentsAreRefused)
 {
   const ImageGeometry<3> geometry = testing::centredGeometry<3>({6, 5, 4}, {1, 1, 1});
-  writeVectorImage<3>(folder / "v.nii", {geometry, 2, std::vector<float>(2 * geometry.voxelCount(), 3)}, false);
+  writeVectorImage<3>(folder / "v.nii", {geometry, 2, std::vector<float>(2 * geometry.voxelCount(), 3)},
+                      false);
   const std::string path = testing::writeScaled(folder, "v.nii", "scaled.nii", {2, -10});
   std::string bytes = folder.read("scaled.nii");
-  for (const auto& [type, what] :
-       {std::pair{2, "vectors"}, {4, "vectors"}, {16, "vectors"}, {64, "vectors"}, {32, "complex numbers"}, {-128, "colours"}}) {
+  for (const auto& [type, what] : {std::pair{2, "vectors"},
+                                   {4, "vectors"},
+                                   {16, "vectors"},
+                                   {64, "vectors"},
+                                   {32, "complex numbers"},
+                                   {-128, "colours"}}) {
     bytes[70] = static_cast<char>(type);
     folder.write("scaled.nii", bytes + bytes + bytes);
-    EXPECT_EQ(testing::messageOf([&] { readImageHeader(path); }).find(": its scl_slope and scl_inter scale " + std::string(what)),
+    EXPECT_EQ(testing::messageOf([&] {
+                readImageHeader(path);
+              }).find(": its scl_slope and scl_inter scale " + std::string(what)),
               path.size());
   }
 }
 
 TEST_F(ImageFile, AFourthDimensionOfOneIsNotCounted)
 {
-  folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 1\nElementSpacing = 1 2 3 4\nElementType = MET_UCHAR\n"
-                           "ElementDataFile = LOCAL\n\x05\x07");
+  folder.write(
+      "four.mha",
+      "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 1\nElementSpacing = 1 2 3 4\nElementType = MET_UCHAR\n"
+      "ElementDataFile = LOCAL\n\x05\x07");
 
   const LoadedImage<3> loaded = load<3>(folder / "four.mha");
 
@@ -314,11 +331,12 @@ TEST(PixelTypeTest, BothFamiliesOfNamesAreKnown)
   for (const PixelType type : allPixelTypes)
     EXPECT_EQ(parsePixelType(pixelTypeName(type), ""), type);
   EXPECT_EQ(parsePixelType("uint16", ""), PixelType::uint16);
-  EXPECT_EQ(
-      testing::messageOf([] { parsePixelType("foo", "p.txt:7: (ResultImagePixelType \"foo\")"); }),
-      "p.txt:7: (ResultImagePixelType \"foo\"): \"foo\": no such pixel type. Allowed: char, unsigned char, short, unsigned "
-      "short, int, unsigned int, long, unsigned long, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
-      "float32, float64.");
+  EXPECT_EQ(testing::messageOf([] { parsePixelType("foo", "p.txt:7: (ResultImagePixelType \"foo\")"); }),
+            "p.txt:7: (ResultImagePixelType \"foo\"): \"foo\": no such pixel type. Allowed: char, unsigned "
+            "char, short, unsigned "
+            "short, int, unsigned int, long, unsigned long, float, double, int8, uint8, int16, uint16, "
+            "int32, uint32, int64, uint64, "
+            "float32, float64.");
 }
 
 TEST(ImageFormatTest, TheLongestKnownExtensionIsTheFormat)

@@ -36,8 +36,10 @@ std::vector<float> smoothValues(std::size_t count)
 {
   std::vector<float> values(count);
   for (std::size_t i = 0; i < count; ++i) {
-    const double wave = 500 + 450 * std::sin(static_cast<double>(i) / 700) * std::cos(static_cast<double>(i) / 31);
-    values[i] = static_cast<float>(std::floor(wave) + randomWords({}, static_cast<std::uint32_t>(i), 0)[0] % 16);
+    const double wave =
+        500 + 450 * std::sin(static_cast<double>(i) / 700) * std::cos(static_cast<double>(i) / 31);
+    values[i] =
+        static_cast<float>(std::floor(wave) + randomWords({}, static_cast<std::uint32_t>(i), 0)[0] % 16);
   }
   return values;
 }
@@ -140,7 +142,9 @@ TEST_F(ImageStreamTest, CompressedHeadersAreThoseOfItk)
   writeByItk<short>(itks / "a.mha", image.geometry, 1, shorts, true);
   writeByItk<short>(itks / "a.nrrd", image.geometry, 1, shorts, true);
 
-  const auto head = [](const std::string& file, const std::string& end) { return file.substr(0, file.find(end) + end.size()); };
+  const auto head = [](const std::string& file, const std::string& end) {
+    return file.substr(0, file.find(end) + end.size());
+  };
   EXPECT_EQ(head(ours.read("a.nrrd"), "\n\n"), head(itks.read("a.nrrd"), "\n\n"));
   std::string meta = head(ours.read("a.mha"), "= LOCAL\n"), itkMeta = head(itks.read("a.mha"), "= LOCAL\n");
   const auto cutNumber = [](std::string& text) {
@@ -151,7 +155,8 @@ TEST_F(ImageStreamTest, CompressedHeadersAreThoseOfItk)
   };
   const std::size_t headBytes = meta.size(), stated = cutNumber(meta);
   const BlockIndex index = zlibIndex(ours / "a.mha", headBytes, stated);
-  EXPECT_EQ(ours.read("a.mha").substr(headBytes + stated), zlibIndexText(index)); // behind the stream stands the index alone
+  EXPECT_EQ(ours.read("a.mha").substr(headBytes + stated),
+            zlibIndexText(index)); // behind the stream stands the index alone
   cutNumber(itkMeta);
   EXPECT_EQ(meta, itkMeta);
 }
@@ -197,8 +202,9 @@ TEST_F(ImageStreamTest, AVoxelTooFewIsADefectAndNoFile)
 TEST_F(ImageStreamTest, KindsThatAreNotWrittenSlabBySlabAreRefused)
 {
   const auto open = [&](const std::string& name, int components) {
-    return testing::errorText([&] { ImageFileSlabs<3>(ours / name, image.geometry, PixelType::int16, components, true, 1); },
-                              ExitCode::unwritableOutput);
+    return testing::errorText(
+        [&] { ImageFileSlabs<3>(ours / name, image.geometry, PixelType::int16, components, true, 1); },
+        ExitCode::unwritableOutput);
   };
   const std::string refusal =
       ": files of this kind cannot be written slab by slab. Allowed: mha, mhd, nrrd, and for one component a "
@@ -212,8 +218,8 @@ std::string lengthOfBlocks(const BlockIndex& index)
   std::uint64_t total = 0;
   for (const std::uint32_t bytes : index.deflatedBytes)
     total += bytes;
-  return std::to_string(index.deflatedBytes.size()) + " blocks of " + std::to_string(index.blockBytes) + ", together "
-         + std::to_string(total);
+  return std::to_string(index.deflatedBytes.size()) + " blocks of " + std::to_string(index.blockBytes)
+         + ", together " + std::to_string(total);
 }
 
 /// Lengths around the end of a block, of the first one above all.
@@ -221,7 +227,8 @@ TEST(EncodedFileTest, EveryLengthComesBackAndTheIndexSaysWhereTheBlocksAre)
 {
   const TemporaryFolder folder;
   const std::size_t block = deflateBlockBytes;
-  for (const std::size_t length : {std::size_t(0), std::size_t(1), block - 1, block, block + 1, 2 * block, 3 * block + 7}) {
+  for (const std::size_t length :
+       {std::size_t(0), std::size_t(1), block - 1, block, block + 1, 2 * block, 3 * block + 7}) {
     SCOPED_TRACE(length);
     std::string text(length, '\0');
     for (std::size_t i = 0; i < length; ++i)
@@ -233,26 +240,28 @@ TEST(EncodedFileTest, EveryLengthComesBackAndTheIndexSaysWhereTheBlocksAre)
       file.close();
       return stored;
     };
-    const std::string blocks = std::to_string(std::max<std::size_t>(1, (length + block - 1) / block)) + " blocks of "
-                               + std::to_string(block) + ", together ";
+    const std::string blocks = std::to_string(std::max<std::size_t>(1, (length + block - 1) / block))
+                               + " blocks of " + std::to_string(block) + ", together ";
 
     const std::uint64_t gzipBytes = write("a.gz", "", FileEncoding::gzip);
     EXPECT_EQ(gzipBytes, folder.read("a.gz").size());
     EXPECT_EQ(unzipped(folder / "a.gz") == text, true);
     const BlockIndex gzip = gzipIndex(folder / "a.gz");
-    EXPECT_EQ(lengthOfBlocks(gzip), blocks + std::to_string(gzipBytes - gzip.firstBlock - 8)); // checksum and length
+    EXPECT_EQ(lengthOfBlocks(gzip),
+              blocks + std::to_string(gzipBytes - gzip.firstBlock - 8)); // checksum and length
 
     const std::uint64_t zlibBytes = write("a.z", "head", FileEncoding::zlib);
     const std::string stream = folder.read("a.z").substr(4, zlibBytes);
     std::string back(length + 1, 'x');
     uLongf backBytes = back.size();
-    ASSERT_EQ(
-        uncompress(reinterpret_cast<Bytef*>(back.data()), &backBytes, reinterpret_cast<const Bytef*>(stream.data()), zlibBytes),
-        Z_OK);
+    ASSERT_EQ(uncompress(reinterpret_cast<Bytef*>(back.data()), &backBytes,
+                         reinterpret_cast<const Bytef*>(stream.data()), zlibBytes),
+              Z_OK);
     EXPECT_EQ(back.substr(0, backBytes) == text, true);
     const BlockIndex zlib = zlibIndex(folder / "a.z", 4, zlibBytes);
     EXPECT_EQ(zlib.firstBlock, 6u);
-    EXPECT_EQ(lengthOfBlocks(zlib), blocks + std::to_string(zlibBytes - 6)); // a head of two bytes, the checksum
+    EXPECT_EQ(lengthOfBlocks(zlib),
+              blocks + std::to_string(zlibBytes - 6)); // a head of two bytes, the checksum
   }
 }
 
@@ -270,9 +279,13 @@ TEST(GzipIndexTest, BlocksGrowWhereTheirLengthsWouldNotFitInTheHeader)
 TEST(GzipIndexTest, FilesOfOthersHaveNone)
 {
   const TemporaryFolder folder;
-  EXPECT_EQ(gzipIndex(folder.write("a.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10) + std::string(40, 'x'))).blockBytes, 0u);
   EXPECT_EQ(
-      gzipIndex(folder.write("a.gz", std::string("\x1f\x8b\x08\x04\0\0\0\0\0\x03\x06\0BC\x02\0\x1b\0", 18) + std::string(40, 'x')))
+      gzipIndex(folder.write("a.gz", std::string("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10) + std::string(40, 'x')))
+          .blockBytes,
+      0u);
+  EXPECT_EQ(
+      gzipIndex(folder.write("a.gz", std::string("\x1f\x8b\x08\x04\0\0\0\0\0\x03\x06\0BC\x02\0\x1b\0", 18)
+                                         + std::string(40, 'x')))
           .blockBytes,
       0u); // an extra field of another program
   const std::string header = gzipHeader({1 << 20, {5, 6, 7}});
@@ -287,7 +300,8 @@ TEST(BlockDeflateTest, ChecksumsOfPiecesJoin)
     bytes[i] = static_cast<std::byte>(i * 7);
   const std::span<const std::byte> all(bytes);
   for (const StreamChecksum kind : {StreamChecksum::crc32, StreamChecksum::adler32}) {
-    const std::uint32_t joined = joinedChecksum(checksumOf(all.first(313), kind), checksumOf(all.subspan(313), kind), 687, kind);
+    const std::uint32_t joined =
+        joinedChecksum(checksumOf(all.first(313), kind), checksumOf(all.subspan(313), kind), 687, kind);
     EXPECT_EQ(joined, checksumOf(all, kind));
     EXPECT_EQ(joinedChecksum(firstChecksum(kind), joined, 1000, kind), joined);
   }

@@ -21,7 +21,8 @@ namespace {
 using namespace testing;
 
 template <int D, class Formula>
-TermEvaluation evaluateOn(Context context, TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient)
+TermEvaluation evaluateOn(Context context, TermScene<D>& scene, const SampleSet<D>& samples,
+                          bool withGradient)
 {
   const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0");
   ImageTerm<D> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
@@ -34,19 +35,23 @@ double product(const std::vector<double>& a, const std::vector<double>& b)
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// Intensities come in float on both devices, and dense fields too on CUDA: 1e-7 of a displacement of some voxels.
+/// Intensities come in float on both devices, and dense fields too on CUDA: 1e-7 of a displacement of some
+/// voxels.
 void expectAgreement(const TermEvaluation& cpu, const TermEvaluation& cuda, const std::string& what)
 {
   EXPECT_EQ(cuda.term.asked, cpu.term.asked) << what;
-  EXPECT_NEAR(static_cast<double>(cuda.term.valid), static_cast<double>(cpu.term.valid), 1e-3 * static_cast<double>(cpu.term.valid))
+  EXPECT_NEAR(static_cast<double>(cuda.term.valid), static_cast<double>(cpu.term.valid),
+              1e-3 * static_cast<double>(cpu.term.valid))
       << what << ": samples within rounding of the border may differ";
   EXPECT_NEAR(cuda.term.value, cpu.term.value, 1e-5 * std::abs(cpu.term.value)) << what;
   if (cpu.gradient.empty())
     return;
   const double cosine =
-      product(cpu.gradient, cuda.gradient) / std::sqrt(product(cpu.gradient, cpu.gradient) * product(cuda.gradient, cuda.gradient));
+      product(cpu.gradient, cuda.gradient)
+      / std::sqrt(product(cpu.gradient, cpu.gradient) * product(cuda.gradient, cuda.gradient));
   EXPECT_GT(cosine, 0.99999) << what;
-  EXPECT_NEAR(std::sqrt(product(cuda.gradient, cuda.gradient) / product(cpu.gradient, cpu.gradient)), 1, 1e-3) << what;
+  EXPECT_NEAR(std::sqrt(product(cuda.gradient, cuda.gradient) / product(cpu.gradient, cpu.gradient)), 1, 1e-3)
+      << what;
 }
 
 template <class Formula>
@@ -58,8 +63,9 @@ protected:
   {
     scene.level.registry = &allComponents();
     Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
-    const std::pair<const char*, SampleSet<D>> sets[] = {
-        {"points", scene.points(2500, 0)}, {"every voxel", scene.lattice(1)}, {"every third voxel", scene.lattice(3)}};
+    const std::pair<const char*, SampleSet<D>> sets[] = {{"points", scene.points(2500, 0)},
+                                                         {"every voxel", scene.lattice(1)},
+                                                         {"every third voxel", scene.lattice(3)}};
     for (const auto& [name, samples] : sets) {
       const std::string of = what + ", " + name;
       const TermEvaluation cpu = evaluateOn<D, Formula>(Context{}, scene, samples, true);
@@ -72,8 +78,8 @@ protected:
     }
   }
 };
-using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
-                                  NormalizedMutualInformation>;
+using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation,
+                                  AdvancedMattesMutualInformation, NormalizedMutualInformation>;
 TYPED_TEST_SUITE(ImageTermOnCudaTest, Formulas);
 
 TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuThroughSingleTransforms)
@@ -117,14 +123,18 @@ TYPED_TEST(ImageTermOnCudaTest, AgreesWithTheCpuAtTheIdentityOfOneGrid)
   scene.level.registry = &allComponents();
   scene.moving = std::make_shared<Image<3>>(scene.fixed->geometry, scene.moving->voxels);
   scene.level.moving = scene.moving;
-  scene.use(std::make_shared<BSplineTransform<3>>(parametersOf("(FinalGridSpacingInPhysicalUnits 12)", 3, 1, "Transform0")), 0);
-  auto inner = std::get<VoxelLattice<3>>(scene.lattice(1)); // index 0 may be less by any rounding, and slopes change sign there
+  scene.use(std::make_shared<BSplineTransform<3>>(
+                parametersOf("(FinalGridSpacingInPhysicalUnits 12)", 3, 1, "Transform0")),
+            0);
+  auto inner = std::get<VoxelLattice<3>>(
+      scene.lattice(1)); // index 0 may be less by any rounding, and slopes change sign there
   for (int d = 0; d < 3; ++d) {
     inner.first[d] = 1;
     inner.count[d] -= 2;
   }
   const TermEvaluation cpu = evaluateOn<3, TypeParam>(Context{}, scene, inner, true);
-  expectAgreement(cpu, evaluateOn<3, TypeParam>(makeContext({DeviceKind::cuda, 0}, 1), scene, inner, true), "planes between cells");
+  expectAgreement(cpu, evaluateOn<3, TypeParam>(makeContext({DeviceKind::cuda, 0}, 1), scene, inner, true),
+                  "planes between cells");
 }
 
 using MeanSquaresOnCudaTest = ImageTermOnCudaTest<AdvancedMeanSquares>;
@@ -132,8 +142,10 @@ using MeanSquaresOnCudaTest = ImageTermOnCudaTest<AdvancedMeanSquares>;
 TEST_F(MeanSquaresOnCudaTest, AgreesWithTheCpuThroughSplinesAndFields)
 {
   TESSERA_NEEDS_GPU();
-  forEachModelScene<3>(true, [&](TermScene<3>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
-  forEachModelScene<2>(true, [&](TermScene<2>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
+  forEachModelScene<3>(
+      true, [&](TermScene<3>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
+  forEachModelScene<2>(
+      true, [&](TermScene<2>& scene, const std::string& what) { expectTheCpusResults(scene, what); });
 }
 
 TEST_F(MeanSquaresOnCudaTest, WorkForASplineIsRecordedAndReplayedWithItsParametersOfTheMoment)
@@ -157,7 +169,8 @@ TEST_F(MeanSquaresOnCudaTest, WorkForASplineIsRecordedAndReplayedWithItsParamete
   EXPECT_EQ(evaluate(), first) << "recorded";
   EXPECT_EQ(evaluate(), first) << "replayed";
 
-  scene.chain->parameters = checks::moved(scene.chain->parameters, 1, checks::randomVector(gradient.size(), 17));
+  scene.chain->parameters =
+      checks::moved(scene.chain->parameters, 1, checks::randomVector(gradient.size(), 17));
   position.fromHost(cuda, scene.chain->parameters); // the same memory
 
   const auto replayed = evaluate();

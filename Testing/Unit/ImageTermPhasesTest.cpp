@@ -40,7 +40,8 @@ TEST(ImageTermPhases, OfAnEvaluationWithItsGradientAreFourAndTakeTime)
   for (const SampleSet<3>& samples : {f.scene.points(3000), f.scene.lattice(1)}) {
     const std::vector<Phase> phases = f.phases(samples, gradient);
 
-    EXPECT_EQ(namesOf(phases), (std::vector<std::string>{"transform", "interpolation", "metric", "pull-back"}));
+    EXPECT_EQ(namesOf(phases),
+              (std::vector<std::string>{"transform", "interpolation", "metric", "pull-back"}));
     for (const std::size_t certain : {0, 2}) // the others are differences of times
       EXPECT_GT(phases[certain].milliseconds, 0) << phases[certain].name;
     for (const Phase& phase : phases)
@@ -52,7 +53,8 @@ TEST(ImageTermPhases, OfAValueAloneHaveNoPullBack)
 {
   Fixture f;
 
-  EXPECT_EQ(namesOf(f.phases(f.scene.points(3000), {})), (std::vector<std::string>{"transform", "interpolation", "metric"}));
+  EXPECT_EQ(namesOf(f.phases(f.scene.points(3000), {})),
+            (std::vector<std::string>{"transform", "interpolation", "metric"}));
 }
 
 TEST(ImageTermPhases, LeaveTheNextEvaluationAsItWouldHaveBeen)
@@ -73,7 +75,8 @@ TEST(ImageTermPhases, OfNoSamplesAreNoTime)
 {
   Fixture f;
 
-  EXPECT_EQ(namesOf(f.phases(PointList<3>{}, {})), (std::vector<std::string>{"transform", "interpolation", "metric"}));
+  EXPECT_EQ(namesOf(f.phases(PointList<3>{}, {})),
+            (std::vector<std::string>{"transform", "interpolation", "metric"}));
 }
 
 }

@@ -22,15 +22,15 @@ ImageTerm<D> termOf(const TermScene<D>& scene, const std::string& text = "")
   return term;
 }
 
-// Orders 2 and up are smooth, so truncation (step^2) and float intensities (1e-7 / step) are left. At order 1 the gradient jumps
-// where a sample crosses a voxel's plane inside the step.
+// Orders 2 and up are smooth, so truncation (step^2) and float intensities (1e-7 / step) are left. At order 1
+// the gradient jumps where a sample crosses a voxel's plane inside the step.
 constexpr double stepMm = 1e-3, smoothTolerance = 2e-3, linearTolerance = 2e-2;
 
 template <class Formula>
 class ImageTermGradientTest : public ::testing::Test {
 };
-using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation, AdvancedMattesMutualInformation,
-                                  NormalizedMutualInformation>;
+using Formulas = ::testing::Types<AdvancedMeanSquares, AdvancedNormalizedCorrelation,
+                                  AdvancedMattesMutualInformation, NormalizedMutualInformation>;
 TYPED_TEST_SUITE(ImageTermGradientTest, Formulas);
 
 TYPED_TEST(ImageTermGradientTest, MatchesFiniteDifferencesThroughAnAffineTransform)
@@ -40,7 +40,8 @@ TYPED_TEST(ImageTermGradientTest, MatchesFiniteDifferencesThroughAnAffineTransfo
     scene.useAffine();
     auto term = termOf<3, TypeParam>(scene);
 
-    expectGradientMatchesFiniteDifferences<3>(term, scene.points(3000), scene.chain->parameters, stepMm / 20, // mm at the border
+    expectGradientMatchesFiniteDifferences<3>(term, scene.points(3000), scene.chain->parameters,
+                                              stepMm / 20, // mm at the border
                                               order == 1 ? linearTolerance : smoothTolerance);
   }
 }
@@ -54,7 +55,8 @@ TYPED_TEST(ImageTermGradientTest, MatchesFiniteDifferencesThroughABSplineAfterAn
     scene.useBSpline();
     auto term = termOf<2, TypeParam>(scene);
 
-    expectGradientMatchesFiniteDifferences<2>(term, scene.points(1500), scene.chain->parameters, stepMm, smoothTolerance);
+    expectGradientMatchesFiniteDifferences<2>(term, scene.points(1500), scene.chain->parameters, stepMm,
+                                              smoothTolerance);
   }
 }
 
@@ -119,7 +121,8 @@ TEST(ImageTermTest, CountsWhatFallsInsideTheMovingImageAndItsMask)
       EXPECT_EQ(found.asked, naive.asked);
       EXPECT_EQ(found.valid, naive.valid);
       EXPECT_LT(found.valid, found.asked);
-      EXPECT_NEAR(found.value, naive.sum / static_cast<double>(naive.valid), 1e-9 * found.value); // the order of sums in double
+      EXPECT_NEAR(found.value, naive.sum / static_cast<double>(naive.valid),
+                  1e-9 * found.value); // the order of sums in double
     }
   }
 }
@@ -159,13 +162,14 @@ TEST(ImageTermTest, MovingImageDerivativeScalesMultiplyTheGradientAlongItsAxes)
   const auto translationPart = [&](const std::string& text) {
     auto term = termOf<2, AdvancedMeanSquares>(scene, text);
     const std::vector<double> gradient = gradientOf<2>(term, samples, scene.chain->parameters);
-    return Vec<2>{gradient[4], gradient[5]}; // J is 1 for the translation, so this is a sum of image gradients
+    return Vec<2>{gradient[4],
+                  gradient[5]}; // J is 1 for the translation, so this is a sum of image gradients
   };
   const Vec<2> whole = translationPart("");
 
   const Vec<2> world = translationPart("(MovingImageDerivativeScales 2 0)");
-  const Vec<2> own =
-      translationPart("(MovingImageDerivativeScales 2 0)\n(ScaleGradientWithRespectToMovingImageOrientation \"true\")");
+  const Vec<2> own = translationPart(
+      "(MovingImageDerivativeScales 2 0)\n(ScaleGradientWithRespectToMovingImageOrientation \"true\")");
 
   const Matrix<2>& direction = scene.moving->geometry.direction;
   const double along = direction[0][0] * whole[0] + direction[1][0] * whole[1]; // of the image's first axis
@@ -204,10 +208,11 @@ TEST(ImageTermTest, TooFewValidSamplesNameTheLevelAndTheRemedies)
     return messageOf([&] { term.evaluate(context, samples, scene.chain->parameters, {}); });
   };
 
-  EXPECT_EQ(evaluate(""),
-            "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too many samples map outside "
-            "moving image buffer: 0 / 200. Usual remedies: a better start (AutomaticTransformInitialization or -t0), a "
-            "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
+  EXPECT_EQ(evaluate(""), "Metric0, level 0: 0 of 200 samples lie inside the moving image and its mask: Too "
+                          "many samples map outside "
+                          "moving image buffer: 0 / 200. Usual remedies: a better start "
+                          "(AutomaticTransformInitialization or -t0), a "
+                          "mask or RequiredRatioOfValidSamples, smaller steps (MaximumStepLength).");
   for (const char* unchecked : {"(CheckNumberOfSamples \"false\")", "(RequiredRatioOfValidSamples 0)"}) {
     EXPECT_EQ(evaluate(unchecked), evaluate("")) << "nothing is left to compare";
     scene.chain->parameters[4] -= 1e4 - 44; // few samples are left
@@ -225,7 +230,8 @@ TEST(ImageTermTest, AnInterpolatorWithoutGradientIsRefusedWhenAGradientIsAsked)
   const SampleSet<2> samples = scene.points(200);
   Context context;
 
-  EXPECT_EQ(exitCodeOf([&] { term.evaluate(context, samples, scene.chain->parameters, {}); }), ExitCode::done);
+  EXPECT_EQ(exitCodeOf([&] { term.evaluate(context, samples, scene.chain->parameters, {}); }),
+            ExitCode::done);
   EXPECT_EQ(exitCodeOf([&] { gradientOf<2>(term, samples, scene.chain->parameters); }), ExitCode::usage);
 }
 

@@ -43,7 +43,8 @@ void expectMask(const Brought& brought, const MaskPointer<3>& expected)
   ASSERT_EQ(brought.images->valid != nullptr, expected != nullptr);
   if (!expected)
     return;
-  EXPECT_EQ(voxelsOnCuda<3>(brought.context, brought.images->valid)->toHost(brought.context), expected->voxels);
+  EXPECT_EQ(voxelsOnCuda<3>(brought.context, brought.images->valid)->toHost(brought.context),
+            expected->voxels);
 }
 
 /// What the host makes of the file.
@@ -115,7 +116,10 @@ TEST_F(ImageToCudaTest, WholeNumbersThatFloatsRoundAndThoseThatAreNone)
   std::vector<std::byte> stored(grid.voxelCount() * sizeof(double));
   auto* const doubles = reinterpret_cast<double*>(stored.data());
   for (std::size_t i = 0; i < grid.voxelCount(); ++i)
-    doubles[i] = i % 11 == 3 ? NAN : i % 13 == 4 ? -INFINITY : i % 17 == 5 ? 1e300 : 0.1 * static_cast<double>(i);
+    doubles[i] = i % 11 == 3   ? NAN
+                 : i % 13 == 4 ? -INFINITY
+                 : i % 17 == 5 ? 1e300
+                               : 0.1 * static_cast<double>(i);
   writeStoredImage<3>(path("d.mha"), grid, PixelType::float64, 1, stored, false, 1);
   expectTheHosts(path("d.mha"));
   auto* const whole = reinterpret_cast<std::int64_t*>(stored.data());
@@ -184,7 +188,8 @@ TEST_F(ImageToCudaTest, ComponentsThatLieApartOneAfterTheOther)
     values[i] = static_cast<float>(i % 30011) - 7;
   for (const PixelType type : {PixelType::float32, PixelType::int16}) {
     const std::vector<std::int16_t> shorts(values.begin(), values.end());
-    const auto stored = type == PixelType::float32 ? std::as_bytes(std::span(values)) : std::as_bytes(std::span(shorts));
+    const auto stored =
+        type == PixelType::float32 ? std::as_bytes(std::span(values)) : std::as_bytes(std::span(shorts));
     writeStoredImage<3>(path("v.nii"), several, type, 3, stored, false, 1);
     std::string bytes = folder.read("v.nii");
     if (type == PixelType::float32) {
@@ -206,7 +211,8 @@ TEST_F(ImageToCudaTest, ComponentsThatLieApartOneAfterTheOther)
 }
 
 template <class T>
-bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid, PixelType type, const std::vector<T>& few)
+bool arriveOnDevice(const TemporaryFolder& folder, const ImageGeometry<3>& grid, PixelType type,
+                    const std::vector<T>& few)
 {
   std::vector<T> values(grid.voxelCount());
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -244,7 +250,8 @@ TEST_F(ImageToCudaTest, WhatIsWrongWithAFileIsToldInTheHostsWords)
   folder.write("damaged.nii.gz", bytes);
   expectTheHostsWords("damaged.nii.gz");
   const std::vector<float> none(grid.voxelCount(), NAN);
-  writeStoredImage<3>(path("none.mha"), grid, PixelType::float32, 1, std::as_bytes(std::span(none)), false, 1);
+  writeStoredImage<3>(path("none.mha"), grid, PixelType::float32, 1, std::as_bytes(std::span(none)), false,
+                      1);
   expectTheHostsWords("none.mha");
 }
 
@@ -259,12 +266,13 @@ TEST_F(ImageToCudaTest, InterpolatorsTakeImagesThatTheHostHasNot)
   const auto onHost = std::make_shared<Image<3>>(readImage<3>(path("m.mha"), notes).image);
   Brought brought(path("m.mha"));
   const auto resampler = resamplerOf<3>("(DefaultPixelValue -5)");
-  for (const std::string name :
-       {"LinearInterpolator", "NearestNeighborInterpolator", "LabelMajorityInterpolator", "BSplineInterpolator"}) {
+  for (const std::string name : {"LinearInterpolator", "NearestNeighborInterpolator",
+                                 "LabelMajorityInterpolator", "BSplineInterpolator"}) {
     const auto ofHost = preparedInterpolator<3>(brought.context, name, onHost),
                ofDevice = preparedInterpolator<3>(brought.context, name, brought.images->images[0]);
-    EXPECT_TRUE(sameBits(resampler->resample(brought.context, chain, {ofDevice.get(), nullptr}, scene.fixed->geometry).voxels,
-                         resampler->resample(brought.context, chain, {ofHost.get(), nullptr}, scene.fixed->geometry).voxels))
+    EXPECT_TRUE(sameBits(
+        resampler->resample(brought.context, chain, {ofDevice.get(), nullptr}, scene.fixed->geometry).voxels,
+        resampler->resample(brought.context, chain, {ofHost.get(), nullptr}, scene.fixed->geometry).voxels))
         << name;
   }
   const ImagePointer<3> image = brought.images->images[0];
@@ -285,7 +293,8 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
     const auto images = ImageToCuda<3>(context, reader, reader.geometry()).run();
 
     const double bytesAVoxel = type == PixelType::float32 ? 5 : 4;
-    const double told = bytesAVoxel * static_cast<double>(image.voxels.size()) + VoxelsToCuda<3>::deviceBytes(reader.header());
+    const double told = bytesAVoxel * static_cast<double>(image.voxels.size())
+                        + VoxelsToCuda<3>::deviceBytes(reader.header());
     const double taken = takePeakDeviceMemory(context);
     EXPECT_LE(taken, told + 4096); // counts, and what allocations are rounded up to
     EXPECT_GE(taken, 0.9 * told);

@@ -12,8 +12,8 @@ using namespace testing;
 
 /// The index along the image's last axis that each voxel of some layers is mapped to.
 template <int D>
-std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
-                                const LayerRange& layers)
+std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
+                                const ImageGeometry<D>& output, const LayerRange& layers)
 {
   const GridLayers<D> grid(output, layers);
   const AffineMap<D> pointFromIndex = grid.geometry.pointFromIndex(), toIndex = moving.indexFromPoint();
@@ -65,8 +65,10 @@ void expectAllThatIsRead(const std::string& word)
       EXPECT_LE(asked.count, input.mostAskedBy(count)) << word;
       fewest = std::min(fewest, asked.count);
       for (const double index : lastIndices<D>(chain, moving, output, {first, count})) {
-        ASSERT_LE(static_cast<double>(asked.first), std::clamp(std::floor(index), 0.0, last)) << word << ", layer " << first;
-        ASSERT_GE(static_cast<double>(asked.first + asked.count - 1), std::clamp(std::floor(index) + 1, 0.0, last))
+        ASSERT_LE(static_cast<double>(asked.first), std::clamp(std::floor(index), 0.0, last))
+            << word << ", layer " << first;
+        ASSERT_GE(static_cast<double>(asked.first + asked.count - 1),
+                  std::clamp(std::floor(index) + 1, 0.0, last))
             << word << ", layer " << first;
       }
     }
@@ -110,10 +112,13 @@ TEST(InputLayers, OfTwoBSplinesAreNotKnown)
 {
   const ResampleScene<2> scene({20, 20}, {20, 20});
 
-  EXPECT_FALSE(InputLayers<2>(letterChain<2>("BB", scene.fixed), scene.moving->geometry, scene.fixed->geometry).known());
+  EXPECT_FALSE(
+      InputLayers<2>(letterChain<2>("BB", scene.fixed), scene.moving->geometry, scene.fixed->geometry)
+          .known());
 }
 
-/// Far from the origin, here by way of a transform and back, roundings lead elsewhere than all transforms as one.
+/// Far from the origin, here by way of a transform and back, roundings lead elsewhere than all transforms as
+/// one.
 TEST(InputLayers, FarFromTheOriginAreNotKnown)
 {
   const ResampleScene<3> scene({20, 20, 20}, {20, 20, 20});

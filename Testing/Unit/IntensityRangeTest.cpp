@@ -37,7 +37,9 @@ TEST(IntensityRangeTest, FindsTheExtremesForAnyThreadCount)
 TEST(IntensityRangeTest, LooksInsideTheMaskOnlyAndSkipsWhatIsNotANumber)
 {
   Image<3> image = gradedImage();
-  const auto inside = [&](const Vec<3>& pointMm) { return Ellipsoid<3>{image.geometry.centerMm(), {9, 8, 7}}(pointMm) > 0; };
+  const auto inside = [&](const Vec<3>& pointMm) {
+    return Ellipsoid<3>{image.geometry.centerMm(), {9, 8, 7}}(pointMm) > 0;
+  };
   const Mask<3> sameGrid = drawMask<3>(image.geometry, inside);
   ImageGeometry<3> fine = image.geometry; // three voxels for each, so that centres agree
   for (int d = 0; d < 3; ++d) {
@@ -69,9 +71,9 @@ TEST(IntensityRangeTest, AnEmptyMaskIsAnUnreadableInput)
   const Mask<3> empty = drawMask<3>(image.geometry, [](const Vec<3>&) { return false; });
   const auto act = [&] { intensityRange<3>(Context{}, image, &empty, "moving image"); };
 
-  EXPECT_EQ(messageOf(act),
-            "moving image: no voxel with a value lies inside its mask. Allowed: an image with values and a mask that "
-            "overlaps it.");
+  EXPECT_EQ(messageOf(act), "moving image: no voxel with a value lies inside its mask. Allowed: an image "
+                            "with values and a mask that "
+                            "overlaps it.");
   EXPECT_EQ(exitCodeOf(act), ExitCode::unreadableInput);
 }
 

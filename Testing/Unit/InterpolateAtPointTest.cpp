@@ -47,8 +47,10 @@ void expectSplineAnswersAtPoints(const Image<D>& image)
 {
   Context context;
   BSplineInterpolator<D> spline(parametersOf("(BSplineInterpolationOrder " + std::to_string(Order) + ")", D));
-  const std::vector<float> coefficients = Order > 1 ? bsplineCoefficients<D>(context, image, Order) : image.voxels;
-  const Interpolated<D> asked = interpolate<D>(spline, image, scatteredIndices<D>(image.geometry.size, 3000, Order + 1));
+  const std::vector<float> coefficients =
+      Order > 1 ? bsplineCoefficients<D>(context, image, Order) : image.voxels;
+  const Interpolated<D> asked =
+      interpolate<D>(spline, image, scatteredIndices<D>(image.geometry.size, 3000, Order + 1));
 
   expectSameBits<D, Order>(asKernelsSeeIt<D>(image, coefficients, Order), asked, Order > 0);
 }
@@ -93,7 +95,8 @@ TEST(InterpolateAtPointTest, IsOutsideAndZeroWhereNoVoxelIs)
   const Image<2> image = noiseImage<2>(obliqueGeometry<2>({5, 4}), 2);
   const InterpolatorOnCuda<2> seen = asKernelsSeeIt<2>(image, image.voxels, 1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  for (const Vec<2>& index : {Vec<2>{-0.5000001, 1}, {4.5, 1}, {1, 3.5}, {nan, 1}, {1, nan}, {1e300, 0}, {0, -1e300}}) {
+  for (const Vec<2>& index :
+       {Vec<2>{-0.5000001, 1}, {4.5, 1}, {1, 3.5}, {nan, 1}, {1, nan}, {1e300, 0}, {0, -1e300}}) {
     float value = 7, gradient[2] = {7, 7};
     EXPECT_FALSE((valueAtIndex<2, 1>(seen, index, true, value, gradient))) << index[0] << " " << index[1];
     EXPECT_EQ(value, 0);

@@ -26,8 +26,8 @@ struct Answers {
 };
 
 template <int D>
-Answers<D> answersOnCuda(Context& context, const Interpolator<D>& interpolator, const std::array<std::vector<double>, D>& mm,
-                         bool withGradient)
+Answers<D> answersOnCuda(Context& context, const Interpolator<D>& interpolator,
+                         const std::array<std::vector<double>, D>& mm, bool withGradient)
 {
   const std::size_t count = mm[0].size();
   std::array<Buffer<double>, D> points;
@@ -65,8 +65,9 @@ std::vector<Vec<D>> awkwardIndices(const Size<D>& size)
     middle[d] = 0.5 * static_cast<double>(size[d] - 1);
   for (int d = 0; d < D; ++d) {
     const double end = static_cast<double>(size[d]) - 0.5;
-    for (const double x : {-0.5, -0.4999999999, -0.5000000001, 0.0, 0.5, end, end - 1e-9, end - 0.5, end - 1, end + 1e-9, 1e9, -1e9,
-                           std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
+    for (const double x :
+         {-0.5, -0.4999999999, -0.5000000001, 0.0, 0.5, end, end - 1e-9, end - 0.5, end - 1, end + 1e-9, 1e9,
+          -1e9, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
       indices.push_back(middle);
       indices.back()[d] = x;
     }
@@ -81,8 +82,8 @@ void expectTheAnswersOfTheCpu(Interpolator<D>& interpolator, const Size<D>& size
   const auto image = std::make_shared<Image<D>>(noiseImage<D>(obliqueGeometry<D>(size), 21));
   Context context = makeContext({DeviceKind::cuda, 0}, 1);
   interpolator.prepareForLevel(context, image, 0);
-  const Interpolated<D> expected =
-      interpolate<D>(static_cast<const Interpolator<D>&>(interpolator), image->geometry, awkwardIndices<D>(size));
+  const Interpolated<D> expected = interpolate<D>(static_cast<const Interpolator<D>&>(interpolator),
+                                                  image->geometry, awkwardIndices<D>(size));
 
   const Answers<D> with = answersOnCuda<D>(context, interpolator, expected.mm, true);
   const Answers<D> without = answersOnCuda<D>(context, interpolator, expected.mm, false);
@@ -102,7 +103,8 @@ void expectAllInterpolatorsAnswerAsOnTheCpu(const Size<D>& size)
 {
   for (int order = 0; order <= 5; ++order) {
     SCOPED_TRACE("order " + std::to_string(order));
-    BSplineInterpolator<D> spline(parametersOf("(BSplineInterpolationOrder " + std::to_string(order) + ")", D));
+    BSplineInterpolator<D> spline(
+        parametersOf("(BSplineInterpolationOrder " + std::to_string(order) + ")", D));
     expectTheAnswersOfTheCpu<D>(spline, size, order > 0);
   }
   LinearInterpolator<D> linear(parametersOf("", D));
@@ -132,8 +134,10 @@ TEST(InterpolatorsOnCudaTest, FollowTheLevels)
 {
   TESSERA_NEEDS_GPU();
   Context context = makeContext({DeviceKind::cuda, 0}, 1);
-  const auto coarse = std::make_shared<Image<2>>(Image<2>{{{2, 1}, {4, 4}, {0, 0}, identityMatrix<2>()}, {0, 8}});
-  const auto fine = std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 2}, {0, 0}, identityMatrix<2>()}, {1, 5, 9}});
+  const auto coarse =
+      std::make_shared<Image<2>>(Image<2>{{{2, 1}, {4, 4}, {0, 0}, identityMatrix<2>()}, {0, 8}});
+  const auto fine =
+      std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 2}, {0, 0}, identityMatrix<2>()}, {1, 5, 9}});
   BSplineInterpolator<2> spline(parametersOf("(BSplineInterpolationOrder 3 1)", 2, 2));
   const std::array<std::vector<double>, 2> mm{{{1, 3}, {0, 0}}};
 

@@ -45,7 +45,8 @@ std::vector<double> toVector(const Array& array)
 template <class T>
 ItkTransform described(const T& transform)
 {
-  return {transform.GetTransformTypeAsString(), toVector(transform.GetFixedParameters()), toVector(transform.GetParameters())};
+  return {transform.GetTransformTypeAsString(), toVector(transform.GetFixedParameters()),
+          toVector(transform.GetParameters())};
 }
 
 /// Our transform maps as ITK's does, and gives ITK's description back unless `oneWay`.
@@ -69,7 +70,8 @@ void expectSameAsItk(const T& transform, bool oneWay = false)
       point[d] = points.mm[d][i];
     const auto expected = transform.TransformPoint(point);
     for (int d = 0; d < D; ++d)
-      ASSERT_NEAR(found.mm[d][i], expected[d], 1e-12) << description.className; // some 10 roundings of numbers below 100
+      ASSERT_NEAR(found.mm[d][i], expected[d], 1e-12)
+          << description.className; // some 10 roundings of numbers below 100
   }
   if (oneWay)
     return;
@@ -109,19 +111,21 @@ TEST(ItkTransformConversion, SpaceTransformsMapAsItkDoes)
   expectSameAsItk<3>(*itkTransform<itk::TranslationTransform<double, 3>>({3, -4, 5}));
   expectSameAsItk<3>(*itkTransform<itk::Euler3DTransform<double>>({0.1, -0.2, 0.3, 5, 6, 7}, {8, -9, 10, 0}));
   expectSameAsItk<3>(*itkTransform<itk::Euler3DTransform<double>>({0.1, -0.2, 0.3, 5, 6, 7}, {8, -9, 10, 1}));
-  expectSameAsItk<3>(*itkTransform<itk::Similarity3DTransform<double>>({0.1, -0.2, 0.3, 5, 6, 7, 1.2}, {8, -9, 10}));
-  expectSameAsItk<3>(*itkTransform<itk::VersorRigid3DTransform<double>>({0.1, -0.2, 0.3, 5, 6, 7}, {8, -9, 10}), true);
   expectSameAsItk<3>(
-      *itkTransform<itk::AffineTransform<double, 3>>({1.1, 0.2, -0.3, 0.1, 0.9, 0.2, 0.05, 0, 1.2, 5, 6, 7}, {8, -9, 10}));
+      *itkTransform<itk::Similarity3DTransform<double>>({0.1, -0.2, 0.3, 5, 6, 7, 1.2}, {8, -9, 10}));
+  expectSameAsItk<3>(
+      *itkTransform<itk::VersorRigid3DTransform<double>>({0.1, -0.2, 0.3, 5, 6, 7}, {8, -9, 10}), true);
+  expectSameAsItk<3>(*itkTransform<itk::AffineTransform<double, 3>>(
+      {1.1, 0.2, -0.3, 0.1, 0.9, 0.2, 0.05, 0, 1.2, 5, 6, 7}, {8, -9, 10}));
 }
 
 TEST(ItkTransformConversion, ObliqueBSplineMapsAsItkDoes)
 {
   // 6 x 7 control points, 12 mm apart, turned by 36.87 degrees.
-  expectSameAsItk<2>(
-      *itkTransform<itk::BSplineTransform<double, 2, 3>>(randomVector(84, 1), {6, 7, -20, -60, 12, 12, 0.8, -0.6, 0.6, 0.8}));
-  expectSameAsItk<2>(
-      *itkTransform<itk::BSplineTransform<double, 2, 2>>(randomVector(84, 1), {6, 7, -20, -60, 12, 12, 0.8, -0.6, 0.6, 0.8}));
+  expectSameAsItk<2>(*itkTransform<itk::BSplineTransform<double, 2, 3>>(
+      randomVector(84, 1), {6, 7, -20, -60, 12, 12, 0.8, -0.6, 0.6, 0.8}));
+  expectSameAsItk<2>(*itkTransform<itk::BSplineTransform<double, 2, 2>>(
+      randomVector(84, 1), {6, 7, -20, -60, 12, 12, 0.8, -0.6, 0.6, 0.8}));
 }
 
 TEST(ItkTransformConversion, VersorOfLengthOneIsShortenedAsItkDoes)
@@ -141,7 +145,8 @@ TEST(ItkTransformConversion, VersorOfLengthOneIsShortenedAsItkDoes)
     point[d] = points.mm[d][0];
   const auto expected = transform->TransformPoint(point);
   for (int d = 0; d < 3; ++d)
-    EXPECT_NEAR(found.mm[d][0], expected[d], 1e-9); // w is the root of a cancellation, 1e-5 +- 1e-11, times 60 mm
+    EXPECT_NEAR(found.mm[d][0], expected[d],
+                1e-9); // w is the root of a cancellation, 1e-5 +- 1e-11, times 60 mm
 }
 
 TEST(ItkTransformConversion, OfSeveralTheLastIsAppliedFirst)
@@ -160,7 +165,8 @@ TEST(ItkTransformConversion, OfSeveralTheLastIsAppliedFirst)
 
 TEST(ItkTransformConversion, IdentityIsATranslationByNothing)
 {
-  const auto chain = chainFromItk<3>({{"IdentityTransform_double_3_3", {}, {}}}, knownTransforms<3>(), "file.tfm", {});
+  const auto chain =
+      chainFromItk<3>({{"IdentityTransform_double_3_3", {}, {}}}, knownTransforms<3>(), "file.tfm", {});
 
   EXPECT_EQ(chain->parameters, (std::vector<double>{0, 0, 0}));
 }
@@ -176,7 +182,10 @@ TEST(ItkTransformConversion, WhatHasNoCounterpartIsAnErrorThatNamesWhatHas)
     }
     return std::string();
   };
-  EXPECT_NE(failure({"DisplacementFieldTransform_double_3_3", {}, {}}).find("Known: TranslationTransform, "), std::string::npos);
-  EXPECT_NE(failure({"AffineTransform_double_2_2", {0, 0}, {}}).find("a transform in 2D where 3D is needed"), std::string::npos);
-  EXPECT_NE(failure({"AffineTransform_double_3_3", {0, 0}, {}}).find("2 fixed parameters. Allowed: 3."), std::string::npos);
+  EXPECT_NE(failure({"DisplacementFieldTransform_double_3_3", {}, {}}).find("Known: TranslationTransform, "),
+            std::string::npos);
+  EXPECT_NE(failure({"AffineTransform_double_2_2", {0, 0}, {}}).find("a transform in 2D where 3D is needed"),
+            std::string::npos);
+  EXPECT_NE(failure({"AffineTransform_double_3_3", {0, 0}, {}}).find("2 fixed parameters. Allowed: 3."),
+            std::string::npos);
 }

@@ -15,14 +15,17 @@
 namespace tessera {
 namespace {
 
-const ItkTransform affine{
-    "AffineTransform_double_3_3", {1.0 / 3, -2.5, 1e-17}, {1.1, 0.02, 0, 0.01, 0.95, 0, 0, 0, 1.2, 123.4567891234567, -1.0 / 3, 4}};
+const ItkTransform affine{"AffineTransform_double_3_3",
+                          {1.0 / 3, -2.5, 1e-17},
+                          {1.1, 0.02, 0, 0.01, 0.95, 0, 0, 0, 1.2, 123.4567891234567, -1.0 / 3, 4}};
 const ItkTransform euler{"Euler3DTransform_double_3_3", {10, 20, 30, 0}, {0.1, -0.2, 0.3, 1, 2, 3}};
 const ItkTransform translation{"TranslationTransform_double_2_2", {}, {0.1 + 0.2, -1e-300}};
 
 ItkTransform spline()
 {
-  ItkTransform transform{"BSplineTransform_double_3_3", {5, 4, 6, -3.5, 2, 1, 2.5, 3, 3.5, 0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1}, {}};
+  ItkTransform transform{"BSplineTransform_double_3_3",
+                         {5, 4, 6, -3.5, 2, 1, 2.5, 3, 3.5, 0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1},
+                         {}};
   for (int i = 0; i < 3 * 5 * 4 * 6; ++i)
     transform.parameters.push_back(std::sin(i));
   return transform;
@@ -77,7 +80,8 @@ TEST_P(ItkTransformFile, ItkReadsACompositeThatAppliesTheLastTransformFirst)
 
   const auto reader = readWithItk(path());
   ASSERT_EQ(reader->GetTransformList()->size(), 1u);
-  const auto* composite = dynamic_cast<const itk::CompositeTransform<double, 3>*>(reader->GetTransformList()->front().GetPointer());
+  const auto* composite = dynamic_cast<const itk::CompositeTransform<double, 3>*>(
+      reader->GetTransformList()->front().GetPointer());
   ASSERT_NE(composite, nullptr);
   const double point[3] = {1, 1, 1};
   EXPECT_EQ(composite->TransformPoint(itk::Point<double, 3>(point))[0], 2 * (1 + 10));
@@ -97,12 +101,15 @@ TEST_P(ItkTransformFile, WhatItkCannotHoldIsRefusedAndLeavesNothing)
   const auto messageFor = [&](const ItkTransform& transform) {
     return testing::messageOf([&] { writeItkTransforms(path(), {transform}, false); });
   };
-  EXPECT_TRUE(
-      messageFor({"FooTransform_double_3_3", {}, {}})
-          .starts_with(path() + ": the transforms cannot be written: ITK has no transform \"FooTransform_double_3_3\". Allowed: "));
+  EXPECT_TRUE(messageFor({"FooTransform_double_3_3", {}, {}})
+                  .starts_with(path()
+                               + ": the transforms cannot be written: ITK has no transform "
+                                 "\"FooTransform_double_3_3\". Allowed: "));
   EXPECT_TRUE(
       messageFor({"AffineTransform_double_3_3", {0, 0, 0}, {1, 2}})
-          .starts_with(path() + ": the transforms cannot be written: AffineTransform_double_3_3 has 12 parameters, not 2. "));
+          .starts_with(
+              path()
+              + ": the transforms cannot be written: AffineTransform_double_3_3 has 12 parameters, not 2. "));
   EXPECT_EQ(testing::exitCodeOf([&] { writeItkTransforms(path(), {}, true); }), ExitCode::unwritableOutput);
   EXPECT_EQ(folder.entryCount(), 0u);
 }
@@ -116,14 +123,16 @@ TEST_P(ItkTransformFile, WhatIsNoTransformFileIsRefused)
 TEST(ItkTransformFileNames, OtherExtensionsAreRefused)
 {
   const testing::TemporaryFolder folder;
-  const std::string rule =
-      ": the extension is not that of a transform file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or "
-      ".hdf5 (HDF5).";
+  const std::string rule = ": the extension is not that of a transform file. Allowed: an ITK transform file: "
+                           ".tfm or .txt (text), .h5 or "
+                           ".hdf5 (HDF5).";
   const std::string path = folder.write("a.mat", "x");
   EXPECT_EQ(testing::messageOf([&] { readItkTransforms(path); }), path + rule);
   EXPECT_EQ(testing::messageOf([&] { writeItkTransforms(path, {affine}, false); }), path + rule);
-  EXPECT_EQ(testing::messageOf([&] { readItkTransforms(folder / "none.tfm"); }),
-            folder / "none.tfm" + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5).");
+  EXPECT_EQ(
+      testing::messageOf([&] { readItkTransforms(folder / "none.tfm"); }),
+      folder / "none.tfm"
+          + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5).");
 }
 
 }

@@ -53,9 +53,12 @@ TEST_F(LabelImageTest, SmallLabelsAreTheirOwnNumbers)
 
 TEST_F(LabelImageTest, ALabelOutsideThatTheTypeCannotHoldIsTold)
 {
-  const auto other = [](PixelType type, double outside) { return LabelTable(type, outside).otherLabelOutside(); };
-  for (const auto& [type, outside] : {std::pair(PixelType::uint8, 255.0), std::pair(PixelType::int16, -32768.0),
-                                      std::pair(PixelType::float32, 0.1), std::pair(PixelType::float64, 0.1)})
+  const auto other = [](PixelType type, double outside) {
+    return LabelTable(type, outside).otherLabelOutside();
+  };
+  for (const auto& [type, outside] :
+       {std::pair(PixelType::uint8, 255.0), std::pair(PixelType::int16, -32768.0),
+        std::pair(PixelType::float32, 0.1), std::pair(PixelType::float64, 0.1)})
     EXPECT_EQ(other(type, outside), "") << outside;
   EXPECT_EQ(other(PixelType::uint8, 300), "255");
   EXPECT_EQ(other(PixelType::uint8, -1024), "0");
@@ -115,7 +118,8 @@ TEST_F(LabelImageTest, ManyLabelsAreNumberedInTheirOrderByAnyNumberOfThreads)
 
 TEST_F(LabelImageTest, ZeroIsOneLabel)
 {
-  const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 0.1, 0.0}), 7, 1);
+  const LabelImage<2> image =
+      readLabelImage<2>(write(PixelType::float64, std::vector<double>{-0.0, 0.1, 0.0}), 7, 1);
 
   const std::vector<float>& numbers = image.loaded.image.voxels;
   EXPECT_EQ(numbers[0], numbers[2]);
@@ -138,7 +142,8 @@ TEST_F(LabelImageTest, WhatIsOutsideMayBeBeyondFloats)
     const LabelImage<2> image = readLabelImage<2>(write(PixelType::float64, labels), outside, 1);
 
     EXPECT_EQ(decoded<double>(image.table, image.loaded.image.voxels), labels);
-    EXPECT_EQ(decoded<double>(image.table, {asIntensity(outside)}), std::vector<double>{outside}); // as resamplers write it
+    EXPECT_EQ(decoded<double>(image.table, {asIntensity(outside)}),
+              std::vector<double>{outside}); // as resamplers write it
   }
 }
 
@@ -151,7 +156,8 @@ TEST_F(LabelImageTest, DoublesToo)
   EXPECT_EQ(image.loaded.nanVoxels, 1u);
   EXPECT_EQ(image.loaded.finiteVoxels->voxels, (std::vector<std::uint8_t>{1, 1, 0, 1}));
   const std::vector<float>& numbers = image.loaded.image.voxels;
-  EXPECT_EQ(decoded<double>(image.table, {numbers[0], numbers[1], numbers[3]}), (std::vector<double>{0.1, 0.1000000001, 2}));
+  EXPECT_EQ(decoded<double>(image.table, {numbers[0], numbers[1], numbers[3]}),
+            (std::vector<double>{0.1, 0.1000000001, 2}));
 }
 
 TEST_F(LabelImageTest, MoreLabelsThanFloatsTellApartAreRefusedWithAWayOut)
@@ -163,11 +169,13 @@ TEST_F(LabelImageTest, MoreLabelsThanFloatsTellApartAreRefusedWithAWayOut)
   LabelTable table(PixelType::int32, 0);
   table.beNumbered();
   table.number<std::int32_t>("a.mha", std::span(labels).first(most), std::span(numbers).first(most), 1);
-  EXPECT_EQ(decoded<std::int32_t>(table, {numbers[most - 1], numbers[0]}), (std::vector<std::int32_t>{most, 1}));
-  EXPECT_EQ(
-      testing::errorText([&] { table.number<std::int32_t>("a.mha", labels, numbers, 1); }, ExitCode::unreadableInput),
-      "a.mha: 16777216 different labels. Allowed: fewer than 2^24 in memory at a time, which single precision tells apart (on the "
-      "CPU, a smaller --max-memory of tessera-transform has fewer layers there).");
+  EXPECT_EQ(decoded<std::int32_t>(table, {numbers[most - 1], numbers[0]}),
+            (std::vector<std::int32_t>{most, 1}));
+  EXPECT_EQ(testing::errorText([&] { table.number<std::int32_t>("a.mha", labels, numbers, 1); },
+                               ExitCode::unreadableInput),
+            "a.mha: 16777216 different labels. Allowed: fewer than 2^24 in memory at a time, which single "
+            "precision tells apart (on the "
+            "CPU, a smaller --max-memory of tessera-transform has fewer layers there).");
 }
 
 TEST_F(LabelImageTest, VectorsAreNoLabels)

@@ -50,9 +50,11 @@ float naiveLabel(const Image<D>& image, const Vec<D>& index)
     double weight = 1;
     std::size_t offset = 0;
     for (int d = D; d-- > 0;) {
-      const double low = std::floor(index[d]), fraction = index[d] - low, last = static_cast<double>(image.geometry.size[d]) - 1;
+      const double low = std::floor(index[d]), fraction = index[d] - low,
+                   last = static_cast<double>(image.geometry.size[d]) - 1;
       weight *= corner >> d & 1 ? fraction : 1 - fraction;
-      offset = offset * image.geometry.size[d] + static_cast<std::size_t>(std::clamp(low + (corner >> d & 1), 0.0, last));
+      offset = offset * image.geometry.size[d]
+               + static_cast<std::size_t>(std::clamp(low + (corner >> d & 1), 0.0, last));
     }
     memberships[image.voxels[offset]] += weight;
   }

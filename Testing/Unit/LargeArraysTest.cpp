@@ -7,7 +7,8 @@
 namespace tessera {
 namespace {
 
-/// Below and above the size from which pages are touched beforehand, with ends that lie within pages; from memory that was used.
+/// Below and above the size from which pages are touched beforehand, with ends that lie within pages; from
+/// memory that was used.
 TEST(LargeArrays, VectorsAreZerosWhoeverTouchedThem)
 {
   for (const std::size_t bytes : {0, 1, 4097, (16 << 20) - 1, (16 << 20) + 12345, 37 << 20})
@@ -37,9 +38,10 @@ TEST(LargeArrays, TouchingLeavesWhatLiesBesideAlone)
 
   touchPages(Context{{}, 2}, values.data() + 5, (std::size_t(17) << 20) + 1);
 
-  EXPECT_TRUE(std::all_of(values.begin(), values.begin() + 5, [](unsigned char value) { return value == 7; }));
   EXPECT_TRUE(
-      std::all_of(values.begin() + 6 + (std::ptrdiff_t(17) << 20), values.end(), [](unsigned char value) { return value == 7; }));
+      std::all_of(values.begin(), values.begin() + 5, [](unsigned char value) { return value == 7; }));
+  EXPECT_TRUE(std::all_of(values.begin() + 6 + (std::ptrdiff_t(17) << 20), values.end(),
+                          [](unsigned char value) { return value == 7; }));
 }
 
 }

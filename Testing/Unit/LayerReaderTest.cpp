@@ -62,7 +62,8 @@ constexpr std::size_t ranges[][2] = {{0, 1}, {2, 3}, {4, 1}, {0, 5}};
 
 /// What the layers hold, against the whole image.
 template <int D>
-void expectLayers(LayerReader<D>& reader, const std::vector<std::vector<float>>& images, const MaskPointer<D>& finite)
+void expectLayers(LayerReader<D>& reader, const std::vector<std::vector<float>>& images,
+                  const MaskPointer<D>& finite)
 {
   const std::size_t ofLayer = reader.geometry().voxelCount() / reader.geometry().size[D - 1];
   for (const auto& [first, count] : ranges)
@@ -129,7 +130,8 @@ TEST_F(LayerReaderTest, ScaledNumbersAreLookedThroughFirstOnlyWhereThatMayTellAn
 {
   const auto needsCounts = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
     writeImage(path("a.nii"), image, type, false);
-    return LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), VoxelsAs::intensities).needsCounts();
+    return LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), VoxelsAs::intensities)
+        .needsCounts();
   };
   EXPECT_FALSE(needsCounts(PixelType::int16, {0.1f, -10}));
   EXPECT_TRUE(needsCounts(PixelType::int16, {3e38f, 0})); // beyond floats
@@ -189,7 +191,8 @@ TEST_F(LayerReaderTest, ComponentsAreImagesOfTheirOwn)
         }
         LayerReader<3> reader = surveyed<3>(path(name));
         ASSERT_EQ(reader.imageCount(), images.size());
-        EXPECT_EQ(reader.nonFiniteVoxels(), static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0)));
+        EXPECT_EQ(reader.nonFiniteVoxels(),
+                  static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0)));
         expectLayers<3>(reader, images, std::make_shared<Mask<3>>(grid, finite));
       }
 }
@@ -240,13 +243,15 @@ TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
         values[i] = static_cast<short>(i * 91 % 40000 - 20000);
       testing::writeByItk<short>(path(name), grid, components, values, true);
       LayerReader<3> reader(path(name), VoxelsAs::intensities);
-      for (const auto& [first, length] : {std::pair<std::size_t, std::size_t>{0, 210}, {41, 43}, {0, 1}, {209, 1}, {5, 200}}) {
+      for (const auto& [first, length] :
+           {std::pair<std::size_t, std::size_t>{0, 210}, {41, 43}, {0, 1}, {209, 1}, {5, 200}}) {
         std::vector<short> stored(length * count);
         reader.readStored(first, length, reinterpret_cast<std::byte*>(stored.data()), 2);
         const StoredVoxels<short> voxels{stored.data(), reader.layout(length)};
         for (std::size_t i = 0; i < length; ++i)
           for (std::size_t c = 0; c < count; ++c)
-            ASSERT_EQ(voxels.intensity(c, i), values[(first + i) * count + c]) << name << ", " << first << " + " << i;
+            ASSERT_EQ(voxels.intensity(c, i), values[(first + i) * count + c])
+                << name << ", " << first << " + " << i;
       }
       reader.finish(2);
     }
@@ -254,8 +259,8 @@ TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
 
 /// Of a map of these labels, in each layer.
 template <class T>
-void expectLabels(const std::string& path, const ImageGeometry<3>& grid, const std::vector<T>& values, double outside,
-                  bool numbered)
+void expectLabels(const std::string& path, const ImageGeometry<3>& grid, const std::vector<T>& values,
+                  double outside, bool numbered)
 {
   const LabelImage<3> whole = readLabelImage<3>(path, outside, 1);
   LayerReader<3> reader = surveyed<3>(path, VoxelsAs::labels, outside);
@@ -293,8 +298,8 @@ std::vector<T> repeated(const ImageGeometry<3>& grid, const std::vector<T>& few)
 }
 
 template <class T>
-void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& few, double outside,
-                  bool numbered)
+void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& few,
+                  double outside, bool numbered)
 {
   const std::vector<T> values = repeated(grid, few);
   testing::writeByItk<T>(folder / "l.mha", grid, 1, values, true);
@@ -303,20 +308,23 @@ void expectLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, c
 
 /// `stored` by 0.5 and 1.
 template <class T>
-void expectScaledLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid, const std::vector<T>& stored, bool numbered)
+void expectScaledLabels(const TemporaryFolder& folder, const ImageGeometry<3>& grid,
+                        const std::vector<T>& stored, bool numbered)
 {
   using Label = ValueScaling::Value<T>;
   std::vector<Label> labels;
   for (const T number : stored)
     labels.push_back(static_cast<Label>(number) / 2 + 1);
   testing::writeByItk<T>(folder / "l.nii", grid, 1, repeated(grid, stored), false);
-  expectLabels<Label>(testing::writeScaled(folder, "l.nii", "s.nii", {0.5f, 1}), grid, repeated(grid, labels), 0, numbered);
+  expectLabels<Label>(testing::writeScaled(folder, "l.nii", "s.nii", {0.5f, 1}), grid, repeated(grid, labels),
+                      0, numbered);
 }
 
 TEST_F(LayerReaderTest, ScaledLabelsAreThoseOfTheWholeMap)
 {
   expectScaledLabels<unsigned char>(folder, grid, {3, 0, 7}, false);
-  expectScaledLabels<int>(folder, grid, {16777217, -5}, false); // floats, as all whole numbers that are scaled
+  expectScaledLabels<int>(folder, grid, {16777217, -5},
+                          false); // floats, as all whole numbers that are scaled
   expectScaledLabels<float>(folder, grid, {1.5f, NAN, 2.5f}, false);
   expectScaledLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, true);
 }
@@ -328,7 +336,8 @@ TEST_F(LayerReaderTest, LabelsAreThoseOfTheWholeMap)
   expectLabels<int>(folder, grid, {16777217, 16777219, -5}, 1, true);
   expectLabels<std::int64_t>(folder, grid, {std::int64_t(1) << 60, (std::int64_t(1) << 60) + 1, 2}, -7, true);
   expectLabels<float>(folder, grid, {1.5f, NAN, 2.5f}, 0, false);
-  expectLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, 0, true); // 1e300 is a label, though no float
+  expectLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, 0,
+                       true); // 1e300 is a label, though no float
 }
 
 TEST_F(LayerReaderTest, WhatCannotBeSoIsToldInTheWordsOfTheWhole)
@@ -336,18 +345,23 @@ TEST_F(LayerReaderTest, WhatCannotBeSoIsToldInTheWordsOfTheWhole)
   writeVectorImage<3>(path("v.mha"), {grid, 2, std::vector<float>(2 * grid.voxelCount())}, false);
   EXPECT_EQ(errorText([&] { LayerReader<3>(path("v.mha"), VoxelsAs::labels); }, ExitCode::unreadableInput),
             errorText([&] { readLabelImage<3>(path("v.mha"), 0, 1); }, ExitCode::unreadableInput));
-  EXPECT_TRUE(contains(errorText([&] { LayerReader<2>(path("v.mha"), VoxelsAs::intensities); }), "dimension 3"));
-  EXPECT_TRUE(contains(errorText([&] { LayerReader<3>(path("no.mha"), VoxelsAs::intensities); }, ExitCode::unreadableInput),
-                       "no such file"));
+  EXPECT_TRUE(
+      contains(errorText([&] { LayerReader<2>(path("v.mha"), VoxelsAs::intensities); }), "dimension 3"));
+  EXPECT_TRUE(contains(
+      errorText([&] { LayerReader<3>(path("no.mha"), VoxelsAs::intensities); }, ExitCode::unreadableInput),
+      "no such file"));
 }
 
 TEST_F(LayerReaderTest, FilesThatOnlyLibrariesReadAreReadAsAWhole)
 {
   writeImage(path("a.vtk"), image, PixelType::int16, false);
-  EXPECT_TRUE(contains(LayerReader<3>(path("a.vtk"), VoxelsAs::intensities).whyNot(), "files of this kind are read as a whole"));
+  EXPECT_TRUE(contains(LayerReader<3>(path("a.vtk"), VoxelsAs::intensities).whyNot(),
+                       "files of this kind are read as a whole"));
   writeImage(path("a.nii"), image, PixelType::int16, false);
   EXPECT_EQ(LayerReader<3>(path("a.nii"), VoxelsAs::intensities).whyNot(), "");
-  EXPECT_EQ(LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), VoxelsAs::intensities).whyNot(), "");
+  EXPECT_EQ(LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), VoxelsAs::intensities)
+                .whyNot(),
+            "");
 }
 
 }

@@ -80,11 +80,12 @@ TEST(LayerWindowOnCuda, HasNothingAfterAFailure)
 {
   bool fails = true;
   Context context{{DeviceKind::cuda, 0}, 1, std::make_shared<testing::HostStream>()};
-  LayerWindowOnCuda<3> window(Scene::grid(), 4, [&](const Context&, std::size_t, std::size_t count, float* voxels) {
-    if (std::exchange(fails, false))
-      throw std::runtime_error("damaged");
-    std::fill_n(voxels, count * ofLayer, 5.0f);
-  });
+  LayerWindowOnCuda<3> window(Scene::grid(), 4,
+                              [&](const Context&, std::size_t, std::size_t count, float* voxels) {
+                                if (std::exchange(fails, false))
+                                  throw std::runtime_error("damaged");
+                                std::fill_n(voxels, count * ofLayer, 5.0f);
+                              });
   EXPECT_THROW(window.bring(context, 0, 2), std::runtime_error);
   EXPECT_EQ(window.bring(context, 0, 2)[0], 5.0f);
 }

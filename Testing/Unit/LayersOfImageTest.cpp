@@ -49,7 +49,8 @@ template <int D>
 void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, const std::string& what)
 {
   const DefaultResampler<D> resampler(parametersOf("(DefaultPixelValue " + std::to_string(outsideValue)
-                                                       + ")\n(ResampleExtrapolation \"" + whole.extrapolation + "\")",
+                                                       + ")\n(ResampleExtrapolation \"" + whole.extrapolation
+                                                       + "\")",
                                                    D, 1, ""));
   const auto interpolator = resampleInterpolator<D>(name);
   const ImageGeometry<D>& moving = whole.moving->geometry;
@@ -105,7 +106,8 @@ TEST(LayersOfImage, GiveTheBitsOfTheWholeImage)
   expectTheWholesBitsOfEveryChain<3>();
 }
 
-/// Grids whose voxels lie on voxels, midway between them, and on the border of what is inside; from either end.
+/// Grids whose voxels lie on voxels, midway between them, and on the border of what is inside; from either
+/// end.
 TEST(LayersOfImage, GiveTheBitsOfTheWholeImageWhereRoundingsDecide)
 {
   ImageGeometry<3> moving;
@@ -139,8 +141,8 @@ TEST(LayersOfImage, AreAllOfThemWhereAxesChangePlaces)
   std::fill(chain.parameters.begin(), chain.parameters.end(), 0.0);
   const auto interpolator = resampleInterpolator<3>("linear");
 
-  const LayersAskedFor asked =
-      DefaultResampler<3>(parametersOf("", 3, 1, "")).layersAskedFor(chain, *interpolator, moving, fixed->geometry);
+  const LayersAskedFor asked = DefaultResampler<3>(parametersOf("", 3, 1, ""))
+                                   .layersAskedFor(chain, *interpolator, moving, fixed->geometry);
 
   ASSERT_TRUE(asked.by);
   EXPECT_EQ(asked.by({3, 1}).count, 9u);
@@ -150,16 +152,18 @@ TEST(LayersOfImage, AreNotKnownOfCoefficientsMirrorsAndSomeChains)
 {
   const ResampleScene<2> scene({20, 20}, {20, 20});
   const auto whyNot = [&](const std::string& name, const std::string& word, const std::string& text) {
-    const LayersAskedFor asked = DefaultResampler<2>(parametersOf(text, 2, 1, ""))
-                                     .layersAskedFor(letterChain<2>(word, scene.fixed), *resampleInterpolator<2>(name),
-                                                     scene.moving->geometry, scene.fixed->geometry);
+    const LayersAskedFor asked =
+        DefaultResampler<2>(parametersOf(text, 2, 1, ""))
+            .layersAskedFor(letterChain<2>(word, scene.fixed), *resampleInterpolator<2>(name),
+                            scene.moving->geometry, scene.fixed->geometry);
     EXPECT_FALSE(asked.by);
     return asked.whyNot;
   };
 
   EXPECT_EQ(whyNot("2", "A", ""), "the coefficients of splines are made of whole lines of it");
   EXPECT_EQ(whyNot("3", "A", ""), "the coefficients of splines are made of whole lines of it");
-  EXPECT_EQ(whyNot("linear", "A", "(ResampleExtrapolation \"Mirror\")"), "any part of its mirror image may be asked for");
+  EXPECT_EQ(whyNot("linear", "A", "(ResampleExtrapolation \"Mirror\")"),
+            "any part of its mirror image may be asked for");
   EXPECT_EQ(whyNot("linear", "BB", ""), "where these transforms lead is not known beforehand");
 }
 
@@ -170,7 +174,8 @@ TEST(LayersOfImage, AreNotKnownOfSplinesThatWereNotPreparedForIt)
 
   const LayersThatFit layers =
       DefaultResampler<2>(parametersOf("", 2, 1, ""))
-          .layersThatFit(letterChain<2>("A", scene.fixed), *resampleInterpolator<2>("3"), false, scene.fixed->geometry, 1e9);
+          .layersThatFit(letterChain<2>("A", scene.fixed), *resampleInterpolator<2>("3"), false,
+                         scene.fixed->geometry, 1e9);
 
   EXPECT_EQ(layers.atOnce, 0u);
   EXPECT_EQ(layers.whyNot, "the coefficients of splines are made of whole lines of it");

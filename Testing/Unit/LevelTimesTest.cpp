@@ -43,7 +43,8 @@ const TimeRow& rowOf(const std::vector<TimeRow>& rows, const std::string& part)
 
 double sumOf(const std::vector<TimeRow>& rows)
 {
-  return std::accumulate(rows.begin(), rows.end(), 0.0, [](double sum, const TimeRow& row) { return sum + row.milliseconds; });
+  return std::accumulate(rows.begin(), rows.end(), 0.0,
+                         [](double sum, const TimeRow& row) { return sum + row.milliseconds; });
 }
 
 constexpr double rounding = 1e-12; // a dozen operations on numbers up to 100
@@ -75,7 +76,8 @@ TEST(LevelTimes, OptimizerIsWhatItsTimeHoldsBesideEvaluationsDrawsStepSizesAndRe
 {
   const double besideEvaluations = 90 - (2 - 0.5) - 1 - (3 - 1);
 
-  EXPECT_NEAR(rowOf(timeTable(twoTerms("cuda:0")), "optimizer").milliseconds, besideEvaluations - 80, rounding);
+  EXPECT_NEAR(rowOf(timeTable(twoTerms("cuda:0")), "optimizer").milliseconds, besideEvaluations - 80,
+              rounding);
   EXPECT_NEAR(rowOf(timeTable(twoTerms("cpu")), "optimizer").milliseconds, besideEvaluations - 77, rounding);
 }
 

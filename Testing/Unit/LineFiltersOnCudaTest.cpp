@@ -55,8 +55,10 @@ void expectPrefilterAsOnTheHost(const Size<D>& size, int order)
   Buffer<float> voxels;
   voxels.fromHost(context, image.voxels);
 
-  const std::vector<float> result = bsplineCoefficientsOnCuda<D>(context, voxels.span().data(), size, order).toHost(context);
-  const std::vector<float> again = bsplineCoefficientsOnCuda<D>(context, voxels.span().data(), size, order).toHost(context);
+  const std::vector<float> result =
+      bsplineCoefficientsOnCuda<D>(context, voxels.span().data(), size, order).toHost(context);
+  const std::vector<float> again =
+      bsplineCoefficientsOnCuda<D>(context, voxels.span().data(), size, order).toHost(context);
 
   ASSERT_EQ(result.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
@@ -130,7 +132,8 @@ TEST(LineFiltersOnCudaTest, GaussianIsWhatItsExponentialsDefine)
     for (const double sigma : {0.01, 0.3, 1.0, 4.0, 20.0, 90.0}) {
       const ExponentialFilter filter = gaussianFilter(sigma);
       const std::vector<float> values = noiseOf(lines);
-      const double tolerance = (8 + sigma) * floatEpsilon * largestMagnitude(values); // some roundings, and those of poles
+      const double tolerance =
+          (8 + sigma) * floatEpsilon * largestMagnitude(values); // some roundings, and those of poles
       Buffer<float> in;
       in.fromHost(context, values);
       const auto filterInto = [&](float* out) {
@@ -143,7 +146,8 @@ TEST(LineFiltersOnCudaTest, GaussianIsWhatItsExponentialsDefine)
 
       const std::vector<double> expected = filteredAlong(filter, LineEnds::constant, lines, values);
       for (std::size_t i = 0; i < expected.size(); ++i)
-        ASSERT_NEAR(result[i], expected[i], tolerance) << sigma << " " << lines.length << " " << lines.stride << " at " << i;
+        ASSERT_NEAR(result[i], expected[i], tolerance)
+            << sigma << " " << lines.length << " " << lines.stride << " at " << i;
       EXPECT_EQ(result, again);
       EXPECT_EQ(result, in.toHost(context)) << "in place";
     }
@@ -176,8 +180,10 @@ TEST(LineFiltersOnCudaTest, KeepsPlacesOfTheFilteredLines)
         for (std::size_t i = 0; i < kept.count; ++i)
           for (std::size_t inner = 0; inner < lines.stride; ++inner) {
             const std::size_t place = kept.first + step * i;
-            const float expected = kept.weights[0] * at(outer, place, inner) + kept.weights[1] * at(outer, place + 1, inner);
-            ASSERT_EQ(result[(outer * kept.count + i) * lines.stride + inner], expected) // halves: the sum is rounded once
+            const float expected =
+                kept.weights[0] * at(outer, place, inner) + kept.weights[1] * at(outer, place + 1, inner);
+            ASSERT_EQ(result[(outer * kept.count + i) * lines.stride + inner],
+                      expected) // halves: the sum is rounded once
                 << step << " " << lines.length << " " << lines.stride << " at " << i;
           }
     }

@@ -30,7 +30,8 @@ void expectAsItk(const Size<D>& size)
 
   const Interpolated<D> result = interpolate<D>(interpolator, image, scatteredIndices<D>(size, 2000, 3));
 
-  const double tolerance = 3 * D * floatEpsilon * largestMagnitude(image.voxels); // three float operations an axis
+  const double tolerance =
+      3 * D * floatEpsilon * largestMagnitude(image.voxels); // three float operations an axis
   for (std::size_t i = 0; i < result.index.size(); ++i) {
     const typename Reference::PointType point(result.pointMm(i).data());
     ASSERT_EQ(result.inside[i] != 0, reference->IsInsideBuffer(point)) << i;
@@ -43,8 +44,9 @@ LinearInterpolator<2> rowInterpolator(InterpolatorUse use = InterpolatorUse::mat
 {
   LinearInterpolator<2> interpolator(parametersOf("(X 1)", 2), use);
   Context context;
-  interpolator.prepareForLevel(context,
-                               std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}}), 0);
+  interpolator.prepareForLevel(
+      context, std::make_shared<Image<2>>(Image<2>{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}}),
+      0);
   return interpolator;
 }
 

@@ -22,7 +22,8 @@ TEST(LinearSolve, SolvesByHandAndTellsASingularMatrix)
 TEST(LinearSolve, ProductOfMatrixAndSolutionIsTheRightSide)
 {
   for (const std::size_t count : {1, 2, 3, 17, 40}) {
-    const std::vector<double> matrix = checks::randomVector(count * count, count), right = checks::randomVector(count * 3, 7);
+    const std::vector<double> matrix = checks::randomVector(count * count, count),
+                              right = checks::randomVector(count * 3, 7);
     std::vector<double> x = right;
 
     ASSERT_TRUE(solveLinear(matrix, count, x, 3));
@@ -34,7 +35,8 @@ TEST(LinearSolve, ProductOfMatrixAndSolutionIsTheRightSide)
           product += matrix[i * count + j] * x[j * 3 + side];
           magnitude += std::abs(matrix[i * count + j] * x[j * 3 + side]);
         }
-        EXPECT_NEAR(product, right[i * 3 + side], 1e-15 * static_cast<double>(count) * magnitude); // backward stable
+        EXPECT_NEAR(product, right[i * 3 + side],
+                    1e-15 * static_cast<double>(count) * magnitude); // backward stable
       }
   }
 }

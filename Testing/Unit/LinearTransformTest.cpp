@@ -104,9 +104,10 @@ public:
     return randomPoints<D>(count, 2, low, high);
   }
 };
-using Cases = ::testing::Types<Case<TranslationTransform, 2>, Case<TranslationTransform, 3>, Case<EulerTransform, 2>,
-                               Case<EulerTransform, 3>, Case<SimilarityTransform, 2>, Case<SimilarityTransform, 3>,
-                               Case<AffineTransform, 2>, Case<AffineTransform, 3>>;
+using Cases =
+    ::testing::Types<Case<TranslationTransform, 2>, Case<TranslationTransform, 3>, Case<EulerTransform, 2>,
+                     Case<EulerTransform, 3>, Case<SimilarityTransform, 2>, Case<SimilarityTransform, 3>,
+                     Case<AffineTransform, 2>, Case<AffineTransform, 3>>;
 TYPED_TEST_SUITE(LinearTransformTest, Cases);
 
 TYPED_TEST(LinearTransformTest, PullBackIsTheAdjointOfPushForward)
@@ -120,21 +121,24 @@ TYPED_TEST(LinearTransformTest, PushForwardMatchesFiniteDifferences)
 {
   constexpr int D = TestFixture::D;
   // Third derivatives up to 1e4 mm (quaternions) at a step of 1e-5: 1e-6 / 6; rounding 1e-14 / 1e-5.
-  expectPushForwardMatchesFiniteDifferences<D>(*this->transform, this->parameters, this->points(17), 1e-5, 2e-7);
+  expectPushForwardMatchesFiniteDifferences<D>(*this->transform, this->parameters, this->points(17), 1e-5,
+                                               2e-7);
 }
 
 TYPED_TEST(LinearTransformTest, SpatialDerivativesMatchFiniteDifferences)
 {
   constexpr int D = TestFixture::D;
   // Linear in x: rounding alone, 1e-13 over a step of 0.1 mm.
-  expectSpatialDerivativesMatchFiniteDifferences<D>(*this->transform, this->parameters, this->points(9), 0.1, 1e-11, 1e-12);
+  expectSpatialDerivativesMatchFiniteDifferences<D>(*this->transform, this->parameters, this->points(9), 0.1,
+                                                    1e-11, 1e-12);
 }
 
 TYPED_TEST(LinearTransformTest, PullBackOfSpatialDerivativesMatchesFiniteDifferences)
 {
   constexpr int D = TestFixture::D;
   // Third derivatives up to 9 * D^2 entries: 1e-10 * 100 truncation, 1e-15 * 100 / 1e-5 rounding.
-  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(*this->transform, this->parameters, this->points(9), 1e-5, 2e-8);
+  expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(*this->transform, this->parameters,
+                                                                this->points(9), 1e-5, 2e-8);
 }
 
 TYPED_TEST(LinearTransformTest, JacobianTermsMatchTheNaiveSums)
@@ -155,7 +159,8 @@ TYPED_TEST(LinearTransformTest, LatticeGivesWhatItsPointsGive)
     lattice.pointFromIndex.matrix[d][d] = 1.7;
   }
   lattice.pointFromIndex.matrix[0][1] = 0.4;
-  expectLatticeMatchesList<D>(*this->transform, this->parameters, lattice, 1e-12); // roundings of coordinates below 100 mm
+  expectLatticeMatchesList<D>(*this->transform, this->parameters, lattice,
+                              1e-12); // roundings of coordinates below 100 mm
 }
 
 TYPED_TEST(LinearTransformTest, RestoresWhatItWrites)
@@ -190,12 +195,14 @@ TYPED_TEST(LinearTransformTest, WithoutItsOwnHessianStillFollowsThatOfTheChain)
   Context context;
   const auto affine = std::make_shared<AffineTransform<D>>(text<D>(""));
   const std::vector<double> shear = randomVector(affine->parameterCount(), 8);
-  const auto first = std::make_shared<TransformChain<D>>(TransformChain<D>{nullptr, Combination::compose, affine, shear});
+  const auto first =
+      std::make_shared<TransformChain<D>>(TransformChain<D>{nullptr, Combination::compose, affine, shear});
   const TransformChain<D> chain{first, Combination::compose, std::move(this->transform), this->parameters};
   const Points<D> points = this->points(5);
 
   EXPECT_FALSE(chainHasHessian<D>(chain));
-  // Products of two matrices with entries near 1, coordinates of 100 mm: rounding 1e-14 * 100 over a step of 0.1 mm.
+  // Products of two matrices with entries near 1, coordinates of 100 mm: rounding 1e-14 * 100 over a step of
+  // 0.1 mm.
   expectSpatialMatchesFiniteDifferences<D>(
       [&](const ListSamples<D>& list, const PointsOut<D>& out) { mapChain<D>(context, chain, list, out); },
       [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
@@ -208,7 +215,8 @@ TYPED_TEST(LinearTransformTest, WithoutItsOwnHessianStillFollowsThatOfTheChain)
         moved.parameters = at;
         chainSpatialDerivatives<D>(context, moved, list, jacobian, hessian);
       },
-      [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian, std::span<double> gradient) {
+      [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian,
+          std::span<double> gradient) {
         pullBackChainSpatialDerivatives<D>(context, chain, list, covJacobian, covHessian, gradient);
       },
       this->parameters, points, 1e-5, 2e-7); // as above, times the shear
@@ -229,14 +237,17 @@ TEST(EulerTransform, TurnsAboutYThenXThenZ)
 {
   const auto transform = centred<EulerTransform<3>, 3>({0, 0, 0}, {0, 0, 0, 0, 0, 0});
   // z -> x by y, x stays under x, x -> y by z
-  expectNear<3>(mapOne<3>(*transform, {quarterTurn, quarterTurn, quarterTurn, 0, 0, 0}, {0, 0, 1}), {0, 1, 0});
+  expectNear<3>(mapOne<3>(*transform, {quarterTurn, quarterTurn, quarterTurn, 0, 0, 0}, {0, 0, 1}),
+                {0, 1, 0});
 }
 
 TEST(EulerTransform, WithComputeZyxTurnsAboutXThenYThenZ)
 {
-  const auto transform = centred<EulerTransform<3>, 3>({0, 0, 0}, {0, 0, 0, 0, 0, 0}, "(ComputeZYX \"true\")");
+  const auto transform =
+      centred<EulerTransform<3>, 3>({0, 0, 0}, {0, 0, 0, 0, 0, 0}, "(ComputeZYX \"true\")");
   // z -> -y by x, -y stays under y, -y -> x by z
-  expectNear<3>(mapOne<3>(*transform, {quarterTurn, quarterTurn, quarterTurn, 0, 0, 0}, {0, 0, 1}), {1, 0, 0});
+  expectNear<3>(mapOne<3>(*transform, {quarterTurn, quarterTurn, quarterTurn, 0, 0, 0}, {0, 0, 1}),
+                {1, 0, 0});
 }
 
 TEST(SimilarityTransform, TakesScaleFirstInAPlaneAndLastInSpace)
@@ -262,8 +273,8 @@ TEST(LinearTransform, MissingCenterIsAnErrorThatNamesTheFile)
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::unreadableInput);
-    EXPECT_EQ(std::string(error.what()),
-              "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the 2 coordinates of the center of rotation in mm.");
+    EXPECT_EQ(std::string(error.what()), "text: (CenterOfRotationPoint): missing or incomplete. Allowed: the "
+                                         "2 coordinates of the center of rotation in mm.");
   }
 }
 
@@ -277,7 +288,8 @@ TEST(LinearTransform, EstimatedScalesAreThoseOfElastix)
   ListSamples<2> list{{samples.mm[0].data(), samples.mm[1].data()}, samples.fixed.size()};
   Context context;
   EulerTransform<2> transform(text<2>("(AutomaticScalesEstimation \"true\")"));
-  const std::vector<double> parameters = transform.initialize(context, {image, image, nullptr, nullptr, nullptr});
+  const std::vector<double> parameters =
+      transform.initialize(context, {image, image, nullptr, nullptr, nullptr});
 
   const std::vector<double> scales = transform.scales(context, list, parameters);
 
@@ -294,8 +306,8 @@ TEST(LinearTransform, ScaleOfAParameterThatMovesNothingIsOne)
     std::fill(points.mm[2].begin(), points.mm[2].end(), 7.3);
     return points;
   }();
-  const auto transform =
-      centred<AffineTransform<3>, 3>({0, 0, 7.3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, "(AutomaticScalesEstimation \"true\")");
+  const auto transform = centred<AffineTransform<3>, 3>({0, 0, 7.3}, {1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0},
+                                                        "(AutomaticScalesEstimation \"true\")");
   Context context;
 
   const std::vector<double> scales =
@@ -318,7 +330,8 @@ TEST(LinearTransform, ScalesFollowTheRulesOfElastix)
   EXPECT_EQ(scalesOf(EulerTransform<3>(text<3>("(Scales 1 2 3 4 5 6)"))), (V{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(scalesOf(SimilarityTransform<3>(text<3>(""))), (V{1e5, 1e5, 1e5, 1, 1, 1, 1e4}));
   EXPECT_EQ(scalesOf(SimilarityTransform<3>(text<3>("(Scales 300)"))), (V{300, 1e5, 1e5, 1, 1, 1, 1e4}));
-  EXPECT_EQ(scalesOf(AffineTransform<3>(text<3>("(Scales 300)"))), (V{300, 300, 300, 300, 300, 300, 300, 300, 300, 1, 1, 1}));
+  EXPECT_EQ(scalesOf(AffineTransform<3>(text<3>("(Scales 300)"))),
+            (V{300, 300, 300, 300, 300, 300, 300, 300, 300, 1, 1, 1}));
   EXPECT_EQ(scalesOf(TranslationTransform<3>(text<3>("(Scales 300)"))), (V{1, 1, 1}));
 }
 

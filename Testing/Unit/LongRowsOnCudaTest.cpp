@@ -16,12 +16,13 @@ using namespace testing;
 class LongRowsOnCudaTest : public SpGemmOnGpu {
 protected:
   template <class V>
-  CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, SpGemmAlgorithm algorithm = SpGemmAlgorithm::rows)
+  CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                       SpGemmAlgorithm algorithm = SpGemmAlgorithm::rows)
   {
     SpGemmOnCudaOptions options;
     options.algorithm = algorithm;
-    return broughtToHost(context,
-                         spGemm->multiply(broughtToCuda(context, a, "A"), broughtToCuda(context, b, "B"), options, &report));
+    return broughtToHost(context, spGemm->multiply(broughtToCuda(context, a, "A"),
+                                                   broughtToCuda(context, b, "B"), options, &report));
   }
   template <class V>
   void expectExact(const CsrMatrix<V>& a, const CsrMatrix<V>& b)
@@ -32,14 +33,15 @@ protected:
 
 /// Row i has lengths[i] entries at equal distances, from another column in each row.
 template <class V>
-CsrMatrix<V> evenRows(const std::vector<std::size_t>& lengths, std::size_t columns, std::size_t distance, std::uint64_t seed)
+CsrMatrix<V> evenRows(const std::vector<std::size_t>& lengths, std::size_t columns, std::size_t distance,
+                      std::uint64_t seed)
 {
   Dice dice(seed);
   EntryMap<V> entries;
   for (std::size_t row = 0; row < lengths.size(); ++row)
     for (std::size_t i = 0; i < lengths[row]; ++i)
-      entries[{static_cast<std::uint32_t>(row), static_cast<std::uint32_t>((i * distance + row % distance) % columns)}] =
-          smallWhole<V>(dice);
+      entries[{static_cast<std::uint32_t>(row),
+               static_cast<std::uint32_t>((i * distance + row % distance) % columns)}] = smallWhole<V>(dice);
   return matrixOf(lengths.size(), columns, entries);
 }
 
@@ -71,13 +73,15 @@ TEST_F(LongRowsOnCudaTest, ColumnsThatDifferByPowersOfTwo)
     std::vector<std::size_t> lengths(50);
     for (std::size_t i = 0; i < lengths.size(); ++i)
       lengths[i] = i * 397 % 900;
-    expectExact(evenRows<double>({50, 7, 20, 1, 0, 33}, 50, 1, 2), evenRows<double>(lengths, 60000 * distance, distance, 3));
+    expectExact(evenRows<double>({50, 7, 20, 1, 0, 33}, 50, 1, 2),
+                evenRows<double>(lengths, 60000 * distance, distance, 3));
   }
 }
 
 TEST_F(LongRowsOnCudaTest, ManyEntriesOfAInARowThatMeetShortRowsOfB)
 {
-  const CsrMatrix<float> a = evenRows<float>({63, 64, 65, 127, 128, 129, 1000, 8191, 8192, 8193, 30000, 2, 5}, 30000, 1, 5);
+  const CsrMatrix<float> a =
+      evenRows<float>({63, 64, 65, 127, 128, 129, 1000, 8191, 8192, 8193, 30000, 2, 5}, 30000, 1, 5);
   for (const double perRow : {0.4, 1.0, 4.0})
     for (const std::size_t columns : {40u, 3000u, 400000u}) {
       SCOPED_TRACE(std::to_string(perRow) + " entries a row of B, " + std::to_string(columns) + " columns");
@@ -87,8 +91,11 @@ TEST_F(LongRowsOnCudaTest, ManyEntriesOfAInARowThatMeetShortRowsOfB)
 
 TEST_F(LongRowsOnCudaTest, SumsComeInTheOrderOfTheEntriesOfA)
 {
-  const auto value = [](Dice& dice) { return 0.5 + static_cast<double>(dice.below(1 << 25)) / (1 << 25); }; // exact products
-  for (const auto& [columns, perRow] : {std::pair(400u, 1.0), {300000u, 1.0}, {300000u, 20.0}, {400u, 40.0}, {20000u, 40.0}}) {
+  const auto value = [](Dice& dice) {
+    return 0.5 + static_cast<double>(dice.below(1 << 25)) / (1 << 25);
+  }; // exact products
+  for (const auto& [columns, perRow] :
+       {std::pair(400u, 1.0), {300000u, 1.0}, {300000u, 20.0}, {400u, 40.0}, {20000u, 40.0}}) {
     SCOPED_TRACE(std::to_string(columns) + " columns, " + std::to_string(perRow) + " entries a row of B");
     const CsrMatrix<double> a = randomMatrix<double>(30, 600, 300, 7, value),
                             b = randomMatrix<double>(600, columns, perRow, 8, value), c = product(a, b);
@@ -111,7 +118,8 @@ TEST_F(LongRowsOnCudaTest, FewDenseGroupsAmongManyGoByRows)
     EntryMap<float> entries;
     for (std::uint32_t i = 0; i < 20000; ++i)
       for (std::uint32_t j = 0; j < (i % 20000 < denseRows ? 24u : 2u); ++j)
-        entries[{i, i < denseRows ? i / 8 * 8 + j : static_cast<std::uint32_t>(dice.below(20000))}] = smallWhole<float>(dice);
+        entries[{i, i < denseRows ? i / 8 * 8 + j : static_cast<std::uint32_t>(dice.below(20000))}] =
+            smallWhole<float>(dice);
     return matrixOf(20000, 20000, entries);
   };
   const CsrMatrix<float> few = matrixWith(800), many = matrixWith(16000);

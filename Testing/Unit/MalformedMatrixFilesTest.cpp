@@ -23,28 +23,35 @@ const std::string real = "%%MatrixMarket matrix coordinate real general\n";
 /// Each with its whole text: where, what was given, what is wrong, what is allowed.
 const Malformed files[] = {
     {"a.mtx", "1 1 1\n1 1 1\n",
-     ":1: \"1 1 1\": no Matrix Market file. Allowed: a first line such as %%MatrixMarket matrix coordinate real general."},
+     ":1: \"1 1 1\": no Matrix Market file. Allowed: a first line such as %%MatrixMarket matrix coordinate "
+     "real general."},
     {"a.mtx", "%%MatrixMarket vector coordinate real general\n",
-     ":1: \"%%MatrixMarket vector coordinate real general\": the object \"vector\" is not read. Allowed: matrix."},
+     ":1: \"%%MatrixMarket vector coordinate real general\": the object \"vector\" is not read. Allowed: "
+     "matrix."},
     {"a.mtx", "%%MatrixMarket matrix array real general\n2 2\n",
-     ":1: \"%%MatrixMarket matrix array real general\": the storage \"array\" is not read; that is a dense matrix. Allowed: "
+     ":1: \"%%MatrixMarket matrix array real general\": the storage \"array\" is not read; that is a dense "
+     "matrix. Allowed: "
      "coordinate."},
     {"a.mtx", "%%MatrixMarket matrix coordinate complex general\n",
-     ":1: \"%%MatrixMarket matrix coordinate complex general\": the field \"complex\" is not read. Allowed: real, double, integer "
+     ":1: \"%%MatrixMarket matrix coordinate complex general\": the field \"complex\" is not read. Allowed: "
+     "real, double, integer "
      "or "
      "pattern."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real hermitian\n",
-     ":1: \"%%MatrixMarket matrix coordinate real hermitian\": the symmetry \"hermitian\" is not read. Allowed: general, symmetric "
+     ":1: \"%%MatrixMarket matrix coordinate real hermitian\": the symmetry \"hermitian\" is not read. "
+     "Allowed: general, symmetric "
      "or "
      "skew-symmetric."},
     {"a.mtx", "%%MatrixMarket matrix coordinate pattern skew-symmetric\n",
-     ":1: \"%%MatrixMarket matrix coordinate pattern skew-symmetric\": a pattern has no signs, so it cannot be skew-symmetric. "
+     ":1: \"%%MatrixMarket matrix coordinate pattern skew-symmetric\": a pattern has no signs, so it cannot "
+     "be skew-symmetric. "
      "Allowed: "
      "pattern general or pattern symmetric."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n% only comments\n",
      ": it ends before the line of sizes. Allowed: a line with the numbers of rows, columns and entries."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n3 3\n",
-     ":2: \"3 3\": the line ends where number of entries should stand. Allowed: whole numbers from 0 to 9223372036854775807."},
+     ":2: \"3 3\": the line ends where number of entries should stand. Allowed: whole numbers from 0 to "
+     "9223372036854775807."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n3 -3 1\n",
      ":2: \"3 -3 1\": \"-3\" is no number of columns. Allowed: whole numbers from 0 to 4294967295."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 4 1\n1 1 1\n",
@@ -60,63 +67,85 @@ const Malformed files[] = {
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1.5 1 1\n",
      ":3: \"1.5 1 1\": \"1.5\" is no row. Allowed: whole numbers from 1 to 2."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1\n",
-     ":3: \"1 1\": the line ends where value should stand. Allowed: numbers such as -1.5e-3 in the range of double precision."},
+     ":3: \"1 1\": the line ends where value should stand. Allowed: numbers such as -1.5e-3 in the range of "
+     "double precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1,5\n",
-     ":3: \"1 1 1,5\": \"1,5\" is no value. Allowed: numbers such as -1.5e-3 in the range of double precision."},
+     ":3: \"1 1 1,5\": \"1,5\" is no value. Allowed: numbers such as -1.5e-3 in the range of double "
+     "precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 +-1\n",
-     ":3: \"1 1 +-1\": \"+-1\" is no value. Allowed: numbers such as -1.5e-3 in the range of double precision."},
+     ":3: \"1 1 +-1\": \"+-1\" is no value. Allowed: numbers such as -1.5e-3 in the range of double "
+     "precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1e999\n",
-     ":3: \"1 1 1e999\": \"1e999\" is out of range for value. Allowed: numbers such as -1.5e-3 in the range of double precision."},
+     ":3: \"1 1 1e999\": \"1e999\" is out of range for value. Allowed: numbers such as -1.5e-3 in the range "
+     "of double precision."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 1 2\n",
      ":3: \"1 1 1 2\": \"2\" is too much. Allowed: row, column and value."},
     {"a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n",
      ":3: \"1 1 1\": \"1\" is too much. Allowed: row and column in a pattern."},
     {"a.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 9223372036854775808\n",
-     ":3: \"1 1 9223372036854775808\": \"9223372036854775808\" is out of range for value. Allowed: whole numbers of 64 bits."},
+     ":3: \"1 1 9223372036854775808\": \"9223372036854775808\" is out of range for value. Allowed: whole "
+     "numbers of 64 bits."},
     {"a.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 1 0.5\n",
      ":3: \"1 1 0.5\": \"0.5\" is no value. Allowed: whole numbers of 64 bits."},
     {"a.mtx", "%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 1 9223372036854775807\n1 1 1\n",
      ": the sum of entries of one place is beyond 64 bits. Allowed: integers whose sums stay in 64 bits."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 5\n",
-     ":3: \"1 2 5\": an entry above the diagonal of a symmetric matrix. Allowed: entries on and below the diagonal; the others "
+     ":3: \"1 2 5\": an entry above the diagonal of a symmetric matrix. Allowed: entries on and below the "
+     "diagonal; the others "
      "follow "
      "from them."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 5\n",
-     ":3: \"2 2 5\": an entry on the diagonal of a skew-symmetric matrix, which is zero there. Allowed: entries below the "
+     ":3: \"2 2 5\": an entry on the diagonal of a skew-symmetric matrix, which is zero there. Allowed: "
+     "entries below the "
      "diagonal."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 5\n2 2 5\n",
-     ": 2 entries, but the line of sizes says 3. Allowed: as many as it says; the file may have been cut off."},
+     ": 2 entries, but the line of sizes says 3. Allowed: as many as it says; the file may have been cut "
+     "off."},
     {"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 1 5\n2 2 5\n",
-     ": 2 entries, but the line of sizes says 1. Allowed: as many as it says; the file may have been cut off."},
+     ": 2 entries, but the line of sizes says 1. Allowed: as many as it says; the file may have been cut "
+     "off."},
     {"a.mtx", "", ": the file is empty. Allowed: a file that exists and may be read."},
     {"a.mtx.gz", "\x1f\x8b\x08 this is not deflated data",
-     ": the compressed data are damaged (unknown header flags set). Allowed: a whole compressed file; it may have been cut off or "
+     ": the compressed data are damaged (unknown header flags set). Allowed: a whole compressed file; it may "
+     "have been cut off or "
      "damaged "
      "while it was copied."},
     {"a.graph", "2 1 2\n2\n1\n",
-     ":1: \"2 1 2\": \"2\" is no format. Allowed: three digits of 0 and 1: node sizes, node weights, edge weights."},
+     ":1: \"2 1 2\": \"2\" is no format. Allowed: three digits of 0 and 1: node sizes, node weights, edge "
+     "weights."},
     {"a.graph", "2 1\n2\n3\n", ":3: \"3\": \"3\" is no neighbour. Allowed: whole numbers from 1 to 2."},
     {"a.graph", "2 1 1\n2\n1 5\n",
-     ":2: \"2\": the line ends where weight of the edge should stand. Allowed: whole numbers from 0 to 9223372036854775807."},
+     ":2: \"2\": the line ends where weight of the edge should stand. Allowed: whole numbers from 0 to "
+     "9223372036854775807."},
     {"a.graph", "2 1\n2\n",
-     ": 1 lines of nodes, but the first line says 2. Allowed: a line a node; the file may have been cut off."},
-    {"a.graph", "2 1\n2\n1\n1\n", ":4: \"1\": a line more than there are nodes. Allowed: a line each for 2 nodes."},
+     ": 1 lines of nodes, but the first line says 2. Allowed: a line a node; the file may have been cut "
+     "off."},
+    {"a.graph", "2 1\n2\n1\n1\n",
+     ":4: \"1\": a line more than there are nodes. Allowed: a line each for 2 nodes."},
     {"a.graph", "2 2\n2\n1\n",
-     ": 2 neighbours are named, but the first line says 2 edges. Allowed: each edge named by both of its nodes."},
+     ": 2 neighbours are named, but the first line says 2 edges. Allowed: each edge named by both of its "
+     "nodes."},
     {"a.graph", "3 1\n% both ways from one node\n2 3\n\n\n",
-     ":3: \"2 3\": node 1 names 2, which does not name it. Allowed: each edge named by both of its nodes, with one weight."},
+     ":3: \"2 3\": node 1 names 2, which does not name it. Allowed: each edge named by both of its nodes, "
+     "with one weight."},
     {"a.graph", "3 2\n2\n1\n1 2\n",
-     ":2: \"2\": node 3 names 1, which does not name it. Allowed: each edge named by both of its nodes, with one weight."},
+     ":2: \"2\": node 3 names 1, which does not name it. Allowed: each edge named by both of its nodes, with "
+     "one weight."},
     {"a.graph", "2 1 1\n2 5\n1 6\n",
-     ":2: \"2 5\": the edge to node 2 has the weight 5 here and 6 there. Allowed: each edge named by both of its nodes, with one "
+     ":2: \"2 5\": the edge to node 2 has the weight 5 here and 6 there. Allowed: each edge named by both of "
+     "its nodes, with one "
      "weight."},
-    {"a.graph", "2 1\n1 2\n\n", ":2: \"1 2\": node 1 is its own neighbour. Allowed: edges between two nodes."},
+    {"a.graph", "2 1\n1 2\n\n",
+     ":2: \"1 2\": node 1 is its own neighbour. Allowed: edges between two nodes."},
     {"a.el", "# nothing\n", ": no edge is in it. Allowed: lines with two nodes, or two nodes and a weight."},
     {"a.el", "0 1\n1 -1\n", ":2: \"1 -1\": \"-1\" is no node. Allowed: whole numbers from 0 to 4294967294."},
-    {"a.el", "0 1\n1 2 0.5\n", ":2: \"1 2 0.5\": a weight on some lines alone. Allowed: weights on all lines or on none."},
-    {"a.el", "0 1 2 3\n", ":1: \"0 1 2 3\": \"3\" is too much. Allowed: two nodes, or two nodes and a weight."},
+    {"a.el", "0 1\n1 2 0.5\n",
+     ":2: \"1 2 0.5\": a weight on some lines alone. Allowed: weights on all lines or on none."},
+    {"a.el", "0 1 2 3\n",
+     ":1: \"0 1 2 3\": \"3\" is too much. Allowed: two nodes, or two nodes and a weight."},
     {"a.tcsr", "TESSCSR\n",
-     ": shorter than the 128 bytes of its head. Allowed: a whole file; it may have been cut off while it was copied."},
+     ": shorter than the 128 bytes of its head. Allowed: a whole file; it may have been cut off while it was "
+     "copied."},
     {"a.npz", "PK, but this is no zip file at all",
      ": no zip file, or one that was cut off. Allowed: what numpy or scipy.sparse.save_npz "
      "wrote."},
@@ -126,10 +155,11 @@ const Malformed files[] = {
 template <class T>
 void addNumpy(ZipWriter& zip, const std::string& name, const std::string& type, const std::vector<T>& numbers)
 {
-  const std::string head =
-      "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + std::to_string(numbers.size()) + ",), }";
+  const std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': ("
+                           + std::to_string(numbers.size()) + ",), }";
   const std::string start = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(head.size()) + '\0';
-  zip.add(name + ".npy", start + head, {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)});
+  zip.add(name + ".npy", start + head,
+          {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(T)});
 }
 
 class MalformedMatrixFilesTest : public ::testing::Test {
@@ -138,7 +168,8 @@ protected:
   std::string complaint(const std::string& name, const std::string& text) const
   {
     const std::string path = folder.write(name, text);
-    const std::string message = testing::errorText([&] { readMatrix(context, path); }, ExitCode::unreadableInput);
+    const std::string message =
+        testing::errorText([&] { readMatrix(context, path); }, ExitCode::unreadableInput);
     return message.starts_with(path) ? message.substr(path.size()) : message;
   }
   /// A whole file with some bytes exchanged.

@@ -12,9 +12,11 @@ using namespace tessera::testing;
 
 namespace {
 
-/// Grey erosion by the parabola k^2 / (2 scale) along one axis after the other, truncated to integers each time, by definition.
+/// Grey erosion by the parabola k^2 / (2 scale) along one axis after the other, truncated to integers each
+/// time, by definition.
 template <int D>
-std::vector<std::uint8_t> erodedByDefinition(std::vector<std::uint8_t> voxels, const Size<D>& size, const Vec<D>& radius)
+std::vector<std::uint8_t> erodedByDefinition(std::vector<std::uint8_t> voxels, const Size<D>& size,
+                                             const Vec<D>& radius)
 {
   std::size_t stride = 1;
   for (int d = 0; d < D; ++d) {
@@ -24,7 +26,8 @@ std::vector<std::uint8_t> erodedByDefinition(std::vector<std::uint8_t> voxels, c
       double smallest = 255;
       for (std::size_t other = 0; other < size[d]; ++other) {
         const double k = static_cast<double>(other) - index[d];
-        const std::uint8_t value = before[offset + stride * other - stride * static_cast<std::size_t>(index[d])];
+        const std::uint8_t value =
+            before[offset + stride * other - stride * static_cast<std::size_t>(index[d])];
         smallest = std::min(smallest, value + k * k / (2 * scale));
       }
       voxels[offset] = static_cast<std::uint8_t>(std::floor(smallest));
@@ -65,13 +68,15 @@ MaskPointer<2> rowMask(const std::string& text)
 TEST(MaskErosionTest, TakesScheduleAndOneVoxelsFromFixedMasks)
 {
   Context context;
-  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask("..1111111111.."), {2, 2}, ImageSide::fixed)), ".....1111.....");
+  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask("..1111111111.."), {2, 2}, ImageSide::fixed)),
+            ".....1111.....");
 }
 
 TEST(MaskErosionTest, TakesTwiceTheScheduleAndOneVoxelsFromMovingMasks)
 {
   Context context;
-  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask(".11111111111."), {2, 2}, ImageSide::moving)), "......1......");
+  EXPECT_EQ(rowOf(*erodeMask<2>(context, rowMask(".11111111111."), {2, 2}, ImageSide::moving)),
+            "......1......");
 }
 
 TEST(MaskErosionTest, TakesNothingAtTheImageBorder)
@@ -116,5 +121,6 @@ TEST(MaskErosionTest, GivesTheSameResultForAnyThreadCount)
   Context one, three;
   three.threads = 3;
 
-  EXPECT_EQ(erodeMask<2>(one, mask, {3, 1}, ImageSide::fixed)->voxels, erodeMask<2>(three, mask, {3, 1}, ImageSide::fixed)->voxels);
+  EXPECT_EQ(erodeMask<2>(one, mask, {3, 1}, ImageSide::fixed)->voxels,
+            erodeMask<2>(three, mask, {3, 1}, ImageSide::fixed)->voxels);
 }

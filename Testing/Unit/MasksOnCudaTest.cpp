@@ -23,7 +23,8 @@ struct Warp {
   std::shared_ptr<const Buffer<std::uint8_t>> maskVoxels;
   MovingOnCuda<D> moving;
 
-  Warp(const ImagePointer<D>& fixed, std::size_t step, const ImageGeometry<D>& movingGeometry, const MaskPointer<D>& mask)
+  Warp(const ImagePointer<D>& fixed, std::size_t step, const ImageGeometry<D>& movingGeometry,
+       const MaskPointer<D>& mask)
       : forCuda(context, fixed)
   {
     VoxelLattice<D> lattice{fixed, nullptr, {}, {}, {}};
@@ -40,12 +41,15 @@ struct Warp {
   /// Which positions count, by fixed-point indices.
   std::vector<bool> counted(const AffineMap<D>& before, const std::array<const float*, D>& field)
   {
-    return counting([&](const GatherTarget<D>& target) { warpLatticeOnCuda<D>(context, samples, before, field, moving, target); });
+    return counting([&](const GatherTarget<D>& target) {
+      warpLatticeOnCuda<D>(context, samples, before, field, moving, target);
+    });
   }
   /// The same by the CPU's expressions.
   std::vector<bool> countedByPoints(const ChainOnCuda<D>& chain)
   {
-    return counting([&](const GatherTarget<D>& target) { gatherOnCuda<D>(context, samples, chain, moving, target); });
+    return counting(
+        [&](const GatherTarget<D>& target) { gatherOnCuda<D>(context, samples, chain, moving, target); });
   }
 
 private:
@@ -84,7 +88,8 @@ AffineMap<D> indexShift(const ImageGeometry<D>& geometry, double shift)
   return map;
 }
 
-/// Three voxels more on each side: no shift of the test comes to the border, which indices in fixed point may miss by 1e-6.
+/// Three voxels more on each side: no shift of the test comes to the border, which indices in fixed point may
+/// miss by 1e-6.
 template <int D>
 ImageGeometry<D> padded(ImageGeometry<D> geometry)
 {
@@ -110,7 +115,8 @@ void expectTheNearestVoxels(const Size<D>& size)
     EXPECT_EQ(counted, sameGrid.countedByPoints(chainOf<D>(map))) << D << "D, shifted by " << shift;
     EXPECT_NE(std::count(counted.begin(), counted.end(), true), 0);
     Warp<D> otherGrid(scene.fixed, 1, moving, checkerboard<D>(coarser));
-    EXPECT_EQ(otherGrid.counted(map, {}), otherGrid.countedByPoints(chainOf<D>(map))) << D << "D, mask of another grid, " << shift;
+    EXPECT_EQ(otherGrid.counted(map, {}), otherGrid.countedByPoints(chainOf<D>(map)))
+        << D << "D, mask of another grid, " << shift;
   }
 }
 
@@ -156,7 +162,8 @@ TEST(MasksOnCudaTest, WarpsByAFieldAskTheNearestVoxelOfTheMovingMaskAsPointsDo)
   std::size_t different = 0;
   for (std::size_t i = 0; i < count; ++i)
     different += counted[i] != byPoints[i];
-  EXPECT_LE(different, 2u) << "only at the image's border, where indices may be off by 1e-6 of a voxel: " << count * 1e-6;
+  EXPECT_LE(different, 2u) << "only at the image's border, where indices may be off by 1e-6 of a voxel: "
+                           << count * 1e-6;
   EXPECT_GT(std::count(counted.begin(), counted.end(), true), 1000);
 }
 
@@ -175,8 +182,8 @@ void expectTheFixedMask(const Size<D>& size, std::size_t step)
     std::vector<std::uint8_t> asked(samples.count);
     context.stream->copyToHost(asked.data(), samples.asked, asked.size());
 
-    const PointList<D> points = allSamples<D>(
-        VoxelLattice<D>{scene.fixed, nullptr, {}, std::get<VoxelLattice<D>>(set).step, std::get<VoxelLattice<D>>(set).count});
+    const PointList<D> points = allSamples<D>(VoxelLattice<D>{
+        scene.fixed, nullptr, {}, std::get<VoxelLattice<D>>(set).step, std::get<VoxelLattice<D>>(set).count});
     for (std::size_t i = 0; i < asked.size(); ++i) {
       Vec<D> pointMm;
       for (int d = 0; d < D; ++d)

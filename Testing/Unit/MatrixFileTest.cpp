@@ -18,7 +18,10 @@ using testing::matrixOf;
 
 class MatrixFileTest : public ::testing::Test {
 protected:
-  MatrixFile read(const std::string& name, const std::string& text) const { return readMatrix(context, folder.write(name, text)); }
+  MatrixFile read(const std::string& name, const std::string& text) const
+  {
+    return readMatrix(context, folder.write(name, text));
+  }
   template <class V = double>
   CsrMatrix<V> entries(const std::string& name, const std::string& text) const
   {
@@ -52,8 +55,11 @@ TEST_F(MatrixFileTest, EveryFormatGivesBackTheBitsItWasGiven)
 
 TEST_F(MatrixFileTest, IntegersStayIntegers)
 {
-  const CsrMatrix<std::int64_t> matrix = matrixOf<std::int64_t>(
-      2, 3, {{{0, 1}, std::numeric_limits<std::int64_t>::min()}, {{1, 2}, std::numeric_limits<std::int64_t>::max()}, {{1, 0}, 0}});
+  const CsrMatrix<std::int64_t> matrix =
+      matrixOf<std::int64_t>(2, 3,
+                             {{{0, 1}, std::numeric_limits<std::int64_t>::min()},
+                              {{1, 2}, std::numeric_limits<std::int64_t>::max()},
+                              {{1, 0}, 0}});
   for (const char* name : {"a.mtx", "a.npz", "a.tcsr"}) {
     SCOPED_TRACE(name);
     writeMatrix(context, folder / name, matrix);
@@ -87,7 +93,8 @@ TEST_F(MatrixFileTest, WeightsOfGraphsComeBack)
 {
   const CsrMatrix<std::int64_t> weighted = matrixOf<std::int64_t>(3, 3, {{{0, 2}, 5}, {{2, 0}, 5}});
   writeMatrix(context, folder / "a.metis", weighted);
-  testing::expectSame(std::get<CsrMatrix<std::int64_t>>(readMatrix(context, folder / "a.metis").matrix), weighted);
+  testing::expectSame(std::get<CsrMatrix<std::int64_t>>(readMatrix(context, folder / "a.metis").matrix),
+                      weighted);
 
   const CsrMatrix<double> edges = matrixOf<double>(3, 3, {{{0, 2}, 0.25}, {{2, 1}, -5}});
   writeMatrix(context, folder / "a.edges", edges);
@@ -123,8 +130,9 @@ TEST_F(MatrixFileTest, FilesOfManyPiecesAreReadAlikeByAnyNumberOfThreads)
 
 TEST_F(MatrixFileTest, MatrixMarketByHand)
 {
-  const std::string text = "%%MatrixMarket  Matrix COORDINATE Real General\r\n% a comment\n\n 2 3 4 \n2 1 -1.5e3\r\n1 3 +.5\n\n"
-                           "1 1 7\n2 1 0.5";
+  const std::string text =
+      "%%MatrixMarket  Matrix COORDINATE Real General\r\n% a comment\n\n 2 3 4 \n2 1 -1.5e3\r\n1 3 +.5\n\n"
+      "1 1 7\n2 1 0.5";
 
   const MatrixFile file = read("a.mtx", text);
 
@@ -137,31 +145,38 @@ TEST_F(MatrixFileTest, MatrixMarketByHand)
 TEST_F(MatrixFileTest, TheOtherTriangleFollows)
 {
   const std::string body = "3 3 3\n2 1 5\n3 1 6\n3 3 9\n";
-  EXPECT_EQ(testing::entriesOf(entries<std::int64_t>("a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n" + body)),
+  EXPECT_EQ(testing::entriesOf(entries<std::int64_t>(
+                "a.mtx", "%%MatrixMarket matrix coordinate integer symmetric\n" + body)),
             (EntryMap<std::int64_t>{{{1, 0}, 5}, {{0, 1}, 5}, {{2, 0}, 6}, {{0, 2}, 6}, {{2, 2}, 9}}));
-  EXPECT_EQ(testing::entriesOf(entries("a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 1 5\n")),
+  EXPECT_EQ(testing::entriesOf(
+                entries("a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 1\n2 1 5\n")),
             (EntryMap<double>{{{1, 0}, 5}, {{0, 1}, -5}}));
-  EXPECT_EQ(testing::entriesOf(entries("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n")),
+  EXPECT_EQ(testing::entriesOf(
+                entries("a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n")),
             (EntryMap<double>{{{1, 0}, 1}, {{0, 1}, 1}}));
 }
 
 TEST_F(MatrixFileTest, APlaceNamedTwiceInAPatternIsStillOne)
 {
-  const MatrixFile file = read("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n2 1\n1 1\n2 1\n");
+  const MatrixFile file =
+      read("a.mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 3\n2 1\n1 1\n2 1\n");
 
   EXPECT_EQ(file.duplicates, 1u);
-  EXPECT_EQ(testing::entriesOf(std::get<CsrMatrix<double>>(file.matrix)), (EntryMap<double>{{{0, 0}, 1}, {{1, 0}, 1}}));
+  EXPECT_EQ(testing::entriesOf(std::get<CsrMatrix<double>>(file.matrix)),
+            (EntryMap<double>{{{0, 0}, 1}, {{1, 0}, 1}}));
 }
 
 TEST_F(MatrixFileTest, MetisByHand)
 {
-  EXPECT_EQ(testing::entriesOf(entries("a.graph", "% made by hand\n3 1\n2\n1\n\n")), (EntryMap<double>{{{0, 1}, 1}, {{1, 0}, 1}}));
+  EXPECT_EQ(testing::entriesOf(entries("a.graph", "% made by hand\n3 1\n2\n1\n\n")),
+            (EntryMap<double>{{{0, 1}, 1}, {{1, 0}, 1}}));
   EXPECT_EQ(testing::entriesOf(entries<std::int64_t>("a.graph", "2 1 1\n2 7\n1 7")),
             (EntryMap<std::int64_t>{{{0, 1}, 7}, {{1, 0}, 7}}));
   const MatrixFile weighted = read("a.graph", "2 1 111 2\n50 8 8 2 7\n50 9 9 1 7\n");
   EXPECT_EQ(testing::entriesOf(std::get<CsrMatrix<std::int64_t>>(weighted.matrix)),
             (EntryMap<std::int64_t>{{{0, 1}, 7}, {{1, 0}, 7}}));
-  EXPECT_EQ(weighted.notes, std::vector<std::string>{"weights of nodes are no part of a matrix and are left out"});
+  EXPECT_EQ(weighted.notes,
+            std::vector<std::string>{"weights of nodes are no part of a matrix and are left out"});
 }
 
 TEST_F(MatrixFileTest, EdgeListsByHand)
@@ -189,15 +204,16 @@ TEST_F(MatrixFileTest, TheSuffixChoosesTheFormat)
   EXPECT_EQ(formatOfMatrix("-"), MatrixFormat::matrixMarket);
   EXPECT_EQ(formatOfMatrix("folder.npz/a.mtx.gz"), MatrixFormat::matrixMarket);
   EXPECT_EQ(formatOfMatrix("a.b.metis"), MatrixFormat::metis);
-  EXPECT_TRUE(
-      testing::contains(testing::errorText([] { formatOfMatrix("a.csv"); }), "a.csv: the suffix names no format of matrices."));
+  EXPECT_TRUE(testing::contains(testing::errorText([] { formatOfMatrix("a.csv"); }),
+                                "a.csv: the suffix names no format of matrices."));
   EXPECT_TRUE(testing::contains(testing::errorText([] { formatOfMatrix("a.npz.gz"); }), "no format"));
 }
 
 TEST_F(MatrixFileTest, WhatAGraphCannotHoldIsRefusedAndNothingIsLeft)
 {
   const auto refused = [&](const CsrMatrix<double>& matrix, const std::string& part) {
-    EXPECT_TRUE(testing::contains(testing::errorText([&] { writeMatrix(context, folder / "a.graph", matrix); }), part));
+    EXPECT_TRUE(testing::contains(
+        testing::errorText([&] { writeMatrix(context, folder / "a.graph", matrix); }), part));
   };
   refused(matrixOf<double>(2, 3, {}), "2 x 3 is no graph");
   refused(matrixOf<double>(2, 2, {{{1, 1}, 1}}), "row 2 has an entry on the diagonal");
@@ -209,7 +225,8 @@ TEST_F(MatrixFileTest, WhatAGraphCannotHoldIsRefusedAndNothingIsLeft)
 TEST_F(MatrixFileTest, AnOutputThatIsNotFinishedLeavesNothing)
 {
   const auto names = [&] {
-    return std::distance(std::filesystem::directory_iterator(folder.path()), std::filesystem::directory_iterator());
+    return std::distance(std::filesystem::directory_iterator(folder.path()),
+                         std::filesystem::directory_iterator());
   };
   {
     MatrixOutput output(context, folder / "a.mtx");

@@ -46,7 +46,8 @@ TEST(Memory, AControlGroupLimitsWhatTheSystemHas)
   system.write("sys/fs/cgroup/job/memory.max", "9000\n");
   system.write("sys/fs/cgroup/job/memory.current", "5000\n");
   EXPECT_EQ(system.available(), 4000);
-  system.write("sys/fs/cgroup/job/memory.stat", "anon 3000\ninactive_file 500\n"); // the system may drop these pages
+  system.write("sys/fs/cgroup/job/memory.stat",
+               "anon 3000\ninactive_file 500\n"); // the system may drop these pages
   EXPECT_EQ(system.available(), 4500);
 }
 
@@ -54,7 +55,8 @@ TEST(Memory, AControlGroupOfTheFirstVersionLimitsToo)
 {
   const System system;
   system.write("proc/self/cgroup", "5:cpu,memory:/job\n3:cpuset:/\n");
-  system.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "8000\n"); // a container sees its own group as the root
+  system.write("sys/fs/cgroup/memory/memory.limit_in_bytes",
+               "8000\n"); // a container sees its own group as the root
   system.write("sys/fs/cgroup/memory/memory.usage_in_bytes", "9000\n");
   EXPECT_EQ(system.available(), 0);
   system.write("sys/fs/cgroup/memory/memory.stat", "total_inactive_file 2500\n");
@@ -63,7 +65,8 @@ TEST(Memory, AControlGroupOfTheFirstVersionLimitsToo)
 
 TEST(Memory, AskingForTooMuchTellsBothFigures)
 {
-  const std::string text = errorText([] { requireMemory(1e18, "a grid", "a coarser one"); }, ExitCode::outOfMemory);
+  const std::string text =
+      errorText([] { requireMemory(1e18, "a grid", "a coarser one"); }, ExitCode::outOfMemory);
   EXPECT_TRUE(text.starts_with("a grid: about 1e+09 GB of memory are needed, ")) << text;
   EXPECT_TRUE(text.ends_with(" GB are free. Allowed: a coarser one.")) << text;
   EXPECT_NO_THROW(requireMemory(1000, "a list", "a shorter one"));

@@ -39,7 +39,8 @@ void expectSums(const std::string& text)
   for (const std::size_t count : {1, 2, 31, 32, 33, 2048, 100003, 1500007})
     for (const bool background : {false, true})
       for (const std::size_t slabs : {1, 3}) {
-        SCOPED_TRACE(::testing::Message() << text << count << " samples in " << slabs << " slabs, background " << background);
+        SCOPED_TRACE(::testing::Message()
+                     << text << count << " samples in " << slabs << " slabs, background " << background);
         const PairsOfIntensities pairs(count, background, true);
         const MetricEvaluation expected = evaluateOnCpu(formula, pairs.fixed, pairs.moving);
 
@@ -74,7 +75,8 @@ std::vector<std::int64_t> samplesOfBins(const ParzenWindows& windows, const Pair
     if (!isPair(pairs.fixed[i], pairs.moving[i]))
       continue;
     double unused;
-    const int row = windows.fixedStart(pairs.fixed[i], unused), column = windows.movingStart(pairs.moving[i], unused, unused);
+    const int row = windows.fixedStart(pairs.fixed[i], unused),
+              column = windows.movingStart(pairs.moving[i], unused, unused);
     for (int f = 0; f <= windows.fixed.order; ++f)
       for (int m = 0; m <= windows.moving.order; ++m)
         ++touched[static_cast<std::size_t>(row + f) * windows.moving.bins + column + m];
@@ -84,7 +86,8 @@ std::vector<std::int64_t> samplesOfBins(const ParzenWindows& windows, const Pair
 
 /// Counts against those of the CPU; value and slopes against the CPU's from the very counts of the GPU.
 template <class Formula>
-void expectHistogram(Context& context, const NaiveParzen& parzen, const PairsOfIntensities& pairs, std::size_t slabs)
+void expectHistogram(Context& context, const NaiveParzen& parzen, const PairsOfIntensities& pairs,
+                     std::size_t slabs)
 {
   const std::size_t count = pairs.fixed.size();
   SCOPED_TRACE(::testing::Message() << count << " samples in " << slabs << " slabs:\n" << parzen.text());
@@ -98,14 +101,17 @@ void expectHistogram(Context& context, const NaiveParzen& parzen, const PairsOfI
   ASSERT_EQ(found.counts.size(), onCpu.counts.size());
   const std::vector<std::int64_t> touched = samplesOfBins(histogram.windows(), pairs);
   const bool exactly = count / slabs < 16000;
-  // A few units of 2^-32 where the limiter's exponential differs; otherwise half of 2^-16, and single precision.
+  // A few units of 2^-32 where the limiter's exponential differs; otherwise half of 2^-16, and single
+  // precision.
   const double ofSample = exactly ? 16 : std::ldexp(1, 32 - 17) + std::ldexp(1, 32 - 22);
   std::size_t wrong = 0;
   for (std::size_t bin = 0; bin < touched.size(); ++bin)
-    wrong += !(std::abs(static_cast<double>(found.counts[bin] - onCpu.counts[bin])) <= ofSample * touched[bin]);
+    wrong +=
+        !(std::abs(static_cast<double>(found.counts[bin] - onCpu.counts[bin])) <= ofSample * touched[bin]);
   EXPECT_EQ(wrong, 0u) << "bins";
   // The bins' changes of probability, times logarithms up to 10.
-  const double ofProbability = (parzen.fixedOrder + 1) * (parzen.movingOrder + 1) * ofSample / ParzenWindows::countScale;
+  const double ofProbability =
+      (parzen.fixedOrder + 1) * (parzen.movingOrder + 1) * ofSample / ParzenWindows::countScale;
   EXPECT_NEAR(found.value, onCpu.value, 10 * ofProbability);
 
   MetricEvaluation expected;
@@ -123,7 +129,8 @@ void expectHistograms(const std::vector<NaiveParzen>& all, const std::vector<std
   for (const NaiveParzen& parzen : all)
     for (const std::size_t count : counts)
       for (const bool background : {false, true})
-        expectHistogram<Formula>(context, parzen, PairsOfIntensities(count, background, true), background ? 3 : 1);
+        expectHistogram<Formula>(context, parzen, PairsOfIntensities(count, background, true),
+                                 background ? 3 : 1);
 }
 
 const std::vector<NaiveParzen> allOrders = [] {
@@ -149,7 +156,8 @@ TEST(MetricsOnCudaTest, NormalizedMutualInformationOfEveryOrderIsThatOfTheCpu)
 TEST(MetricsOnCudaTest, HistogramsOfEverySizeAreThoseOfTheCpu)
 {
   TESSERA_NEEDS_GPU();
-  const std::vector<NaiveParzen> sizes{{8, 8}, {64, 64}, {128, 128}, {200, 200}, {256, 256}, {33, 257, 3, 3}, {300, 20, 1, 2}};
+  const std::vector<NaiveParzen> sizes{{8, 8},     {64, 64},        {128, 128},     {200, 200},
+                                       {256, 256}, {33, 257, 3, 3}, {300, 20, 1, 2}};
   expectHistograms<MI>(sizes, {31, 2048, 100003, 400009});
   expectHistograms<NMI>(sizes, {2048, 300007});
 }
@@ -214,17 +222,20 @@ TEST(MetricsOnCudaTest, FixedBinsThatAreKeptChangeNothing)
 {
   TESSERA_NEEDS_GPU();
   Context context = gpu();
-  const std::vector<NaiveParzen> sizes{{8, 8},          {32, 32},         {64, 64},          {200, 200, 0, 1}, {255, 33, 0, 2},
-                                       {256, 20, 0, 3}, {256, 256, 0, 3}, {1000, 900, 0, 3}, {64, 64, 0, 0},   {64, 64, 1, 3}};
+  const std::vector<NaiveParzen> sizes{{8, 8},          {32, 32},        {64, 64},         {200, 200, 0, 1},
+                                       {255, 33, 0, 2}, {256, 20, 0, 3}, {256, 256, 0, 3}, {1000, 900, 0, 3},
+                                       {64, 64, 0, 0},  {64, 64, 1, 3}};
   for (const NaiveParzen& parzen : sizes)
     for (const std::size_t count : {262145, 400003, 400004, 1100001})
       for (const bool background : {false, true}) {
-        SCOPED_TRACE(::testing::Message() << count << " samples, background " << background << ":\n" << parzen.text());
+        SCOPED_TRACE(::testing::Message() << count << " samples, background " << background << ":\n"
+                                          << parzen.text());
         const auto formula = formulaOf<MI>(parzen.text());
         const PairsOfIntensities pairs(count, background, true);
         const MetricEvaluation expected = evaluateOnGpu(context, formula, pairs.fixed, pairs.moving);
         for (const int evaluations : {1, 2, 3})
-          EXPECT_TRUE(sameBits(evaluateOnGpu(context, formula, pairs.fixed, pairs.moving, {1, true, evaluations}), expected))
+          EXPECT_TRUE(sameBits(
+              evaluateOnGpu(context, formula, pairs.fixed, pairs.moving, {1, true, evaluations}), expected))
               << evaluations << " evaluations";
       }
   const auto formula = formulaOf<MI>("");
@@ -241,7 +252,8 @@ TEST(MetricsOnCudaTest, FixedBinsAreFoundAgainForAnotherFixedSide)
   const std::size_t count = 300001;
   const PairsOfIntensities one(count, false, true, 1), other(count, false, true, 7);
   const auto formula = formulaOf<MI>("");
-  Buffer<float> fixed(context, count), otherFixed(context, count), moving(context, count + 1), slopes(context, count);
+  Buffer<float> fixed(context, count), otherFixed(context, count), moving(context, count + 1),
+      slopes(context, count);
   fixed.fromHost(context, one.fixed);
   otherFixed.fromHost(context, other.fixed);
   Intensities shifted = one.moving; // moving intensities that begin at an odd place
@@ -262,7 +274,8 @@ TEST(MetricsOnCudaTest, FixedBinsAreFoundAgainForAnotherFixedSide)
     found.slopes = slopes.toHost(context);
     return found;
   };
-  const MetricEvaluation ofOne = evaluate(fixed, count), ofOther = evaluate(otherFixed, count), ofFew = evaluate(fixed, count - 5);
+  const MetricEvaluation ofOne = evaluate(fixed, count), ofOther = evaluate(otherFixed, count),
+                         ofFew = evaluate(fixed, count - 5);
 
   EXPECT_FALSE(sameBits(ofOne, ofOther));
   for (int time = 0; time < 3; ++time)

@@ -17,7 +17,8 @@ struct Trace {
 Trace search(const LineSearchSettings& settings, const std::function<LinePoint(double)>& function)
 {
   Trace trace;
-  trace.end = searchLine(settings, function(0), function, [&](const LineSearchState& state) { trace.states.push_back(state); });
+  trace.end = searchLine(settings, function(0), function,
+                         [&](const LineSearchState& state) { trace.states.push_back(state); });
   return trace;
 }
 
@@ -93,7 +94,8 @@ TEST(MoreThuenteLineSearch, TriesTheStepsThatElastixLogs)
     std::vector<double> steps;
     const auto logged = [&](double step) {
       steps.push_back(step);
-      return steps.size() == 1 ? LinePoint{step, row.trialValue, row.trialSlope} : LinePoint{step, row.value - 5, 0};
+      return steps.size() == 1 ? LinePoint{step, row.trialValue, row.trialSlope}
+                               : LinePoint{step, row.value - 5, 0};
     };
 
     searchLine({}, {0, row.value, row.slope}, logged, [](const LineSearchState&) {});
@@ -124,7 +126,8 @@ TEST(MoreThuenteLineSearch, EndsAtTheBestPointWhenIterationsRunOut)
   EXPECT_EQ(trace.end.stop, LineSearchStop::maximumIterations);
   EXPECT_EQ(trace.states.size(), 3u);
   EXPECT_EQ(trace.end.iteration, 2u);
-  EXPECT_EQ(trace.end.point.step, trace.states[1].point.step); // the last evaluation goes back to the lowest point
+  EXPECT_EQ(trace.end.point.step,
+            trace.states[1].point.step); // the last evaluation goes back to the lowest point
   EXPECT_STREQ(nameOf(trace.end.stop), "MaxNrIterations");
 }
 

@@ -39,8 +39,8 @@ TEST(MultiMetricMultiResolutionRegistrationTest, AWeightIsOfItsLevelOrTheFirst)
 
 TEST(MultiMetricMultiResolutionRegistrationTest, RelativeWeightsAreReadInsteadIfAsked)
 {
-  const TermCombination combination =
-      combinationOf<Several>("(UseRelativeWeights \"true\")\n(Metric0Weight 9)\n(Metric1RelativeWeight 0.1)\n", 0, 2);
+  const TermCombination combination = combinationOf<Several>(
+      "(UseRelativeWeights \"true\")\n(Metric0Weight 9)\n(Metric1RelativeWeight 0.1)\n", 0, 2);
 
   EXPECT_TRUE(combination.relative);
   EXPECT_EQ(combination.weights, (Weights{0.5, 0.1}));

@@ -29,7 +29,8 @@ TEST(NearestNeighborInterpolatorTest, AgreesWithItkInValueAndGradient)
 
   const Interpolated<3> result = interpolate<3>(interpolator, image, indices);
 
-  const double tolerance = 2 * std::numeric_limits<float>::epsilon() * largestMagnitude(image.voxels); // rounded to float once
+  const double tolerance =
+      2 * std::numeric_limits<float>::epsilon() * largestMagnitude(image.voxels); // rounded to float once
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const ItkImage<3>::PointType point(result.pointMm(i).data());
     ASSERT_EQ(result.inside[i] != 0, reference->IsInsideBuffer(point)) << i;
@@ -49,9 +50,11 @@ TEST(NearestNeighborInterpolatorTest, RoundsHalvesUpAndTakesCentralDifferences)
   const Image<2> row{{{3, 1}, {2, 1}, {0, 0}, identityMatrix<2>()}, {1, 4, 9}};
   NearestNeighborInterpolator<2> interpolator(parametersOf("(X 1)", 2));
 
-  const Interpolated<2> result = interpolate<2>(interpolator, row, {{0.5, 0}, {0.49, 0}, {1.5, 0}, {-0.5, 0}, {2.5, 0}});
+  const Interpolated<2> result =
+      interpolate<2>(interpolator, row, {{0.5, 0}, {0.49, 0}, {1.5, 0}, {-0.5, 0}, {2.5, 0}});
 
   EXPECT_EQ(result.values, (std::vector<float>{4, 1, 9, 1, 0}));
-  EXPECT_EQ(result.gradients[0], (std::vector<float>{2, 0.75f, 1.25f, 0.75f, 0})); // (9 - 1) / 4 mm; half weight at borders
+  EXPECT_EQ(result.gradients[0],
+            (std::vector<float>{2, 0.75f, 1.25f, 0.75f, 0})); // (9 - 1) / 4 mm; half weight at borders
   EXPECT_EQ(result.inside, (std::vector<std::uint8_t>{1, 1, 1, 1, 0}));
 }

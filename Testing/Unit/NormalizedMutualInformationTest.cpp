@@ -14,8 +14,10 @@ constexpr double fixedPointTolerance = 1e-8; // counts are rounded to 2^-33
 
 TEST(NormalizedMutualInformationTest, EqualImagesGiveMinusTwoAndIndependentOnesMinusOne)
 {
-  EXPECT_NEAR(evaluateMetric<NMI>(boxes, facts, {0, 0, 100, 100}, {0, 0, 100, 100}).value, -2, fixedPointTolerance);
-  EXPECT_NEAR(evaluateMetric<NMI>(boxes, facts, {0, 0, 100, 100}, {0, 100, 0, 100}).value, -1, fixedPointTolerance);
+  EXPECT_NEAR(evaluateMetric<NMI>(boxes, facts, {0, 0, 100, 100}, {0, 0, 100, 100}).value, -2,
+              fixedPointTolerance);
+  EXPECT_NEAR(evaluateMetric<NMI>(boxes, facts, {0, 0, 100, 100}, {0, 100, 0, 100}).value, -1,
+              fixedPointTolerance);
 }
 
 TEST(NormalizedMutualInformationTest, AgreesWithNaiveEntropiesAtAwkwardSizesAndStripes)
@@ -26,7 +28,8 @@ TEST(NormalizedMutualInformationTest, AgreesWithNaiveEntropiesAtAwkwardSizesAndS
     const double value = evaluateMetric<NMI>("", facts, fixed, moving).value;
 
     EXPECT_NEAR(value, -(h.fixed + h.moving) / h.joint, fixedPointTolerance) << "count " << count;
-    EXPECT_EQ(value, evaluateMetric<NMI>("", facts, fixed, moving, 4).value) << "integer counts do not depend on stripes";
+    EXPECT_EQ(value, evaluateMetric<NMI>("", facts, fixed, moving, 4).value)
+        << "integer counts do not depend on stripes";
   }
 }
 
@@ -34,8 +37,8 @@ TEST(NormalizedMutualInformationTest, SlopesMatchFiniteDifferences)
 {
   const Intensities fixed = randomIntensities(40, 1), moving = relatedIntensities(fixed, 2);
   for (int fixedOrder = 0; fixedOrder <= 3; ++fixedOrder) // (step / bin)^2
-    expectSlopesMatchFiniteDifferences<NMI>(NaiveParzen{16, 16, fixedOrder, 3, 0.01, 0.01}.text(), facts, fixed, moving, 0.01f,
-                                            2e-3);
+    expectSlopesMatchFiniteDifferences<NMI>(NaiveParzen{16, 16, fixedOrder, 3, 0.01, 0.01}.text(), facts,
+                                            fixed, moving, 0.01f, 2e-3);
 }
 
 TEST(NormalizedMutualInformationTest, ImagesOfOneIntensityHaveNoValueAndNoSlope)

@@ -27,7 +27,8 @@ Vec<D> mapped(const TransformChain<D>& chain, const Vec<D>& pointMm)
 template <int D>
 Vec<D> mappedBySpline(const OneSplineChain<D>& whole, const Vec<D>& pointMm)
 {
-  return mapped<D>({nullptr, Combination::compose, whole.spline->transform, whole.spline->parameters}, pointMm);
+  return mapped<D>({nullptr, Combination::compose, whole.spline->transform, whole.spline->parameters},
+                   pointMm);
 }
 
 template <int D>
@@ -47,7 +48,8 @@ void expectTheChainsPoints(const TermScene<D>& scene, const OneSplineChain<D>& w
     }
     u = apply<D>(whole.turn, u);
     for (int d = 0; d < D; ++d)
-      EXPECT_NEAR(result[d] + u[d], expected[d], 1e-12 * 200) << what; // some roundings of coordinates below 200 mm
+      EXPECT_NEAR(result[d] + u[d], expected[d], 1e-12 * 200)
+          << what; // some roundings of coordinates below 200 mm
   }
 }
 

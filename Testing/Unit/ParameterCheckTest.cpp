@@ -11,43 +11,52 @@ using testing::contains;
 using testing::errorText;
 using Lines = std::vector<std::string>;
 
-const ComponentDescription metric{"Metric",
-                                  "AdvancedMattesMutualInformation",
-                                  {},
-                                  "mutual information",
-                                  {integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "", "bins"),
-                                   booleanParameter("ShowExactMetricValue", false, Arity::perLevel, "exact"),
-                                   integerParameter("MovingKernelBSplineOrder", 3, 0, Arity::single, "", "order")}};
-const ComponentDescription sampler{"ImageSampler",
-                                   "RandomCoordinate",
-                                   {},
-                                   "points",
-                                   {integerParameter("FixedImageBSplineInterpolationOrder", 1, 0, Arity::single, "", "order")}};
-const ComponentDescription pyramid{"FixedImagePyramid",
-                                   "FixedSmoothingImagePyramid",
-                                   {},
-                                   "smooths",
-                                   {realParameter("Schedule", 1, Arity::schedule, "", "factors"),
-                                    realParameter("ImagePyramidSchedule", 1, Arity::schedule, "", "factors")}};
-const ComponentDescription transform{"Transform",
-                                     "EulerTransform",
-                                     {},
-                                     "rigid",
-                                     {realParameter("Scales", 1, Arity::list, "", "scales"),
-                                      realParameter("CenterOfRotationPoint", 0, Arity::perDimension, "mm", "centre"),
-                                      textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single,
-                                                    "method", {"GeometricalCenter", "CenterOfGravity"})}};
-const ComponentDescription stage{"Stage",
-                                 "Stage",
-                                 {},
-                                 "stage",
-                                 {textParameter("ImageSampler", "", Arity::list, "names"),
-                                  textParameter("Resampler", "DefaultResampler", Arity::list, "names"),
-                                  textParameter("FixedInternalImagePixelType", "float", Arity::single, "type")}};
-const ComponentDescription otherOptimizer{
-    "Optimizer", "StandardGradientDescent", {}, "descent", {realParameter("SP_A", 20, Arity::perLevel, "", "A")}};
+const ComponentDescription metric{
+    "Metric",
+    "AdvancedMattesMutualInformation",
+    {},
+    "mutual information",
+    {integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "", "bins"),
+     booleanParameter("ShowExactMetricValue", false, Arity::perLevel, "exact"),
+     integerParameter("MovingKernelBSplineOrder", 3, 0, Arity::single, "", "order")}};
+const ComponentDescription sampler{
+    "ImageSampler",
+    "RandomCoordinate",
+    {},
+    "points",
+    {integerParameter("FixedImageBSplineInterpolationOrder", 1, 0, Arity::single, "", "order")}};
+const ComponentDescription pyramid{
+    "FixedImagePyramid",
+    "FixedSmoothingImagePyramid",
+    {},
+    "smooths",
+    {realParameter("Schedule", 1, Arity::schedule, "", "factors"),
+     realParameter("ImagePyramidSchedule", 1, Arity::schedule, "", "factors")}};
+const ComponentDescription transform{
+    "Transform",
+    "EulerTransform",
+    {},
+    "rigid",
+    {realParameter("Scales", 1, Arity::list, "", "scales"),
+     realParameter("CenterOfRotationPoint", 0, Arity::perDimension, "mm", "centre"),
+     textParameter("AutomaticTransformInitializationMethod", "GeometricalCenter", Arity::single, "method",
+                   {"GeometricalCenter", "CenterOfGravity"})}};
+const ComponentDescription stage{
+    "Stage",
+    "Stage",
+    {},
+    "stage",
+    {textParameter("ImageSampler", "", Arity::list, "names"),
+     textParameter("Resampler", "DefaultResampler", Arity::list, "names"),
+     textParameter("FixedInternalImagePixelType", "float", Arity::single, "type")}};
+const ComponentDescription otherOptimizer{"Optimizer",
+                                          "StandardGradientDescent",
+                                          {},
+                                          "descent",
+                                          {realParameter("SP_A", 20, Arity::perLevel, "", "A")}};
 
-const std::vector<const ComponentDescription*> known{&metric, &sampler, &pyramid, &transform, &stage, &otherOptimizer};
+const std::vector<const ComponentDescription*> known{&metric,    &sampler, &pyramid,
+                                                     &transform, &stage,   &otherOptimizer};
 
 CheckReport check(const std::string& text)
 {
@@ -64,8 +73,9 @@ CheckReport check(const std::string& text)
 
 TEST(ParameterCheck, IsSilentAboutWhatIsRead)
 {
-  const CheckReport report = check("(NumberOfHistogramBins 32 16)\n(Metric1NumberOfHistogramBins 8)\n(Scales 1 2 3)\n"
-                                   "(FixedImagePyramid0Schedule 4 2 1)\n(ImageSampler \"RandomCoordinate\")\n");
+  const CheckReport report =
+      check("(NumberOfHistogramBins 32 16)\n(Metric1NumberOfHistogramBins 8)\n(Scales 1 2 3)\n"
+            "(FixedImagePyramid0Schedule 4 2 1)\n(ImageSampler \"RandomCoordinate\")\n");
 
   EXPECT_EQ(report.warnings, Lines{});
   EXPECT_EQ(report.notes, Lines{});
@@ -74,7 +84,8 @@ TEST(ParameterCheck, IsSilentAboutWhatIsRead)
 TEST(ParameterCheck, WarnsOfAParameterThatNobodyReads)
 {
   EXPECT_EQ(check("(NumberOfHistogramBins 8)\n(NumberOfHistogramBin 32)").warnings,
-            Lines{"Rigid.txt:2: (NumberOfHistogramBin 32): no chosen component reads it. Did you mean \"NumberOfHistogramBins\"?"});
+            Lines{"Rigid.txt:2: (NumberOfHistogramBin 32): no chosen component reads it. Did you mean "
+                  "\"NumberOfHistogramBins\"?"});
   EXPECT_EQ(check("(Xyzzy 1)").warnings, Lines{"Rigid.txt:1: (Xyzzy 1): no chosen component reads it."});
   EXPECT_EQ(check("(Metric2NumberOfHistogramBins 8)\n(Transform0NumberOfHistogramBins 8)").warnings.size(),
             1u); // no transform has bins
@@ -85,7 +96,8 @@ TEST(ParameterCheck, NamesTheNearestForTheMisspellingsOfRealFiles)
   const auto nearestFor = [](const std::string& name) { return check("(" + name + " 1)").warnings.at(0); };
 
   EXPECT_TRUE(contains(nearestFor("ShowExactMetricValues"), "Did you mean \"ShowExactMetricValue\"?"));
-  EXPECT_TRUE(contains(nearestFor("FixedImageBSplineInterpolatorOrder"), "Did you mean \"FixedImageBSplineInterpolationOrder\"?"));
+  EXPECT_TRUE(contains(nearestFor("FixedImageBSplineInterpolatorOrder"),
+                       "Did you mean \"FixedImageBSplineInterpolationOrder\"?"));
   EXPECT_TRUE(contains(nearestFor("Sampler"), "Did you mean \"ImageSampler\"?"));
   EXPECT_TRUE(contains(nearestFor("CenterOfRotation"), "Did you mean \"CenterOfRotationPoint\"?"));
   EXPECT_TRUE(contains(nearestFor("Scaler"), "Did you mean \"Scales\"?"));
@@ -94,35 +106,41 @@ TEST(ParameterCheck, NamesTheNearestForTheMisspellingsOfRealFiles)
 
 TEST(ParameterCheck, CollectsWhatIsNotNeededInOneNote)
 {
-  const CheckReport report = check("(SP_A 20)\n(KNearestNeighbours 5)\n(Metric0Alpha 1)\n(Optimizer0SP_A 3)\n(FinalGridSpacing 8)\n"
-                                   "(FullSearchSpace0 \"x\" 0 1 2 3)\n(Interpolator1PreParameters 1)\n");
+  const CheckReport report =
+      check("(SP_A 20)\n(KNearestNeighbours 5)\n(Metric0Alpha 1)\n(Optimizer0SP_A 3)\n(FinalGridSpacing 8)\n"
+            "(FullSearchSpace0 \"x\" 0 1 2 3)\n(Interpolator1PreParameters 1)\n");
 
   EXPECT_EQ(report.warnings, Lines{});
-  EXPECT_EQ(report.notes,
-            Lines{"Rigid.txt: parameters of elastix that are not needed here: SP_A, Optimizer0SP_A (of components that are "
-                  "not chosen); KNearestNeighbours, Metric0Alpha, FullSearchSpace0, Interpolator1PreParameters (of components "
-                  "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
+  EXPECT_EQ(report.notes, Lines{"Rigid.txt: parameters of elastix that are not needed here: SP_A, "
+                                "Optimizer0SP_A (of components that are "
+                                "not chosen); KNearestNeighbours, Metric0Alpha, FullSearchSpace0, "
+                                "Interpolator1PreParameters (of components "
+                                "that Tessera does not have); FinalGridSpacing (obsolete in elastix)."});
 }
 
 TEST(ParameterCheck, ThrowsOnAValueOfTheWrongType)
 {
-  EXPECT_TRUE(contains(errorText([] { check("(NumberOfHistogramBins 32 32.5)"); }), "\"32.5\" is not a whole number"));
+  EXPECT_TRUE(contains(errorText([] { check("(NumberOfHistogramBins 32 32.5)"); }),
+                       "\"32.5\" is not a whole number"));
   EXPECT_TRUE(contains(errorText([] { check("(Metric1NumberOfHistogramBins 0)"); }), "\"0\" is too small"));
   EXPECT_TRUE(contains(errorText([] { check("(ShowExactMetricValue \"True\")"); }), "Write \"true\""));
   EXPECT_TRUE(contains(errorText([] { check("(Scales 1 2 a)"); }), "\"a\" is not a finite number"));
-  EXPECT_TRUE(contains(errorText([] { check("(AutomaticTransformInitializationMethod \"CentreOfGravity\")"); }),
-                       "Did you mean \"CenterOfGravity\"?"));
+  EXPECT_TRUE(
+      contains(errorText([] { check("(AutomaticTransformInitializationMethod \"CentreOfGravity\")"); }),
+               "Did you mean \"CenterOfGravity\"?"));
 }
 
 TEST(ParameterCheck, TellsOfBlanksAndSurplusValuesOnce)
 {
-  const CheckReport report = check(
-      "(AutomaticTransformInitializationMethod \" CenterOfGravity\")\n(MovingKernelBSplineOrder 3 1)\n(FixedInternalImagePixelType "
-      "\"float\" \"float\")\n");
+  const CheckReport report =
+      check("(AutomaticTransformInitializationMethod \" CenterOfGravity\")\n(MovingKernelBSplineOrder 3 "
+            "1)\n(FixedInternalImagePixelType "
+            "\"float\" \"float\")\n");
 
   ASSERT_EQ(report.warnings.size(), 1u);
   EXPECT_TRUE(contains(report.warnings[0], "elastix keeps them")) << report.warnings[0];
-  EXPECT_EQ(report.notes, Lines{"Rigid.txt:2: (MovingKernelBSplineOrder 3 1): takes one value; the others are not read."});
+  EXPECT_EQ(report.notes,
+            Lines{"Rigid.txt:2: (MovingKernelBSplineOrder 3 1): takes one value; the others are not read."});
 }
 
 TEST(ParameterCheck, NotesAReplacedComponent)

@@ -33,7 +33,8 @@ using Values = std::vector<std::string>;
 
 TEST(ParameterFile, ReadsNamesValuesAndLines)
 {
-  const ParameterMap map = parse("// comment\n\n(Metric \"AdvancedMeanSquares\")\n  (SP_A 20 30.5)  // two\n");
+  const ParameterMap map =
+      parse("// comment\n\n(Metric \"AdvancedMeanSquares\")\n  (SP_A 20 30.5)  // two\n");
 
   ASSERT_EQ(map.entries().size(), 2u);
   EXPECT_EQ(map.entries()[0].name, "Metric");
@@ -83,8 +84,8 @@ TEST(ParameterFile, CutsAtSlashesEvenInsideQuotes)
 
 TEST(ParameterFile, RefusesLinesThatAreNotBetweenBrackets)
 {
-  EXPECT_EQ(parseError("(A 1)\nB 2\n"),
-            "Rigid.txt:2: B 2: the line does not begin with \"(\". Allowed: (Name value ...), one parameter a line.");
+  EXPECT_EQ(parseError("(A 1)\nB 2\n"), "Rigid.txt:2: B 2: the line does not begin with \"(\". Allowed: "
+                                        "(Name value ...), one parameter a line.");
   EXPECT_TRUE(contains(parseError("(A 1"), "no \")\""));
   EXPECT_TRUE(contains(parseError("(A 1) x"), "text after \")\""));
   EXPECT_TRUE(contains(parseError("(A 1) (B 2)"), "two parameters share the line"));
@@ -100,8 +101,9 @@ TEST(ParameterFile, RefusesLinesWithoutNameOrValue)
 
 TEST(ParameterFile, RefusesAnOddNumberOfQuotes)
 {
-  EXPECT_EQ(parseError("(Metric \"A)"),
-            "Rigid.txt:1: (Metric \"A): the line has an odd number of quotes (\"). Allowed: quotes in pairs.");
+  EXPECT_EQ(
+      parseError("(Metric \"A)"),
+      "Rigid.txt:1: (Metric \"A): the line has an odd number of quotes (\"). Allowed: quotes in pairs.");
 }
 
 TEST(ParameterFile, RefusesTheNameCharactersThatElastixRefuses)
@@ -126,8 +128,9 @@ TEST(ParameterFile, NotesADuplicateWithEqualValues)
 
 TEST(ParameterFile, RefusesADuplicateWithOtherValuesNamingBothLines)
 {
-  EXPECT_EQ(parseError("(A 1)\n\n(A 2)\n"), "Rigid.txt:3: (A 2): \"A\" is given twice with different values, on lines 1 and 3; "
-                                            "line 1 says (A 1). Allowed: one line for a parameter.");
+  EXPECT_EQ(parseError("(A 1)\n\n(A 2)\n"),
+            "Rigid.txt:3: (A 2): \"A\" is given twice with different values, on lines 1 and 3; "
+            "line 1 says (A 1). Allowed: one line for a parameter.");
 }
 
 TEST(ParameterFile, RefusesWhatIsNotPlainText)
@@ -150,10 +153,13 @@ TEST(ParameterFile, RefusesFilesByName)
 {
   const testing::TemporaryFolder folder;
   std::vector<std::string> notes;
-  const auto read = [&](const std::string& path) { return errorText([&] { readParameterFile(path, notes); }); };
+  const auto read = [&](const std::string& path) {
+    return errorText([&] { readParameterFile(path, notes); });
+  };
   std::filesystem::create_directory(folder / "folder.txt");
 
-  EXPECT_EQ(read(folder / "nope.txt"), (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt).");
+  EXPECT_EQ(read(folder / "nope.txt"),
+            (folder / "nope.txt") + ": no such file. Allowed: a parameter file (*.txt).");
   EXPECT_TRUE(contains(read(folder / "folder.txt"), "this is a folder"));
   EXPECT_TRUE(contains(read(folder.write("a.TXT", "(A 1)\n")), "does not end in .txt"));
 }
@@ -172,8 +178,8 @@ TEST(ParameterFile, ReadsAFile)
 
 TEST(ParameterFile, DamagedTextIsReadOrRefusedButNeverCrashes)
 {
-  const std::string valid =
-      "// rigid\n(Metric \"AdvancedMeanSquares\" \"B\")\r\n(SP_A 20.0 1e-5)\n\t(UseX \"true\") // yes\n(File \"\")\n";
+  const std::string valid = "// rigid\n(Metric \"AdvancedMeanSquares\" \"B\")\r\n(SP_A 20.0 1e-5)\n\t(UseX "
+                            "\"true\") // yes\n(File \"\")\n";
   const std::string alphabet = "()\"/ \t\r\n\\A1.-\xEF\xBB\xBF\xFF";
   std::mt19937 random(7); // raw output: the same on every compiler
   int refused = 0, accepted = 0;
@@ -209,7 +215,8 @@ TEST(ParameterFile, ReadsEveryRealFile)
     if (item.path().extension() != ".txt")
       continue;
     ++files;
-    EXPECT_NO_THROW(EXPECT_GE(readParameterFile(item.path(), notes).entries().size(), 10u) << item.path()) << item.path();
+    EXPECT_NO_THROW(EXPECT_GE(readParameterFile(item.path(), notes).entries().size(), 10u) << item.path())
+        << item.path();
   }
 
   EXPECT_EQ(files, 168);

@@ -13,7 +13,8 @@ using testing::errorText;
 const auto bins = integerParameter("Bins", 32, 1, Arity::perLevel, "", "histogram bins");
 const auto step = realParameter("Step", 0.5, Arity::single, "mm", "step");
 const auto use = booleanParameter("Use", true, Arity::single, "use it");
-const auto method = textParameter("Method", "Origins", Arity::single, "method", {"Origins", "GeometricalCenter"});
+const auto method =
+    textParameter("Method", "Origins", Arity::single, "method", {"Origins", "GeometricalCenter"});
 const auto file = textParameter("File", "", Arity::single, "file");
 
 std::shared_ptr<const ParameterMap> mapOf(const std::string& text)
@@ -68,7 +69,8 @@ TEST(Parameters, IntegersMayBeWrittenAsWholeReals)
   for (const char* text : {"6", "+6", "6.000000", "0.6e1", "\" 6\""})
     EXPECT_EQ(parametersOf(std::string("(Bins ") + text + ")").get(bins), 6) << text;
   for (const char* text : {"32.5", "abc", "6x", "1,5", "6.0.0", "0x10", "--6", "+-6", "nan", "inf", "1e30"})
-    EXPECT_TRUE(contains(errorText([&] { parametersOf(std::string("(Bins ") + text + ")").get(bins); }), "Rigid.txt:1: (Bins "))
+    EXPECT_TRUE(contains(errorText([&] { parametersOf(std::string("(Bins ") + text + ")").get(bins); }),
+                         "Rigid.txt:1: (Bins "))
         << text;
 }
 
@@ -81,14 +83,16 @@ TEST(Parameters, IntegersKeepAllTheirDigits)
 
 TEST(Parameters, ARealForAnIntegerSaysWhatIsAllowed)
 {
-  EXPECT_EQ(errorText([] { parametersOf("(Bins 32.5)").get(bins); }),
-            "Rigid.txt:1: (Bins 32.5): \"32.5\" is not a whole number. Allowed: a whole number of at least 1.");
+  EXPECT_EQ(
+      errorText([] { parametersOf("(Bins 32.5)").get(bins); }),
+      "Rigid.txt:1: (Bins 32.5): \"32.5\" is not a whole number. Allowed: a whole number of at least 1.");
 }
 
 TEST(Parameters, AnExponentInAnIntegerWarnsOfElastix)
 {
   std::vector<std::string> lines;
-  const auto parameters = parametersOf("(Bins 2e3)", "", [&](const std::string& line) { lines.push_back(line); });
+  const auto parameters =
+      parametersOf("(Bins 2e3)", "", [&](const std::string& line) { lines.push_back(line); });
 
   EXPECT_EQ(parameters.get(bins), 2000);
   ASSERT_EQ(lines.size(), 1u);
@@ -129,7 +133,8 @@ TEST(Parameters, BooleansAreExactlyTrueOrFalse)
   EXPECT_FALSE(parametersOf("(Use false)").get(use));
   EXPECT_TRUE(parametersOf("(Use \"true\")").get(use));
   EXPECT_EQ(errorText([] { parametersOf("(Use \"True\")").get(use); }),
-            "Rigid.txt:1: (Use \"True\"): \"True\" is neither true nor false. Write \"true\", in lower case and without blanks. "
+            "Rigid.txt:1: (Use \"True\"): \"True\" is neither true nor false. Write \"true\", in lower case "
+            "and without blanks. "
             "Allowed: \"true\" or \"false\".");
   for (const char* text : {"1", "0", "yes", " true"})
     errorText([&] { parametersOf(std::string("(Use \"") + text + "\")").get(use); });
@@ -138,8 +143,8 @@ TEST(Parameters, BooleansAreExactlyTrueOrFalse)
 TEST(Parameters, BlanksAroundATextAreDroppedWithOneWarning)
 {
   std::vector<std::string> lines;
-  const auto parameters =
-      parametersOf("(Method \" GeometricalCenter\")", "", [&](const std::string& line) { lines.push_back(line); });
+  const auto parameters = parametersOf("(Method \" GeometricalCenter\")", "",
+                                       [&](const std::string& line) { lines.push_back(line); });
 
   EXPECT_EQ(parameters.get(method), "GeometricalCenter");
   EXPECT_EQ(parameters.withLabel("Transform0").get(method), "GeometricalCenter");
@@ -151,7 +156,8 @@ TEST(Parameters, BlanksAroundATextAreDroppedWithOneWarning)
 TEST(Parameters, AnUnknownChoiceNamesTheNearest)
 {
   EXPECT_EQ(errorText([] { parametersOf("(Method \"GeometricCenter\")").get(method); }),
-            "Rigid.txt:1: (Method \"GeometricCenter\"): \"GeometricCenter\" is not a choice. Did you mean \"GeometricalCenter\"? "
+            "Rigid.txt:1: (Method \"GeometricCenter\"): \"GeometricCenter\" is not a choice. Did you mean "
+            "\"GeometricalCenter\"? "
             "Allowed: \"Origins\", \"GeometricalCenter\".");
   EXPECT_EQ(parametersOf("(File \"anything\")").get(file), "anything");
 }

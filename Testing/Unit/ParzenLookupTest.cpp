@@ -19,8 +19,9 @@ double toleranceOfT(const ParzenAxis& axis)
 
 TEST(ParzenLookupTest, WhereItIsSureItGivesTheBinsOfTheAxis)
 {
-  for (const LevelFacts& facts : {usual, LevelFacts{-1024, 3071, -1024, 3071}, LevelFacts{0.001f, 0.0013f, 7000, 7001},
-                                  LevelFacts{1e6, 1e6 + 1, -3e7, 5e7}, LevelFacts{5, 5, 0, 0}})
+  for (const LevelFacts& facts :
+       {usual, LevelFacts{-1024, 3071, -1024, 3071}, LevelFacts{0.001f, 0.0013f, 7000, 7001},
+        LevelFacts{1e6, 1e6 + 1, -3e7, 5e7}, LevelFacts{5, 5, 0, 0}})
     for (int order = 0; order <= 3; ++order)
       for (const int bins : {8, 32, 64, 200, 4096}) {
         const ParzenWindows windows = histogram({bins, bins, order, order, 0.01, 0.01}, facts).windows();
@@ -33,7 +34,8 @@ TEST(ParzenLookupTest, WhereItIsSureItGivesTheBinsOfTheAxis)
           if (!lookup.quick(fixed[i], moving[i], order, order, quick))
             continue;
           double t, derivative;
-          ASSERT_EQ(quick.row, windows.fixedStart(fixed[i], t)) << "fixed " << fixed[i] << ", order " << order << ", bins " << bins;
+          ASSERT_EQ(quick.row, windows.fixedStart(fixed[i], t))
+              << "fixed " << fixed[i] << ", order " << order << ", bins " << bins;
           ASSERT_NEAR(quick.fixedT, t, toleranceOfT(windows.fixed));
           ASSERT_EQ(quick.column, windows.movingStart(moving[i], t, derivative)) << "moving " << moving[i];
           ASSERT_NEAR(quick.movingT, t, toleranceOfT(windows.moving));
@@ -62,7 +64,8 @@ TEST(ParzenLookupTest, IsSureOfOrdinaryIntensities)
 TEST(ParzenLookupTest, IsNeverSureBeyondTheLimitsOrOfWhatIsNoNumber)
 {
   const ParzenLookup lookup(histogram({}, usual).windows());
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  infinity = std::numeric_limits<float>::infinity();
   ParzenPlace place;
 
   EXPECT_TRUE(lookup.quick(41, 41, 0, 3, place));
@@ -77,7 +80,8 @@ TEST(ParzenLookupTest, IsNeverSureBeyondTheLimitsOrOfWhatIsNoNumber)
 
 TEST(ParzenLookupTest, AFixedBinKnownBeforeChangesNothing)
 {
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  infinity = std::numeric_limits<float>::infinity();
   for (const LevelFacts& facts : {usual, LevelFacts{-1024, 3071, -1024, 3071}, LevelFacts{5, 5, 0, 0}})
     for (int order = 0; order <= 3; ++order)
       for (const int bins : {8, 64, 255, 256, 4096}) {
@@ -94,7 +98,8 @@ TEST(ParzenLookupTest, AFixedBinKnownBeforeChangesNothing)
             continue;
           const auto placeOf = [&](const auto& side) {
             ParzenPlace place;
-            return lookup.quick(side, moving[i], 0, order, place) ? place : lookup.careful(side, moving[i], 0, order);
+            return lookup.quick(side, moving[i], 0, order, place) ? place
+                                                                  : lookup.careful(side, moving[i], 0, order);
           };
           const ParzenPlace expected = placeOf(fixed[i]), found = placeOf(bin);
           double t;
@@ -123,7 +128,8 @@ TEST(ParzenLookupTest, FusedWeightsAndSharesHaveTheBitsOfPlainOnes)
       ASSERT_EQ(fused[k], plain[k]) << t << ", weight " << k;
       for (const int bits : {16, 19, 22}) {
         const float sum = fmaf(static_cast<float>(1 << bits), plain[k], magic);
-        ASSERT_EQ(wholeShare(plain[k], shareScale(bits)), std::bit_cast<unsigned>(sum) - std::bit_cast<unsigned>(magic));
+        ASSERT_EQ(wholeShare(plain[k], shareScale(bits)),
+                  std::bit_cast<unsigned>(sum) - std::bit_cast<unsigned>(magic));
       }
     }
   }

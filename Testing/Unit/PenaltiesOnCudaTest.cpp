@@ -14,15 +14,18 @@ namespace {
 using namespace testing;
 
 template <class Term, int D>
-TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples, bool withGradient = true)
+TermEvaluation evaluateOn(Context context, const TermScene<D>& scene, const SampleSet<D>& samples,
+                          bool withGradient = true)
 {
   Term term(parametersOf("(RequiredRatioOfValidSamples 0.05)", D, 1, "Metric0"));
   return evaluateTerm<D>(context, term, scene, samples, withGradient);
 }
 
-/// The CPU's results; the same bits again, and without a gradient. `tolerance` is a share of the gradient's norm.
+/// The CPU's results; the same bits again, and without a gradient. `tolerance` is a share of the gradient's
+/// norm.
 template <class Term, int D>
-void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples, double tolerance, const std::string& what)
+void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples, double tolerance,
+                          const std::string& what)
 {
   const Context onCuda = makeContext({DeviceKind::cuda, 0}, 1);
   const TermEvaluation cpu = evaluateOn<Term, D>(Context{}, scene, samples);
@@ -42,11 +45,12 @@ void expectTheCpusResults(const TermScene<D>& scene, const SampleSet<D>& samples
   const TermEvaluation again = evaluateOn<Term, D>(onCuda, scene, samples);
   EXPECT_EQ(again.gradient, cuda.gradient) << what << ": not the same bits again";
   EXPECT_EQ(again.term.value, cuda.term.value) << what << ": not the same bits again";
-  EXPECT_EQ((evaluateOn<Term, D>(onCuda, scene, samples, false).term.value), cuda.term.value) << what << ": value alone";
+  EXPECT_EQ((evaluateOn<Term, D>(onCuda, scene, samples, false).term.value), cuda.term.value)
+      << what << ": value alone";
 }
 
-/// Doubles throughout; sums have units of about n 2^-56 of the largest covector, n samples: below 1e-11 of a gradient that
-/// thousands share.
+/// Doubles throughout; sums have units of about n 2^-56 of the largest covector, n samples: below 1e-11 of a
+/// gradient that thousands share.
 constexpr double bendingTolerance = 1e-9;
 /// Covectors are floats of 24 bits, whose roundings do not add up.
 constexpr double pointsTolerance = 1e-6;
@@ -84,7 +88,8 @@ TEST(PenaltiesOnCudaTest, FieldsThatJumpHaveNoBendingEnergy)
   scene.useAsInitial(Combination::compose);
   useBSpline<3>(scene, 3, false);
   const auto errorOn = [&](const Context& context) {
-    return messageOf([&] { evaluateOn<TransformBendingEnergyPenalty<3>, 3>(context, scene, scene.points(10)); });
+    return messageOf(
+        [&] { evaluateOn<TransformBendingEnergyPenalty<3>, 3>(context, scene, scene.points(10)); });
   };
 
   const std::string onCpu = errorOn(Context{});
@@ -97,16 +102,21 @@ template <int D>
 void expectTheCpusBendingInMasks(const Size<D>& size)
 {
   TermScene<D> scene(1, size);
-  const auto halfSpace = [&](const Vec<D>& p) { return p[0] + 0.3 * p[1] > scene.fixed->geometry.centerMm()[0]; };
+  const auto halfSpace = [&](const Vec<D>& p) {
+    return p[0] + 0.3 * p[1] > scene.fixed->geometry.centerMm()[0];
+  };
   scene.level.fixedMask = std::make_shared<Mask<D>>(drawMask<D>(scene.fixed->geometry, halfSpace));
   scene.useAffine();
   scene.useAsInitial(Combination::compose);
   useBSpline<D>(scene, 3, false);
   expectTheCpusBending<D>(scene, "in the fixed mask");
-  scene.level.movingMask = std::make_shared<Mask<D>>(
-      drawMask<D>(scene.moving->geometry, [&](const Vec<D>& p) { return p[D - 1] < scene.fixed->geometry.centerMm()[D - 1]; }));
+  scene.level.movingMask =
+      std::make_shared<Mask<D>>(drawMask<D>(scene.moving->geometry, [&](const Vec<D>& p) {
+        return p[D - 1] < scene.fixed->geometry.centerMm()[D - 1];
+      }));
   using Term = TransformBendingEnergyPenalty<D>;
-  expectTheCpusResults<Term, D>(scene, scene.points(2049, -0.1), bendingTolerance, "in the moving mask, points");
+  expectTheCpusResults<Term, D>(scene, scene.points(2049, -0.1), bendingTolerance,
+                                "in the moving mask, points");
   expectTheCpusResults<Term, D>(scene, scene.lattice(1), bendingTolerance, "in both masks, every voxel");
 }
 
@@ -130,10 +140,12 @@ TEST(PenaltiesOnCudaTest, BendingEnergyOfManySamplesAgreesWithTheCpu)
   chunks.useAffine();
   chunks.useAsInitial(Combination::compose);
   useBSpline<2>(chunks, 3, false);
-  expectTheCpusResults<TransformBendingEnergyPenalty<2>, 2>(chunks, chunks.lattice(1), bendingTolerance, "chunks");
+  expectTheCpusResults<TransformBendingEnergyPenalty<2>, 2>(chunks, chunks.lattice(1), bendingTolerance,
+                                                            "chunks");
   chunks.useAsInitial(Combination::compose);
   chunks.useAffine();
-  expectTheCpusResults<TransformBendingEnergyPenalty<2>, 2>(chunks, chunks.lattice(1), bendingTolerance, "affine, chunks");
+  expectTheCpusResults<TransformBendingEnergyPenalty<2>, 2>(chunks, chunks.lattice(1), bendingTolerance,
+                                                            "affine, chunks");
 }
 
 TEST(PenaltiesOnCudaTest, BendingEnergyReusesItsArraysFromEvaluationToEvaluation)
@@ -147,8 +159,10 @@ TEST(PenaltiesOnCudaTest, BendingEnergyReusesItsArraysFromEvaluationToEvaluation
   Buffer<double> position, gradient(context, scene.chain->parameters.size());
   position.fromHost(context, scene.chain->parameters);
 
-  for (const SampleSet<3>& samples : {scene.points(300), scene.lattice(2), scene.points(70), scene.points(300)}) {
-    const double value = penalty.evaluate(context, samples, std::as_const(position).span(), gradient.span()).value;
+  for (const SampleSet<3>& samples :
+       {scene.points(300), scene.lattice(2), scene.points(70), scene.points(300)}) {
+    const double value =
+        penalty.evaluate(context, samples, std::as_const(position).span(), gradient.span()).value;
 
     const TermEvaluation alone = evaluateOn<TransformBendingEnergyPenalty<3>, 3>(context, scene, samples);
     EXPECT_EQ(value, alone.term.value);
@@ -161,8 +175,8 @@ TEST(PenaltiesOnCudaTest, LinearTransformsDoNotBend)
   TESSERA_NEEDS_GPU();
   TermScene<2> scene(1, {41, 36});
   scene.useAffine();
-  const TermEvaluation found =
-      evaluateOn<TransformBendingEnergyPenalty<2>, 2>(makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(100));
+  const TermEvaluation found = evaluateOn<TransformBendingEnergyPenalty<2>, 2>(
+      makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(100));
 
   EXPECT_EQ(found.term.value, 0);
   EXPECT_EQ(found.gradient, std::vector<double>(6, 0.0));
@@ -173,8 +187,8 @@ TEST(PenaltiesOnCudaTest, AFlatTransformHasNoBendingEnergyAndNoGradient)
   TESSERA_NEEDS_GPU();
   TermScene<3> scene(1, {27, 22, 17});
   useBSpline<3>(scene, 3, false, 0);
-  const TermEvaluation found =
-      evaluateOn<TransformBendingEnergyPenalty<3>, 3>(makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(100));
+  const TermEvaluation found = evaluateOn<TransformBendingEnergyPenalty<3>, 3>(
+      makeContext({DeviceKind::cuda, 0}, 1), scene, scene.points(100));
 
   EXPECT_EQ(found.term.value, 0);
   EXPECT_EQ(found.gradient, std::vector<double>(scene.chain->parameters.size(), 0.0));
@@ -185,11 +199,13 @@ TEST(PenaltiesOnCudaTest, TooFewValidSamplesAreTheSameErrorAsOnTheCpu)
   TESSERA_NEEDS_GPU();
   TermScene<2> scene(1, {41, 36});
   useBSpline<2>(scene, 3, false);
-  scene.level.movingMask = std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
+  scene.level.movingMask =
+      std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
   for (double& parameter : scene.chain->parameters)
     parameter += 500; // mm
   const auto errorOn = [&](const Context& context) {
-    return messageOf([&] { evaluateOn<TransformBendingEnergyPenalty<2>, 2>(context, scene, scene.points(400)); });
+    return messageOf(
+        [&] { evaluateOn<TransformBendingEnergyPenalty<2>, 2>(context, scene, scene.points(400)); });
   };
 
   const std::string onCpu = errorOn(Context{});
@@ -225,7 +241,8 @@ void expectTheCpusDistances(TermScene<D>& scene, const std::string& what)
     const std::string of = what + ", " + std::to_string(count) + " pairs";
     scene.level.points = &pairs;
     expectTheCpusResults<Term, D>(scene, PointList<D>{}, pointsTolerance, of);
-    scene.level.movingMask = std::make_shared<Mask<D>>(drawMask<D>(scene.moving->geometry, [](const Vec<D>&) { return true; }));
+    scene.level.movingMask =
+        std::make_shared<Mask<D>>(drawMask<D>(scene.moving->geometry, [](const Vec<D>&) { return true; }));
     expectTheCpusResults<Term, D>(scene, PointList<D>{}, pointsTolerance, of + " in a mask");
     scene.level.movingMask = nullptr;
   }
@@ -250,8 +267,8 @@ TEST(PenaltiesOnCudaTest, PairsThatCoincideHaveNoSlope)
   pairs.movingMm = pairs.fixedMm;
   scene.level.points = &pairs;
 
-  const TermEvaluation found =
-      evaluateOn<CorrespondingPointsEuclideanDistanceMetric<3>, 3>(makeContext({DeviceKind::cuda, 0}, 1), scene, PointList<3>{});
+  const TermEvaluation found = evaluateOn<CorrespondingPointsEuclideanDistanceMetric<3>, 3>(
+      makeContext({DeviceKind::cuda, 0}, 1), scene, PointList<3>{});
 
   EXPECT_EQ(found.term.value, 0);
   EXPECT_EQ(found.term.valid, 10u);

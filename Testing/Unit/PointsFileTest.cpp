@@ -63,13 +63,19 @@ TEST_F(PointsFile, IndicesAreRoundedHalfUpBeforeTheyArePoints)
 
 TEST_F(PointsFile, WrongTextsAreRefusedWithFileAndLine)
 {
-  const std::string allowed = ". Allowed: \"index\" or \"point\", the number of points, and one number an axis for each point.";
+  const std::string allowed =
+      ". Allowed: \"index\" or \"point\", the number of points, and one number an axis for each point.";
   EXPECT_EQ(complaint("p.txt", "point\n3\n1 2 3\n4 5 6\n"), "5: the file ends after 2 of 3 points" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2"), "3: the file ends where a coordinate should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2 3\n4 5 6\n"), "4: \"4\" follows the last of 1 points of 3 coordinates" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 x 3\n"), "3: \"x\" is no finite number, where a coordinate should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "point\n1\n1 nan 3\n"), "3: \"nan\" is no finite number, where a coordinate should stand" + allowed);
-  EXPECT_EQ(complaint("p.txt", "1.5 2 3\n"), "1: \"1.5\" is no whole number, where the number of points should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2"),
+            "3: the file ends where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2 3\n4 5 6\n"),
+            "4: \"4\" follows the last of 1 points of 3 coordinates" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 x 3\n"),
+            "3: \"x\" is no finite number, where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 nan 3\n"),
+            "3: \"nan\" is no finite number, where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "1.5 2 3\n"),
+            "1: \"1.5\" is no whole number, where the number of points should stand" + allowed);
   EXPECT_EQ(complaint("p.txt", "points\n1\n1 2 3\n"),
             "1: \"points\" is no whole number, where the number of points should stand" + allowed);
   EXPECT_EQ(testing::messageOf([&] { readPoints<3>(folder / "none.txt"); }),
@@ -80,12 +86,14 @@ TEST_F(PointsFile, VtkIsReadInBothEncodings)
 {
   const std::vector<Vec<3>> expected{{1.5, 2.5, 3}, {-7.25, 1, 0.125}};
   const std::string head = "# vtk DataFile Version 3.0\ntitle\n", set = "\nDATASET POLYDATA\nPOINTS 2 ";
-  const std::string ascii = folder.write("a.vtk", head + "ASCII" + set + "float\n1.5 2.5 3 -7.25\n1 .125\nPOLYGONS 1 3\n2 0 1\n");
+  const std::string ascii =
+      folder.write("a.vtk", head + "ASCII" + set + "float\n1.5 2.5 3 -7.25\n1 .125\nPOLYGONS 1 3\n2 0 1\n");
   const std::string floats =
-      folder.write("f.vtk", head + "BINARY" + set + "float\n" + bigEndian<float>({1.5f, 2.5f, 3, -7.25f, 1, 0.125f}) + "\n");
-  const std::string doubles =
-      folder.write("d.vtk", head + "BINARY" + set + "double\n" + bigEndian<double>({1.5, 2.5, 3, -7.25, 1, 0.125})
-                                + "\nPOLYGONS 2 5\n" + bigEndian<std::int32_t>({2, 0, 1, 1, 0}) + "\n");
+      folder.write("f.vtk", head + "BINARY" + set + "float\n"
+                                + bigEndian<float>({1.5f, 2.5f, 3, -7.25f, 1, 0.125f}) + "\n");
+  const std::string doubles = folder.write(
+      "d.vtk", head + "BINARY" + set + "double\n" + bigEndian<double>({1.5, 2.5, 3, -7.25, 1, 0.125})
+                   + "\nPOLYGONS 2 5\n" + bigEndian<std::int32_t>({2, 0, 1, 1, 0}) + "\n");
 
   for (const std::string& path : {ascii, floats, doubles}) {
     EXPECT_EQ(readPoints<3>(path).values, expected) << path;
@@ -100,32 +108,38 @@ TEST_F(PointsFile, VtkIsReadInBothEncodings)
 TEST_F(PointsFile, WrongVtkIsRefusedWithFileAndLine)
 {
   const std::string head = "# vtk DataFile Version 3.0\ntitle\n";
-  EXPECT_TRUE(complaint("p.vtk", "point\n1\n").starts_with("2: the file does not begin with \"# vtk DataFile\". Allowed: "));
+  EXPECT_TRUE(complaint("p.vtk", "point\n1\n")
+                  .starts_with("2: the file does not begin with \"# vtk DataFile\". Allowed: "));
   EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET POLYDATA\nPOINTS 2 float\n1 2 3\n")
                   .starts_with("7: the file ends where a coordinate should stand. Allowed: "));
   EXPECT_TRUE(complaint("p.vtk", head + "BINARY\nDATASET POLYDATA\nPOINTS 1 double\nabc")
                   .starts_with("6: the file ends where a coordinate should stand. Allowed: "));
-  EXPECT_TRUE(
-      complaint("p.vtk", head + "ASCII\nDATASET STRUCTURED_POINTS\n").starts_with("4: the file holds no DATASET POLYDATA. "));
-  EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET POLYDATA\nPOINTS 1 int\n1 2 3").starts_with("5: points of type \"int\". "));
+  EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET STRUCTURED_POINTS\n")
+                  .starts_with("4: the file holds no DATASET POLYDATA. "));
+  EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET POLYDATA\nPOINTS 1 int\n1 2 3")
+                  .starts_with("5: points of type \"int\". "));
 }
 
 TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
 {
   // What transformix 5.0.1 wrote for an affine matrix and two points on an oblique grid.
-  const ImageGeometry<3> grid{{6, 5, 4}, {1.5, 2, 3}, {-10, 5, 7}, {{{0.6, -0.8, 0}, {0.8, 0.6, 0}, {0, 0, 1}}}};
+  const ImageGeometry<3> grid{
+      {6, 5, 4}, {1.5, 2, 3}, {-10, 5, 7}, {{{0.6, -0.8, 0}, {0.8, 0.6, 0}, {0, 0, 1}}}};
   const AffineMap<3> map{{{{1.1, 0.02, 0}, {0.01, 0.95, 0}, {0, 0, 1.2}}}, {123.4567891, -3, 4}};
   const std::vector<Vec<3>> input{{1.23456789, 2, 3}, {1000, -2000.5, 17}};
   const std::vector<Vec<3>> output{map(input[0]), map(input[1])};
 
-  EXPECT_EQ(
-      outputPointsText<3>({input, output, grid, &grid}),
-      "Point\t0\t; InputIndex = [ 3 -5 -1 ]\t; InputPoint = [ 1.234568 2.000000 3.000000 ]\t; OutputIndexFixed = [ 51 -56 0 ]\t; "
-      "OutputPoint = [ 124.854814 -1.087654 7.600000 ]\t; Deformation = [ 123.620247 -3.087654 4.600000 ]\t; OutputIndexMoving = [ "
-      "51 -56 0 ]\n"
-      "Point\t1\t; InputIndex = [ -666 -1006 3 ]\t; InputPoint = [ 1000.000000 -2000.500000 17.000000 ]\t; OutputIndexFixed = [ "
-      "-535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; Deformation = [ 183.446793 107.025002 7.400000 "
-      "]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
+  EXPECT_EQ(outputPointsText<3>({input, output, grid, &grid}),
+            "Point\t0\t; InputIndex = [ 3 -5 -1 ]\t; InputPoint = [ 1.234568 2.000000 3.000000 ]\t; "
+            "OutputIndexFixed = [ 51 -56 0 ]\t; "
+            "OutputPoint = [ 124.854814 -1.087654 7.600000 ]\t; Deformation = [ 123.620247 -3.087654 "
+            "4.600000 ]\t; OutputIndexMoving = [ "
+            "51 -56 0 ]\n"
+            "Point\t1\t; InputIndex = [ -666 -1006 3 ]\t; InputPoint = [ 1000.000000 -2000.500000 17.000000 "
+            "]\t; OutputIndexFixed = [ "
+            "-535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; Deformation = [ "
+            "183.446793 107.025002 7.400000 "
+            "]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
   EXPECT_EQ(outputPointsText<3>({input, output, grid, nullptr}).find("OutputIndexMoving"), std::string::npos);
 }
 

@@ -21,18 +21,21 @@ void expectGeometryOfImages(const Size<D>& size, const std::string& text)
   Pyramid<D> pyramid(parametersOf(text, D, levels, "FixedImagePyramid0"), ImageSide::fixed);
   Context context;
   for (std::size_t level = 0; level < levels; ++level)
-    EXPECT_EQ(pyramid.geometryOfLevel(original->geometry, level), pyramid.imageOfLevel(context, original, level)->geometry)
+    EXPECT_EQ(pyramid.geometryOfLevel(original->geometry, level),
+              pyramid.imageOfLevel(context, original, level)->geometry)
         << text << ", level " << level;
 }
 
 template <template <int> class Pyramid>
 void expectGeometryOfImages()
 {
-  for (const char* text : {"", "(ImagePyramidSchedule 4 3 2 2 3 1 1 1 1)", "(ImagePyramidSchedule 5 4 2 2 2 2 1 1 1)",
-                           "(ImagePyramidRescaleSchedule 4 2 3 2 1 3 1 1 1)",
-                           "(ImagePyramidRescaleSchedule 4 2 3 2 1 3 1 1 1)\n(ImagePyramidUseShrinkImageFilter \"true\")"})
+  for (const char* text :
+       {"", "(ImagePyramidSchedule 4 3 2 2 3 1 1 1 1)", "(ImagePyramidSchedule 5 4 2 2 2 2 1 1 1)",
+        "(ImagePyramidRescaleSchedule 4 2 3 2 1 3 1 1 1)",
+        "(ImagePyramidRescaleSchedule 4 2 3 2 1 3 1 1 1)\n(ImagePyramidUseShrinkImageFilter \"true\")"})
     expectGeometryOfImages<Pyramid, 3>({23, 17, 9}, text);
-  for (const char* text : {"", "(ImagePyramidSchedule 4 3 2 2 1 1)", "(ImagePyramidRescaleSchedule 30 2 2 2 1 1)"})
+  for (const char* text :
+       {"", "(ImagePyramidSchedule 4 3 2 2 1 1)", "(ImagePyramidRescaleSchedule 30 2 2 2 1 1)"})
     expectGeometryOfImages<Pyramid, 2>({29, 18}, text);
 }
 

@@ -25,7 +25,8 @@ std::pair<Factors, std::string> factorsAndWarnings(const std::string& text, std:
   std::string warnings;
   std::vector<std::string> notes;
   const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
-  const Parameters parameters(map, "FixedImagePyramid0", 2, levels, [&](const std::string& line) { warnings += line + "\n"; });
+  const Parameters parameters(map, "FixedImagePyramid0", 2, levels,
+                              [&](const std::string& line) { warnings += line + "\n"; });
   return {readFactors<2>(parameters, factorRows(ImageSide::fixed), FactorRule::free), warnings};
 }
 
@@ -46,8 +47,9 @@ TEST(PyramidScheduleTest, ReadsLevelsCoarseToFineAxisByAxis)
 
 TEST(PyramidScheduleTest, LetsTheMoreSpecialNameWinEntryByEntry)
 {
-  const std::string text = "(ImagePyramidSchedule 8 8 4 4)\n(FixedImagePyramidSchedule 6 6)\n(FixedImagePyramid0Schedule 5)\n"
-                           "(MovingImagePyramidSchedule 9 9 9 9)";
+  const std::string text =
+      "(ImagePyramidSchedule 8 8 4 4)\n(FixedImagePyramidSchedule 6 6)\n(FixedImagePyramid0Schedule 5)\n"
+      "(MovingImagePyramidSchedule 9 9 9 9)";
   EXPECT_EQ(factorsOf(text, 2), (Factors{{5, 6}, {4, 4}}));
   EXPECT_EQ(factorsOf(text, 2, FactorRule::free, ImageSide::moving), (Factors{{9, 9}, {9, 9}}));
 }
@@ -58,7 +60,8 @@ TEST(PyramidScheduleTest, FallsBackToTheWholeDefaultIfEntriesAreMissing)
 
   EXPECT_EQ(factors, (Factors{{2, 2}, {1, 1}}));
   EXPECT_TRUE(contains(warnings, "text:1")) << warnings;
-  EXPECT_TRUE(contains(warnings, "3 entries for 2 levels of 2 axes: the default schedule is used instead.")) << warnings;
+  EXPECT_TRUE(contains(warnings, "3 entries for 2 levels of 2 axes: the default schedule is used instead."))
+      << warnings;
 }
 
 TEST(PyramidScheduleTest, CutsFractionsOffWithAWarning)
@@ -71,8 +74,10 @@ TEST(PyramidScheduleTest, CutsFractionsOffWithAWarning)
 
 TEST(PyramidScheduleTest, KeepsFactorsDecreasingAndAboveZeroWhereAsked)
 {
-  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 4 0 8 2 2 3)", 3, FactorRule::decreasing), (Factors{{4, 1}, {4, 1}, {2, 1}}));
-  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 4 0 8 2 2 3)", 3, FactorRule::free), (Factors{{4, 0}, {8, 2}, {2, 3}}));
+  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 4 0 8 2 2 3)", 3, FactorRule::decreasing),
+            (Factors{{4, 1}, {4, 1}, {2, 1}}));
+  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 4 0 8 2 2 3)", 3, FactorRule::free),
+            (Factors{{4, 0}, {8, 2}, {2, 3}}));
 }
 
 TEST(PyramidScheduleTest, RefusesNegativeFactors)
@@ -85,7 +90,8 @@ TEST(PyramidScheduleTest, RefusesNegativeFactors)
 
 TEST(PyramidScheduleTest, DescribesEachSideByItsOwnNames)
 {
-  const ComponentDescription description = pyramidDescription(ImageSide::moving, "SmoothingImagePyramid", "", {});
+  const ComponentDescription description =
+      pyramidDescription(ImageSide::moving, "SmoothingImagePyramid", "", {});
 
   EXPECT_EQ(description.role, "MovingImagePyramid");
   EXPECT_EQ(description.aliases, std::vector<std::string>{"MovingSmoothingImagePyramid"});

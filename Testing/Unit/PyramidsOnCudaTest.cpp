@@ -38,7 +38,9 @@ struct NamedPyramid {
 template <int D>
 std::vector<NamedPyramid<D>> allPyramids()
 {
-  const auto parameters = [](const std::string& text) { return parametersOf(text, D, 3, "FixedImagePyramid0"); };
+  const auto parameters = [](const std::string& text) {
+    return parametersOf(text, D, 3, "FixedImagePyramid0");
+  };
   const auto schedule = [](const std::string& name, std::array<double, 3> levels) {
     std::string text = "(" + name;
     for (const double level : levels)
@@ -46,19 +48,22 @@ std::vector<NamedPyramid<D>> allPyramids()
         text += " " + std::to_string(level + (d == 1 ? 1 : 0));
     return text + ")\n";
   };
-  const std::string uneven =
-      schedule("ImagePyramidRescaleSchedule", {6, 3, 1}) + schedule("ImagePyramidSmoothingSchedule", {9, 1.5, 0});
+  const std::string uneven = schedule("ImagePyramidRescaleSchedule", {6, 3, 1})
+                             + schedule("ImagePyramidSmoothingSchedule", {9, 1.5, 0});
   std::vector<NamedPyramid<D>> all;
   const auto add = [&]<class Pyramid>(const std::string& name, const std::string& text) {
     all.push_back({name, std::make_unique<Pyramid>(parameters(text), ImageSide::fixed)});
   };
   add.template operator()<GenericImagePyramid<D>>("generic", "");
   add.template operator()<GenericImagePyramid<D>>("generic, uneven", uneven);
-  add.template operator()<GenericImagePyramid<D>>("generic, taking voxels", uneven + "(ImagePyramidUseShrinkImageFilter \"true\")");
+  add.template operator()<GenericImagePyramid<D>>("generic, taking voxels",
+                                                  uneven + "(ImagePyramidUseShrinkImageFilter \"true\")");
   add.template operator()<RecursiveImagePyramid<D>>("recursive", "");
-  add.template operator()<RecursiveImagePyramid<D>>("recursive, from the full image", schedule("ImagePyramidSchedule", {5, 3, 2}));
+  add.template operator()<RecursiveImagePyramid<D>>("recursive, from the full image",
+                                                    schedule("ImagePyramidSchedule", {5, 3, 2}));
   add.template operator()<ShrinkingImagePyramid<D>>("shrinking", "");
-  add.template operator()<SmoothingImagePyramid<D>>("smoothing", schedule("ImagePyramidSchedule", {20, 3, 0}));
+  add.template operator()<SmoothingImagePyramid<D>>("smoothing",
+                                                    schedule("ImagePyramidSchedule", {20, 3, 0}));
   return all;
 }
 
@@ -70,15 +75,16 @@ void expectBothDevicesAgree(const Size<D>& size)
   const double largest = largestMagnitude(original->voxels);
   for (const auto& [name, pyramid] : allPyramids<D>())
     for (std::size_t level = 0; level < 3; ++level) {
-      const std::string of =
-          name + ", level " + std::to_string(level) + " of " + std::to_string(size[0]) + " x " + std::to_string(size[1]);
+      const std::string of = name + ", level " + std::to_string(level) + " of " + std::to_string(size[0])
+                             + " x " + std::to_string(size[1]);
       HeldOnCuda held;
       const ImagePointer<D> expected = pyramid->imageOfLevel(host, original, level),
                             result = pyramid->imageOfLevel(context, original, level, &held),
                             again = pyramid->imageOfLevel(context, original, level);
 
       ASSERT_EQ(result->geometry, expected->geometry) << of;
-      const double tolerance = 16 * D * floatEpsilon * largest; // sums of at most 65 floats, roundings of poles, an axis
+      const double tolerance =
+          16 * D * floatEpsilon * largest; // sums of at most 65 floats, roundings of poles, an axis
       EXPECT_LE(largestDifference(result->voxels, expected->voxels), tolerance) << of;
       EXPECT_EQ(result->voxels, again->voxels) << of;
       EXPECT_EQ(voxelsOnCuda<D>(context, result)->toHost(context), result->voxels) << of;
@@ -86,8 +92,10 @@ void expectBothDevicesAgree(const Size<D>& size)
       EXPECT_EQ(held.empty(), result == original) << of;
       if (const auto steps = pyramid->stepsOfLevel(original->geometry, level); !steps.empty())
         for (const double part : {0.7, 0.2})
-          EXPECT_EQ(filteredInSlabs<D>(context, *original, steps, part * filteredImageDeviceBytes<D>(size, steps))->voxels,
-                    result->voxels)
+          EXPECT_EQ(
+              filteredInSlabs<D>(context, *original, steps, part * filteredImageDeviceBytes<D>(size, steps))
+                  ->voxels,
+              result->voxels)
               << of << " in slabs";
     }
 }

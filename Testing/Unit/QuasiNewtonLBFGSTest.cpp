@@ -55,8 +55,8 @@ Matrix bfgsUpdate(const Matrix& H, const std::vector<double>& s, const std::vect
 }
 
 /// -H g from the last `memory` steps by dense matrices.
-std::vector<double> denseDirection(const std::vector<std::vector<double>>& positions, const AnalyticCost::Formula& formula,
-                                   std::size_t at, std::size_t memory)
+std::vector<double> denseDirection(const std::vector<std::vector<double>>& positions,
+                                   const AnalyticCost::Formula& formula, std::size_t at, std::size_t memory)
 {
   const std::size_t n = positions[0].size(), first = at > memory ? at - memory : 0;
   const auto change = [&](std::size_t k) {
@@ -95,7 +95,8 @@ TEST(QuasiNewtonLBFGS, TakesTheStepsComputedByHand)
   for (std::size_t c = 0; c < 4; ++c)
     EXPECT_NEAR(run.rows[0].columns[c], columns[c], rounding) << c;
   EXPECT_NEAR(run.rows[1].columns[2], 4, rounding);
-  EXPECT_EQ(run.rows[1].textColumns, (std::vector<std::string>{"1", "0", "Main", "true", "true", "WolfeSatisfied"}));
+  EXPECT_EQ(run.rows[1].textColumns,
+            (std::vector<std::string>{"1", "0", "Main", "true", "true", "WolfeSatisfied"}));
   EXPECT_EQ(optimizer.columns().size(), 10u);
   EXPECT_EQ(run.report.iterations, 2u);
   EXPECT_EQ(run.report.stopCondition, "The gradient magnitude has (nearly) vanished.");
@@ -105,7 +106,8 @@ TEST(QuasiNewtonLBFGS, SearchesAlongTheDirectionsOfDenseMatrices)
 {
   const std::vector<double> start{-1.2, 1, 0.7, -0.4, 1.5};
   for (std::size_t memory : {1, 2, 3, 5, 8}) {
-    QuasiNewtonLBFGS optimizer(parametersOf("(LBFGSUpdateAccuracy " + std::to_string(memory) + ")\n(MaximumNumberOfIterations 9)"));
+    QuasiNewtonLBFGS optimizer(
+        parametersOf("(LBFGSUpdateAccuracy " + std::to_string(memory) + ")\n(MaximumNumberOfIterations 9)"));
     AnalyticCost cost(5, rosenbrock);
 
     const OptimizerRun run = runOptimizer(optimizer, cost, start);
@@ -117,8 +119,10 @@ TEST(QuasiNewtonLBFGS, SearchesAlongTheDirectionsOfDenseMatrices)
       const auto direction = denseDirection(positions, rosenbrock, k, memory);
       const auto step = difference(positions[k + 1], positions[k]);
       const double length = run.rows[k].columns[0];
-      for (std::size_t i = 0; i < 5; ++i) // differences of positions and gradients lose digits, curvatures spread over 1e3
-        EXPECT_NEAR(step[i], length * direction[i], 1e-9 * (1 + std::abs(step[i]))) << "memory " << memory << ", iteration " << k;
+      for (std::size_t i = 0; i < 5;
+           ++i) // differences of positions and gradients lose digits, curvatures spread over 1e3
+        EXPECT_NEAR(step[i], length * direction[i], 1e-9 * (1 + std::abs(step[i])))
+            << "memory " << memory << ", iteration " << k;
     }
   }
 }
@@ -138,15 +142,19 @@ TEST(QuasiNewtonLBFGS, ReachesTheMinimumOfRosenbrocksFunction)
 
 TEST(QuasiNewtonLBFGS, WritesARowForEachLineSearchStepIfAsked)
 {
-  QuasiNewtonLBFGS optimizer(parametersOf("(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 1)"));
+  QuasiNewtonLBFGS optimizer(
+      parametersOf("(GenerateLineSearchIterations \"true\")\n(MaximumNumberOfIterations 1)"));
   AnalyticCost cost(2, quadratic({1, 1}, {3, 4}));
 
   const OptimizerRun run = runOptimizer(optimizer, cost, {0, 0});
 
   ASSERT_EQ(run.rows.size(), 3u);
-  EXPECT_EQ(run.rows[0].textColumns, (std::vector<std::string>{"0", "start", "LineOptimizing", "false", "false", "---"}));
-  EXPECT_EQ(run.rows[1].textColumns, (std::vector<std::string>{"0", "0", "LineOptimizing", "true", "true", "---"}));
-  EXPECT_EQ(run.rows[2].textColumns, (std::vector<std::string>{"0", "0", "Main", "true", "true", "WolfeSatisfied"}));
+  EXPECT_EQ(run.rows[0].textColumns,
+            (std::vector<std::string>{"0", "start", "LineOptimizing", "false", "false", "---"}));
+  EXPECT_EQ(run.rows[1].textColumns,
+            (std::vector<std::string>{"0", "0", "LineOptimizing", "true", "true", "---"}));
+  EXPECT_EQ(run.rows[2].textColumns,
+            (std::vector<std::string>{"0", "0", "Main", "true", "true", "WolfeSatisfied"}));
   EXPECT_NEAR(run.rows[0].columns[3], -5, rounding);
   EXPECT_EQ(run.positions[1], (std::vector<double>{0, 0})); // a search moves nothing until it ends
   EXPECT_EQ(run.rows[2].iteration, 2u);
@@ -157,14 +165,15 @@ TEST(QuasiNewtonLBFGS, WritesARowForEachLineSearchStepIfAsked)
 TEST(QuasiNewtonLBFGS, StopsWhenALineSearchFailsUnlessToldToGoOn)
 {
   const std::string few =
-      "(MaximumNumberOfLineSearchIterations 1)\n(MaximumNumberOfIterations 5)\n"; // one evaluation goes back to step 0
+      "(MaximumNumberOfLineSearchIterations 1)\n(MaximumNumberOfIterations 5)\n"; // one evaluation goes back
+                                                                                  // to step 0
   AnalyticCost cost(1, quadratic({1}, {1000}));
 
   QuasiNewtonLBFGS stopping(parametersOf(few));
   EXPECT_EQ(runOptimizer(stopping, cost, {0}).report.stopCondition, "The last step size was (nearly) zero.");
 
-  const std::string steep =
-      "(LineSearchGradientTolerance 0.001)\n(MaximumNumberOfLineSearchIterations 3)\n(MaximumNumberOfIterations 2)\n";
+  const std::string steep = "(LineSearchGradientTolerance 0.001)\n(MaximumNumberOfLineSearchIterations "
+                            "3)\n(MaximumNumberOfIterations 2)\n";
   QuasiNewtonLBFGS strict(parametersOf(steep));
   EXPECT_EQ(runOptimizer(strict, cost, {0}).report.stopCondition, "Wolfe conditions are not satisfied.");
   QuasiNewtonLBFGS lenient(parametersOf(steep + "(StopIfWolfeNotSatisfied \"false\")"));
@@ -186,7 +195,8 @@ TEST(QuasiNewtonLBFGS, StaysWhereItIsWhenTheCostFailsInALineSearch)
   EXPECT_EQ(run.report.stopCondition, "Error in LineSearch.");
   EXPECT_EQ(run.final, (std::vector<double>{0}));
   ASSERT_EQ(cost.lines.size(), 1u);
-  EXPECT_EQ(cost.lines[0], "analytic cost: 0 of 10 samples are valid\nThe error is ignored and convergence is assumed.");
+  EXPECT_EQ(cost.lines[0],
+            "analytic cost: 0 of 10 samples are valid\nThe error is ignored and convergence is assumed.");
 }
 
 TEST(QuasiNewtonLBFGS, EvaluatesNewSamplesBetweenSearches)
@@ -202,5 +212,7 @@ TEST(QuasiNewtonLBFGS, EvaluatesNewSamplesBetweenSearches)
 
 TEST(QuasiNewtonLBFGS, RejectsTolerancesThatExcludeEachOther)
 {
-  EXPECT_THROW(QuasiNewtonLBFGS(parametersOf("(LineSearchValueTolerance 0.5)\n(LineSearchGradientTolerance 0.1)")), Error);
+  EXPECT_THROW(
+      QuasiNewtonLBFGS(parametersOf("(LineSearchValueTolerance 0.5)\n(LineSearchGradientTolerance 0.1)")),
+      Error);
 }

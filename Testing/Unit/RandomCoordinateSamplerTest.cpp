@@ -9,7 +9,8 @@ namespace {
 using namespace testing;
 
 template <int D>
-RandomCoordinateSampler<D> samplerOf(const SamplerScene<D>& scene, const std::string& text, const MaskPointer<D>& mask = nullptr)
+RandomCoordinateSampler<D> samplerOf(const SamplerScene<D>& scene, const std::string& text,
+                                     const MaskPointer<D>& mask = nullptr)
 {
   RandomCoordinateSampler<D> sampler(parametersOf(text, D, 3, "ImageSampler0"));
   Context context;
@@ -45,7 +46,8 @@ TEST(RandomCoordinateSamplerTest, PointsAreUniformBetweenTheOuterVoxels)
   for (std::size_t i = 0; i < samples.positions(); ++i) {
     const Vec<3> index = indexOfSample<3>(scene.fixed->geometry, samples, i);
     for (int d = 0; d < 3; ++d)
-      ++counts[d][static_cast<int>(std::min(0.9999, index[d] / static_cast<double>(scene.fixed->geometry.size[d] - 1)) * 5)];
+      ++counts[d][static_cast<int>(
+          std::min(0.9999, index[d] / static_cast<double>(scene.fixed->geometry.size[d] - 1)) * 5)];
   }
   for (const auto& ofAxis : counts)
     for (const int count : ofAxis)
@@ -65,11 +67,14 @@ TEST(RandomCoordinateSamplerTest, HigherOrdersInterpolateTheFixedImageBySplines)
     EXPECT_EQ(samples.mm, expected.mm);
     for (std::size_t i = 0; i < samples.positions(); ++i) {
       const Vec<2> index = indexOfSample<2>(scene.fixed->geometry, samples, i);
-      const bool nearBorder = std::min({index[0], index[1], 39 - index[0], 35 - index[1]}) < 12; // mirroring bends the ramp there
+      const bool nearBorder =
+          std::min({index[0], index[1], 39 - index[0], 35 - index[1]}) < 12; // mirroring bends the ramp there
       if (order == 0) {
-        ASSERT_EQ(samples.fixed[i], static_cast<float>(ramp<2>({std::floor(index[0] + 0.5), std::floor(index[1] + 0.5)})));
+        ASSERT_EQ(samples.fixed[i],
+                  static_cast<float>(ramp<2>({std::floor(index[0] + 0.5), std::floor(index[1] + 0.5)})));
       } else if (!nearBorder) {
-        ASSERT_NEAR(samples.fixed[i], expected.fixed[i], 0.02) << "order " << order; // 30 a voxel, poles to the power of 12
+        ASSERT_NEAR(samples.fixed[i], expected.fixed[i], 0.02)
+            << "order " << order; // 30 a voxel, poles to the power of 12
       }
     }
   }
@@ -78,7 +83,8 @@ TEST(RandomCoordinateSamplerTest, HigherOrdersInterpolateTheFixedImageBySplines)
 TEST(RandomCoordinateSamplerTest, ARandomRegionIsABoxThatMoves)
 {
   const SamplerScene<3> scene({24, 20, 18});
-  auto sampler = samplerOf<3>(scene, "(UseRandomSampleRegion \"true\")\n(SampleRegionSize 10 12 9)\n(NumberOfSpatialSamples 2000)");
+  auto sampler = samplerOf<3>(
+      scene, "(UseRandomSampleRegion \"true\")\n(SampleRegionSize 10 12 9)\n(NumberOfSpatialSamples 2000)");
   const Vec<3> sizeMm{10, 12, 9};
   std::array<Vec<3>, 2> lowest;
   for (int iteration = 0; iteration < 2; ++iteration) {
@@ -143,7 +149,8 @@ TEST(RandomCoordinateSamplerTest, ARegionLargerThanTheImageIsRefused)
 
   EXPECT_EQ(
       messageOf([&] { samplerOf<2>(scene, "(UseRandomSampleRegion \"true\")\n(SampleRegionSize 60 10)"); }),
-      "text:2: (SampleRegionSize 60 10): the fixed image is 50.000000 mm long on axis 0. Allowed: more than 0 and not more than "
+      "text:2: (SampleRegionSize 60 10): the fixed image is 50.000000 mm long on axis 0. Allowed: more than "
+      "0 and not more than "
       "that; a third is usual.");
 }
 
@@ -157,15 +164,18 @@ TEST(RandomCoordinateSamplerTest, AMaskThatIsTooThinForItsBoxGivesUp)
   for (const int threads : {1, 2}) {
     const auto act = [&] { drawn<2>(sampler, scene.draw, threads); };
     EXPECT_EQ(exitCodeOf(act), ExitCode::registrationFailed);
-    EXPECT_NE(messageOf(act).find("Could not find enough image samples within reasonable time. Probably the mask is too small"),
-              std::string::npos);
+    EXPECT_NE(
+        messageOf(act).find(
+            "Could not find enough image samples within reasonable time. Probably the mask is too small"),
+        std::string::npos);
   }
 }
 
 TEST(RandomCoordinateSamplerTest, AnEmptyMaskIsAnUnreadableInput)
 {
   const SamplerScene<2> scene({40, 36});
-  const auto empty = std::make_shared<Mask<2>>(drawMask<2>(scene.fixed->geometry, [](const Vec<2>&) { return false; }));
+  const auto empty =
+      std::make_shared<Mask<2>>(drawMask<2>(scene.fixed->geometry, [](const Vec<2>&) { return false; }));
 
   EXPECT_EQ(exitCodeOf([&] { samplerOf<2>(scene, "", empty); }), ExitCode::unreadableInput);
 }

@@ -39,7 +39,8 @@ TYPED_TEST(RandomVoxelSamplerTest, DrawsVoxelsInsideTheMaskAndReachesAllOfThem)
     const AffineMap<3> pointFromIndex = scene.fixed->geometry.pointFromIndex();
     forEachIndex<3>(scene.fixed->geometry.size, [&](const Vec<3>& index, std::size_t offset) {
       const bool inside = !mask || mask->contains(pointFromIndex(index));
-      EXPECT_EQ(hits[offset] > 0, inside) << "voxel " << offset; // to miss one of 2145 has a chance of 2145 exp(-18)
+      EXPECT_EQ(hits[offset] > 0, inside)
+          << "voxel " << offset; // to miss one of 2145 has a chance of 2145 exp(-18)
     });
   }
 }
@@ -66,17 +67,20 @@ TEST(RandomSamplerTest, GivesUpWhereTheSparseSamplerFindsEveryVoxelOfAThinMask)
   EXPECT_EQ(exitCodeOf([&] { drawn<3>(random, scene.draw); }), ExitCode::registrationFailed);
   const PointList<3> samples = drawn<3>(sparse, scene.draw);
   expectSamplesOfTheImage<3>(samples, *scene.fixed, mask.get());
-  EXPECT_NEAR(static_cast<double>(std::count(samples.fixed.begin(), samples.fixed.end(), 1.0f)), 2500, 5 * std::sqrt(5000 * 0.25));
+  EXPECT_NEAR(static_cast<double>(std::count(samples.fixed.begin(), samples.fixed.end(), 1.0f)), 2500,
+              5 * std::sqrt(5000 * 0.25));
 }
 
 TEST(RandomSparseMaskSamplerTest, AnEmptyMaskIsAnUnreadableInput)
 {
   const SamplerScene<3> scene({24, 20, 18});
-  const auto empty = std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, [](const Vec<3>&) { return false; }));
+  const auto empty =
+      std::make_shared<Mask<3>>(drawMask<3>(scene.fixed->geometry, [](const Vec<3>&) { return false; }));
   RandomSparseMaskSampler<3> sampler(parametersOf(""));
   Context context;
 
-  EXPECT_EQ(exitCodeOf([&] { sampler.prepareForLevel(context, scene.fixed, empty, 0); }), ExitCode::unreadableInput);
+  EXPECT_EQ(exitCodeOf([&] { sampler.prepareForLevel(context, scene.fixed, empty, 0); }),
+            ExitCode::unreadableInput);
 }
 
 }

@@ -42,7 +42,8 @@ void expectAsItk(const Size<D>& size, const Vec<D>& sigmaVoxels)
 
   const Image<D> result = smoothRecursively<D>(context, image, sigmaVoxels);
 
-  const double tolerance = 2 * D * floatEpsilon * largestMagnitude(image.voxels); // two float roundings an axis here, one there
+  const double tolerance =
+      2 * D * floatEpsilon * largestMagnitude(image.voxels); // two float roundings an axis here, one there
   EXPECT_LE(largestDifference(result.voxels, smoothedByItk<D>(image, sigmaVoxels).voxels), tolerance);
   EXPECT_EQ(result.geometry, image.geometry);
 }
@@ -106,7 +107,8 @@ TEST(RecursiveGaussianTest, ContinuesShortLinesByTheirEndValues)
                    reference = smoothRecursively<2>(context, longImage, {2, 0});
 
     for (std::size_t i = 0; i < n; ++i)
-      EXPECT_NEAR(result.voxels[i], reference.voxels[border + i], 4 * floatEpsilon * 9) << n; // two roundings each
+      EXPECT_NEAR(result.voxels[i], reference.voxels[border + i], 4 * floatEpsilon * 9)
+          << n; // two roundings each
   }
 }
 
@@ -118,9 +120,11 @@ TEST(RecursiveGaussianTest, IsTheFilterOfItsExponentials)
       const Image<2> line = noiseImage<2>(obliqueGeometry<2>({length, 1}), length);
 
       const Image<2> result = smoothRecursively<2>(context, line, {sigma, 0});
-      const std::vector<double> expected = filteredByDefinition(gaussianFilter(sigma), LineEnds::constant, line.voxels);
+      const std::vector<double> expected =
+          filteredByDefinition(gaussianFilter(sigma), LineEnds::constant, line.voxels);
 
-      const double tolerance = (1 + sigma) * floatEpsilon * largestMagnitude(line.voxels); // of poles rounded to float
+      const double tolerance =
+          (1 + sigma) * floatEpsilon * largestMagnitude(line.voxels); // of poles rounded to float
       for (std::size_t i = 0; i < length; ++i)
         ASSERT_NEAR(result.voxels[i], expected[i], tolerance) << sigma << " " << length << " " << i;
     }
@@ -141,5 +145,6 @@ TEST(RecursiveGaussianTest, GivesTheSameBitsForAnyThreadCount)
   Context one, three;
   three.threads = 3;
 
-  EXPECT_EQ(smoothRecursively<3>(one, image, {1, 2, 3}).voxels, smoothRecursively<3>(three, image, {1, 2, 3}).voxels);
+  EXPECT_EQ(smoothRecursively<3>(one, image, {1, 2, 3}).voxels,
+            smoothRecursively<3>(three, image, {1, 2, 3}).voxels);
 }

@@ -36,8 +36,9 @@ ItkPyramid::Pointer itkPyramidOf(const std::string& schedule, std::size_t levels
 
 RecursiveImagePyramid<3> pyramidOf(const std::string& schedule, std::size_t levels)
 {
-  return RecursiveImagePyramid<3>(parametersOf("(ImagePyramidSchedule " + schedule + ")", 3, levels, "FixedImagePyramid0"),
-                                  ImageSide::fixed);
+  return RecursiveImagePyramid<3>(
+      parametersOf("(ImagePyramidSchedule " + schedule + ")", 3, levels, "FixedImagePyramid0"),
+      ImageSide::fixed);
 }
 
 void expectAsItk(const std::string& schedule, std::size_t levels, const Image<3>& image)
@@ -45,7 +46,8 @@ void expectAsItk(const std::string& schedule, std::size_t levels, const Image<3>
   const ItkPyramid::Pointer expected = itkPyramidOf(schedule, levels, image);
   RecursiveImagePyramid<3> pyramid = pyramidOf(schedule, levels);
   // Up to three float roundings a level, the last ones of every level before included.
-  const double tolerance = 3 * static_cast<double>(levels) * std::numeric_limits<float>::epsilon() * largestMagnitude(image.voxels);
+  const double tolerance = 3 * static_cast<double>(levels) * std::numeric_limits<float>::epsilon()
+                           * largestMagnitude(image.voxels);
   Context context;
   for (std::size_t level = 0; level < levels; ++level) {
     SCOPED_TRACE("schedule " + schedule + ", level " + std::to_string(level));
@@ -81,7 +83,8 @@ TEST(RecursiveImagePyramidTest, AgreesWithItkWhereFactorsDoNotDivide)
 
 TEST(RecursiveImagePyramidTest, AgreesWithItkForManyOriginsAndSpacings)
 {
-  for (int shift = 0; shift < 8; ++shift) { // for even factors the last bits of the geometry decide which voxels are taken
+  for (int shift = 0; shift < 8;
+       ++shift) { // for even factors the last bits of the geometry decide which voxels are taken
     ImageGeometry<3> geometry = obliqueGeometry<3>({16, 18, 20});
     for (int d = 0; d < 3; ++d) {
       geometry.originMm[d] += 12.3 * shift;
@@ -102,12 +105,14 @@ TEST(RecursiveImagePyramidTest, AveragesAnImpulseByTheKernelOfFactorTwo)
 {
   Image<2> image{centredGeometry<2>({9, 1}, {1, 1}), std::vector<float>(9, 0.0f)};
   image.voxels[3] = 1;
-  RecursiveImagePyramid<2> pyramid(parametersOf("(ImagePyramidSchedule 2 1 1 1)", 2, 2, "FixedImagePyramid0"), ImageSide::fixed);
+  RecursiveImagePyramid<2> pyramid(parametersOf("(ImagePyramidSchedule 2 1 1 1)", 2, 2, "FixedImagePyramid0"),
+                                   ImageSide::fixed);
   Context context;
 
   const ImagePointer<2> coarse = pyramid.imageOfLevel(context, std::make_shared<Image<2>>(image), 0);
 
-  // 9 = 2 * 4 + 1: the new origin lies at voxel 1. Kernel 0.0509 0.2118 0.4746 0.2118 0.0509 (exp(-1) I_k(1), sum 1).
+  // 9 = 2 * 4 + 1: the new origin lies at voxel 1. Kernel 0.0509 0.2118 0.4746 0.2118 0.0509 (exp(-1) I_k(1),
+  // sum 1).
   const std::vector<double> expected{0.0509, 0.4746, 0.0509, 0};
   ASSERT_EQ(coarse->voxels.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)

@@ -22,10 +22,14 @@ struct OtherShape : Shape {};
 
 struct Square : Shape {
   explicit Square(const Parameters& parameters) : size(parameters.get(sizeRow())) {}
-  static Parameter<std::int64_t> sizeRow() { return integerParameter("Size", 2, 1, Arity::perLevel, "voxels", "length of a side"); }
+  static Parameter<std::int64_t> sizeRow()
+  {
+    return integerParameter("Size", 2, 1, Arity::perLevel, "voxels", "length of a side");
+  }
   static const ComponentDescription& description()
   {
-    static const ComponentDescription d{"Metric", "AdvancedMeanSquares", {"MeanSquaresOfOld"}, "four | corners", {sizeRow()}};
+    static const ComponentDescription d{
+        "Metric", "AdvancedMeanSquares", {"MeanSquaresOfOld"}, "four | corners", {sizeRow()}};
     return d;
   }
   int corners() const override { return static_cast<int>(size); }
@@ -53,7 +57,8 @@ Registry shapes()
 Parameters someParameters()
 {
   std::vector<std::string> notes;
-  return Parameters(std::make_shared<ParameterMap>(parseParameterText("(Size 7)", "Rigid.txt", notes)), "Metric0", 3, 1);
+  return Parameters(std::make_shared<ParameterMap>(parseParameterText("(Size 7)", "Rigid.txt", notes)),
+                    "Metric0", 3, 1);
 }
 
 std::string createError(const std::string& name, const std::string& where)
@@ -76,7 +81,8 @@ TEST(Registry, FindsDescriptionsByNameAndAlias)
 
   ASSERT_NE(registry.find("Metric", "MeanSquaresOfOld"), nullptr);
   EXPECT_EQ(registry.find("Metric", "MeanSquaresOfOld")->name, "AdvancedMeanSquares");
-  EXPECT_EQ(registry.find("Metric", "advancedMeanSquares"), nullptr); // exact and case sensitive, as in elastix
+  EXPECT_EQ(registry.find("Metric", "advancedMeanSquares"),
+            nullptr); // exact and case sensitive, as in elastix
   EXPECT_EQ(registry.find("Optimizer", "Triangle"), nullptr);
 }
 
@@ -92,12 +98,15 @@ TEST(Registry, ListsAllByRoleAndName)
 
 TEST(Registry, AnUnknownNameIsAnErrorWithTheNearest)
 {
-  EXPECT_EQ(createError("AdvancedMeanSquare", "Rigid.txt:9: (Metric \"AdvancedMeanSquare\")"),
-            "Rigid.txt:9: (Metric \"AdvancedMeanSquare\"): no such metric. Did you mean \"AdvancedMeanSquares\"? "
-            "Known: AdvancedMeanSquares, Triangle.");
+  EXPECT_EQ(
+      createError("AdvancedMeanSquare", "Rigid.txt:9: (Metric \"AdvancedMeanSquare\")"),
+      "Rigid.txt:9: (Metric \"AdvancedMeanSquare\"): no such metric. Did you mean \"AdvancedMeanSquares\"? "
+      "Known: AdvancedMeanSquares, Triangle.");
   EXPECT_EQ(createError("Foo", "Rigid.txt:9: (Metric \"Triangle\" \"Foo\")"),
-            "Rigid.txt:9: (Metric \"Triangle\" \"Foo\"): \"Foo\": no such metric. Known: AdvancedMeanSquares, Triangle.");
-  EXPECT_EQ(createError("Foo", "--metric"), "--metric: (Metric \"Foo\"): no such metric. Known: AdvancedMeanSquares, Triangle.");
+            "Rigid.txt:9: (Metric \"Triangle\" \"Foo\"): \"Foo\": no such metric. Known: "
+            "AdvancedMeanSquares, Triangle.");
+  EXPECT_EQ(createError("Foo", "--metric"),
+            "--metric: (Metric \"Foo\"): no such metric. Known: AdvancedMeanSquares, Triangle.");
 }
 
 TEST(Registry, AComponentThatOnlyElastixHasIsCalledSo)
@@ -109,8 +118,9 @@ TEST(Registry, AComponentThatOnlyElastixHasIsCalledSo)
 
 TEST(Registry, AComponentOfAnotherDimensionIsAnError)
 {
-  EXPECT_TRUE(contains(errorText([] { shapes().create<OtherShape>("Triangle", someParameters(), "Rigid.txt:9"); }),
-                       "this metric does not exist for images of this dimension"));
+  EXPECT_TRUE(
+      contains(errorText([] { shapes().create<OtherShape>("Triangle", someParameters(), "Rigid.txt:9"); }),
+               "this metric does not exist for images of this dimension"));
 }
 
 TEST(Registry, NamesAndAliasesAreUniqueInARole)
@@ -120,7 +130,8 @@ TEST(Registry, NamesAndAliasesAreUniqueInARole)
 
   EXPECT_THROW((registry.add<Shape, Triangle>()), std::logic_error);
   EXPECT_THROW(registry.add<Shape>({"Metric", "New", {"Triangle"}, "", {}}, make), std::logic_error);
-  EXPECT_THROW(registry.add<Shape>({"Optimizer", "Other", {}, "", {}}, make), std::logic_error); // Shape is a Metric
+  EXPECT_THROW(registry.add<Shape>({"Optimizer", "Other", {}, "", {}}, make),
+               std::logic_error); // Shape is a Metric
   EXPECT_NO_THROW(registry.add<Shape>({"Metric", "Other", {}, "", {}}, make));
 }
 
@@ -133,7 +144,8 @@ TEST(Describe, ShowsEveryColumnOfTheTable)
             "\n"
             "  Parameter  Default  Values                                          Meaning\n"
             "  Size       2        whole number, per level, at least 1, in voxels  length of a side\n");
-  EXPECT_EQ(describeComponent(Triangle::description()), "(Metric \"Triangle\")\n  three corners\n\n  No parameters.\n");
+  EXPECT_EQ(describeComponent(Triangle::description()),
+            "(Metric \"Triangle\")\n  three corners\n\n  No parameters.\n");
 }
 
 TEST(Describe, WritesAMarkdownTable)
@@ -156,11 +168,12 @@ TEST(Describe, SaysBoundsInWordsAndKeepsMarkdownWhole)
   const ComponentDescription noChoice{"", "Program", {}, "what is always read", {spacing, index}};
 
   EXPECT_TRUE(describeComponent(noChoice).starts_with("Program\n  what is always read\n"));
-  EXPECT_EQ(describeAsMarkdown(noChoice), "## Program\n\nwhat is always read\n\n"
-                                          "| Parameter | Default | Values | Meaning |\n"
-                                          "| --- | --- | --- | --- |\n"
-                                          "| `Spacing` | 8 | number, above 0, in mm | of the file \\<name> |\n"
-                                          "| `Index` | 0 | whole number, in voxels | any |\n");
+  EXPECT_EQ(describeAsMarkdown(noChoice),
+            "## Program\n\nwhat is always read\n\n"
+            "| Parameter | Default | Values | Meaning |\n"
+            "| --- | --- | --- | --- |\n"
+            "| `Spacing` | 8 | number, above 0, in mm | of the file \\<name> |\n"
+            "| `Index` | 0 | whole number, in voxels | any |\n");
 }
 
 }

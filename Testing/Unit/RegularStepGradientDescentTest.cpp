@@ -72,7 +72,8 @@ TEST(RegularStepGradientDescent, StartsEachLevelWithHalfTheStepOfTheOneBefore)
 
 TEST(RegularStepGradientDescent, StopsBelowTheMinimumStepOfTheLevel)
 {
-  RegularStepGradientDescent descent(parametersOf("(MaximumStepLength 1)\n(MaximumNumberOfIterations 100)", 3, 3));
+  RegularStepGradientDescent descent(
+      parametersOf("(MaximumStepLength 1)\n(MaximumNumberOfIterations 100)", 3, 3));
   const std::size_t rows[] = {2, 3, 4}; // steps 1, 0.5, 0.25, 0.125 down to 0.5, 0.25, 0.125
   for (std::size_t level = 0; level < 3; ++level) {
     double slope = 1;
@@ -106,7 +107,7 @@ TEST(RegularStepGradientDescent, RejectsAFactorThatDoesNotShortenSteps)
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::usage);
-    EXPECT_STREQ(error.what(),
-                 "text:1: (RelaxationFactor 1): steps would not become shorter. Allowed: a number of at least 0 and less than 1.");
+    EXPECT_STREQ(error.what(), "text:1: (RelaxationFactor 1): steps would not become shorter. Allowed: a "
+                               "number of at least 0 and less than 1.");
   }
 }

@@ -8,7 +8,8 @@ using namespace tessera::testing;
 
 namespace {
 
-const std::vector<std::string> words{"T", "E", "S", "A", "B", "AB", "BA", "BB", "TAB", "TABE", "TABES", "EASTB"};
+const std::vector<std::string> words{"T",  "E",  "S",   "A",    "B",     "AB",
+                                     "BA", "BB", "TAB", "TABE", "TABES", "EASTB"};
 
 template <int D>
 void expectWordAsItk(const ResampleScene<D>& scene, const std::string& word, const InterpolationWay& way)
@@ -39,12 +40,14 @@ TEST(ResampleAgainstItk, OntoAnImageOfOneSliceAndFromOne)
   for (const char* word : {"E", "A", "BA"})
     for (const InterpolationWay& way : interpolationWays) {
       expectWordAsItk<3>(onto, word, way);
-      if (way.name != "BSplineInterpolator" || way.order < 2) // ITK has no coefficients of lines shorter than its support
+      if (way.name != "BSplineInterpolator"
+          || way.order < 2) // ITK has no coefficients of lines shorter than its support
         expectWordAsItk<3>(from, word, way);
     }
 }
 
-/// Rows, columns and layers of voxels whose images lie on voxels, midway between them and on the border of the image.
+/// Rows, columns and layers of voxels whose images lie on voxels, midway between them and on the border of
+/// the image.
 TEST(ResampleAgainstItk, OnVoxelsAndMidwayBetweenThem)
 {
   ResampleScene<3> scene({9, 8, 7}, {9, 8, 7});

@@ -16,7 +16,8 @@ using namespace tessera::testing;
 
 namespace {
 
-/// ITK's spline of landmarks, ready to map points once it has its parameters: the targets are its fixed parameters.
+/// ITK's spline of landmarks, ready to map points once it has its parameters: the targets are its fixed
+/// parameters.
 template <class Base>
 class SolvedSpline : public Base {
 public:
@@ -44,7 +45,9 @@ public:
 protected:
   NearestFieldTransform()
   {
-    this->SetInterpolator(itk::VectorNearestNeighborInterpolateImageFunction<typename Base::DisplacementFieldType, double>::New());
+    this->SetInterpolator(
+        itk::VectorNearestNeighborInterpolateImageFunction<typename Base::DisplacementFieldType,
+                                                           double>::New());
   }
 };
 
@@ -53,12 +56,16 @@ class ResampleModelsAgainstItk : public ::testing::Test {
 protected:
   static void SetUpTestSuite()
   {
-    itk::TransformFactory<SolvedSpline<itk::ThinPlateR2LogRSplineKernelTransform<double, 2>>>::RegisterTransform();
+    itk::TransformFactory<
+        SolvedSpline<itk::ThinPlateR2LogRSplineKernelTransform<double, 2>>>::RegisterTransform();
     itk::TransformFactory<SolvedSpline<itk::ThinPlateSplineKernelTransform<double, 3>>>::RegisterTransform();
-    itk::TransformFactory<SolvedSpline<itk::ThinPlateR2LogRSplineKernelTransform<double, 3>>>::RegisterTransform();
+    itk::TransformFactory<
+        SolvedSpline<itk::ThinPlateR2LogRSplineKernelTransform<double, 3>>>::RegisterTransform();
     itk::TransformFactory<SolvedSpline<itk::VolumeSplineKernelTransform<double, 3>>>::RegisterTransform();
-    itk::TransformFactory<SolvedSpline<itk::ElasticBodySplineKernelTransform<double, 3>>>::RegisterTransform();
-    itk::TransformFactory<SolvedSpline<itk::ElasticBodyReciprocalSplineKernelTransform<double, 3>>>::RegisterTransform();
+    itk::TransformFactory<
+        SolvedSpline<itk::ElasticBodySplineKernelTransform<double, 3>>>::RegisterTransform();
+    itk::TransformFactory<
+        SolvedSpline<itk::ElasticBodyReciprocalSplineKernelTransform<double, 3>>>::RegisterTransform();
     itk::TransformFactory<NearestFieldTransform<2>>::RegisterTransform();
     itk::TransformFactory<NearestFieldTransform<3>>::RegisterTransform();
   }
@@ -78,7 +85,8 @@ Model<D> splineModel(const ImageGeometry<D>& fixed, const std::string& type)
   Model<D> model{splineOf<D>(type, pairs, "(SplinePoissonRatio 0.25)\n"), {}}; // ITK's
   const std::string dimension = std::to_string(D);
   // in 2D every spline is the same here
-  model.itk.className = (D == 2 ? "ThinPlateR2LogRSpline" : type) + "KernelTransform_double_" + dimension + "_" + dimension;
+  model.itk.className =
+      (D == 2 ? "ThinPlateR2LogRSpline" : type) + "KernelTransform_double_" + dimension + "_" + dimension;
   model.itk.fixedParameters = model.link.parameters;
   for (const Vec<D>& pointMm : pairs.fixedMm)
     model.itk.parameters.insert(model.itk.parameters.end(), pointMm.begin(), pointMm.end());
@@ -103,7 +111,8 @@ ImageGeometry<D> gridWithin(const ImageGeometry<D>& fixed, const Size<D>& size)
   for (auto& row : grid.direction)
     std::swap(row[0], row[1]);
   for (int d = 0; d < D; ++d)
-    grid.spacingMm[d] = 0.7 * static_cast<double>(fixed.size[d]) * fixed.spacingMm[d] / static_cast<double>(size[d]);
+    grid.spacingMm[d] =
+        0.7 * static_cast<double>(fixed.size[d]) * fixed.spacingMm[d] / static_cast<double>(size[d]);
   return grid;
 }
 
@@ -116,10 +125,11 @@ Size<D> fieldSize()
     return {9, 7, 5};
 }
 
-/// Letters as letterChain's, and P a spline of landmarks of this type, F and N a linear and a nearest field; the last is applied
-/// first.
+/// Letters as letterChain's, and P a spline of landmarks of this type, F and N a linear and a nearest field;
+/// the last is applied first.
 template <int D>
-void expectAsItk(const ResampleScene<D>& scene, const std::string& word, const std::string& splineType = "ThinPlateSpline",
+void expectAsItk(const ResampleScene<D>& scene, const std::string& word,
+                 const std::string& splineType = "ThinPlateSpline",
                  const Size<D>& sizeOfField = fieldSize<D>(), int highestOrder = 5)
 {
   const ImageGeometry<D>& fixed = scene.fixed->geometry;
@@ -191,7 +201,8 @@ TEST_F(ResampleModelsAgainstItk, ImagesAndFieldsOfOneSlice)
   const ResampleScene<3> onto({23, 19, 1}, {21, 18, 12}), from({23, 19, 7}, {22, 18, 1});
   for (const char* word : {"P", "F", "N", "PF"}) {
     expectAsItk<3>(onto, word);
-    expectAsItk<3>(from, word, "ThinPlateSpline", fieldSize<3>(), 1); // ITK has no coefficients of lines shorter than its support
+    expectAsItk<3>(from, word, "ThinPlateSpline", fieldSize<3>(),
+                   1); // ITK has no coefficients of lines shorter than its support
     expectAsItk<3>(onto, word, "ThinPlateSpline", {9, 7, 1});
     expectAsItk<3>(from, word, "ThinPlateSpline", {1, 7, 5}, 1);
   }

@@ -54,9 +54,9 @@ void expectTheCpusByAllInterpolators(const TermScene<D>& scene, const std::strin
   for (const std::string& interpolator : resampleInterpolators)
     for (const bool aligned : {true, false}) {
       const ImageGeometry<D>& fixed = scene.fixed->geometry;
-      expectTheCpus<D>(
-          {scene.chain.get(), aligned ? fixed : turnedAcross<D>(fixed), imageFor<D>(interpolator, scene.moving->geometry), nullptr},
-          interpolator, what + (aligned ? "" : ", on a turned grid"));
+      expectTheCpus<D>({scene.chain.get(), aligned ? fixed : turnedAcross<D>(fixed),
+                        imageFor<D>(interpolator, scene.moving->geometry), nullptr},
+                       interpolator, what + (aligned ? "" : ", on a turned grid"));
     }
 }
 
@@ -116,7 +116,8 @@ void expectFiveInAChain()
     scene.useAffine();
     scene.useAsInitial(combination);
     useLinear<D, TranslationTransform<D>>(scene, 2);
-    expectTheCpusByAllInterpolators<D>(scene, combination == Combination::add ? "five added" : "five composed");
+    expectTheCpusByAllInterpolators<D>(scene,
+                                       combination == Combination::add ? "five added" : "five composed");
   }
 }
 
@@ -133,7 +134,8 @@ TEST(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
   TermScene<3> scene(1, unequalSize<3>());
   const auto method = [&](bool aligned) {
     const ImageGeometry<3>& fixed = scene.fixed->geometry;
-    return methodOf<3>({scene.chain.get(), aligned ? fixed : turnedAcross<3>(fixed), scene.moving, nullptr}, "3");
+    return methodOf<3>({scene.chain.get(), aligned ? fixed : turnedAcross<3>(fixed), scene.moving, nullptr},
+                       "3");
   };
   scene.useAffine();
   EXPECT_EQ(method(true), "one linear map");
@@ -147,8 +149,8 @@ TEST(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
   EXPECT_EQ(method(true), "points in double precision");
 }
 
-/// Whole and broken numbers of voxels between control points, few and many, sizes that fill blocks and do not, voxels outside the
-/// grid.
+/// Whole and broken numbers of voxels between control points, few and many, sizes that fill blocks and do
+/// not, voxels outside the grid.
 template <int D>
 void expectTheCpusInTiles(const std::vector<Size<D>>& sizes, const std::vector<Vec<D>>& spacings)
 {
@@ -189,7 +191,8 @@ TEST(ResamplerOnCuda, ImagesOfOneSliceGiveTheCpusImages)
       useBSpline<3>(scene, 3, false, 0.4);
     }
     for (const std::string& interpolator : resampleInterpolators)
-      expectTheCpus<3>({scene.chain.get(), slice, imageFor<3>(interpolator, slice), nullptr}, interpolator, "one slice");
+      expectTheCpus<3>({scene.chain.get(), slice, imageFor<3>(interpolator, slice), nullptr}, interpolator,
+                       "one slice");
   }
 }
 
@@ -207,7 +210,8 @@ void expectTheCpusWithMasks()
     }
     for (const std::string& interpolator : resampleInterpolators)
       for (const MaskPointer<D>& valid : {checkerboard<D>(scene.moving->geometry), checkerboard<D>(other)})
-        expectTheCpus<D>({scene.chain.get(), scene.fixed->geometry, imageFor<D>(interpolator, scene.moving->geometry), valid},
+        expectTheCpus<D>({scene.chain.get(), scene.fixed->geometry,
+                          imageFor<D>(interpolator, scene.moving->geometry), valid},
                          interpolator, "with a mask");
   }
 }
@@ -234,7 +238,8 @@ void expectTheCpusExtrapolated()
       }
       for (const std::string& interpolator : resampleInterpolators)
         for (const MaskPointer<D>& valid : {MaskPointer<D>(), checkerboard<D>(scene.moving->geometry)})
-          expectTheCpus<D>({scene.chain.get(), beyond, imageFor<D>(interpolator, scene.moving->geometry), valid, extrapolation},
+          expectTheCpus<D>({scene.chain.get(), beyond, imageFor<D>(interpolator, scene.moving->geometry),
+                            valid, extrapolation},
                            interpolator, extrapolation);
     }
 }
@@ -246,7 +251,8 @@ TEST(ResamplerOnCuda, ExtrapolatesAsTheCpu)
   expectTheCpusExtrapolated<3>();
 }
 
-/// All voxels of a grid that is half a voxel off, or has every second voxel, lie on a border between two of the image.
+/// All voxels of a grid that is half a voxel off, or has every second voxel, lie on a border between two of
+/// the image.
 template <int D>
 void expectTheCpusTies(bool withSpline)
 {
@@ -268,7 +274,8 @@ void expectTheCpusTies(bool withSpline)
     useBSpline<D>(scene, 3, false, 0);
   for (const std::string& interpolator : resampleInterpolators)
     for (const ImageGeometry<D>& output : {image, shifted, coarse})
-      expectTheCpus<D>({scene.chain.get(), output, imageFor<D>(interpolator, image), nullptr}, interpolator, "ties");
+      expectTheCpus<D>({scene.chain.get(), output, imageFor<D>(interpolator, image), nullptr}, interpolator,
+                       "ties");
 }
 
 TEST(ResamplerOnCuda, TiesAreBrokenAsOnTheCpu)
@@ -285,7 +292,8 @@ void expectTheSameInLayers(const TermScene<D>& scene, const std::string& what)
 {
   const Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   for (const std::string interpolator : {"linear", "3", "labels"}) {
-    const Resampling<D> r{scene.chain.get(), scene.fixed->geometry, imageFor<D>(interpolator, scene.moving->geometry), nullptr};
+    const Resampling<D> r{scene.chain.get(), scene.fixed->geometry,
+                          imageFor<D>(interpolator, scene.moving->geometry), nullptr};
     const std::vector<float> whole = r.on(cuda, interpolator);
     std::vector<float> joined;
     for (std::size_t first = 0; first < r.output.size[D - 1]; first += 5)
@@ -302,7 +310,8 @@ TEST(ResamplerOnCuda, LayersAreThoseOfTheWhole)
   forEachBendingScene<3>(expectTheSameInLayers<3>);
 }
 
-/// More than a chunk, so that chunks are copied while others are computed; several images, each with what it asks for.
+/// More than a chunk, so that chunks are copied while others are computed; several images, each with what it
+/// asks for.
 TEST(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
 {
   TESSERA_NEEDS_GPU();
@@ -327,7 +336,8 @@ TEST(ResamplerOnCuda, SeveralLargeImagesAreThoseOfEachAlone)
   const std::vector<Image<3>> results = resampler.resample(cuda, *scene.chain, sources, output);
 
   for (std::size_t s = 0; s < names.size(); ++s) {
-    const Resampling<3> alone{scene.chain.get(), output, imageFor<3>(names[s], scene.moving->geometry), nullptr};
+    const Resampling<3> alone{scene.chain.get(), output, imageFor<3>(names[s], scene.moving->geometry),
+                              nullptr};
     expectSameImage(results[s].voxels, alone.on({{}, 2}, names[s]), names[s], "one of three");
   }
 }
@@ -339,12 +349,14 @@ TEST(ResamplerOnCuda, PlacesThatNoIntegerHoldsAreOutside)
   for (const double farMm : {1e6, 1e9, 1e30}) {
     useLinear<3, TranslationTransform<3>>(scene, 0);
     scene.chain->parameters[1] = farMm;
-    expectTheCpus<3>({scene.chain.get(), scene.fixed->geometry, imageFor<3>("linear", scene.moving->geometry), nullptr}, "linear",
-                     "far away");
+    expectTheCpus<3>(
+        {scene.chain.get(), scene.fixed->geometry, imageFor<3>("linear", scene.moving->geometry), nullptr},
+        "linear", "far away");
     useBSpline<3>(scene, 3, false);
     scene.chain->parameters[scene.chain->parameters.size() / 2] = farMm;
-    expectTheCpus<3>({scene.chain.get(), scene.fixed->geometry, imageFor<3>("3", scene.moving->geometry), nullptr}, "3",
-                     "far away by a B-spline");
+    expectTheCpus<3>(
+        {scene.chain.get(), scene.fixed->geometry, imageFor<3>("3", scene.moving->geometry), nullptr}, "3",
+        "far away by a B-spline");
   }
 }
 

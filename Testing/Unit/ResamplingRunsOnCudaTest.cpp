@@ -4,16 +4,16 @@
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/ResamplingChecks.h"
 
-// Kernels treat runs of voxels as a whole where all of a run lies inside the moving image or outside of it. Lattices and
-// displacements here bring runs to every place relative to its border.
+// Kernels treat runs of voxels as a whole where all of a run lies inside the moving image or outside of it.
+// Lattices and displacements here bring runs to every place relative to its border.
 namespace tessera {
 namespace {
 
 using namespace testing;
 
 template <int D>
-void expectTheCpus(const TransformChain<D>& chain, const ImageGeometry<D>& image, const ImageGeometry<D>& output,
-                   const std::string& what)
+void expectTheCpus(const TransformChain<D>& chain, const ImageGeometry<D>& image,
+                   const ImageGeometry<D>& output, const std::string& what)
 {
   const Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   for (const std::string interpolator : {"linear", "nearest", "1", "2", "3", "labels"}) {
@@ -31,9 +31,11 @@ TransformChain<D> translation(const Vec<D>& mm)
   return chain;
 }
 
-/// A grid about the same centre, turned by an angle in the plane of x and y, with voxels `zoom` times as large.
+/// A grid about the same centre, turned by an angle in the plane of x and y, with voxels `zoom` times as
+/// large.
 template <int D>
-ImageGeometry<D> turnedAndZoomed(const ImageGeometry<D>& image, const Size<D>& size, double degrees, double zoom)
+ImageGeometry<D> turnedAndZoomed(const ImageGeometry<D>& image, const Size<D>& size, double degrees,
+                                 double zoom)
 {
   Vec<D> spacingMm = image.spacingMm;
   for (double& spacing : spacingMm)
@@ -81,12 +83,15 @@ TEST(ResamplingRunsOnCuda, TurnedAndZoomedLatticesGiveTheCpusImages)
   for (const double degrees : {0.0, 3.0, 30.0, 90.0, 200.0})
     for (const double zoom : {0.5, 1.0, 1.7, 2.0, 9.0}) {
       const std::string what = std::to_string(degrees) + " degrees, zoom " + std::to_string(zoom);
-      expectTheCpus<3>(translation<3>({0, 0, 0}), image, turnedAndZoomed<3>(image, {101, 75, 11}, degrees, zoom), what);
-      expectTheCpus<2>(translation<2>({0, 0}), slice, turnedAndZoomed<2>(slice, {131, 170}, degrees, zoom), what);
+      expectTheCpus<3>(translation<3>({0, 0, 0}), image,
+                       turnedAndZoomed<3>(image, {101, 75, 11}, degrees, zoom), what);
+      expectTheCpus<2>(translation<2>({0, 0}), slice, turnedAndZoomed<2>(slice, {131, 170}, degrees, zoom),
+                       what);
     }
 }
 
-/// Runs along the last axis that cross the border at any angle, hardly move along an axis of the image, or go backwards.
+/// Runs along the last axis that cross the border at any angle, hardly move along an axis of the image, or go
+/// backwards.
 TEST(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
 {
   TESSERA_NEEDS_GPU();
@@ -95,7 +100,8 @@ TEST(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
     for (const int axis : {0, 1}) {
       ImageGeometry<3> tilted = turnedAndZoomed<3>(image, {43, 35, 67}, 0, 0.7);
       const Vec<3> wanted = tilted.centerMm();
-      const double radians = degrees * 3.14159265358979323846 / 180, c = std::cos(radians), s = std::sin(radians);
+      const double radians = degrees * 3.14159265358979323846 / 180, c = std::cos(radians),
+                   s = std::sin(radians);
       tilted.direction[axis][axis] = tilted.direction[2][2] = c;
       tilted.direction[axis][2] = -s;
       tilted.direction[2][axis] = s;
@@ -104,7 +110,8 @@ TEST(ResamplingRunsOnCuda, PathsAcrossTheBorderGiveTheCpusImages)
         tilted.originMm[d] += wanted[d] - is[d];
       const std::string what = "tilted by " + std::to_string(degrees) + " degrees";
       expectTheCpus<3>(translation<3>({3.1, -9.3, 12.7}), image, tilted, what);
-      expectTheCpus<3>(randomBSplineChain<3>(gridAcross<3>(tilted, {10, 9.3, 11}, 3, {}), 3), image, tilted, what + ", bent");
+      expectTheCpus<3>(randomBSplineChain<3>(gridAcross<3>(tilted, {10, 9.3, 11}, 3, {}), 3), image, tilted,
+                       what + ", bent");
     }
 }
 
@@ -122,7 +129,8 @@ void expectTheCpusBent(const Size<D>& size, double largestMm)
   ImageGeometry<D> across = turnedAndZoomed<D>(image, size, 30, 0.9);
   for (const bool aligned : {true, false})
     expectTheCpus<D>(chain, image, aligned ? image : across,
-                     "displacements of " + std::to_string(largestMm) + (aligned ? " mm" : " mm, on a turned grid"));
+                     "displacements of " + std::to_string(largestMm)
+                         + (aligned ? " mm" : " mm, on a turned grid"));
 }
 
 TEST(ResamplingRunsOnCuda, LongDisplacementsGiveTheCpusImages)
@@ -137,11 +145,14 @@ TEST(ResamplingRunsOnCuda, LongDisplacementsGiveTheCpusImages)
 TEST(ResamplingRunsOnCuda, ThinImagesGiveTheCpusImages)
 {
   TESSERA_NEEDS_GPU();
-  for (const Size<3>& size : {Size<3>{70, 40, 1}, Size<3>{70, 40, 2}, Size<3>{70, 3, 40}, Size<3>{4, 70, 4}, Size<3>{1, 1, 40}}) {
+  for (const Size<3>& size :
+       {Size<3>{70, 40, 1}, Size<3>{70, 40, 2}, Size<3>{70, 3, 40}, Size<3>{4, 70, 4}, Size<3>{1, 1, 40}}) {
     const ImageGeometry<3> image = turnedLattice<3>(size, {0.8, 0.9, 1.1});
-    const std::string what = std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+    const std::string what =
+        std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
     expectTheCpus<3>(translation<3>({0.31, -0.23, 0.17}), image, image, what);
-    expectTheCpus<3>(randomBSplineChain<3>(gridAcross<3>(image, {6, 5, 4}, 3, {}), 0.6), image, image, what + ", bent");
+    expectTheCpus<3>(randomBSplineChain<3>(gridAcross<3>(image, {6, 5, 4}, 3, {}), 0.6), image, image,
+                     what + ", bent");
   }
 }
 
@@ -159,7 +170,8 @@ TEST(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
     for (const bool isTurned : {false, true})
       for (const std::string interpolator : {"linear", "3"}) {
         const Resampling<3> r{chain, isTurned ? turned : straight, imageFor<3>(interpolator, image), nullptr};
-        expectSameImage(r.on(cuda, interpolator), r.on(cpu, interpolator), interpolator, isTurned ? "large, turned" : "large");
+        expectSameImage(r.on(cuda, interpolator), r.on(cpu, interpolator), interpolator,
+                        isTurned ? "large, turned" : "large");
       }
   for (const std::string extrapolation : {"Nearest", "Mirror"}) {
     const Resampling<3> r{&moved, turned, imageFor<3>("linear", image), nullptr, extrapolation};
@@ -167,7 +179,8 @@ TEST(ResamplingRunsOnCuda, LargeLatticesGiveTheCpusImages)
   }
 }
 
-/// The same where lanes cross cells of the image, and its border, at every angle that boxes of it have room for, and beyond.
+/// The same where lanes cross cells of the image, and its border, at every angle that boxes of it have room
+/// for, and beyond.
 TEST(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
 {
   TESSERA_NEEDS_GPU();
@@ -177,7 +190,8 @@ TEST(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
   const ImagePointer<3> moving = imageFor<3>("linear", image);
   for (const double zoom : {0.97, 1.3})
     for (const double degrees : {0.0, 5.0}) {
-      const Resampling<3> r{&moved, turnedAndZoomed<3>(image, {258, 262, 249}, degrees, zoom), moving, nullptr};
+      const Resampling<3> r{&moved, turnedAndZoomed<3>(image, {258, 262, 249}, degrees, zoom), moving,
+                            nullptr};
       expectSameImage(r.on(cuda, "linear"), r.on(cpu, "linear"), "linear",
                       std::to_string(degrees) + " degrees, zoom " + std::to_string(zoom));
     }
@@ -189,7 +203,8 @@ TEST(ResamplingRunsOnCuda, LayersAreThoseOfTheWhole)
   TESSERA_NEEDS_GPU();
   const Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   const ImageGeometry<2> image = turnedLattice<2>({150, 140}, {0.7, 1.05});
-  const auto bent = randomBSplineChain<2>(gridAcross<2>(image, {7.3, 9.7}, 3, {}), 3), straight = translation<2>({1.37, -2.41});
+  const auto bent = randomBSplineChain<2>(gridAcross<2>(image, {7.3, 9.7}, 3, {}), 3),
+             straight = translation<2>({1.37, -2.41});
   for (const TransformChain<2>* chain : {&bent, &straight})
     for (const double degrees : {0.0, 40.0})
       for (const std::string interpolator : {"linear", "3", "nearest"}) {

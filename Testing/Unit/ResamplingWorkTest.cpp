@@ -14,8 +14,8 @@ namespace {
 using namespace testing;
 using Counts = std::map<std::string, double>;
 
-constexpr LookUp nearest{LookUp::Kind::nearest, 0}, linear{LookUp::Kind::linear, 1}, cubic{LookUp::Kind::spline, 3},
-    majority{LookUp::Kind::majority, 0};
+constexpr LookUp nearest{LookUp::Kind::nearest, 0}, linear{LookUp::Kind::linear, 1},
+    cubic{LookUp::Kind::spline, 3}, majority{LookUp::Kind::majority, 0};
 
 /// 5 x 4 x 3 voxels along the world's axes.
 ImagePointer<3> plainImage()
@@ -32,15 +32,16 @@ Counts counted(const WorkItems& work)
   return counts;
 }
 
-DeviceWork imageWork(const TransformChain<3>& chain, const LookUp& lookUp, const std::vector<ImageSizes>& images = {{100, 1}},
-                     std::size_t imagesAtOnce = 8)
+DeviceWork imageWork(const TransformChain<3>& chain, const LookUp& lookUp,
+                     const std::vector<ImageSizes>& images = {{100, 1}}, std::size_t imagesAtOnce = 8)
 {
   DeviceWork work;
   addImages<3>(work, chain, plainImage()->geometry, lookUp, images, imagesAtOnce);
   return work;
 }
 
-DeviceWork imageWork(const std::string& letters, const LookUp& lookUp, const std::vector<ImageSizes>& images = {{100, 1}})
+DeviceWork imageWork(const std::string& letters, const LookUp& lookUp,
+                     const std::vector<ImageSizes>& images = {{100, 1}})
 {
   return imageWork(letterChain<3>(letters, plainImage()), lookUp, images);
 }
@@ -59,7 +60,8 @@ TEST(ResamplingWorkTest, LinearTransformsAreOneWithTheLookUp)
 
 TEST(ResamplingWorkTest, SplinesOfAnyOrderCountTheirVoxelsAndPoles)
 {
-  for (const auto& [order, share, poles] : {std::tuple{2, 27.0 / 64, 1}, {3, 1.0, 1}, {4, 125.0 / 64, 2}, {5, 216.0 / 64, 2}}) {
+  for (const auto& [order, share, poles] :
+       {std::tuple{2, 27.0 / 64, 1}, {3, 1.0, 1}, {4, 125.0 / 64, 2}, {5, 216.0 / 64, 2}}) {
     const DeviceWork work = imageWork("A", {LookUp::Kind::spline, order});
     const Counts expected{{"DirectCubic", 60 * share}, {"Prefilter", 100.0 * poles}};
     EXPECT_EQ(counted(work.cpu), expected) << order;
@@ -69,10 +71,13 @@ TEST(ResamplingWorkTest, SplinesOfAnyOrderCountTheirVoxelsAndPoles)
 
 TEST(ResamplingWorkTest, OneBSplineGoesByPointsOnTheCpuAndDirectlyOnCuda)
 {
-  const DeviceWork along = imageWork("BT", nearest), askew = imageWork("BA", nearest), after = imageWork("AB", nearest);
-  EXPECT_EQ(counted(along.cpu), (Counts{{"PointNearest", 60}, {"PointAlignedSpline", 60}, {"PointLinearTransform", 60}}));
+  const DeviceWork along = imageWork("BT", nearest), askew = imageWork("BA", nearest),
+                   after = imageWork("AB", nearest);
+  EXPECT_EQ(counted(along.cpu),
+            (Counts{{"PointNearest", 60}, {"PointAlignedSpline", 60}, {"PointLinearTransform", 60}}));
   EXPECT_EQ(counted(along.cuda), (Counts{{"DirectNearest", 60}, {"DirectAlignedSpline", 60}}));
-  EXPECT_EQ(counted(askew.cpu), (Counts{{"PointNearest", 60}, {"PointSpline", 60}, {"PointLinearTransform", 60}}));
+  EXPECT_EQ(counted(askew.cpu),
+            (Counts{{"PointNearest", 60}, {"PointSpline", 60}, {"PointLinearTransform", 60}}));
   EXPECT_EQ(counted(askew.cuda), (Counts{{"DirectNearest", 60}, {"DirectSpline", 60}}));
   EXPECT_EQ(counted(after.cpu), counted(along.cpu));
   EXPECT_EQ(counted(after.cuda), counted(along.cuda));
@@ -81,9 +86,13 @@ TEST(ResamplingWorkTest, OneBSplineGoesByPointsOnTheCpuAndDirectlyOnCuda)
 TEST(ResamplingWorkTest, SeveralBSplinesGoByPointsOnBoth)
 {
   const DeviceWork work = imageWork("BAB", cubic);
-  const Counts cpu{
-      {"PointCubic", 60}, {"PointAlignedSpline", 60}, {"PointSpline", 60}, {"PointLinearTransform", 60}, {"Prefilter", 100}};
-  const Counts cuda{{"PointCubic", 60}, {"PointSpline", 120}, {"PointLinearTransform", 60}, {"Prefilter", 100}};
+  const Counts cpu{{"PointCubic", 60},
+                   {"PointAlignedSpline", 60},
+                   {"PointSpline", 60},
+                   {"PointLinearTransform", 60},
+                   {"Prefilter", 100}};
+  const Counts cuda{
+      {"PointCubic", 60}, {"PointSpline", 120}, {"PointLinearTransform", 60}, {"Prefilter", 100}};
   EXPECT_EQ(counted(work.cpu), cpu);
   EXPECT_EQ(counted(work.cuda), cuda);
 }
@@ -92,8 +101,8 @@ TEST(ResamplingWorkTest, LandmarksCountEach)
 {
   const ImagePointer<3> image = plainImage();
   const PointPairs<3> pairs{{{0, 0, 0}, {9, 0, 0}, {0, 9, 0}, {0, 0, 9}, {5, 5, 5}}, {}};
-  std::shared_ptr<Transform<3>> transform =
-      allComponents().create<Transform<3>>("SplineKernelTransform", parametersOf("", 3, 1, "Transform0"), "test");
+  std::shared_ptr<Transform<3>> transform = allComponents().create<Transform<3>>(
+      "SplineKernelTransform", parametersOf("", 3, 1, "Transform0"), "test");
   Context context;
   TransformChain<3> chain;
   chain.parameters = transform->initialize(context, {image, image, nullptr, nullptr, nullptr, &pairs});
@@ -113,9 +122,11 @@ TEST(ResamplingWorkTest, MajoritiesGoByPointsOnTheCpuUnderAnyTransform)
 TEST(ResamplingWorkTest, ImagesAndComponentsShareTheTransformOnTheCpuAlone)
 {
   const TransformChain<3> chain = letterChain<3>("BB", plainImage());
-  const DeviceWork work = imageWork(chain, linear, {{10, 1}, {20, 2}, {30, 1, 2, 1}}, 2); // the last one bytes made short
+  const DeviceWork work =
+      imageWork(chain, linear, {{10, 1}, {20, 2}, {30, 1, 2, 1}}, 2); // the last one bytes made short
   // the first two share, the third begins anew
-  EXPECT_EQ(counted(work.cpu), (Counts{{"PointLinear", 240}, {"PointAlignedSpline", 120}, {"PointSpline", 120}}));
+  EXPECT_EQ(counted(work.cpu),
+            (Counts{{"PointLinear", 240}, {"PointAlignedSpline", 120}, {"PointSpline", 120}}));
   EXPECT_EQ(counted(work.cuda), (Counts{{"PointLinear", 240}, {"PointSpline", 480}}));
   EXPECT_EQ(work.cuda.images, 4);
   EXPECT_EQ(work.cuda.uploadedBytes, 4 * (10 + 2 * 20) + 30);
@@ -124,7 +135,8 @@ TEST(ResamplingWorkTest, ImagesAndComponentsShareTheTransformOnTheCpuAlone)
 
 TEST(ResamplingWorkTest, FieldsCountTheirWayBack)
 {
-  for (const auto& [components, name] : {std::pair{3u, "FieldDisplacements"}, {1u, "FieldDeterminants"}, {9u, "FieldMatrices"}}) {
+  for (const auto& [components, name] :
+       {std::pair{3u, "FieldDisplacements"}, {1u, "FieldDeterminants"}, {9u, "FieldMatrices"}}) {
     DeviceWork work;
     addField<3>(work, plainImage()->geometry, components);
     EXPECT_EQ(counted(work.cpu), (Counts{{name, 60}}));
@@ -145,13 +157,17 @@ TEST(ResamplingWorkTest, LookUpsAreThoseOfTheResampleInterpolator)
   EXPECT_EQ(lookUp("FinalLinearInterpolator", ""), std::pair(Kind::linear, 1));
   EXPECT_EQ(lookUp("LabelMajorityInterpolator", ""), std::pair(Kind::majority, 0));
   EXPECT_EQ(lookUp("FinalBSplineInterpolator", ""), std::pair(Kind::spline, 3));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 5)\n"), std::pair(Kind::spline, 5));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 1)\n"), std::pair(Kind::linear, 1));
-  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 0)\n"), std::pair(Kind::nearest, 0));
+  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 5)\n"),
+            std::pair(Kind::spline, 5));
+  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 1)\n"),
+            std::pair(Kind::linear, 1));
+  EXPECT_EQ(lookUp("FinalBSplineInterpolator", "(FinalBSplineInterpolationOrder 0)\n"),
+            std::pair(Kind::nearest, 0));
   EXPECT_TRUE(contains(errorText([&] { lookUp("FinalCubic", ""); }), "no such"));
 }
 
-/// Round numbers: a voxel takes 8 ns on one thread and 1 on eight, a GPU a tenth of a second to start and nothing for kernels.
+/// Round numbers: a voxel takes 8 ns on one thread and 1 on eight, a GPU a tenth of a second to start and
+/// nothing for kernels.
 Calibration roundRates()
 {
   Calibration calibration;

@@ -13,8 +13,8 @@ namespace {
 std::vector<float> awkwardValues(std::size_t count)
 {
   std::vector<float> values{NAN, INFINITY, -INFINITY, 0.0f, -0.0f, 1e30f, -1e30f};
-  for (const float end : {0.0f, 1.0f, 2.0f, 127.0f, 128.0f, 255.0f, 32767.0f, 32768.0f, 65535.0f, 8388607.0f, 2147483648.0f,
-                          4294967296.0f, 9223372036854775808.0f, 18446744073709551616.0f})
+  for (const float end : {0.0f, 1.0f, 2.0f, 127.0f, 128.0f, 255.0f, 32767.0f, 32768.0f, 65535.0f, 8388607.0f,
+                          2147483648.0f, 4294967296.0f, 9223372036854775808.0f, 18446744073709551616.0f})
     for (const float near : {end - 0.5f, end, end + 0.5f})
       for (const float value : {std::nextafter(near, -INFINITY), near, std::nextafter(near, INFINITY)}) {
         values.push_back(value);
@@ -22,7 +22,8 @@ std::vector<float> awkwardValues(std::size_t count)
       }
   for (std::uint32_t i = 0; values.size() < count; ++i) {
     const auto words = randomWords(Draw{}, i, 0);
-    values.push_back(std::ldexp(static_cast<float>(unitUniform(words[0])) - 0.5f, static_cast<int>(words[1] % 70)));
+    values.push_back(
+        std::ldexp(static_cast<float>(unitUniform(words[0])) - 0.5f, static_cast<int>(words[1] % 70)));
   }
   values.resize(count);
   return values;

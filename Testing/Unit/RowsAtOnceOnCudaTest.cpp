@@ -30,7 +30,8 @@ protected:
     const CsrOnCuda<V> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
     const CsrMatrix<V> c = broughtToHost(cuda, SpGemmOnCuda(cuda).multiply(ofA, ofB, options, &report));
     SpGemmPlanOnCuda<V> plan(cuda, ofA, ofB, options);
-    EXPECT_EQ(plan.execute(ofA.value.span().data(), ofB.value.span().data()).toHost(cuda), c.value.toVector());
+    EXPECT_EQ(plan.execute(ofA.value.span().data(), ofB.value.span().data()).toHost(cuda),
+              c.value.toVector());
     EXPECT_EQ(plan.pattern().column.toHost(cuda), c.column.toVector());
     return c;
   }
@@ -60,7 +61,8 @@ CsrMatrix<float> growingRows(std::size_t rows, std::size_t columns, std::size_t 
 TEST_F(RowsAtOnceOnCudaTest, RowsOfEverySizeHaveTheBitsOfAPlan)
 {
   const CsrMatrix<float> a = growingRows(200, 3000, 2048, 1);
-  // long rows have a sum for each column, or a table; places of columns and products fit into 32 bits together, or do not
+  // long rows have a sum for each column, or a table; places of columns and products fit into 32 bits
+  // together, or do not
   for (const std::size_t columns : {5000u, 400000u, 20000000u}) {
     const CsrMatrix<float> b = randomMatrix<float>(3000, columns, 8, 2, rough);
     const CsrMatrix<float> c = product(a, b), expected = plainProduct(a, b);
@@ -78,7 +80,8 @@ TEST_F(RowsAtOnceOnCudaTest, RowsOfAnyLengthsComeToTheirPlaces)
   EntryMap<float> ofIdentity, entries;
   for (std::uint32_t k = 0; k < columns; ++k)
     ofIdentity[{k, k}] = 1;
-  // equal shares of C have 2048 entries and look at 256 rows at a time: none, one, shares that end with a row, rows of several
+  // equal shares of C have 2048 entries and look at 256 rows at a time: none, one, shares that end with a
+  // row, rows of several
   const std::vector<std::uint32_t> lengths = {2048, 2047, 1, 4096, 0, 5000, 3, 2049, 8192, 64};
   Dice dice(9);
   std::uint32_t row = 0;
@@ -105,8 +108,8 @@ TEST_F(RowsAtOnceOnCudaTest, ManyProductsOfFewEntriesHaveTheBitsOfAPlan)
   EXPECT_GT(report.products, 6 * c.entries());
 }
 
-/// Of 8 rows of A the first, which is sampled, meets one column of B 40 times over and the others 40 different ones, or, unless
-/// `sampledHaveFew`, the other way round.
+/// Of 8 rows of A the first, which is sampled, meets one column of B 40 times over and the others 40
+/// different ones, or, unless `sampledHaveFew`, the other way round.
 std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsThatMislead(bool sampledHaveFew)
 {
   Dice dice(6);
@@ -139,13 +142,15 @@ TEST_F(RowsAtOnceOnCudaTest, FewRowsThatOnlyTellTheirSizeAreMadeBesideTheOthers)
 {
   Dice dice(10);
   EntryMap<float> ofA,
-      ofB; // two rows of A meet 8 of 300 columns 450 times, the others few of 5000, among them all that are sampled
+      ofB; // two rows of A meet 8 of 300 columns 450 times, the others few of 5000, among them all that are
+           // sampled
   for (std::uint32_t k = 0; k < 3000; ++k)
     for (int i = 0; i < 8; ++i)
       ofB[{k, static_cast<std::uint32_t>(dice.below(k < 512 ? 300 : 5000))}] = rough(dice);
   for (std::uint32_t row = 0; row < 2000; ++row)
     for (std::uint32_t i = 0; i < (row == 7 || row == 107 ? 450u : 3u); ++i)
-      ofA[{row, i == 0 || row == 7 || row == 107 ? i : 512 + static_cast<std::uint32_t>(dice.below(2488))}] = rough(dice);
+      ofA[{row, i == 0 || row == 7 || row == 107 ? i : 512 + static_cast<std::uint32_t>(dice.below(2488))}] =
+          rough(dice);
   const CsrMatrix<float> a = matrixOf(2000, 3000, ofA), b = matrixOf(3000, 5000, ofB), c = product(a, b);
   EXPECT_EQ(c.rowStart.toVector(), plainProduct(a, b).rowStart.toVector());
 }
@@ -180,7 +185,8 @@ TEST_F(RowsAtOnceOnCudaTest, AMemoryLimitThatHasNoRoomForThemCountsFirst)
 
 TEST_F(RowsAtOnceOnCudaTest, TheSameBitsEveryTime)
 {
-  const CsrMatrix<float> a = growingRows(5000, 3000, 512, 8), b = randomMatrix<float>(3000, 2500, 12, 9, rough);
+  const CsrMatrix<float> a = growingRows(5000, 3000, 512, 8),
+                         b = randomMatrix<float>(3000, 2500, 12, 9, rough);
   const CsrOnCuda<float> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
   SpGemmOnCuda spGemm(cuda);
   const CsrMatrix<float> first = broughtToHost(cuda, spGemm.multiply(ofA, ofB, options));

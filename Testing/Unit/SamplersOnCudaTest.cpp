@@ -104,8 +104,10 @@ TEST(SamplersOnCudaTest, OneSampleIsDrawnAsOnTheCpu)
 {
   TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 21, 18});
-  OnBoth<3, RandomSampler<3>>("(NumberOfSpatialSamples 1)", scene.fixed, nullptr).expectEqualDraws(scene.draw);
-  OnBoth<3, RandomCoordinateSampler<3>>("(NumberOfSpatialSamples 1)", scene.fixed, nullptr).expectEqualDraws(scene.draw);
+  OnBoth<3, RandomSampler<3>>("(NumberOfSpatialSamples 1)", scene.fixed, nullptr)
+      .expectEqualDraws(scene.draw);
+  OnBoth<3, RandomCoordinateSampler<3>>("(NumberOfSpatialSamples 1)", scene.fixed, nullptr)
+      .expectEqualDraws(scene.draw);
 }
 
 TEST(SamplersOnCudaTest, ARandomRegionMovesAsOnTheCpuAndCanBeSwitchedOff)
@@ -113,7 +115,8 @@ TEST(SamplersOnCudaTest, ARandomRegionMovesAsOnTheCpuAndCanBeSwitchedOff)
   TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 21, 18});
   OnBoth<3, RandomCoordinateSampler<3>> both(
-      "(NumberOfSpatialSamples 700)\n(UseRandomSampleRegion \"true\")\n(SampleRegionSize 15 14 16)", scene.fixed, scene.ball);
+      "(NumberOfSpatialSamples 700)\n(UseRandomSampleRegion \"true\")\n(SampleRegionSize 15 14 16)",
+      scene.fixed, scene.ball);
   both.expectEqualDraws(scene.draw);
   EXPECT_TRUE(both.onCpu.setRandomRegion(false));
   EXPECT_TRUE(both.onCuda.setRandomRegion(false));
@@ -134,17 +137,21 @@ void expectGivesUpAsOnTheCpu(const std::string& parameters)
   const SamplerScene<3> scene({24, 20, 18});
   OnBoth<3, Sampler> both(parameters, scene.fixed, thinMask(scene.fixed->geometry));
 
-  const std::string expected = errorText([&] { both.onCpu.draw(both.cpu, scene.draw); }, ExitCode::registrationFailed);
-  EXPECT_EQ(errorText([&] { both.onCuda.draw(both.cuda, scene.draw); }, ExitCode::registrationFailed), expected);
+  const std::string expected =
+      errorText([&] { both.onCpu.draw(both.cpu, scene.draw); }, ExitCode::registrationFailed);
+  EXPECT_EQ(errorText([&] { both.onCuda.draw(both.cuda, scene.draw); }, ExitCode::registrationFailed),
+            expected);
   both.onCpu.prepareForLevel(both.cpu, scene.fixed, scene.ball, 0); // and may be asked again
   both.onCuda.prepareForLevel(both.cuda, scene.fixed, scene.ball, 0);
-  EXPECT_EQ(messageOf([&] { both.onCuda.draw(both.cuda, scene.draw); }), messageOf([&] { both.onCpu.draw(both.cpu, scene.draw); }));
+  EXPECT_EQ(messageOf([&] { both.onCuda.draw(both.cuda, scene.draw); }),
+            messageOf([&] { both.onCpu.draw(both.cpu, scene.draw); }));
 }
 
 TEST(SamplersOnCudaTest, AMaskThatIsTooThinForItsBoxGivesUp)
 {
   TESSERA_NEEDS_GPU();
-  for (const char* parameters : {"(NumberOfSpatialSamples 1)", "(NumberOfSpatialSamples 100)", "(NumberOfSpatialSamples 300000)"}) {
+  for (const char* parameters :
+       {"(NumberOfSpatialSamples 1)", "(NumberOfSpatialSamples 100)", "(NumberOfSpatialSamples 300000)"}) {
     SCOPED_TRACE(parameters);
     expectGivesUpAsOnTheCpu<RandomSampler<3>>(parameters);
     expectGivesUpAsOnTheCpu<RandomCoordinateSampler<3>>(parameters);
@@ -155,7 +162,8 @@ TEST(SamplersOnCudaTest, TheSparseSamplerFindsEveryVoxelOfAThinMask)
 {
   TESSERA_NEEDS_GPU();
   const SamplerScene<3> scene({24, 20, 18});
-  OnBoth<3, RandomSparseMaskSampler<3>>("(NumberOfSpatialSamples 500)", scene.fixed, thinMask(scene.fixed->geometry))
+  OnBoth<3, RandomSparseMaskSampler<3>>("(NumberOfSpatialSamples 500)", scene.fixed,
+                                        thinMask(scene.fixed->geometry))
       .expectEqualDraws(scene.draw);
 }
 

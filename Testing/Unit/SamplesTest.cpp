@@ -108,8 +108,8 @@ TEST(Samples, AllSamplesAgreeWithANaiveLoopAtAwkwardSizes)
 
 TEST(Samples, PointsDoNotDependOnWhereABatchBegins)
 {
-  const SampleSet<3> set =
-      VoxelLattice<3>{countingImage<3>(obliqueGeometry<3>({37, 11, 5})), nullptr, {0, 0, 0}, {1, 1, 1}, {37, 11, 5}};
+  const SampleSet<3> set = VoxelLattice<3>{
+      countingImage<3>(obliqueGeometry<3>({37, 11, 5})), nullptr, {0, 0, 0}, {1, 1, 1}, {37, 11, 5}};
   PointBatch<3> whole, part;
   std::vector<float> fixed(batchCapacity);
 
@@ -141,7 +141,8 @@ TEST(Samples, MaskOnAnotherGridIsAskedByPoint)
   Mask<2> mask = emptyMask<2>({{4, 4}, {5, 5}, {3, 2}});
   mask.voxels[1 + 4 * 2] = 1; // centre (8, 12), 5 mm wide: [5.5, 10.5) x [9.5, 14.5)
 
-  const PointList<2> found = allSamples<2>(VoxelLattice<2>{image, std::make_shared<Mask<2>>(mask), {0, 0}, {1, 1}, {30, 20}});
+  const PointList<2> found =
+      allSamples<2>(VoxelLattice<2>{image, std::make_shared<Mask<2>>(mask), {0, 0}, {1, 1}, {30, 20}});
 
   ASSERT_EQ(found.fixed.size(), 25u);
   EXPECT_EQ(found.mm[0].front(), 6);
@@ -179,7 +180,8 @@ TEST(Samples, LatticeWrittenOutHasThePointsOfItsIndices)
   ASSERT_EQ(list.count, 30u);
   const Vec<3> point = lattice.pointFromIndex(Vec<3>{2 + 3, 1 + 2, 4 + 1});
   for (int d = 0; d < 3; ++d)
-    EXPECT_NEAR(list.pointMm[d][3 + 5 * (2 + 3 * 1)], point[d], 1e-13); // 4 roundings of coordinates below 100 mm
+    EXPECT_NEAR(list.pointMm[d][3 + 5 * (2 + 3 * 1)], point[d],
+                1e-13); // 4 roundings of coordinates below 100 mm
 }
 
 TEST(Samples, GridForTenThousandSamplesIsThatOfElastix)
@@ -201,7 +203,8 @@ TEST(Samples, GridIsCenteredInTheMasksBoxWithOneVoxelAround)
     for (std::size_t x = 20; x <= 35; ++x)
       mask.voxels[x + 50 * y] = 1;
 
-  // An oblique mask's box is taken along the world's axes, as elastix does, so only the aligned case is 9..31 by 19..36.
+  // An oblique mask's box is taken along the world's axes, as elastix does, so only the aligned case is 9..31
+  // by 19..36.
   const auto aligned = countingImage<2>({{50, 40}, {0.7, 1}, {-3, 2}});
   const auto alignedMask = std::make_shared<Mask<2>>(aligned->geometry, mask.voxels);
   const VoxelLattice<2> grid = gridOfAbout<2>(16, aligned, alignedMask);
@@ -217,7 +220,8 @@ TEST(Samples, GridIsCenteredInTheMasksBoxWithOneVoxelAround)
 TEST(Samples, RegionOfALevelIsWholeOnAlignedAndOnShrunkGrids)
 {
   const ImageGeometry<2> full{{61, 50}, {1.1, 0.9}, {-33, -22.05}};
-  const ImageGeometry<2> shrunk{{30, 25}, {2.2, 1.8}, {-33 + 0.55, -22.05 + 0.45}}; // its first voxel midway between two
+  const ImageGeometry<2> shrunk{
+      {30, 25}, {2.2, 1.8}, {-33 + 0.55, -22.05 + 0.45}}; // its first voxel midway between two
   for (const ImageGeometry<2>& level : {full, shrunk}) {
     const VoxelBox<2> region = regionOfLevel<2>(full, level);
 
@@ -235,8 +239,9 @@ TEST(Samples, RegionOfALevelIsBetweenTheCentresOfTheFullImagesOuterVoxels)
     level.size = size;
     return level;
   };
-  // Far beyond rounding, which loses layers in the same way. A last layer a hair before the full image's last centre stays; a hair
-  // behind it, it goes; so does a first layer that begins a hair before the first centre.
+  // Far beyond rounding, which loses layers in the same way. A last layer a hair before the full image's last
+  // centre stays; a hair behind it, it goes; so does a first layer that begins a hair before the first
+  // centre.
   const double hair = 1e-6;
   const VoxelBox<3> lost = regionOfLevel<3>(full, movedBy({hair, hair, -hair}, full.size));
   EXPECT_EQ(lost.first, (Size<3>{0, 0, 1}));

@@ -16,7 +16,8 @@ void displacements(Context& context, const AlignedField<D>& field, const std::ve
 }
 
 template <int D>
-void jacobians(Context& context, const AlignedField<D>& field, const std::vector<double>& coefficients, const FieldTarget& target)
+void jacobians(Context& context, const AlignedField<D>& field, const std::vector<double>& coefficients,
+               const FieldTarget& target)
 {
   separableJacobians<D>(context, field, coefficients.data(), target);
 }
@@ -46,10 +47,12 @@ AlignedField<3> largeField()
 
 TEST(SeparableOnCpuTest, GivesTheWeightsOfOneControlPointComputedByHand)
 {
-  // A voxel on a control point: 2/3 of it and 1/6 of each neighbour along an axis; half-way: 1/48, 23/48, 23/48, 1/48.
+  // A voxel on a control point: 2/3 of it and 1/6 of each neighbour along an axis; half-way: 1/48, 23/48,
+  // 23/48, 1/48.
   AlignedField<2> field = coveredField<2>({3, 1}, {2, 1}, {0, 0}, 3);
   std::vector<double> coefficients(2 * field.pointCount());
-  coefficients[1 * 5 + 2] = 48; // of the first component, at (2, 1); voxel x lies at grid index (1 + x / 2, 1)
+  coefficients[1 * 5 + 2] =
+      48; // of the first component, at (2, 1); voxel x lies at grid index (1 + x / 2, 1)
 
   const std::vector<float> values = filled<2>(displacements<2>, field, coefficients, 2);
 
@@ -113,10 +116,12 @@ void expectNaiveDerivatives(const AlignedField<D>& field)
   forEachVoxel<D>(field, [&](std::size_t v, const std::array<int, D>& voxel) {
     const Matrix<D> expected = naiveField<D>(field, coefficients, voxel).jacobian();
     for (int i = 0; i < D * D; ++i)
-      ASSERT_NEAR(matrices[i * voxels + v], expected[i / D][i % D], exactlyRounded(expected[i / D][i % D])) << describe<D>(field);
+      ASSERT_NEAR(matrices[i * voxels + v], expected[i / D][i % D], exactlyRounded(expected[i / D][i % D]))
+          << describe<D>(field);
     const double determinantValue = determinant(expected);
     // Products of D entries below 20: D! of them, each with the rounding of its entries.
-    ASSERT_NEAR(values[v], determinantValue, exactlyRounded(determinantValue) + 6 * 20 * 20 * exactlyRounded(0))
+    ASSERT_NEAR(values[v], determinantValue,
+                exactlyRounded(determinantValue) + 6 * 20 * 20 * exactlyRounded(0))
         << describe<D>(field);
   });
 }
@@ -136,7 +141,8 @@ TEST(SeparableOnCpuTest, JacobiansMatchFiniteDifferencesOfDisplacements)
 
 TEST(SeparableOnCpuTest, OtherLayoutsHoldTheSameValues)
 {
-  const AlignedField<3> field = shifted<3>(coveredField<3>({37, 19, 23}, {5, 5.37, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
+  const AlignedField<3> field =
+      shifted<3>(coveredField<3>({37, 19, 23}, {5, 5.37, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
   const AlignedField<2> plane = shifted<2>(coveredField<2>({37, 19}, {5, 5.37}, {0.1, 0.2}, 3), -0.7);
   for (const FieldLayout layout : {FieldLayout::interleaved, FieldLayout::padded}) {
     expectSameInLayout<3>(displacements<3>, field, 3, layout);
@@ -151,8 +157,8 @@ TEST(SeparableOnCpuTest, RefusesJacobiansInThePaddedLayout)
 {
   const AlignedField<3> field = coveredField<3>({4, 4, 4}, {5, 5, 5}, {0, 0, 0}, 3);
 
-  const std::string text =
-      errorText([&] { filled<3>(jacobians<3>, field, randomCoefficients<3>(field, 1, 1), 9, FieldLayout::padded); });
+  const std::string text = errorText(
+      [&] { filled<3>(jacobians<3>, field, randomCoefficients<3>(field, 1, 1), 9, FieldLayout::padded); });
 
   EXPECT_TRUE(contains(text, "padded")) << text;
   EXPECT_TRUE(contains(text, "Allowed: planar, interleaved.")) << text;
@@ -160,12 +166,14 @@ TEST(SeparableOnCpuTest, RefusesJacobiansInThePaddedLayout)
 
 TEST(SeparableOnCpuTest, ComputesOnlyBricksWithVoxelsOfTheMask)
 {
-  const AlignedField<3> field = shifted<3>(coveredField<3>({133, 19, 23}, {5, 5.37, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
+  const AlignedField<3> field =
+      shifted<3>(coveredField<3>({133, 19, 23}, {5, 5.37, 3}, {0.1, 0.2, 0.3}, 3), -0.7);
   for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved, FieldLayout::padded})
     expectOnlyMaskedBricks<3>(displacements<3>, field, 3, layout);
   expectOnlyMaskedBricks<3>(jacobians<3>, field, 9, FieldLayout::planar);
   expectOnlyMaskedBricks<3>(determinants<3>, field, 1, FieldLayout::planar);
-  expectOnlyMaskedBricks<2>(displacements<2>, coveredField<2>({133, 97}, {5, 5}, {0, 0}, 3), 2, FieldLayout::planar);
+  expectOnlyMaskedBricks<2>(displacements<2>, coveredField<2>({133, 97}, {5, 5}, {0, 0}, 3), 2,
+                            FieldLayout::planar);
 }
 
 TEST(SeparableOnCpuTest, GivesTheSameBitsForAnyNumberOfThreads)

@@ -10,7 +10,8 @@ namespace {
 using namespace testing;
 
 constexpr double largestCoefficient = 20;
-const std::vector<std::array<double, 3>> spacings3{{5, 5, 5}, {3, 5, 7}, {5.37, 5.37, 5.37}, {21.7, 1, 2.5}, {1, 40, 1}};
+const std::vector<std::array<double, 3>> spacings3{
+    {5, 5, 5}, {3, 5, 7}, {5.37, 5.37, 5.37}, {21.7, 1, 2.5}, {1, 40, 1}};
 const std::vector<std::array<double, 2>> spacings2{{5, 5}, {3, 21.7}, {1, 5.37}};
 const std::vector<int> orders{1, 2, 3};
 
@@ -29,16 +30,19 @@ FieldFunction<D> jacobians()
 template <int D>
 FieldFunction<D> determinants()
 {
-  return onGpu<D>("Separable", 1, [](auto&... arguments) { Separable<D>().jacobianDeterminants(arguments...); });
+  return onGpu<D>("Separable", 1,
+                  [](auto&... arguments) { Separable<D>().jacobianDeterminants(arguments...); });
 }
 
-/// About ten roundings to single on the way of a value among control points of at most 20: points, weights, sums.
+/// About ten roundings to single on the way of a value among control points of at most 20: points, weights,
+/// sums.
 double roundings(double)
 {
   return 10 * singleRounding(largestCoefficient);
 }
 
-/// A slope by the grid index is a sum of 64 products of at most 20 * 2/3, some ten roundings each; one by mm about a fifth of it.
+/// A slope by the grid index is a sum of 64 products of at most 20 * 2/3, some ten roundings each; one by mm
+/// about a fifth of it.
 template <int D>
 double slopeRoundings()
 {
@@ -60,8 +64,10 @@ void expectNaiveDerivatives(const AlignedField<D>& field)
           << describe(field) << ": voxel " << v;
       largest = std::max(largest, std::abs(expected[entry / D][entry % D]));
     }
-    const double product = D * D * std::pow(largest, D - 1); // the derivative of a determinant by its entries, in all
-    ASSERT_NEAR(volumes[v], determinant(expected), product * slopeRoundings<D>()) << describe(field) << ": voxel " << v;
+    const double product =
+        D * D * std::pow(largest, D - 1); // the derivative of a determinant by its entries, in all
+    ASSERT_NEAR(volumes[v], determinant(expected), product * slopeRoundings<D>())
+        << describe(field) << ": voxel " << v;
   });
 }
 
@@ -77,12 +83,14 @@ TEST(SeparableTest, DisplacementsOnCudaAreTheDirectSum)
 TEST(SeparableTest, FieldsOfManyBlocksOnCudaAreTheDirectSum)
 {
   TESSERA_NEEDS_GPU();
-  for (const auto& field :
-       {coveredField<3>({331, 47, 5}, {3, 3, 3}, {0.4, 0, 0.7}, 3), coveredField<3>({7, 203, 6}, {5, 4, 5}, {0.1, 0.9, 0}, 3),
-        coveredField<3>({70, 41, 11}, {1, 1, 1}, {0.25, 0.5, 0.75}, 3), coveredField<3>({336, 47, 5}, {3, 5, 3}, {0.4, 0, 0.7}, 3),
-        coveredField<3>({72, 41, 11}, {1, 1, 1}, {0, 0.5, 0.75}, 3)})
+  for (const auto& field : {coveredField<3>({331, 47, 5}, {3, 3, 3}, {0.4, 0, 0.7}, 3),
+                            coveredField<3>({7, 203, 6}, {5, 4, 5}, {0.1, 0.9, 0}, 3),
+                            coveredField<3>({70, 41, 11}, {1, 1, 1}, {0.25, 0.5, 0.75}, 3),
+                            coveredField<3>({336, 47, 5}, {3, 5, 3}, {0.4, 0, 0.7}, 3),
+                            coveredField<3>({72, 41, 11}, {1, 1, 1}, {0, 0.5, 0.75}, 3)})
     expectNaiveDisplacements<3>(displacements<3>(), field, roundings);
-  expectNaiveDisplacements<2>(displacements<2>(), coveredField<2>({515, 130}, {6.5, 5}, {0.4, 0.1}, 3), roundings);
+  expectNaiveDisplacements<2>(displacements<2>(), coveredField<2>({515, 130}, {6.5, 5}, {0.4, 0.1}, 3),
+                              roundings);
 }
 
 TEST(SeparableTest, DerivativesOnCudaAreTheDirectSum)
@@ -115,9 +123,11 @@ TEST(SeparableTest, EveryLayoutOnCudaHoldsTheSameBits)
   const AlignedField<3> field = coveredField<3>({67, 29, 13}, {5.37, 3, 7}, {0.3, 0.6, 0.9}, 3);
   for (const FieldLayout layout : {FieldLayout::interleaved, FieldLayout::padded}) {
     for (const int width : {67, 72}) // 72: rows of whole sectors of 32 bytes
-      expectSameInLayout<3>(displacements<3>(), coveredField<3>({width, 29, 13}, {5.37, 3, 7}, {0.3, 0.6, 0.9}, 3), 3, layout);
+      expectSameInLayout<3>(displacements<3>(),
+                            coveredField<3>({width, 29, 13}, {5.37, 3, 7}, {0.3, 0.6, 0.9}, 3), 3, layout);
     for (const int width : {45, 48})
-      expectSameInLayout<2>(displacements<2>(), coveredField<2>({width, 23}, {5, 7}, {0.3, 0.6}, 3), 2, layout);
+      expectSameInLayout<2>(displacements<2>(), coveredField<2>({width, 23}, {5, 7}, {0.3, 0.6}, 3), 2,
+                            layout);
   }
   expectSameInLayout<3>(jacobians<3>(), field, 9, FieldLayout::interleaved);
   expectSameInLayout<3>(determinants<3>(), field, 1, FieldLayout::interleaved);
@@ -129,7 +139,8 @@ TEST(SeparableTest, BricksWithoutMaskOnCudaAreLeftAlone)
   const AlignedField<3> field = coveredField<3>({301, 97, 31}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3);
   for (const FieldLayout layout : {FieldLayout::planar, FieldLayout::interleaved, FieldLayout::padded})
     for (const int width : {301, 304})
-      expectOnlyMaskedBricks<3>(displacements<3>(), coveredField<3>({width, 97, 31}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3), 3, layout);
+      expectOnlyMaskedBricks<3>(displacements<3>(),
+                                coveredField<3>({width, 97, 31}, {5, 4.3, 6}, {0.1, 0.7, 0.3}, 3), 3, layout);
   expectOnlyMaskedBricks<3>(jacobians<3>(), field, 9, FieldLayout::planar);
   expectOnlyMaskedBricks<3>(determinants<3>(), field, 1, FieldLayout::planar);
 }
@@ -139,8 +150,10 @@ TEST(SeparableTest, TwoRunsOnCudaGiveTheSameBits)
   TESSERA_NEEDS_GPU();
   const AlignedField<3> field = coveredField<3>({150, 61, 47}, {5, 5, 5}, {0.3, 0.6, 0.9}, 3);
   const std::vector<double> coefficients = randomCoefficients<3>(field, largestCoefficient, 5);
-  EXPECT_EQ(filled<3>(displacements<3>(), field, coefficients, 3), filled<3>(displacements<3>(), field, coefficients, 3));
-  EXPECT_EQ(filled<3>(determinants<3>(), field, coefficients, 1), filled<3>(determinants<3>(), field, coefficients, 1));
+  EXPECT_EQ(filled<3>(displacements<3>(), field, coefficients, 3),
+            filled<3>(displacements<3>(), field, coefficients, 3));
+  EXPECT_EQ(filled<3>(determinants<3>(), field, coefficients, 1),
+            filled<3>(determinants<3>(), field, coefficients, 1));
 }
 
 TEST(SeparableTest, ErrorsOnCudaAreOnAverageBelowHalfAMillionthVoxel)

@@ -25,8 +25,8 @@ void expectAsItk(const Image<D>& image, const Size<D>& factors)
   const Image<D> expected = fromItk<D>(*filter->GetOutput());
   Context context;
 
-  const ImagePointer<D> result =
-      filteredImage<D>(context, std::make_shared<Image<D>>(image), {takingVoxels<D>(image.geometry, factors)});
+  const ImagePointer<D> result = filteredImage<D>(context, std::make_shared<Image<D>>(image),
+                                                  {takingVoxels<D>(image.geometry, factors)});
 
   EXPECT_EQ(result->voxels, expected.voxels);
   expectSameGeometry<D>(result->geometry, expected.geometry);
@@ -59,7 +59,8 @@ TEST(ShrinkTest, KeepsTheCentreOfTheImage)
 
   EXPECT_EQ(shrunk.size, (Size<3>{8, 6, 2}));
   for (int d = 0; d < 3; ++d)
-    EXPECT_NEAR(shrunk.centerMm()[d], geometry.centerMm()[d], 1e-11); // roundings of coordinates around 100 mm
+    EXPECT_NEAR(shrunk.centerMm()[d], geometry.centerMm()[d],
+                1e-11); // roundings of coordinates around 100 mm
 }
 
 TEST(ShrinkTest, StartsHalfTheFactorInForDivisibleSizes)
@@ -69,7 +70,8 @@ TEST(ShrinkTest, StartsHalfTheFactorInForDivisibleSizes)
   const ShrunkGrid<2> grid = shrunkGrid<2>(geometry, {2, 4});
 
   EXPECT_EQ(grid.firstVoxel, (Size<2>{1, 2}));
-  EXPECT_NEAR(grid.geometry.originMm[0], geometry.originMm[0] + 0.5 * 1.5, 1e-12); // roundings of coordinates around 10 mm
+  EXPECT_NEAR(grid.geometry.originMm[0], geometry.originMm[0] + 0.5 * 1.5,
+              1e-12); // roundings of coordinates around 10 mm
   EXPECT_NEAR(grid.geometry.originMm[1], geometry.originMm[1] + 1.5 * 2, 1e-12);
   expectSameGeometry<2>(rescaledGeometry<2>(geometry, {2, 4}), grid.geometry);
 }

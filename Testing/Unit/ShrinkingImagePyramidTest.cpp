@@ -11,7 +11,8 @@ using namespace tessera::testing;
 TEST(ShrinkingImagePyramidTest, TakesVoxelsOfTheFullImage)
 {
   const auto image = std::make_shared<Image<2>>(noiseImage<2>(centredGeometry<2>({12, 9}, {1, 2}), 4));
-  ShrinkingImagePyramid<2> pyramid(parametersOf("(ImagePyramidSchedule 4 3 1 1)", 2, 2, "MovingImagePyramid0"), ImageSide::moving);
+  ShrinkingImagePyramid<2> pyramid(
+      parametersOf("(ImagePyramidSchedule 4 3 1 1)", 2, 2, "MovingImagePyramid0"), ImageSide::moving);
   Context context;
 
   const ImagePointer<2> coarse = pyramid.imageOfLevel(context, image, 0);
@@ -27,7 +28,8 @@ TEST(ShrinkingImagePyramidTest, TakesVoxelsOfTheFullImage)
 TEST(ShrinkingImagePyramidTest, ReturnsTheImageItselfAtFactorOne)
 {
   const auto image = std::make_shared<Image<2>>(noiseImage<2>(centredGeometry<2>({12, 9}, {1, 2}), 4));
-  ShrinkingImagePyramid<2> pyramid(parametersOf("(NumberOfResolutions 2)", 2, 2, "FixedImagePyramid0"), ImageSide::fixed);
+  ShrinkingImagePyramid<2> pyramid(parametersOf("(NumberOfResolutions 2)", 2, 2, "FixedImagePyramid0"),
+                                   ImageSide::fixed);
   Context context;
 
   EXPECT_EQ(pyramid.imageOfLevel(context, image, 1), image);

@@ -19,7 +19,8 @@ namespace tessera {
 namespace {
 
 /// Raises the signals one after the other until one of them ends the program.
-[[noreturn]] void tellAndGo(const std::vector<int>& signals, const std::string& folder, sighandler_t onHangup = SIG_DFL)
+[[noreturn]] void tellAndGo(const std::vector<int>& signals, const std::string& folder,
+                            sighandler_t onHangup = SIG_DFL)
 {
   std::signal(SIGHUP, onHangup); // whatever the tests were started with
   const EndOnSignals ending([](int which) { std::fprintf(stderr, "ended by %d", which); });
@@ -33,10 +34,12 @@ namespace {
 
 TEST(EndOnSignals, EndTheProgramAtOnceAndLeaveNothingThatIsNotWhole)
 {
-  const std::string folder = ::testing::TempDir() + "tessera-signals-" + std::to_string(getpid()); // no scratch folder itself
+  const std::string folder =
+      ::testing::TempDir() + "tessera-signals-" + std::to_string(getpid()); // no scratch folder itself
   std::filesystem::create_directory(folder);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    EXPECT_EXIT(tellAndGo({signal}, folder), ::testing::ExitedWithCode(128 + signal), "^ended by " + std::to_string(signal) + "$");
+    EXPECT_EXIT(tellAndGo({signal}, folder), ::testing::ExitedWithCode(128 + signal),
+                "^ended by " + std::to_string(signal) + "$");
     EXPECT_TRUE(std::filesystem::is_empty(folder)) << signal;
   }
   std::filesystem::remove_all(folder);
@@ -44,8 +47,8 @@ TEST(EndOnSignals, EndTheProgramAtOnceAndLeaveNothingThatIsNotWhole)
 
 TEST(EndOnSignals, LeaveAHangupIgnoredThatIsIgnored)
 {
-  EXPECT_EXIT(tellAndGo({SIGHUP, SIGTERM}, ::testing::TempDir(), SIG_IGN), ::testing::ExitedWithCode(128 + SIGTERM),
-              "^ended by " + std::to_string(SIGTERM) + "$");
+  EXPECT_EXIT(tellAndGo({SIGHUP, SIGTERM}, ::testing::TempDir(), SIG_IGN),
+              ::testing::ExitedWithCode(128 + SIGTERM), "^ended by " + std::to_string(SIGTERM) + "$");
 }
 
 TEST(WatchSignals, TheFirstCountsAndAHangupMayComeTwice)

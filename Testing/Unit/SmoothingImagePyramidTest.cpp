@@ -25,7 +25,8 @@ TEST(SmoothingImagePyramidTest, SmoothsByHalfTheFactorInVoxels)
   SmoothingImagePyramid<3> pyramid = pyramidOf("(ImagePyramidSchedule 8 4 2 1 1 1)", 2);
   Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels, smoothRecursively<3>(context, *image, {4, 2, 1}).voxels);
+  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels,
+            smoothRecursively<3>(context, *image, {4, 2, 1}).voxels);
   EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->geometry, image->geometry);
   EXPECT_EQ(pyramid.scheduleOfLevel(0), (Vec<3>{8, 4, 2}));
 }
@@ -35,7 +36,8 @@ TEST(SmoothingImagePyramidTest, SmoothsByHalfAVoxelAtFactorOne)
   SmoothingImagePyramid<3> pyramid = pyramidOf("(NumberOfResolutions 1)", 1);
   Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels, smoothRecursively<3>(context, *image, {0.5, 0.5, 0.5}).voxels);
+  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels,
+            smoothRecursively<3>(context, *image, {0.5, 0.5, 0.5}).voxels);
 }
 
 TEST(SmoothingImagePyramidTest, LeavesAxesOfFactorZeroAndReturnsTheImageItselfIfAllAre)
@@ -43,6 +45,7 @@ TEST(SmoothingImagePyramidTest, LeavesAxesOfFactorZeroAndReturnsTheImageItselfIf
   SmoothingImagePyramid<3> pyramid = pyramidOf("(ImagePyramidSchedule 0 2 0 0 0 0)", 2);
   Context context;
 
-  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels, smoothRecursively<3>(context, *image, {0, 1, 0}).voxels);
+  EXPECT_EQ(pyramid.imageOfLevel(context, image, 0)->voxels,
+            smoothRecursively<3>(context, *image, {0, 1, 0}).voxels);
   EXPECT_EQ(pyramid.imageOfLevel(context, image, 1), image);
 }

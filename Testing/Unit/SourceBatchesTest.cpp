@@ -17,8 +17,9 @@ std::vector<float> rowMovedBy(double voxels, const std::string& extrapolation)
 {
   const ImageGeometry<2> grid{{4, 2}, {2, 1}, {10, 20}, identityMatrix<2>()};
   auto moving = std::make_shared<Image<2>>(Image<2>{grid, {1, 4, 9, 16, 1, 4, 9, 16}});
-  const Image<2> result = resampled<2>("(DefaultPixelValue -7)\n(ResampleExtrapolation \"" + extrapolation + "\")\n",
-                                       affineChain<2>(identityMatrix<2>(), {2 * voxels, 0}), moving, grid);
+  const Image<2> result =
+      resampled<2>("(DefaultPixelValue -7)\n(ResampleExtrapolation \"" + extrapolation + "\")\n",
+                   affineChain<2>(identityMatrix<2>(), {2 * voxels, 0}), moving, grid);
   return {result.voxels.begin(), result.voxels.begin() + 4};
 }
 
@@ -43,8 +44,9 @@ double naiveExtrapolated(const Image<3>& image, const Vec<3>& index, Fold folded
     for (int d = 3; d-- > 0;) {
       const double low = std::floor(index[d]), fraction = index[d] - low;
       weight *= corner >> d & 1 ? fraction : 1 - fraction;
-      offset = offset * image.geometry.size[d]
-               + folded(static_cast<long>(low) + (corner >> d & 1), static_cast<long>(image.geometry.size[d]));
+      offset =
+          offset * image.geometry.size[d]
+          + folded(static_cast<long>(low) + (corner >> d & 1), static_cast<long>(image.geometry.size[d]));
     }
     sum += weight * image.voxels[offset];
   }
@@ -54,29 +56,35 @@ double naiveExtrapolated(const Image<3>& image, const Vec<3>& index, Fold folded
 TEST(SourceBatches, ExtrapolatesAsANaiveLoopFarBeyondTheBorders)
 {
   const ImageGeometry<3> grid = obliqueGrid();
-  const ImagePointer<3> moving = imageOf<3>(
-      grid, [](const Vec<3>& mm) { return static_cast<float>(100 * std::sin(mm[0]) + 50 * std::cos(2 * mm[1]) + mm[2]); });
+  const ImagePointer<3> moving = imageOf<3>(grid, [](const Vec<3>& mm) {
+    return static_cast<float>(100 * std::sin(mm[0]) + 50 * std::cos(2 * mm[1]) + mm[2]);
+  });
   Matrix<3> matrix = identityMatrix<3>();
   matrix[0][0] = 5;
   matrix[1][1] = -4;
   matrix[2][1] = 0.5;
   const Vec<3> offset{150, 90, -20};
-  const auto clamped = [](long i, long size) { return static_cast<std::size_t>(std::clamp(i, 0L, size - 1)); };
+  const auto clamped = [](long i, long size) {
+    return static_cast<std::size_t>(std::clamp(i, 0L, size - 1));
+  };
   const auto mirrored = [](long i, long size) {
     while (i < 0 || i >= size)
       i = i < 0 ? -i : 2 * (size - 1) - i;
     return static_cast<std::size_t>(i);
   };
 
-  const Image<3> nearest = resampled<3>("(ResampleExtrapolation \"Nearest\")\n", affineChain<3>(matrix, offset), moving, grid);
-  const Image<3> mirror = resampled<3>("(ResampleExtrapolation \"Mirror\")\n", affineChain<3>(matrix, offset), moving, grid);
+  const Image<3> nearest =
+      resampled<3>("(ResampleExtrapolation \"Nearest\")\n", affineChain<3>(matrix, offset), moving, grid);
+  const Image<3> mirror =
+      resampled<3>("(ResampleExtrapolation \"Mirror\")\n", affineChain<3>(matrix, offset), moving, grid);
 
   const PointToIndex<3> toIndex = grid.pointToIndex();
   const AffineMap<3> mapping{matrix, offset};
   std::size_t v = 0, outside = 0;
   imageOf<3>(grid, [&](const Vec<3>& mm) {
     const Vec<3> index = toIndex(mapping(mm));
-    const double tolerance = 1e-9 * 160 * 100; // indices are rounded at 1e-14 of 100 voxels, slopes are below 160 a voxel
+    const double tolerance =
+        1e-9 * 160 * 100; // indices are rounded at 1e-14 of 100 voxels, slopes are below 160 a voxel
     EXPECT_NEAR(nearest.voxels[v], naiveExtrapolated(*moving, index, clamped), tolerance) << v;
     EXPECT_NEAR(mirror.voxels[v], naiveExtrapolated(*moving, index, mirrored), tolerance) << v;
     outside += index[0] < -20 || index[0] > 40;
@@ -108,8 +116,9 @@ TEST(SourceBatches, SeveralImagesAtOnceAreThoseOneByOne)
   ImageGeometry<3> other = grid;
   other.size = {9, 12, 31};
   other.spacingMm = {1.3, 1.7, 1.9};
-  const std::vector<ImagePointer<3>> images{imageOf<3>(grid, planeAt), imageOf<3>(other, planeAt),
-                                            imageOf<3>(grid, [](const Vec<3>& mm) { return static_cast<float>(mm[0] * mm[1]); })};
+  const std::vector<ImagePointer<3>> images{
+      imageOf<3>(grid, planeAt), imageOf<3>(other, planeAt),
+      imageOf<3>(grid, [](const Vec<3>& mm) { return static_cast<float>(mm[0] * mm[1]); })};
   const auto valid = std::make_shared<Mask<3>>(grid, std::vector<std::uint8_t>(grid.voxelCount(), 1));
   const TransformChain<3> chain = affineChain<3>(identityMatrix<3>(), {3.5, -2.75, 4.25});
   for (const char* text : {"(DefaultPixelValue -9)\n", "(ResampleExtrapolation \"Nearest\")\n"}) {
@@ -117,12 +126,14 @@ TEST(SourceBatches, SeveralImagesAtOnceAreThoseOneByOne)
     std::vector<std::unique_ptr<LinearInterpolator<3>>> interpolators;
     std::vector<ResampleSource<3>> sources;
     for (const ImagePointer<3>& image : images) {
-      interpolators.push_back(std::make_unique<LinearInterpolator<3>>(parametersOf(text, 3), InterpolatorUse::resampling));
+      interpolators.push_back(
+          std::make_unique<LinearInterpolator<3>>(parametersOf(text, 3), InterpolatorUse::resampling));
       interpolators.back()->prepareForLevel(context, image, 0);
       sources.push_back({interpolators.back().get(), image == images[2] ? valid : nullptr});
     }
 
-    const std::vector<Image<3>> all = DefaultResampler<3>(parametersOf(text, 3)).resample(context, chain, sources, grid);
+    const std::vector<Image<3>> all =
+        DefaultResampler<3>(parametersOf(text, 3)).resample(context, chain, sources, grid);
 
     ASSERT_EQ(all.size(), images.size());
     for (std::size_t i = 0; i < images.size(); ++i)
@@ -146,34 +157,41 @@ TEST(SourceBatches, LayersAreThoseOfTheWhole)
   std::vector<float> pieces;
   for (std::size_t first = 0; first < grid.size[2]; first += 5) {
     const Image<3> part = resampler.resample(context, chain, std::span(&source, 1), grid, {first, 5}).front();
-    EXPECT_EQ(part.geometry.size[2], std::min<std::size_t>(5, grid.size[2] - first)); // 23 layers: the last part has 3
+    EXPECT_EQ(part.geometry.size[2],
+              std::min<std::size_t>(5, grid.size[2] - first)); // 23 layers: the last part has 3
     EXPECT_EQ(part.geometry.originMm, grid.pointFromIndex()({0, 0, static_cast<double>(first)}));
     pieces.insert(pieces.end(), part.voxels.begin(), part.voxels.end());
   }
 
   EXPECT_EQ(pieces, whole.voxels);
-  EXPECT_TRUE(resampler.resample(context, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
+  EXPECT_TRUE(
+      resampler.resample(context, chain, std::span(&source, 1), grid, {23, 1}).front().voxels.empty());
 }
 
 const std::pair<const char*, int> interpolators[] = {
-    {"NearestNeighborInterpolator", 0}, {"LinearInterpolator", 1},  {"LabelMajorityInterpolator", 0}, {"BSplineInterpolator", 0},
-    {"BSplineInterpolator", 1},         {"BSplineInterpolator", 2}, {"BSplineInterpolator", 3},       {"BSplineInterpolator", 5}};
+    {"NearestNeighborInterpolator", 0}, {"LinearInterpolator", 1},  {"LabelMajorityInterpolator", 0},
+    {"BSplineInterpolator", 0},         {"BSplineInterpolator", 1}, {"BSplineInterpolator", 2},
+    {"BSplineInterpolator", 3},         {"BSplineInterpolator", 5}};
 
 /// Images whose validity is said, though all voxels are valid, are asked by points, others by rows.
 template <int D>
-void expectRowsAreTheirPoints(const ImagePointer<D>& moving, const TransformChain<D>& chain, const ImageGeometry<D>& output)
+void expectRowsAreTheirPoints(const ImagePointer<D>& moving, const TransformChain<D>& chain,
+                              const ImageGeometry<D>& output)
 {
   Context context;
   const auto resampler = resamplerOf<D>("(DefaultPixelValue -5000)\n");
-  const auto valid = std::make_shared<Mask<D>>(moving->geometry, std::vector<std::uint8_t>(moving->voxels.size(), 1));
+  const auto valid =
+      std::make_shared<Mask<D>>(moving->geometry, std::vector<std::uint8_t>(moving->voxels.size(), 1));
   for (const auto& [name, order] : interpolators) {
     const auto interpolator = preparedInterpolator<D>(context, name, moving, order);
 
     const Image<D> byRows = resampler->resample(context, chain, {interpolator.get(), nullptr}, output);
     const Image<D> byPoints = resampler->resample(context, chain, {interpolator.get(), valid}, output);
 
-    // the last bits of indices differ, by which values may be rounded to the next float; what is nearest does not
-    const double tolerance = order == 0 ? 0 : 2 * std::numeric_limits<float>::epsilon() * largestMagnitude(moving->voxels);
+    // the last bits of indices differ, by which values may be rounded to the next float; what is nearest does
+    // not
+    const double tolerance =
+        order == 0 ? 0 : 2 * std::numeric_limits<float>::epsilon() * largestMagnitude(moving->voxels);
     EXPECT_LE(largestDifference(byRows.voxels, byPoints.voxels), tolerance) << name << " " << order;
   }
 }
@@ -186,7 +204,8 @@ void expectRowsAreTheirPoints(const Size<D>& size)
   grid.spacingMm.fill(0.7);
   grid.originMm.fill(-12.6);
   const auto moving = std::make_shared<Image<D>>(noiseImage<D>(grid, 9));
-  Matrix<D> turned = identityMatrix<D>(), back = identityMatrix<D>(), flat = identityMatrix<D>(), askew = identityMatrix<D>();
+  Matrix<D> turned = identityMatrix<D>(), back = identityMatrix<D>(), flat = identityMatrix<D>(),
+            askew = identityMatrix<D>();
   turned[0][1] = 0.0625;
   turned[1][0] = -0.125;
   back[0][0] = -1;
@@ -230,11 +249,14 @@ TEST(SourceBatches, EveryChainHasTheSameBitsForAnyThreadsAndLayers)
       const ResampleSource<3> source{interpolator.get(), nullptr};
 
       const Image<3> whole = resampler->resample(one, chain, source, scene.fixed->geometry);
-      const Image<3> layers = resampler->resample(three, chain, std::span(&source, 1), scene.fixed->geometry, {4, 7}).front();
+      const Image<3> layers =
+          resampler->resample(three, chain, std::span(&source, 1), scene.fixed->geometry, {4, 7}).front();
 
-      EXPECT_EQ(resampler->resample(three, chain, source, scene.fixed->geometry).voxels, whole.voxels) << word << " " << name;
+      EXPECT_EQ(resampler->resample(three, chain, source, scene.fixed->geometry).voxels, whole.voxels)
+          << word << " " << name;
       const auto first = whole.voxels.begin() + 4 * 61 * 23;
-      EXPECT_TRUE(std::equal(layers.voxels.begin(), layers.voxels.end(), first, first + 7 * 61 * 23)) << word << " " << name;
+      EXPECT_TRUE(std::equal(layers.voxels.begin(), layers.voxels.end(), first, first + 7 * 61 * 23))
+          << word << " " << name;
     }
 }
 

@@ -14,7 +14,8 @@ namespace {
 
 using namespace testing;
 
-constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic};
+constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles,
+                                              SpGemmAlgorithm::automatic};
 
 class SpGemmOnCudaTest : public SpGemmOnGpu {
 protected:
@@ -28,7 +29,8 @@ protected:
     const CsrOnCuda<V> onCudaA = broughtToCuda(context, a, "A");
     if (a.isSame(b))
       return broughtToHost(context, spGemm->multiply(onCudaA, onCudaA, options, &report));
-    return broughtToHost(context, spGemm->multiply(onCudaA, broughtToCuda(context, b, "B"), options, &report));
+    return broughtToHost(context,
+                         spGemm->multiply(onCudaA, broughtToCuda(context, b, "B"), options, &report));
   }
 
   /// Products of whole numbers: the same bits as the plain product.
@@ -44,21 +46,25 @@ protected:
       expectSame(product(a, b, algorithm), expected);
     }
   }
-  void expectExactInEachType(std::size_t rows, std::size_t inner, std::size_t columns, double perRowA, double perRowB,
-                             std::uint64_t seed)
+  void expectExactInEachType(std::size_t rows, std::size_t inner, std::size_t columns, double perRowA,
+                             double perRowB, std::uint64_t seed)
   {
-    const std::string what = std::to_string(rows) + " x " + std::to_string(inner) + " x " + std::to_string(columns);
-    expectExact(wholeMatrix<float>(rows, inner, perRowA, seed), wholeMatrix<float>(inner, columns, perRowB, seed + 1), what);
-    expectExact(wholeMatrix<double>(rows, inner, perRowA, seed), wholeMatrix<double>(inner, columns, perRowB, seed + 1), what);
-    expectExact(wholeMatrix<std::int64_t>(rows, inner, perRowA, seed), wholeMatrix<std::int64_t>(inner, columns, perRowB, seed + 1),
-                what);
+    const std::string what =
+        std::to_string(rows) + " x " + std::to_string(inner) + " x " + std::to_string(columns);
+    expectExact(wholeMatrix<float>(rows, inner, perRowA, seed),
+                wholeMatrix<float>(inner, columns, perRowB, seed + 1), what);
+    expectExact(wholeMatrix<double>(rows, inner, perRowA, seed),
+                wholeMatrix<double>(inner, columns, perRowB, seed + 1), what);
+    expectExact(wholeMatrix<std::int64_t>(rows, inner, perRowA, seed),
+                wholeMatrix<std::int64_t>(inner, columns, perRowB, seed + 1), what);
   }
 };
 
 TEST_F(SpGemmOnCudaTest, ThreeByThreeByHand)
 {
   const CsrMatrix<double> a = matrixOf<double>(3, 3, {{{0, 0}, 1}, {{0, 2}, 2}, {{1, 1}, -3}, {{2, 0}, 4}});
-  const CsrMatrix<double> expected = matrixOf<double>(3, 3, {{{0, 0}, 9}, {{0, 2}, 2}, {{1, 1}, 9}, {{2, 0}, 4}, {{2, 2}, 8}});
+  const CsrMatrix<double> expected =
+      matrixOf<double>(3, 3, {{{0, 0}, 9}, {{0, 2}, 2}, {{1, 1}, 9}, {{2, 0}, 4}, {{2, 2}, 8}});
 
   for (const SpGemmAlgorithm algorithm : everyAlgorithm)
     expectSame(product(a, a, algorithm), expected);
@@ -90,14 +96,17 @@ TEST_F(SpGemmOnCudaTest, MatrixTimesItselfAndTimesItsCopyAreEqual)
 
 TEST_F(SpGemmOnCudaTest, EmptyMatricesHaveEmptyProducts)
 {
-  const auto empty = [](std::size_t rows, std::size_t columns) { return matrixOf<double>(rows, columns, {}); };
+  const auto empty = [](std::size_t rows, std::size_t columns) {
+    return matrixOf<double>(rows, columns, {});
+  };
 
   for (const SpGemmAlgorithm algorithm : everyAlgorithm) {
     expectSame(product(empty(0, 4), empty(4, 3), algorithm), empty(0, 3));
     expectSame(product(empty(5, 0), empty(0, 3), algorithm), empty(5, 3));
     expectSame(product(empty(5, 4), empty(4, 0), algorithm), empty(5, 0));
     expectSame(product(empty(9, 4), wholeMatrix<double>(4, 7, 3, 8), algorithm), empty(9, 7));
-    const CsrMatrix<double> left = matrixOf<double>(9, 20, {{{3, 2}, 1.0}}), right = matrixOf<double>(20, 9, {{{17, 2}, 1.0}});
+    const CsrMatrix<double> left = matrixOf<double>(9, 20, {{{3, 2}, 1.0}}),
+                            right = matrixOf<double>(20, 9, {{{17, 2}, 1.0}});
     expectSame(product(left, right, algorithm), empty(9, 9)); // entries that do not meet
   }
 }
@@ -116,10 +125,13 @@ TEST_F(SpGemmOnCudaTest, DenseRowAndDenseColumn)
 
 TEST_F(SpGemmOnCudaTest, ExactCancellationKeepsStructuralZeros)
 {
-  const CsrMatrix<float> a = randomMatrix<float>(120, 90, 9, 10, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
-  const CsrMatrix<float> b = randomMatrix<float>(90, 70, 9, 11, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
+  const CsrMatrix<float> a =
+      randomMatrix<float>(120, 90, 9, 10, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
+  const CsrMatrix<float> b =
+      randomMatrix<float>(90, 70, 9, 11, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
   const CsrMatrix<float> expected = plainProduct(a, b);
-  ASSERT_GT(std::count(expected.value.begin(), expected.value.end(), 0.0f), 100) << "the case does not test what it should";
+  ASSERT_GT(std::count(expected.value.begin(), expected.value.end(), 0.0f), 100)
+      << "the case does not test what it should";
 
   for (const SpGemmAlgorithm algorithm : everyAlgorithm)
     expectSame(product(a, b, algorithm), expected);
@@ -133,26 +145,30 @@ CsrMatrix<V> rowsOfLengths(const std::vector<std::size_t>& lengths, std::size_t 
   EntryMap<V> entries;
   for (std::size_t row = 0; row < lengths.size(); ++row)
     for (std::size_t i = 0; i < lengths[row]; ++i)
-      entries[{static_cast<std::uint32_t>(row), static_cast<std::uint32_t>((i * 37 + dice.below(37)) % columns)}] =
-          smallWhole<V>(dice);
+      entries[{static_cast<std::uint32_t>(row),
+               static_cast<std::uint32_t>((i * 37 + dice.below(37)) % columns)}] = smallWhole<V>(dice);
   return matrixOf(lengths.size(), columns, entries);
 }
 
 TEST_F(SpGemmOnCudaTest, RowsOfEverySizeOfEveryBin)
 {
-  const std::vector<std::size_t> lengths = {0,  1,  2,   3,   4,   5,   7,   8,   9,   15,  16,  17,  24,  31,  32,  33,  40, 63,
-                                            64, 65, 100, 127, 128, 129, 200, 255, 256, 257, 300, 400, 511, 512, 513, 700, 0,  1};
+  const std::vector<std::size_t> lengths = {0,   1,   2,   3,   4,   5,   7,   8,   9,   15,  16,  17,
+                                            24,  31,  32,  33,  40,  63,  64,  65,  100, 127, 128, 129,
+                                            200, 255, 256, 257, 300, 400, 511, 512, 513, 700, 0,   1};
   for (const double perRow : {1.0, 2.0, 4.0, 11.0})
     for (const std::size_t columns : {600, 5000}) {
       SCOPED_TRACE(std::to_string(perRow) + " entries a row of B, " + std::to_string(columns) + " columns");
-      expectExact(rowsOfLengths<float>(lengths, 20000, 12), wholeMatrix<float>(20000, columns, perRow, 13), "float");
-      expectExact(rowsOfLengths<double>(lengths, 20000, 12), wholeMatrix<double>(20000, columns, perRow, 13), "double");
+      expectExact(rowsOfLengths<float>(lengths, 20000, 12), wholeMatrix<float>(20000, columns, perRow, 13),
+                  "float");
+      expectExact(rowsOfLengths<double>(lengths, 20000, 12), wholeMatrix<double>(20000, columns, perRow, 13),
+                  "double");
     }
 }
 
 TEST_F(SpGemmOnCudaTest, RowsOfMoreEntriesThanABlockSumsAtOnce)
 {
-  const CsrMatrix<double> a = rowsOfLengths<double>({30, 2, 500, 64}, 500, 14), b = wholeMatrix<double>(500, 40000, 900, 15);
+  const CsrMatrix<double> a = rowsOfLengths<double>({30, 2, 500, 64}, 500, 14),
+                          b = wholeMatrix<double>(500, 40000, 900, 15);
   expectSame(product(a, b, SpGemmAlgorithm::rows), plainProduct(a, b));
   EXPECT_EQ(report.tileGroups, 0u);
 }
@@ -175,7 +191,8 @@ TEST_F(SpGemmOnCudaTest, LastColumnOfTheWidestMatrix)
   for (std::uint32_t k = 0; k < 200; ++k)
     for (std::uint32_t j = 0; j < 30; ++j)
       entries[{k, last - 17 * (k % 7) - 1000 * j}] = static_cast<float>(k + j);
-  const CsrMatrix<float> b = matrixOf(200, largestColumnsOnCuda, entries), a = rowsOfLengths<float>({200, 2, 20}, 200, 18);
+  const CsrMatrix<float> b = matrixOf(200, largestColumnsOnCuda, entries),
+                         a = rowsOfLengths<float>({200, 2, 20}, 200, 18);
 
   for (const SpGemmAlgorithm algorithm : everyAlgorithm)
     expectSame(product(a, b, algorithm), plainProduct(a, b));
@@ -183,9 +200,12 @@ TEST_F(SpGemmOnCudaTest, LastColumnOfTheWidestMatrix)
 
 TEST_F(SpGemmOnCudaTest, TileRowsOfManyTiles)
 {
-  expectExact(wholeMatrix<double>(11, 2000, 400, 19), wholeMatrix<double>(2000, 60, 3, 20), "more than 32 tiles of A");
-  expectExact(wholeMatrix<double>(20, 50, 9, 21), wholeMatrix<double>(50, 9000, 200, 22), "more than 128 tiles of C");
-  expectExact(wholeMatrix<float>(13, 300, 50, 23), wholeMatrix<float>(300, 600000, 20, 24), "more than one window of columns");
+  expectExact(wholeMatrix<double>(11, 2000, 400, 19), wholeMatrix<double>(2000, 60, 3, 20),
+              "more than 32 tiles of A");
+  expectExact(wholeMatrix<double>(20, 50, 9, 21), wholeMatrix<double>(50, 9000, 200, 22),
+              "more than 128 tiles of C");
+  expectExact(wholeMatrix<float>(13, 300, 50, 23), wholeMatrix<float>(300, 600000, 20, 24),
+              "more than one window of columns");
 }
 
 TEST_F(SpGemmOnCudaTest, MoreTilesInARowThanCanBeNumberedGoByRows)
@@ -201,7 +221,8 @@ TEST_F(SpGemmOnCudaTest, MoreTilesInARowThanCanBeNumberedGoByRows)
     if (tiles == mostTilesOfRowOnCuda)
       expectSame(product(a, b, SpGemmAlgorithm::tiles), plainProduct(a, b));
     else
-      EXPECT_NE(testing::messageOf([&] { product(a, b, SpGemmAlgorithm::tiles); }).find("more than 65535"), std::string::npos);
+      EXPECT_NE(testing::messageOf([&] { product(a, b, SpGemmAlgorithm::tiles); }).find("more than 65535"),
+                std::string::npos);
   }
 }
 
@@ -226,7 +247,8 @@ TEST_F(SpGemmOnCudaTest, EqualBitsTwiceAndWithinRoundingOfExactSums)
 {
   const CsrMatrix<double> wide = randomMatrix(300, 300, 40, 26);
   const CsrMatrix<float> a = converted<float>(Context{{}, 1}, wide);
-  const CsrMatrix<double> exact = plainProduct(converted<double>(Context{{}, 1}, a), converted<double>(Context{{}, 1}, a));
+  const CsrMatrix<double> exact =
+      plainProduct(converted<double>(Context{{}, 1}, a), converted<double>(Context{{}, 1}, a));
 
   for (const SpGemmAlgorithm algorithm : everyAlgorithm) {
     const CsrMatrix<float> c = product(a, a, algorithm);
@@ -250,7 +272,8 @@ TEST_F(SpGemmOnCudaTest, SinglePrecisionByTilesIsNoLessExactThanByRows)
   };
 
   EXPECT_LE(largestError(SpGemmAlgorithm::tiles), largestError(SpGemmAlgorithm::rows));
-  EXPECT_LE(largestError(SpGemmAlgorithm::tiles), 2 * 0x1p-24); // sums in double, rounded once for each 32 of the 50 tiles of a row
+  EXPECT_LE(largestError(SpGemmAlgorithm::tiles),
+            2 * 0x1p-24); // sums in double, rounded once for each 32 of the 50 tiles of a row
 }
 
 TEST_F(SpGemmOnCudaTest, TilesInHalfPrecisionAreExactForWholeNumbers)
@@ -258,9 +281,11 @@ TEST_F(SpGemmOnCudaTest, TilesInHalfPrecisionAreExactForWholeNumbers)
   SpGemmOnCudaOptions options;
   options.algorithm = SpGemmAlgorithm::tiles;
   options.half = true;
-  const auto check = [&](std::size_t rows, std::size_t inner, std::size_t columns, double perRowA, double perRowB) {
+  const auto check = [&](std::size_t rows, std::size_t inner, std::size_t columns, double perRowA,
+                         double perRowB) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(inner) + " x " + std::to_string(columns));
-    const CsrMatrix<float> a = wholeMatrix<float>(rows, inner, perRowA, 35), b = wholeMatrix<float>(inner, columns, perRowB, 36);
+    const CsrMatrix<float> a = wholeMatrix<float>(rows, inner, perRowA, 35),
+                           b = wholeMatrix<float>(inner, columns, perRowB, 36);
     const CsrOnCuda<float> onCudaA = broughtToCuda(context, a, "A"), onCudaB = broughtToCuda(context, b, "B");
     expectSame(broughtToHost(context, spGemm->multiply(onCudaA, onCudaB, options)), plainProduct(a, b));
   };
@@ -297,7 +322,9 @@ TEST_F(SpGemmOnCudaTest, Int64BeyondItsRangeIsAnError)
       ofA[{0, k}] = k < 2 ? large : 0;
       ofB[{k, k / 2}] = 1;
     }
-    const auto sum = [&] { product(matrixOf(1, terms, ofA), matrixOf(terms, terms, ofB), SpGemmAlgorithm::rows); };
+    const auto sum = [&] {
+      product(matrixOf(1, terms, ofA), matrixOf(terms, terms, ofB), SpGemmAlgorithm::rows);
+    };
     EXPECT_NE(testing::messageOf(sum).find(wanted), std::string::npos) << terms << " terms";
     ofA[{0, 1}] = large - 1; // the sum is the largest number there is
     EXPECT_EQ(product(matrixOf(1, terms, ofA), matrixOf(terms, terms, ofB), SpGemmAlgorithm::rows).value[0],
@@ -305,7 +332,8 @@ TEST_F(SpGemmOnCudaTest, Int64BeyondItsRangeIsAnError)
   }
   const CsrMatrix<std::int64_t> a = matrixOf<std::int64_t>(1, 1, {{{0, 0}, large}}),
                                 b = matrixOf<std::int64_t>(1, 1, {{{0, 0}, -4}});
-  EXPECT_NE(testing::messageOf([&] { product(a, b, SpGemmAlgorithm::rows); }).find(wanted), std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { product(a, b, SpGemmAlgorithm::rows); }).find(wanted),
+            std::string::npos);
 }
 
 TEST_F(SpGemmOnCudaTest, NumbersThatAreNotFiniteStayWhereTheyBelong)
@@ -318,7 +346,8 @@ TEST_F(SpGemmOnCudaTest, NumbersThatAreNotFiniteStayWhereTheyBelong)
   expectSame(product(a, a, SpGemmAlgorithm::automatic), plainProduct(a, a));
   EXPECT_EQ(report.tileGroups, 0u);
   EXPECT_NE(report.choice.find("not finite"), std::string::npos) << report.choice;
-  EXPECT_NE(testing::messageOf([&] { product(a, a, SpGemmAlgorithm::tiles); }).find("not finite"), std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { product(a, a, SpGemmAlgorithm::tiles); }).find("not finite"),
+            std::string::npos);
 }
 
 TEST_F(SpGemmOnCudaTest, WhatTilesCannotDoIsAnErrorWhenAskedFor)
@@ -326,9 +355,11 @@ TEST_F(SpGemmOnCudaTest, WhatTilesCannotDoIsAnErrorWhenAskedFor)
   const CsrMatrix<double> a = wholeMatrix<double>(9, 9, 3, 30);
   const CsrMatrix<std::int64_t> whole = wholeMatrix<std::int64_t>(9, 9, 3, 30);
 
-  EXPECT_NE(testing::messageOf([&] { product(a, a, SpGemmAlgorithm::tiles, Semiring::minPlus); }).find("semiring"),
+  EXPECT_NE(
+      testing::messageOf([&] { product(a, a, SpGemmAlgorithm::tiles, Semiring::minPlus); }).find("semiring"),
+      std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { product(whole, whole, SpGemmAlgorithm::tiles); }).find("integers"),
             std::string::npos);
-  EXPECT_NE(testing::messageOf([&] { product(whole, whole, SpGemmAlgorithm::tiles); }).find("integers"), std::string::npos);
   EXPECT_NE(testing::messageOf([&] {
               product(a, wholeMatrix<double>(8, 9, 3, 31), SpGemmAlgorithm::rows);
             }).find("A is 9 x 9 and B 8 x 9"),
@@ -367,8 +398,10 @@ TEST_F(SpGemmOnCudaTest, MoreThanTheMemoryLimitIsAnErrorWithTheBytes)
   SpGemmOnCudaOptions options;
   options.maxMemoryBytes = 100000;
 
-  EXPECT_NE(testing::messageOf([&] { spGemm->multiply(a, a, options); }).find("limit of 100000"), std::string::npos);
-  EXPECT_NE(testing::messageOf([&] { spGemm->rangeStarts(a, a, 100); }).find("limit of 100"), std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { spGemm->multiply(a, a, options); }).find("limit of 100000"),
+            std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { spGemm->rangeStarts(a, a, 100); }).find("limit of 100"),
+            std::string::npos);
 }
 
 }

@@ -15,7 +15,8 @@ namespace {
 
 using namespace testing;
 
-/// Several contexts on the first device, which may be one of many: what several devices do is done side by side there.
+/// Several contexts on the first device, which may be one of many: what several devices do is done side by
+/// side there.
 class SpGemmOnDevicesTest : public ::testing::Test {
 protected:
   void SetUp() override { TESSERA_NEEDS_GPU(); }
@@ -39,12 +40,13 @@ protected:
       copies.push_back(broughtToCuda(context, a, "A"));
     for (const CsrOnCuda<float>& copy : copies)
       factors.push_back(&copy);
-    for (const SpGemmAlgorithm algorithm : {SpGemmAlgorithm::automatic, SpGemmAlgorithm::tiles, SpGemmAlgorithm::rows}) {
+    for (const SpGemmAlgorithm algorithm :
+         {SpGemmAlgorithm::automatic, SpGemmAlgorithm::tiles, SpGemmAlgorithm::rows}) {
       SpGemmOnCudaOptions options;
       options.algorithm = algorithm;
       SpGemmReport report;
-      const CsrMatrix<float> whole =
-          broughtToHost(contexts[0], SpGemmOnCuda(contexts[0]).multiply(copies[0], copies[0], options, &report));
+      const CsrMatrix<float> whole = broughtToHost(
+          contexts[0], SpGemmOnCuda(contexts[0]).multiply(copies[0], copies[0], options, &report));
       const auto parts = devices.multiply(factors, factors, options);
       std::uint64_t at = 0, tileGroups = 0;
       std::size_t row = 0;
@@ -55,7 +57,8 @@ protected:
         ASSERT_EQ(part.entries(), whole.rowStart[row] - at);
         for (std::size_t e = 0; e < part.entries(); ++e, ++at) {
           ASSERT_EQ(part.column[e], whole.column[at]);
-          ASSERT_EQ(part.value[e], whole.value[at]) << "entry " << at << ", algorithm " << static_cast<int>(algorithm);
+          ASSERT_EQ(part.value[e], whole.value[at])
+              << "entry " << at << ", algorithm " << static_cast<int>(algorithm);
         }
         tileGroups += parts[i].report.tileGroups;
       }
@@ -64,7 +67,8 @@ protected:
     }
   }
 
-  /// Dense groups of rows first, scattered ones behind; each range alone would choose otherwise than all together.
+  /// Dense groups of rows first, scattered ones behind; each range alone would choose otherwise than all
+  /// together.
   static CsrMatrix<float> mixedMatrix()
   {
     Dice dice(25);
@@ -101,7 +105,8 @@ TEST_F(SpGemmOnDevicesTest, RangesOfChosenOptionsHaveTheBitsOfTheWhole)
   EntryMap<float> entries; // two groups of forty are dense: too few for tiles, but one of two in their range
   for (std::uint32_t i = 0; i < 320; ++i)
     for (std::uint32_t j = 0; j < (i < 16 ? 300u : 3u); ++j)
-      entries[{i, static_cast<std::uint32_t>(i < 16 ? j : dice.below(320))}] = static_cast<float>(dice.unit());
+      entries[{i, static_cast<std::uint32_t>(i < 16 ? j : dice.below(320))}] =
+          static_cast<float>(dice.unit());
   const CsrMatrix<float> a = matrixOf(320, 320, entries);
   const CsrOnCuda<float> onCuda = broughtToCuda(context, a, "A");
   SpGemmOnCuda spGemm(context);
@@ -111,7 +116,8 @@ TEST_F(SpGemmOnDevicesTest, RangesOfChosenOptionsHaveTheBitsOfTheWhole)
     const CsrMatrix<float> whole = broughtToHost(context, spGemm.multiply(onCuda, onCuda, options));
     const SpGemmOnCudaOptions chosen = spGemm.choiceFor(onCuda, onCuda, options);
     for (const auto& [first, last] : {std::pair{0, 32}, std::pair{32, 320}}) {
-      const CsrMatrix<float> range = broughtToHost(context, spGemm.multiplyRows(onCuda, onCuda, first, last, chosen));
+      const CsrMatrix<float> range =
+          broughtToHost(context, spGemm.multiplyRows(onCuda, onCuda, first, last, chosen));
       ASSERT_EQ(range.entries(), whole.rowStart[last] - whole.rowStart[first]);
       for (std::size_t e = 0; e < range.entries(); ++e)
         ASSERT_EQ(range.value[e], whole.value[whole.rowStart[first] + e]) << "threshold " << threshold;
@@ -140,7 +146,8 @@ TEST_F(SpGemmOnDevicesTest, RowsAreSharedOutByProducts)
     EXPECT_EQ(starts.back(), a.rows);
     for (std::size_t i = 0; i < parts; ++i) {
       EXPECT_EQ(starts[i] % 8, 0u);
-      EXPECT_NEAR(static_cast<double>(before[starts[i + 1]] - before[starts[i]]), static_cast<double>(before.back()) / parts,
+      EXPECT_NEAR(static_cast<double>(before[starts[i + 1]] - before[starts[i]]),
+                  static_cast<double>(before.back()) / parts,
                   static_cast<double>(largestGroup)) // both ends are moved by less than a group
           << "part " << i << " of " << parts;
     }
@@ -181,10 +188,12 @@ TEST_F(SpGemmOnDevicesTest, AnErrorOfOneDeviceIsThatOfAll)
 {
   const std::vector<Context> contexts = contextsOn({0, 0});
   const CsrMatrix<float> a = mixedMatrix(), other = wholeMatrix<float>(9, 9, 2, 6);
-  EXPECT_NE(messageOf([&] { multiplyOnDevices(contexts, a, other); }).find("A is 803 x 803 and B 9 x 9"), std::string::npos);
+  EXPECT_NE(messageOf([&] { multiplyOnDevices(contexts, a, other); }).find("A is 803 x 803 and B 9 x 9"),
+            std::string::npos);
   SpGemmOptions<float> options;
   options.algorithm = SpGemmAlgorithm::cusparse;
-  EXPECT_NE(messageOf([&] { multiplyOnDevices(contexts, a, a, options); }).find("it works on one"), std::string::npos);
+  EXPECT_NE(messageOf([&] { multiplyOnDevices(contexts, a, a, options); }).find("it works on one"),
+            std::string::npos);
 }
 
 TEST(OnThreadsOfTheirOwn, ThrowsTheFirstError)

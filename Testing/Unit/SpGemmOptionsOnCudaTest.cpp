@@ -22,7 +22,8 @@ protected:
   }
 
   template <class V>
-  void expectAsOnTheCpu(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options, const std::string& what)
+  void expectAsOnTheCpu(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
+                        const std::string& what)
   {
     SCOPED_TRACE(what);
     expectSame(multiply(cuda, a, b, options), multiply(cpu, a, b, options));
@@ -92,7 +93,8 @@ TEST_F(SpGemmOptionsOnCudaTest, HalfPrecisionRoundsOperandsAsOnTheCpu)
   SpGemmOptions<float> options;
   options.half = true;
   for (const SpGemmAlgorithm algorithm : {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles}) {
-    // Tensor cores keep fewer bits of products of what is below 2^-14 in half precision, as half precision itself does.
+    // Tensor cores keep fewer bits of products of what is below 2^-14 in half precision, as half precision
+    // itself does.
     const std::uint64_t octaves = algorithm == SpGemmAlgorithm::rows ? 60 : 24;
     const CsrMatrix<float> a = randomMatrix<float>(64, 64, 12, 7, [&](Dice& dice) {
       const double magnitude = 0.5 + dice.unit(), sign = dice.below(2) == 1 ? 1 : -1;
@@ -106,7 +108,8 @@ TEST_F(SpGemmOptionsOnCudaTest, HalfPrecisionRoundsOperandsAsOnTheCpu)
       value = std::abs(value);
     const CsrMatrix<float> bound = multiply(cpu, sizes, sizes, options);
     ASSERT_EQ(c.column.toVector(), expected.column.toVector());
-    for (std::size_t i = 0; i < c.value.size(); ++i) // two ways to add up to 20 products, half a unit of 2^-23 each
+    for (std::size_t i = 0; i < c.value.size();
+         ++i) // two ways to add up to 20 products, half a unit of 2^-23 each
       ASSERT_NEAR(c.value[i], expected.value[i], 40 * 6e-8 * bound.value[i]) << "entry " << i;
   }
 }
@@ -118,11 +121,13 @@ TEST_F(SpGemmOptionsOnCudaTest, HalfPrecisionIsWithinTwoThousandthsForNumbersNea
   const CsrMatrix<double> exact = multiply(cpu, wide, wide);
   SpGemmOptions<float> options;
   options.half = true;
-  for (const SpGemmAlgorithm algorithm : {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::tsparse}) {
+  for (const SpGemmAlgorithm algorithm :
+       {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::tsparse}) {
     options.algorithm = algorithm;
     const CsrMatrix<float> c = multiply(cuda, a, a, options);
     for (std::size_t i = 0; i < c.value.size(); ++i)
-      ASSERT_NEAR(c.value[i], exact.value[i], 2e-3 * exact.value[i]) << "algorithm " << static_cast<int>(algorithm);
+      ASSERT_NEAR(c.value[i], exact.value[i], 2e-3 * exact.value[i])
+          << "algorithm " << static_cast<int>(algorithm);
   }
 }
 
@@ -170,10 +175,12 @@ TEST_F(SpGemmOptionsOnCudaTest, AnIntegerBeyondItsRangeInScaleOrDIsAnError)
   const CsrMatrix<std::int64_t> a = testing::matrixOf<std::int64_t>(1, 1, {{{0, 0}, std::int64_t{1} << 31}});
   SpGemmOptions<std::int64_t> options;
   options.scale = 2;
-  EXPECT_NE(testing::messageOf([&] { multiply(cuda, a, a, options); }).find("beyond 64 bits"), std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { multiply(cuda, a, a, options); }).find("beyond 64 bits"),
+            std::string::npos);
   options.scale = 1;
   options.accumulate = testing::matrixOf<std::int64_t>(1, 1, {{{0, 0}, std::int64_t{1} << 62}});
-  EXPECT_NE(testing::messageOf([&] { multiply(cuda, a, a, options); }).find("beyond 64 bits"), std::string::npos);
+  EXPECT_NE(testing::messageOf([&] { multiply(cuda, a, a, options); }).find("beyond 64 bits"),
+            std::string::npos);
 }
 
 }

@@ -14,14 +14,15 @@ namespace {
 
 using namespace testing;
 
-constexpr Semiring everySemiring[] = {Semiring::plusTimes, Semiring::orAnd, Semiring::minPlus, Semiring::maxMin,
-                                      Semiring::plusPair};
+constexpr Semiring everySemiring[] = {Semiring::plusTimes, Semiring::orAnd, Semiring::minPlus,
+                                      Semiring::maxMin, Semiring::plusPair};
 
 /// Some zeros, some below zero, many equal: what minima and maxima and "or" stumble over.
 template <class V>
 CsrMatrix<V> smallNumbers(std::size_t rows, std::size_t columns, std::uint64_t seed)
 {
-  return randomMatrix<V>(rows, columns, 12, seed, [](Dice& dice) { return static_cast<V>(dice.below(7)) - 3; });
+  return randomMatrix<V>(rows, columns, 12, seed,
+                         [](Dice& dice) { return static_cast<V>(dice.below(7)) - 3; });
 }
 
 template <class V>
@@ -35,15 +36,19 @@ TYPED_TEST(SpGemmSemiring, EqualsThePlainProductByEveryMethodThatHasIt)
   using V = TypeParam;
   const CsrMatrix<V> a = smallNumbers<V>(50, 40, 1), b = smallNumbers<V>(40, 60, 2);
   for (const Semiring semiring : everySemiring)
-    for (const SpGemmAlgorithm algorithm : {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic}) {
-      SCOPED_TRACE(std::to_string(static_cast<int>(semiring)) + " by " + std::to_string(static_cast<int>(algorithm)));
+    for (const SpGemmAlgorithm algorithm :
+         {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic}) {
+      SCOPED_TRACE(std::to_string(static_cast<int>(semiring)) + " by "
+                   + std::to_string(static_cast<int>(algorithm)));
       SpGemmOptions<V> options;
       options.semiring = semiring;
       options.algorithm = algorithm;
       const auto product = [&] { return multiply(Context{{}, 2}, a, b, options); };
-      if (algorithm == SpGemmAlgorithm::tiles && (semiring == Semiring::minPlus || semiring == Semiring::maxMin))
-        EXPECT_EQ(testing::errorText(product),
-                  "A B: algorithm tiles: tiles add and multiply; this semiring does not. Allowed: auto or rows.");
+      if (algorithm == SpGemmAlgorithm::tiles
+          && (semiring == Semiring::minPlus || semiring == Semiring::maxMin))
+        EXPECT_EQ(
+            testing::errorText(product),
+            "A B: algorithm tiles: tiles add and multiply; this semiring does not. Allowed: auto or rows.");
       else
         expectSame(product(), plainProduct(a, b, semiring));
     }
@@ -52,7 +57,8 @@ TYPED_TEST(SpGemmSemiring, EqualsThePlainProductByEveryMethodThatHasIt)
 TYPED_TEST(SpGemmSemiring, MasksKeepOrLeaveOutTheirPlaces)
 {
   using V = TypeParam;
-  const CsrMatrix<V> a = smallNumbers<V>(50, 40, 1), b = smallNumbers<V>(40, 60, 2), mask = smallNumbers<V>(50, 60, 3);
+  const CsrMatrix<V> a = smallNumbers<V>(50, 40, 1), b = smallNumbers<V>(40, 60, 2),
+                     mask = smallNumbers<V>(50, 60, 3);
   const EntryMap<V> places = testing::entriesOf(mask);
   for (const Semiring semiring : everySemiring)
     for (const bool complement : {false, true}) {
@@ -94,7 +100,8 @@ TEST(SpGemmOptions, AccumulatingUsesTheSemiringsAddition)
   SpGemmOptions<double> options;
   options.semiring = Semiring::minPlus;
   options.accumulate = matrixOf<double>(1, 2, {{{0, 0}, 4}, {{0, 1}, 9}});
-  const CsrMatrix<double> a = matrixOf<double>(1, 1, {{{0, 0}, 2}}), b = matrixOf<double>(1, 2, {{{0, 0}, 3}, {{0, 1}, 3}});
+  const CsrMatrix<double> a = matrixOf<double>(1, 1, {{{0, 0}, 2}}),
+                          b = matrixOf<double>(1, 2, {{{0, 0}, 3}, {{0, 1}, 3}});
 
   expectSame(multiply(Context{}, a, b, options), matrixOf<double>(1, 2, {{{0, 0}, 4}, {{0, 1}, 5}}));
 }
@@ -102,8 +109,8 @@ TEST(SpGemmOptions, AccumulatingUsesTheSemiringsAddition)
 TEST(SpGemmOptions, WhatDoesNotFitTogetherIsSaid)
 {
   const CsrMatrix<double> a = smallNumbers<double>(5, 4, 1), b = smallNumbers<double>(4, 6, 2);
-  const auto says = [&](const CsrMatrix<double>& left, const SpGemmOptions<double>& options, const std::string& text,
-                        ExitCode code = ExitCode::usage) {
+  const auto says = [&](const CsrMatrix<double>& left, const SpGemmOptions<double>& options,
+                        const std::string& text, ExitCode code = ExitCode::usage) {
     EXPECT_EQ(testing::errorText([&] { multiply(Context{}, left, b, options); }, code), text);
   };
   says(b, {}, "A B: A is 4 x 6 and B 4 x 6. Allowed: as many columns of A as rows of B.");
@@ -115,13 +122,15 @@ TEST(SpGemmOptions, WhatDoesNotFitTogetherIsSaid)
   says(a, options, "A B: D: 6 x 5 does not fit the product. Allowed: 5 x 6.");
   options = {};
   options.half = true;
-  says(a, options, "A B: half precision: sums are not in single precision. Allowed: matrices of single precision.");
+  says(a, options,
+       "A B: half precision: sums are not in single precision. Allowed: matrices of single precision.");
   options = {};
   options.dropTolerance = -1;
   says(a, options, "A B: tolerance -1.000000: below zero. Allowed: numbers from zero on.");
   options = {};
   options.algorithm = SpGemmAlgorithm::tsparse;
-  says(a, options, "A B: algorithm tsparse: it needs a CUDA device. Allowed on the CPU: auto, tiles or rows.", ExitCode::device);
+  says(a, options, "A B: algorithm tsparse: it needs a CUDA device. Allowed on the CPU: auto, tiles or rows.",
+       ExitCode::device);
   CsrMatrix<double> broken = matrixOf<double>(2, 4, {{{1, 3}, 1}});
   broken.column[0] = 4;
   says(broken, {}, "A: row 1 (from 0): column 4 is outside the matrix. Allowed: columns from 0 to 4 - 1.",
@@ -135,8 +144,8 @@ TEST(SpGemmIntegers, SumsBeyond64BitsAreAnErrorWhereverTheyArise)
   const auto times = [&](std::int64_t b) {
     return [&a, b] { multiply(Context{{}, 2}, a, matrixOf<std::int64_t>(2, 1, {{{0, 0}, b}, {{1, 0}, b}})); };
   };
-  EXPECT_EQ(testing::errorText(times(large)),
-            "precision int64: row 9 of C: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
+  EXPECT_EQ(testing::errorText(times(large)), "precision int64: row 9 of C: a product or sum is beyond 64 "
+                                              "bits. Allowed: smaller integers, or precision f64.");
   EXPECT_EQ(testing::exitCodeOf(times(large / 4)), ExitCode::usage); // 2 * 2^62: the sum alone
   EXPECT_EQ(testing::exitCodeOf(times(large / 8)), ExitCode::done);  // 2 * 2^61
   EXPECT_EQ(testing::exitCodeOf(times(-large / 4)), ExitCode::done); // -2^63 is the last that fits
@@ -147,7 +156,8 @@ TEST(SpGemmIntegers, NoWayStaysNoWay)
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   SpGemmOptions<std::int64_t> options;
   options.semiring = Semiring::minPlus;
-  const CsrMatrix<std::int64_t> a = matrixOf<std::int64_t>(1, 1, {{{0, 0}, none}}), b = matrixOf<std::int64_t>(1, 1, {{{0, 0}, 5}});
+  const CsrMatrix<std::int64_t> a = matrixOf<std::int64_t>(1, 1, {{{0, 0}, none}}),
+                                b = matrixOf<std::int64_t>(1, 1, {{{0, 0}, 5}});
 
   expectSame(multiply(Context{}, a, b, options), a);
 }
@@ -167,13 +177,15 @@ TEST(SpGemmHalf, RoundsToElevenBitsTiesToEven)
 TEST(SpGemmHalf, ErrsByAtMostTwoThousandthsOnUsualNumbers)
 {
   const auto value = [](Dice& dice) { return static_cast<float>(0.5 + dice.unit()); };
-  const CsrMatrix<float> a = randomMatrix<float>(90, 80, 20, 1, value), b = randomMatrix<float>(80, 70, 20, 2, value);
+  const CsrMatrix<float> a = randomMatrix<float>(90, 80, 20, 1, value),
+                         b = randomMatrix<float>(80, 70, 20, 2, value);
   SpGemmOptions<float> options;
   options.half = true;
 
   const CsrMatrix<float> got = multiply(Context{}, a, b, options);
 
-  const CsrMatrix<double> expected = plainProduct(converted<double>(Context{}, a), converted<double>(Context{}, b));
+  const CsrMatrix<double> expected =
+      plainProduct(converted<double>(Context{}, a), converted<double>(Context{}, b));
   ASSERT_EQ(got.column.toVector(), expected.column.toVector());
   double largest = 0;
   for (std::size_t i = 0; i < got.value.size(); ++i)
@@ -184,8 +196,10 @@ TEST(SpGemmHalf, ErrsByAtMostTwoThousandthsOnUsualNumbers)
 
 TEST(SpGemmHalf, NumbersFarOutsideItsRangeAreScaledByRowAndColumn)
 {
-  const CsrMatrix<float> a = matrixOf<float>(3, 3, {{{0, 0}, 3e30f}, {{0, 1}, 1e30f}, {{1, 0}, 5e-30f}, {{2, 2}, 0.0f}});
-  const CsrMatrix<float> b = matrixOf<float>(3, 2, {{{0, 0}, 2e-35f}, {{1, 0}, 1e-35f}, {{0, 1}, 7e6f}, {{2, 1}, 1.0f}});
+  const CsrMatrix<float> a =
+      matrixOf<float>(3, 3, {{{0, 0}, 3e30f}, {{0, 1}, 1e30f}, {{1, 0}, 5e-30f}, {{2, 2}, 0.0f}});
+  const CsrMatrix<float> b =
+      matrixOf<float>(3, 2, {{{0, 0}, 2e-35f}, {{1, 0}, 1e-35f}, {{0, 1}, 7e6f}, {{2, 1}, 1.0f}});
   SpGemmOptions<float> options;
   options.half = true;
 
@@ -203,13 +217,15 @@ TEST(ConvertedMatrices, NumbersBeyondTheOtherTypeAreRefusedInsteadOfLost)
   const Context context;
   const auto one = [](double value) { return matrixOf<double>(1, 1, {{{0, 0}, value}}); };
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(testing::errorText([&] { converted<float>(context, one(-1e39)); }),
-            "single precision: value -1e+39: beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
-  EXPECT_EQ(converted<float>(context, one(-infinity)).value[0], -infinity);
-  EXPECT_EQ(converted<float>(context, one(std::numeric_limits<float>::max())).value[0], std::numeric_limits<float>::max());
   EXPECT_EQ(
-      testing::errorText([&] { converted<std::int64_t>(context, one(0x1p63)); }),
-      "precision int64: value 9223372036854775808: not a whole number of 64 bits. Allowed: integer matrices, or precision f64.");
+      testing::errorText([&] { converted<float>(context, one(-1e39)); }),
+      "single precision: value -1e+39: beyond its range. Allowed: numbers up to 3.4e38, or precision f64.");
+  EXPECT_EQ(converted<float>(context, one(-infinity)).value[0], -infinity);
+  EXPECT_EQ(converted<float>(context, one(std::numeric_limits<float>::max())).value[0],
+            std::numeric_limits<float>::max());
+  EXPECT_EQ(testing::errorText([&] { converted<std::int64_t>(context, one(0x1p63)); }),
+            "precision int64: value 9223372036854775808: not a whole number of 64 bits. Allowed: integer "
+            "matrices, or precision f64.");
 }
 
 TEST(SpGemmRanges, RangesPutTogetherAreTheWholeProduct)
@@ -268,8 +284,8 @@ TEST(SpGemmRanges, MoreThanTwoToThe31ProductsOnASmallMemory)
       Context{{}, 2}, fullOfOnes(rows, side), fullOfOnes(side, side), options,
       [&](std::size_t, CsrMatrix<float>&& range) {
         entries += range.entries();
-        wrong +=
-            static_cast<std::uint64_t>(std::count_if(range.value.begin(), range.value.end(), [](float v) { return v != side; }));
+        wrong += static_cast<std::uint64_t>(
+            std::count_if(range.value.begin(), range.value.end(), [](float v) { return v != side; }));
       },
       &report);
 
@@ -291,8 +307,8 @@ TEST(SpGemmRanges, TilesAndARangeFitIntoTheLimitTogether)
   std::size_t mostRows = 0;
 
   multiplyInRanges<float>(
-      Context{}, full, full, options, [&](std::size_t, CsrMatrix<float>&& range) { mostRows = std::max(mostRows, range.rows); },
-      &report);
+      Context{}, full, full, options,
+      [&](std::size_t, CsrMatrix<float>&& range) { mostRows = std::max(mostRows, range.rows); }, &report);
 
   EXPECT_GT(report.ranges, 1u);
   EXPECT_GT(mostRows, 8u);
@@ -312,8 +328,8 @@ TEST(SpGemmRanges, TilesThatDoNotFitAreLeftOut)
   EXPECT_EQ(describeProduct(Context{}, full, full, options).choice,
             "rows: tiles of B would take 0 MiB, more than half of the memory");
   options.algorithm = SpGemmAlgorithm::tiles;
-  EXPECT_TRUE(
-      testing::contains(testing::errorText([&] { multiply(Context{}, full, full, options); }), "or a larger memory limit."));
+  EXPECT_TRUE(testing::contains(testing::errorText([&] { multiply(Context{}, full, full, options); }),
+                                "or a larger memory limit."));
 }
 
 }

@@ -15,7 +15,8 @@ namespace {
 
 using namespace testing;
 
-constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic};
+constexpr SpGemmAlgorithm everyAlgorithm[] = {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles,
+                                              SpGemmAlgorithm::automatic};
 
 /// The same pattern, other numbers.
 template <class V>
@@ -43,7 +44,8 @@ protected:
 TEST_F(SpGemmPlanOnCudaTest, OtherNumbersHaveTheBitsOfAProductMadeAnew)
 {
   const auto rough = [](Dice& dice) { return static_cast<float>(dice.unit() - 0.5); };
-  const CsrMatrix<float> a = randomMatrix<float>(203, 180, 25, 1, rough), b = randomMatrix<float>(180, 190, 25, 2, rough);
+  const CsrMatrix<float> a = randomMatrix<float>(203, 180, 25, 1, rough),
+                         b = randomMatrix<float>(180, 190, 25, 2, rough);
   const CsrOnCuda<float> ofA = broughtToCuda(cuda, a, "A"), ofB = broughtToCuda(cuda, b, "B");
   for (const SpGemmAlgorithm algorithm : everyAlgorithm) {
     SpGemmOnCudaOptions options;
@@ -60,14 +62,16 @@ TEST_F(SpGemmPlanOnCudaTest, OtherNumbersHaveTheBitsOfAProductMadeAnew)
 
       ASSERT_EQ(plan.pattern().rowStart.toHost(cuda), expected.rowStart.toVector());
       ASSERT_EQ(plan.pattern().column.toHost(cuda), expected.column.toVector());
-      ASSERT_EQ(c.toHost(cuda), expected.value.toVector()) << "algorithm " << static_cast<int>(algorithm) << ", seed " << seed;
+      ASSERT_EQ(c.toHost(cuda), expected.value.toVector())
+          << "algorithm " << static_cast<int>(algorithm) << ", seed " << seed;
     }
   }
 }
 
 TEST_F(SpGemmPlanOnCudaTest, AMatrixTimesItselfMayGetTwoSetsOfNumbers)
 {
-  const CsrMatrix<double> a = wholeMatrix<double>(150, 150, 30, 7), left = withNumbers(a, 8), right = withNumbers(a, 9);
+  const CsrMatrix<double> a = wholeMatrix<double>(150, 150, 30, 7), left = withNumbers(a, 8),
+                          right = withNumbers(a, 9);
   const CsrOnCuda<double> onCuda = broughtToCuda(cuda, a, "A");
   const auto numbers = [&](const CsrMatrix<double>& matrix) {
     Buffer<double> buffer;
@@ -139,7 +143,8 @@ TEST_F(SpGemmPlanOnCudaTest, NumbersThatAreNotFiniteGoByRowsAndLaterOnesByTilesA
   SpGemmOptions<double> tiles;
   tiles.algorithm = SpGemmAlgorithm::tiles;
   SpGemmPlan<double> byTiles(cuda, a, a, tiles);
-  EXPECT_NE(messageOf([&] { byTiles.execute(infinite.value, infinite.value); }).find("not finite"), std::string::npos);
+  EXPECT_NE(messageOf([&] { byTiles.execute(infinite.value, infinite.value); }).find("not finite"),
+            std::string::npos);
 }
 
 TEST_F(SpGemmPlanOnCudaTest, EmptyProductsAndWhatPlansRefuse)
@@ -147,11 +152,13 @@ TEST_F(SpGemmPlanOnCudaTest, EmptyProductsAndWhatPlansRefuse)
   const CsrMatrix<double> none = emptyMatrix<double>(5, 5), a = wholeMatrix<double>(5, 5, 2, 18);
   SpGemmPlan<double> plan(cuda, none, a);
   expectSame(plan.execute(none.value, a.value), none);
-  EXPECT_NE(messageOf([&] { plan.execute(a.value, a.value); }).find("as many as its pattern has"), std::string::npos);
+  EXPECT_NE(messageOf([&] { plan.execute(a.value, a.value); }).find("as many as its pattern has"),
+            std::string::npos);
 
   SpGemmOptions<double> options;
   options.dropTolerance = 1;
-  EXPECT_NE(messageOf([&] { SpGemmPlan<double>(cuda, a, a, options); }).find("plan of A B"), std::string::npos);
+  EXPECT_NE(messageOf([&] { SpGemmPlan<double>(cuda, a, a, options); }).find("plan of A B"),
+            std::string::npos);
   const CsrMatrix<std::int64_t> large = matrixOf<std::int64_t>(1, 1, {{{0, 0}, std::int64_t{1} << 31}});
   SpGemmPlan<std::int64_t> whole(cuda, large, large);
   const Array<std::int64_t> larger{std::int64_t{1} << 32};

@@ -36,8 +36,10 @@ protected:
   }
 };
 INSTANTIATE_TEST_SUITE_P(EachMethod, SpGemmTest,
-                         ::testing::Values(Method{SpGemmAlgorithm::rows, 1}, Method{SpGemmAlgorithm::tiles, 1},
-                                           Method{SpGemmAlgorithm::automatic, 1}, Method{SpGemmAlgorithm::rows, 3},
+                         ::testing::Values(Method{SpGemmAlgorithm::rows, 1},
+                                           Method{SpGemmAlgorithm::tiles, 1},
+                                           Method{SpGemmAlgorithm::automatic, 1},
+                                           Method{SpGemmAlgorithm::rows, 3},
                                            Method{SpGemmAlgorithm::tiles, 3}));
 
 TEST_P(SpGemmTest, ThreeByThreeByHand)
@@ -54,10 +56,11 @@ TEST_P(SpGemmTest, EqualsThePlainProductInEveryBit)
     std::size_t rows, inner, columns;
     double perRowA, perRowB;
   };
-  for (const Shape& shape :
-       {Shape{1, 1, 1, 1, 1}, Shape{7, 9, 8, 3, 3}, Shape{8, 8, 8, 64, 64}, Shape{9, 17, 65, 12, 30}, Shape{200, 90, 300, 2, 3},
-        Shape{70, 70, 70, 0.3, 0.5}, Shape{33, 4097, 5000, 40, 1}, Shape{130, 3, 2, 2, 2}}) {
-    SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.inner) + " x " + std::to_string(shape.columns));
+  for (const Shape& shape : {Shape{1, 1, 1, 1, 1}, Shape{7, 9, 8, 3, 3}, Shape{8, 8, 8, 64, 64},
+                             Shape{9, 17, 65, 12, 30}, Shape{200, 90, 300, 2, 3}, Shape{70, 70, 70, 0.3, 0.5},
+                             Shape{33, 4097, 5000, 40, 1}, Shape{130, 3, 2, 2, 2}}) {
+    SCOPED_TRACE(std::to_string(shape.rows) + " x " + std::to_string(shape.inner) + " x "
+                 + std::to_string(shape.columns));
     const CsrMatrix<double> a = randomMatrix(shape.rows, shape.inner, shape.perRowA, 1);
     const CsrMatrix<double> b = randomMatrix(shape.inner, shape.columns, shape.perRowB, 2);
     expectSame(product(a, b), plainProduct(a, b));
@@ -67,12 +70,15 @@ TEST_P(SpGemmTest, EqualsThePlainProductInEveryBit)
 TEST_P(SpGemmTest, EqualsThePlainProductInSinglePrecisionAndInIntegers)
 {
   const auto single = [](std::size_t rows, std::size_t columns, std::uint64_t seed) {
-    return randomMatrix<float>(rows, columns, 9, seed, [](Dice& dice) { return static_cast<float>(dice.unit() - 0.5); });
+    return randomMatrix<float>(rows, columns, 9, seed,
+                               [](Dice& dice) { return static_cast<float>(dice.unit() - 0.5); });
   };
-  expectSame(product(single(50, 60, 1), single(60, 70, 2)), plainProduct(single(50, 60, 1), single(60, 70, 2)));
+  expectSame(product(single(50, 60, 1), single(60, 70, 2)),
+             plainProduct(single(50, 60, 1), single(60, 70, 2)));
   const auto whole = [](std::size_t rows, std::size_t columns, std::uint64_t seed) {
-    return randomMatrix<std::int64_t>(rows, columns, 9, seed,
-                                      [](Dice& dice) { return static_cast<std::int64_t>(dice.below(1u << 30)) - (1 << 29); });
+    return randomMatrix<std::int64_t>(rows, columns, 9, seed, [](Dice& dice) {
+      return static_cast<std::int64_t>(dice.below(1u << 30)) - (1 << 29);
+    });
   };
   expectSame(product(whole(50, 60, 1), whole(60, 70, 2)), plainProduct(whole(50, 60, 1), whole(60, 70, 2)));
 }
@@ -80,7 +86,8 @@ TEST_P(SpGemmTest, EqualsThePlainProductInSinglePrecisionAndInIntegers)
 TEST_P(SpGemmTest, WhatCancelsStaysAsAZeroAndSoDoZerosOfTheInputs)
 {
   const auto sign = [](Dice& dice) { return dice.below(4) == 0 ? 0.0 : dice.below(2) ? 1.0 : -1.0; };
-  const CsrMatrix<double> a = randomMatrix<double>(40, 40, 8, 1, sign), b = randomMatrix<double>(40, 40, 8, 2, sign);
+  const CsrMatrix<double> a = randomMatrix<double>(40, 40, 8, 1, sign),
+                          b = randomMatrix<double>(40, 40, 8, 2, sign);
   const CsrMatrix<double> expected = plainProduct(a, b);
   ASSERT_GT(std::count(expected.value.begin(), expected.value.end(), 0.0), 50);
 
@@ -105,8 +112,10 @@ TEST_P(SpGemmTest, DenseRowsAndColumnsAndEmptyOnes)
 
 TEST_P(SpGemmTest, MatricesWithoutRowsColumnsOrEntries)
 {
-  for (const auto& [rows, inner, columns] : {std::array<std::size_t, 3>{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {4, 5, 0}, {20, 30, 40}})
-    expectSame(product(emptyMatrix<double>(rows, inner), emptyMatrix<double>(inner, columns)), emptyMatrix<double>(rows, columns));
+  for (const auto& [rows, inner, columns] :
+       {std::array<std::size_t, 3>{0, 0, 0}, {0, 5, 3}, {5, 0, 3}, {4, 5, 0}, {20, 30, 40}})
+    expectSame(product(emptyMatrix<double>(rows, inner), emptyMatrix<double>(inner, columns)),
+               emptyMatrix<double>(rows, columns));
 }
 
 TEST_P(SpGemmTest, TheIdentityChangesNothingFromEitherSide)
@@ -137,8 +146,10 @@ TEST_P(SpGemmTest, ColumnsMayComeInAnyOrder)
   const CsrMatrix<double> expected = product(a, b);
   for (CsrMatrix<double>* matrix : {&a, &b})
     for (std::size_t row = 0; row < matrix->rows; ++row) {
-      std::reverse(matrix->column.begin() + matrix->rowStart[row], matrix->column.begin() + matrix->rowStart[row + 1]);
-      std::reverse(matrix->value.begin() + matrix->rowStart[row], matrix->value.begin() + matrix->rowStart[row + 1]);
+      std::reverse(matrix->column.begin() + matrix->rowStart[row],
+                   matrix->column.begin() + matrix->rowStart[row + 1]);
+      std::reverse(matrix->value.begin() + matrix->rowStart[row],
+                   matrix->value.begin() + matrix->rowStart[row + 1]);
     }
 
   expectSame(product(a, b), expected);
@@ -189,7 +200,8 @@ TEST(SpGemmChoice, MethodsAndThreadsGiveTheSameBitsOnMixedMatrices)
 
   EXPECT_GT(report.tileGroups, 0u);
   EXPECT_LT(report.tileGroups, report.groups);
-  for (const SpGemmAlgorithm algorithm : {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic})
+  for (const SpGemmAlgorithm algorithm :
+       {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles, SpGemmAlgorithm::automatic})
     for (const int threads : {1, 2, 5}) {
       SpGemmOptions<double> options;
       options.algorithm = algorithm;

@@ -40,11 +40,11 @@ struct Example {
     for (auto* list : {&fixed, &moving})
       for (double& value : *list)
         value = std::stod(std::to_string(value)); // as the text has it
-    parameters =
-        transform.restore(parametersOf("(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor " + std::to_string(relaxation)
-                                           + ")\n(SplinePoissonRatio 0.22)\n(FixedImageLandmarks" + joined(fixed)
-                                           + ")\n(TransformParameters" + joined(moving) + ")",
-                                       D));
+    parameters = transform.restore(
+        parametersOf("(SplineKernelType \"" + type + "\")\n(SplineRelaxationFactor "
+                         + std::to_string(relaxation) + ")\n(SplinePoissonRatio 0.22)\n(FixedImageLandmarks"
+                         + joined(fixed) + ")\n(TransformParameters" + joined(moving) + ")",
+                     D));
   }
   Points<D> landmarks() const
   {
@@ -55,8 +55,8 @@ struct Example {
   }
 };
 
-const std::vector<std::string> types{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline", "ElasticBodySpline",
-                                     "ElasticBodyReciprocalSpline"};
+const std::vector<std::string> types{"ThinPlateSpline", "ThinPlateR2LogRSpline", "VolumeSpline",
+                                     "ElasticBodySpline", "ElasticBodyReciprocalSpline"};
 
 template <int D>
 void expectLandmarksMatch(const std::string& type)
@@ -64,7 +64,8 @@ void expectLandmarksMatch(const std::string& type)
   const Example<D> example(type, 0);
   const Points<D> result = mapped<D>(example.transform, example.parameters, example.landmarks());
   for (std::size_t i = 0; i < example.fixed.size(); ++i)
-    EXPECT_NEAR(result.mm[i % D][i / D], example.moving[i], 1e-9) << type; // 1e-16 times the condition of a small system
+    EXPECT_NEAR(result.mm[i % D][i / D], example.moving[i], 1e-9)
+        << type; // 1e-16 times the condition of a small system
 }
 
 TEST(SplineKernelTransform, WithoutRelaxationLandmarksMatch)
@@ -81,25 +82,26 @@ TEST(SplineKernelTransform, AffineLandmarksGiveTheAffineMapEverywhere)
   std::vector<double> moving(example.fixed.size());
   for (std::size_t i = 0; i < moving.size(); ++i)
     moving[i] = 1.5 * example.fixed[i] - 0.25 * example.fixed[i / 3 * 3] + 2;
-  const std::vector<double> parameters = example.transform.restore(
-      parametersOf("(FixedImageLandmarks" + joined(example.fixed) + ")\n(TransformParameters" + joined(moving) + ")", 3));
+  const std::vector<double> parameters = example.transform.restore(parametersOf(
+      "(FixedImageLandmarks" + joined(example.fixed) + ")\n(TransformParameters" + joined(moving) + ")", 3));
   const Points<3> points = randomPoints<3>(100, 2, {-100, -100, -100}, {100, 100, 100});
 
   const Points<3> result = mapped<3>(example.transform, parameters, points);
 
   for (std::size_t i = 0; i < 100; ++i)
     for (int d = 0; d < 3; ++d)
-      EXPECT_NEAR(result.mm[d][i], 1.5 * points.mm[d][i] - 0.25 * points.mm[0][i] + 2, 1e-4); // landmarks have six decimals
+      EXPECT_NEAR(result.mm[d][i], 1.5 * points.mm[d][i] - 0.25 * points.mm[0][i] + 2,
+                  1e-4); // landmarks have six decimals
 }
 
 TEST(SplineKernelTransform, ByHandIsTheSumOfKernels)
 {
-  // Landmarks on the corners of a square, one diagonal lifted, the other lowered by h: no affine part, weights +w and -w with
-  // h = w (G(diagonal) - 2 G(side)), G = r^2 log r in 2D.
+  // Landmarks on the corners of a square, one diagonal lifted, the other lowered by h: no affine part,
+  // weights +w and -w with h = w (G(diagonal) - 2 G(side)), G = r^2 log r in 2D.
   const double side = 10, h = 2;
   SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
-  const std::vector<double> parameters =
-      transform.restore(parametersOf("(FixedImageLandmarks 0 0 10 0 0 10 10 10)\n(TransformParameters 0 2 10 -2 0 8 10 12)", 2));
+  const std::vector<double> parameters = transform.restore(parametersOf(
+      "(FixedImageLandmarks 0 0 10 0 0 10 10 10)\n(TransformParameters 0 2 10 -2 0 8 10 12)", 2));
   const auto kernel = [](double r) { return r > 0 ? r * r * std::log(r) : 0; };
   const double weight = h / (kernel(side * std::sqrt(2.0)) - 2 * kernel(side));
   Points<2> points(1);
@@ -114,7 +116,8 @@ TEST(SplineKernelTransform, ByHandIsTheSumOfKernels)
 
 TEST(SplineKernelTransform, RelaxationIsAddedToTheDiagonal)
 {
-  // (K + lambda) w + P a = d: what is missed at a landmark is lambda w; twice a small lambda misses twice as much
+  // (K + lambda) w + P a = d: what is missed at a landmark is lambda w; twice a small lambda misses twice as
+  // much
   const Example<3> little("ThinPlateSpline", 1e-3), twice("ThinPlateSpline", 2e-3);
   const Points<3> one = mapped<3>(little.transform, little.parameters, little.landmarks());
   const Points<3> two = mapped<3>(twice.transform, twice.parameters, twice.landmarks());
@@ -136,8 +139,10 @@ void expectDerivatives(const std::string& type)
   low.fill(-60);
   high.fill(80);
   const Points<D> points = randomPoints<D>(30, 8, low, high);
-  // step 1e-3 mm: truncation 1e-6 times third and fourth derivatives of weights below 1; rounding 1e-13 / 1e-3
-  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, points, 1e-3, 1e-7, 1e-6);
+  // step 1e-3 mm: truncation 1e-6 times third and fourth derivatives of weights below 1; rounding 1e-13 /
+  // 1e-3
+  expectSpatialDerivativesMatchFiniteDifferences<D>(example.transform, example.parameters, points, 1e-3, 1e-7,
+                                                    1e-6);
 }
 
 TEST(SplineKernelTransform, SpatialDerivativesMatchFiniteDifferences)
@@ -166,15 +171,22 @@ TEST(SplineKernelTransform, BlocksOfSamplesAreTheirSamplesOneByOne)
 TEST(SplineKernelTransform, FilesThatMakeNoSplineAreErrors)
 {
   SplineKernelTransform<2> transform(parametersOf("(A 1)", 2));
-  const auto restoring = [&](const std::string& text) { return errorText([&] { transform.restore(parametersOf(text, 2)); }); };
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 2 2 3 3)\n(TransformParameters 0 0 1 1 2 2 3 3)").find("not all on one line"),
+  const auto restoring = [&](const std::string& text) {
+    return errorText([&] { transform.restore(parametersOf(text, 2)); });
+  };
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 2 2 3 3)\n(TransformParameters 0 0 1 1 2 2 3 3)")
+                .find("not all on one line"),
             std::string::npos);
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 0 0 3 4)\n(TransformParameters 0 0 1 1 2 2 3 3)").find("different points"),
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 1 0 0 3 4)\n(TransformParameters 0 0 1 1 2 2 3 3)")
+                .find("different points"),
             std::string::npos);
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1)\n(TransformParameters 0 0 1)").find("3 values"), std::string::npos);
-  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 0 0 1)\n(TransformParameters 0 0 1 0)").find("makes 6"), std::string::npos);
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1)\n(TransformParameters 0 0 1)").find("3 values"),
+            std::string::npos);
+  EXPECT_NE(restoring("(FixedImageLandmarks 0 0 1 0 0 1)\n(TransformParameters 0 0 1 0)").find("makes 6"),
+            std::string::npos);
   EXPECT_NE(restoring("(SplineKernelType \"Rubber\")").find("Rubber"), std::string::npos);
-  EXPECT_NE(restoring("(SplinePoissonRatio 0.5)\n(FixedImageLandmarks 0 0 1 0 0 1)").find("below 0.5"), std::string::npos);
+  EXPECT_NE(restoring("(SplinePoissonRatio 0.5)\n(FixedImageLandmarks 0 0 1 0 0 1)").find("below 0.5"),
+            std::string::npos);
 }
 
 template <int D>
@@ -204,14 +216,17 @@ void expectAllThatServesOptimization(const std::string& type)
   low.fill(-60);
   high.fill(80);
   const Points<D> points = randomPoints<D>(150, 8, low, high); // not a multiple of a block
-  const std::vector<double> elsewhere = moved(example.parameters, 2, randomVector(example.parameters.size(), 4));
+  const std::vector<double> elsewhere =
+      moved(example.parameters, 2, randomVector(example.parameters.size(), 4));
   expectPullBackIsAdjointOfPushForward<D>(example.transform, elsewhere, points);
-  // linear in the parameters: only roundings of some 100 mm, over the step, times the condition of a small system
+  // linear in the parameters: only roundings of some 100 mm, over the step, times the condition of a small
+  // system
   expectPushForwardMatchesFiniteDifferences<D>(example.transform, elsewhere, points, 1, 1e-10);
   const Points<D> few = randomPoints<D>(20, 9, low, high);
   expectPullBackOfSpatialDerivativesMatchesFiniteDifferences<D>(example.transform, elsewhere, few, 1, 1e-9);
   const std::vector<double> scales = randomVector(example.parameters.size(), 5, 0.5, 2);
-  expectJacobianTermsMatchNaive<D>(example.transform, elsewhere, scales, randomPoints<D>(300, 7, low, high), 1e-10);
+  expectJacobianTermsMatchNaive<D>(example.transform, elsewhere, scales, randomPoints<D>(300, 7, low, high),
+                                   1e-10);
 }
 
 TEST(SplineKernelTransform, DerivativesByLandmarksMatchFiniteDifferencesAndNaiveSums)
@@ -230,7 +245,8 @@ TEST(SplineKernelTransform, ParametersAreWhereTheLandmarksGo)
     const Points<3> result = mapped<3>(example.transform, elsewhere, example.landmarks());
 
     for (std::size_t i = 0; i < elsewhere.size(); ++i)
-      EXPECT_NEAR(result.mm[i % 3][i / 3], elsewhere[i], 1e-9) << type; // 1e-16 times the condition of a small system
+      EXPECT_NEAR(result.mm[i % 3][i / 3], elsewhere[i], 1e-9)
+          << type; // 1e-16 times the condition of a small system
   }
 }
 
@@ -249,7 +265,8 @@ TEST(SplineKernelTransform, StartsWithTheLandmarksThatAreGiven)
   const Points<3> asThePairs = mapped<3>(transform, withMoving, points);
   for (int d = 0; d < 3; ++d)
     for (std::size_t i = 0; i < points.count(); ++i)
-      EXPECT_NEAR(asThePairs.mm[d][i], asTheFile.mm[d][i], 1e-10); // the same system, solved for other right sides
+      EXPECT_NEAR(asThePairs.mm[d][i], asTheFile.mm[d][i],
+                  1e-10); // the same system, solved for other right sides
 
   pairs.movingMm.clear();
   const std::vector<double> withoutMoving = transform.initialize(context, startOf<3>(&pairs));
@@ -280,7 +297,8 @@ TEST(SplineKernelTransform, WhatItIsComposedWithTakesTheFixedLandmarksAlong)
 
   EXPECT_EQ(added, example.fixed);
   for (std::size_t i = 0; i < composed.size(); ++i)
-    EXPECT_NEAR(composed[i], example.fixed[i] + (i % 2 == 0 ? 5 : 0), 1e-11); // roundings of 60 mm times a small condition
+    EXPECT_NEAR(composed[i], example.fixed[i] + (i % 2 == 0 ? 5 : 0),
+                1e-11); // roundings of 60 mm times a small condition
 }
 
 TEST(SplineKernelTransform, NeedsLandmarksThatDetermineIt)
@@ -289,7 +307,9 @@ TEST(SplineKernelTransform, NeedsLandmarksThatDetermineIt)
   Context context;
   const PointPairs<2> onALine{{{0, 0}, {1, 1}, {2, 2}, {3, 3}}, {}};
   EXPECT_NE(errorText([&] { transform.initialize(context, {}); }).find("none are given"), std::string::npos);
-  EXPECT_NE(errorText([&] { transform.initialize(context, startOf<2>(&onALine)); }).find("not all on one line"), std::string::npos);
+  EXPECT_NE(
+      errorText([&] { transform.initialize(context, startOf<2>(&onALine)); }).find("not all on one line"),
+      std::string::npos);
 }
 
 TEST(SplineKernelTransform, ManyThreadsFindTheSameVectors)

@@ -39,20 +39,21 @@ checks::Points<D> mappedOnCuda(Context& context, const TransformChain<D>& chain,
   Buffer<double> parameters;
   if (chain.transform->cudaForm() != CudaForm::linear)
     parameters.fromHost(context, chain.parameters);
-  ChainOnCuda<D> onCuda =
-      held.at(context, parameters.size() > 0 ? std::as_const(parameters).span() : std::span<const double>(chain.parameters));
+  ChainOnCuda<D> onCuda = held.at(context, parameters.size() > 0 ? std::as_const(parameters).span()
+                                                                 : std::span<const double>(chain.parameters));
   onCuda.links[onCuda.count++].form = CudaForm::linear;
   SamplesForCuda<D> forCuda(context, anyImage<D>());
   const SamplesOnCuda<D> samples = forCuda.of(context, set);
   Buffer<float> covectors;
   covectors.fromHost(context, std::vector<float>(D * samples.count, 1.0f));
   Buffer<double> points(context, D * samples.count), values(context, D * samples.count);
-  covectorsOnCuda<D>(context, samples, 0, samples.count, onCuda, arraysOf<D>(covectors), nullptr, points.span().data(),
-                     values.span().data());
+  covectorsOnCuda<D>(context, samples, 0, samples.count, onCuda, arraysOf<D>(covectors), nullptr,
+                     points.span().data(), values.span().data());
   const std::vector<double> host = points.toHost(context);
   checks::Points<D> mapped(samples.count);
   for (int d = 0; d < D; ++d)
-    std::copy_n(host.begin() + static_cast<std::ptrdiff_t>(d * samples.count), samples.count, mapped.mm[d].begin());
+    std::copy_n(host.begin() + static_cast<std::ptrdiff_t>(d * samples.count), samples.count,
+                mapped.mm[d].begin());
   return mapped;
 }
 
@@ -84,7 +85,8 @@ void expectTheCpusPoints(const TermScene<D>& scene, const std::string& what)
   const checks::Points<D> found = mappedOnCuda<D>(context, *scene.chain, set);
 
   for (int d = 0; d < D; ++d)
-    for (std::size_t i = 0; i < found.count(); ++i) // some hundred roundings of some 100 mm, but for log's last bit
+    for (std::size_t i = 0; i < found.count();
+         ++i) // some hundred roundings of some 100 mm, but for log's last bit
       ASSERT_NEAR(found.mm[d][i], expected.mm[d][i], 1e-10) << what << ", point " << i << ", axis " << d;
   EXPECT_EQ(mappedOnCuda<D>(context, *scene.chain, set).mm, found.mm) << what << ": not the same bits again";
 }
@@ -124,7 +126,8 @@ struct PullBack {
   PointList<D> points;
   std::vector<float> covectors;
 
-  PullBack(const TermScene<D>& scene, std::size_t count) : points(std::get<PointList<D>>(scene.points(count, -0.1)))
+  PullBack(const TermScene<D>& scene, std::size_t count)
+      : points(std::get<PointList<D>>(scene.points(count, -0.1)))
   {
     for (const double value : checks::randomVector(D * count, 81))
       covectors.push_back(static_cast<float>(value));
@@ -142,8 +145,8 @@ struct PullBack {
     Buffer<float> onCuda;
     onCuda.fromHost(context, covectors);
     ParameterPullBack<D> pullBack;
-    pullBack.add(context, forCuda.of(context, points), held.at(context, std::as_const(parameters).span()), arraysOf<D>(onCuda),
-                 nullptr, gradient.span(), {overwrites});
+    pullBack.add(context, forCuda.of(context, points), held.at(context, std::as_const(parameters).span()),
+                 arraysOf<D>(onCuda), nullptr, gradient.span(), {overwrites});
     return gradient.toHost(context);
   }
 
@@ -158,7 +161,8 @@ struct PullBack {
   }
 };
 
-/// T is linear in its parameters, so that differences of any length are derivatives: <J s, v> = <s, J^T v>, in all directions.
+/// T is linear in its parameters, so that differences of any length are derivatives: <J s, v> = <s, J^T v>,
+/// in all directions.
 template <int D>
 void expectTheAdjoint(const TermScene<D>& scene, std::size_t count, const std::string& what)
 {
@@ -181,8 +185,10 @@ void expectTheAdjoint(const TermScene<D>& scene, std::size_t count, const std::s
       step = checks::randomVector(gradient.size(), trial);
     chain.parameters = checks::moved(scene.chain->parameters, 1, step);
     const double after = samples.product(mappedOnCuda<D>(samples.context, chain, samples.points));
-    const double magnitude = std::sqrt(norm) + 100 * std::sqrt(static_cast<double>(count)); // of the sums that are subtracted, mm
-    EXPECT_NEAR(std::inner_product(step.begin(), step.end(), gradient.begin(), 0.0), after - before, 1e-10 * magnitude)
+    const double magnitude =
+        std::sqrt(norm) + 100 * std::sqrt(static_cast<double>(count)); // of the sums that are subtracted, mm
+    EXPECT_NEAR(std::inner_product(step.begin(), step.end(), gradient.begin(), 0.0), after - before,
+                1e-10 * magnitude)
         << what << ", " << count << " samples, direction " << trial;
   }
 }

@@ -17,13 +17,15 @@ using namespace testing;
 void expectPlanned(StageInput<3> input, const std::string& what, double usableBytes = 1e12)
 {
   Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
-  input.plans = planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
+  input.plans =
+      planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
   QuietReporter<3> reporter;
 
   const StageResult<3> result = runStage<3>(cuda, allComponents(), input, reporter);
 
   for (const LevelSummary& level : result.levels) {
-    const std::string of = what + ", level " + std::to_string(level.level) + ": " + input.plans[level.level].memory.text();
+    const std::string of =
+        what + ", level " + std::to_string(level.level) + ": " + input.plans[level.level].memory.text();
     EXPECT_EQ(level.deviceBytesPlanned, input.plans[level.level].memory.bytes());
     EXPECT_LE(level.deviceBytesTaken, level.deviceBytesPlanned) << of;
     EXPECT_GE(1.2 * level.deviceBytesTaken + 4e6, level.deviceBytesPlanned)
@@ -40,9 +42,11 @@ TEST(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
   expectPlanned(stageInput<3>(size, freeForm), "dense B-spline");
-  expectPlanned(stageInput<3>(size, freeForm + "(GradientSummation \"Double\")"), "dense B-spline, sums in double");
-  expectPlanned(stageInput<3>(size, freeForm + "(Interpolator \"BSplineInterpolator\") (BSplineInterpolationOrder 3)"),
-                "dense B-spline, cubic interpolation");
+  expectPlanned(stageInput<3>(size, freeForm + "(GradientSummation \"Double\")"),
+                "dense B-spline, sums in double");
+  expectPlanned(
+      stageInput<3>(size, freeForm + "(Interpolator \"BSplineInterpolator\") (BSplineInterpolationOrder 3)"),
+      "dense B-spline, cubic interpolation");
 }
 
 TEST(StageMemoryOnCuda, OfSlabsIsAsPlanned)
@@ -58,8 +62,9 @@ TEST(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
   TESSERA_NEEDS_GPU();
   expectPlanned(stageInput<3>(size, "(NumberOfResolutions 3)"), "affine");
   expectPlanned(stageInput<3>(size, "(ImageSampler \"Grid\")"), "affine on a grid");
-  expectPlanned(stageInput<3>(size, "(FixedImagePyramid \"FixedSmoothingImagePyramid\") (NumberOfResolutions 2) "
-                                    "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"),
+  expectPlanned(stageInput<3>(size,
+                              "(FixedImagePyramid \"FixedSmoothingImagePyramid\") (NumberOfResolutions 2) "
+                              "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"),
                 "affine, levels of one size");
 }
 
@@ -67,20 +72,26 @@ TEST(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
   const std::string sampled =
-      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 10) (NewSamplesEveryIteration \"true\") "
+      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 10) (NewSamplesEveryIteration "
+      "\"true\") "
       "(Metric \"AdvancedMattesMutualInformation\") (Optimizer \"AdaptiveStochasticGradientDescent\") ";
-  expectPlanned(stageInput<3>(size, sampled + "(ImageSampler \"RandomCoordinate\") (NumberOfSpatialSamples 2048)"),
-                "random points");
-  expectPlanned(stageInput<3>(size, sampled + "(ImageSampler \"RandomCoordinate\") (FixedImageBSplineInterpolationOrder 3)"),
-                "random points of a cubic spline");
-  expectPlanned(stageInput<3>(size, sampled + "(ImageSampler \"Random\") (NumberOfSpatialSamples 500000)"), "many random voxels");
+  expectPlanned(
+      stageInput<3>(size, sampled + "(ImageSampler \"RandomCoordinate\") (NumberOfSpatialSamples 2048)"),
+      "random points");
+  expectPlanned(
+      stageInput<3>(size,
+                    sampled + "(ImageSampler \"RandomCoordinate\") (FixedImageBSplineInterpolationOrder 3)"),
+      "random points of a cubic spline");
+  expectPlanned(stageInput<3>(size, sampled + "(ImageSampler \"Random\") (NumberOfSpatialSamples 500000)"),
+                "many random voxels");
 }
 
 TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
   for (const char* sampler : {"Full", "Random", "RandomSparseMask"}) {
-    StageInput<3> input = stageInput<3>(size, freeForm + "(ImageSampler \"" + sampler + "\") (ErodeMask \"false\")");
+    StageInput<3> input =
+        stageInput<3>(size, freeForm + "(ImageSampler \"" + sampler + "\") (ErodeMask \"false\")");
     const auto inside = [&](const Vec<3>& p) { return Ellipsoid<3>{{}, {50, 60, 40}}(p) > 0; };
     const auto mask = std::make_shared<Mask<3>>(drawMask<3>(input.fixed.front()->geometry, inside));
     input.fixedMasks = input.movingMasks = {mask};
@@ -91,12 +102,14 @@ TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
 TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
-  const std::string two = "(Registration \"MultiMetricMultiResolutionRegistration\") "
-                          "(Metric \"AdvancedMeanSquares\" \"TransformBendingEnergyPenalty\") (Metric1Weight 0.01) "
-                          "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) ";
+  const std::string two =
+      "(Registration \"MultiMetricMultiResolutionRegistration\") "
+      "(Metric \"AdvancedMeanSquares\" \"TransformBendingEnergyPenalty\") (Metric1Weight 0.01) "
+      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) ";
   expectPlanned(stageInput<3>(size, two), "sampled bending energy in all voxels");
   expectPlanned(stageInput<3>(size, two + "(BendingEnergyIntegration \"Exact\")"), "exact bending energy");
-  expectPlanned(stageInput<3>(size, two + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"), "exact metric values");
+  expectPlanned(stageInput<3>(size, two + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"),
+                "exact metric values");
 }
 
 /// What a stage takes of the bus, and where it ends.
@@ -117,12 +130,15 @@ TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
 {
   TESSERA_NEEDS_GPU();
   Context host;
-  StageInput<3> input = stageInput<3>(size, "(NumberOfResolutions 3) (FixedImagePyramid \"FixedSmoothingImagePyramid\") "
-                                            "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"); // levels of one size
+  StageInput<3> input =
+      stageInput<3>(size, "(NumberOfResolutions 3) (FixedImagePyramid \"FixedSmoothingImagePyramid\") "
+                          "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"); // levels of one size
   const auto plan = [&](double usableBytes) {
-    return planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
+    return planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input),
+                        usableBytes);
   };
-  const auto ofImages = static_cast<double>((input.fixed[0]->voxels.size() + input.moving[0]->voxels.size()) * sizeof(float));
+  const auto ofImages =
+      static_cast<double>((input.fixed[0]->voxels.size() + input.moving[0]->voxels.size()) * sizeof(float));
 
   input.plans = plan(1e12);
   ASSERT_TRUE(input.plans[0].keepsOriginals);

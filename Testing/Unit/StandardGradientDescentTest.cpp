@@ -28,7 +28,8 @@ TEST(StandardGradientDescent, TakesTheFirstThreeStepsComputedByHand)
 
   // gradients (2, 8), (0, -24), (0, 40); steps 1/2, 1/3, 1/4
   const std::vector<std::vector<double>> positions{{0, -3}, {0, 5}, {0, -5}};
-  const double values[] = {5, 36, 100}, stepSizes[] = {0.5, 1.0 / 3, 0.25}, norms[] = {std::sqrt(68.0), 24, 40};
+  const double values[] = {5, 36, 100}, stepSizes[] = {0.5, 1.0 / 3, 0.25},
+               norms[] = {std::sqrt(68.0), 24, 40};
   ASSERT_EQ(run.rows.size(), 3u);
   for (std::size_t k = 0; k < 3; ++k) {
     EXPECT_EQ(run.rows[k].iteration, k);
@@ -116,7 +117,9 @@ TEST(StandardGradientDescent, SaysWhenTheRegistrationDiverges)
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::registrationFailed);
-    EXPECT_EQ(std::string(error.what()).rfind("StandardGradientDescent: level 0, iteration 1: the cost is inf", 0), 0u)
+    EXPECT_EQ(
+        std::string(error.what()).rfind("StandardGradientDescent: level 0, iteration 1: the cost is inf", 0),
+        0u)
         << error.what();
   }
 }

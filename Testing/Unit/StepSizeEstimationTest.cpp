@@ -107,11 +107,13 @@ TEST(StepSizeEstimation, MeasuresGradientsAsANaiveLoopDoes)
     formula(perturbed, gradient);
     naive += squaredNorm(gradient) / 7;
   }
-  EXPECT_NEAR(power.exact, naive, 1e-14 * naive);           // order of a few dozen additions
-  EXPECT_NEAR(power.error, squaredNorm(cost.noise), 1e-12); // cancellation of gradients below 30 leaves 30 * 2e-16 each
+  EXPECT_NEAR(power.exact, naive, 1e-14 * naive); // order of a few dozen additions
+  EXPECT_NEAR(power.error, squaredNorm(cost.noise),
+              1e-12); // cancellation of gradients below 30 leaves 30 * 2e-16 each
   EXPECT_EQ(cost.evaluated, cost.evaluatedOnGrid);
   EXPECT_EQ(cost.gridWanted, std::vector<std::size_t>(7, 321));
-  EXPECT_EQ(std::set<AnalyticCost::DrawKey>(cost.draws.begin(), cost.draws.end()).size(), 8u); // 7 of its own, then iteration 0
+  EXPECT_EQ(std::set<AnalyticCost::DrawKey>(cost.draws.begin(), cost.draws.end()).size(),
+            8u); // 7 of its own, then iteration 0
   EXPECT_EQ(cost.draws.back(), (AnalyticCost::DrawKey{0, 0}));
 }
 
@@ -158,7 +160,8 @@ TEST(StepSizeEstimation, SaysWhenNoSampleLiesInsideTheMask)
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::registrationFailed);
-    EXPECT_NE(std::string(error.what()).find("1000 samples asked for: none lies inside the fixed mask."), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("1000 samples asked for: none lies inside the fixed mask."),
+              std::string::npos);
     EXPECT_NE(std::string(error.what()).find("estimating step sizes"), std::string::npos);
   }
 }

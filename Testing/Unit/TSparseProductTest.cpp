@@ -26,12 +26,14 @@ protected:
     tSparse.emplace(context);
   }
 
-  CsrMatrix<float> product(const CsrMatrix<float>& a, const CsrMatrix<float>& b, const TSparseOptions& options = {})
+  CsrMatrix<float> product(const CsrMatrix<float>& a, const CsrMatrix<float>& b,
+                           const TSparseOptions& options = {})
   {
     const CsrOnCuda<float> onCudaA = broughtToCuda(context, a, "A");
     if (a.isSame(b))
       return broughtToHost(context, tSparse->multiply(onCudaA, onCudaA, options, &report));
-    return broughtToHost(context, tSparse->multiply(onCudaA, broughtToCuda(context, b, "B"), options, &report));
+    return broughtToHost(context,
+                         tSparse->multiply(onCudaA, broughtToCuda(context, b, "B"), options, &report));
   }
 
   /// Products of small whole numbers, which half precision holds: the same bits as the plain product.
@@ -52,19 +54,23 @@ protected:
 TEST_F(TSparseProductTest, ThreeByThreeByHand)
 {
   const CsrMatrix<float> a = matrixOf<float>(3, 3, {{{0, 0}, 1}, {{0, 2}, 2}, {{1, 1}, -3}, {{2, 0}, 4}});
-  const CsrMatrix<float> expected = matrixOf<float>(3, 3, {{{0, 0}, 9}, {{0, 2}, 2}, {{1, 1}, 9}, {{2, 0}, 4}, {{2, 2}, 8}});
+  const CsrMatrix<float> expected =
+      matrixOf<float>(3, 3, {{{0, 0}, 9}, {{0, 2}, 2}, {{1, 1}, 9}, {{2, 0}, 4}, {{2, 2}, 8}});
 
   expectSame(product(a, a), expected);
   expectSame(product(a, a, {.tensorCores = false}), expected);
   EXPECT_EQ(report.products, 6u);
-  EXPECT_NE(report.choice.find("without tensor cores: 1 pairs of tiles for 1 tiles"), std::string::npos) << report.choice;
+  EXPECT_NE(report.choice.find("without tensor cores: 1 pairs of tiles for 1 tiles"), std::string::npos)
+      << report.choice;
 }
 
 TEST_F(TSparseProductTest, MatchesThePlainProductAtAwkwardShapes)
 {
   std::uint64_t seed = 1;
-  const auto check = [&](std::size_t rows, std::size_t inner, std::size_t columns, double perRowA, double perRowB) {
-    expectExact(wholeMatrix<float>(rows, inner, perRowA, seed), wholeMatrix<float>(inner, columns, perRowB, seed + 1),
+  const auto check = [&](std::size_t rows, std::size_t inner, std::size_t columns, double perRowA,
+                         double perRowB) {
+    expectExact(wholeMatrix<float>(rows, inner, perRowA, seed),
+                wholeMatrix<float>(inner, columns, perRowB, seed + 1),
                 std::to_string(rows) + " x " + std::to_string(inner) + " x " + std::to_string(columns));
     seed += 2;
   };
@@ -100,15 +106,18 @@ TEST_F(TSparseProductTest, EmptyMatricesHaveEmptyProducts)
   expectSame(product(empty(0, 4), empty(4, 3)), empty(0, 3));
   expectSame(product(empty(5, 0), empty(0, 3)), empty(5, 3));
   expectSame(product(empty(9, 4), wholeMatrix<float>(4, 7, 3, 8)), empty(9, 7));
-  const CsrMatrix<float> left = matrixOf<float>(9, 20, {{{3, 2}, 1.0f}}), right = matrixOf<float>(20, 9, {{{5, 2}, 1.0f}});
+  const CsrMatrix<float> left = matrixOf<float>(9, 20, {{{3, 2}, 1.0f}}),
+                         right = matrixOf<float>(20, 9, {{{5, 2}, 1.0f}});
   expectSame(product(left, right), empty(9, 9)); // tiles that meet, entries that do not: pruned
   EXPECT_NE(report.choice.find(" 0 pairs of tiles"), std::string::npos) << report.choice;
 }
 
 TEST_F(TSparseProductTest, ZerosStayUnlessTheyAreCompacted)
 {
-  const CsrMatrix<float> a = randomMatrix<float>(120, 90, 9, 10, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
-  const CsrMatrix<float> b = randomMatrix<float>(90, 70, 3, 11, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
+  const CsrMatrix<float> a =
+      randomMatrix<float>(120, 90, 9, 10, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
+  const CsrMatrix<float> b =
+      randomMatrix<float>(90, 70, 3, 11, [](Dice& dice) { return dice.below(2) == 1 ? 1.0f : -1.0f; });
   const CsrMatrix<float> expected = plainProduct(a, b);
   EntryMap<float> kept = entriesOf(expected);
   ASSERT_GT(std::erase_if(kept, [](const auto& entry) { return entry.second == 0; }), 100u)
@@ -138,7 +147,8 @@ TEST_F(TSparseProductTest, EqualBitsTwiceAndWithinHalfPrecisionOfExactSums)
     const CsrMatrix<float> c = product(a, a, {.tensorCores = tensorCores});
     expectSame(product(a, a, {.tensorCores = tensorCores}), c);
     ASSERT_EQ(c.column.toVector(), exact.column.toVector());
-    for (std::size_t i = 0; i < c.value.size(); ++i) // two factors of 11 bits, rounded by half a unit, 2^-11 each at most
+    for (std::size_t i = 0; i < c.value.size();
+         ++i) // two factors of 11 bits, rounded by half a unit, 2^-11 each at most
       ASSERT_NEAR(c.value[i], exact.value[i], (2 * 0x1p-11 + 1e-4) * exact.value[i]) << "entry " << i;
   }
 }
@@ -154,14 +164,15 @@ TEST_F(TSparseProductTest, NumbersBeyondHalfPrecisionAreScaledByRowAndColumn)
     b.value[i] = std::ldexp(b.value[i], 40 - static_cast<int>(b.column[i]));
   expectExact(a, b, "powers of two");
 
-  const CsrMatrix<float> tiny = matrixOf<float>(1, 1, {{{0, 0}, 0x1p-149f}}), huge = matrixOf<float>(1, 1, {{{0, 0}, 0x1.8p127f}});
+  const CsrMatrix<float> tiny = matrixOf<float>(1, 1, {{{0, 0}, 0x1p-149f}}),
+                         huge = matrixOf<float>(1, 1, {{{0, 0}, 0x1.8p127f}});
   EXPECT_EQ(product(tiny, huge).value[0], 0x1.8p-22f);
 }
 
 TEST_F(TSparseProductTest, RoundsFactorsAsTheCpuDoes)
 {
-  // From 2^14 down to 2^-11 in a row: tensor cores keep fewer bits of products of what is below 2^-14, as half precision itself
-  // does.
+  // From 2^14 down to 2^-11 in a row: tensor cores keep fewer bits of products of what is below 2^-14, as
+  // half precision itself does.
   const CsrMatrix<float> a = randomMatrix<float>(64, 64, 12, 7, [](Dice& dice) {
     const double magnitude = 0.5 + dice.unit(), sign = dice.below(2) == 1 ? 1 : -1;
     return static_cast<float>(std::ldexp(sign * magnitude, static_cast<int>(dice.below(24))));
@@ -180,7 +191,8 @@ TEST_F(TSparseProductTest, RoundsFactorsAsTheCpuDoes)
 
   EXPECT_NE(report.choice.find("tSparse"), std::string::npos) << report.choice;
   ASSERT_EQ(c.column.toVector(), expected.column.toVector());
-  for (std::size_t i = 0; i < c.value.size(); ++i) // two ways to add up to 20 products; tensor cores cut off below 2^-23
+  for (std::size_t i = 0; i < c.value.size();
+       ++i) // two ways to add up to 20 products; tensor cores cut off below 2^-23
     ASSERT_NEAR(c.value[i], expected.value[i], 60 * 0x1p-23 * bound.value[i]) << "entry " << i;
 }
 
@@ -226,11 +238,14 @@ TEST_F(TSparseProductTest, WhatItCannotDoIsAnError)
   SpGemmOptions<double> ofDouble;
   ofDouble.algorithm = SpGemmAlgorithm::tsparse;
   const CsrMatrix<double> wide = converted<double>(cpu, a);
-  EXPECT_NE(messageOf([&] { multiply(context, wide, wide, ofDouble); }).find("half precision"), std::string::npos);
+  EXPECT_NE(messageOf([&] { multiply(context, wide, wide, ofDouble); }).find("half precision"),
+            std::string::npos);
   options.half = true;
   EXPECT_NE(messageOf([&] { multiply(cpu, a, a, options); }).find("CUDA device"), std::string::npos);
-  EXPECT_NE(messageOf([&] { product(a, wholeMatrix<float>(8, 9, 3, 31)); }).find("A is 64 x 64 and B 8 x 9"), std::string::npos);
-  EXPECT_NE(messageOf([&] { product(a, a, {.maxMemoryBytes = 1000}); }).find("more than 1000"), std::string::npos);
+  EXPECT_NE(messageOf([&] { product(a, wholeMatrix<float>(8, 9, 3, 31)); }).find("A is 64 x 64 and B 8 x 9"),
+            std::string::npos);
+  EXPECT_NE(messageOf([&] { product(a, a, {.maxMemoryBytes = 1000}); }).find("more than 1000"),
+            std::string::npos);
   a.value[100] = std::numeric_limits<float>::infinity();
   EXPECT_NE(messageOf([&] { product(a, a); }).find("not finite"), std::string::npos);
 }

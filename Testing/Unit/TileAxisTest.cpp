@@ -5,8 +5,8 @@
 namespace tessera {
 namespace {
 
-/// What a thread of a tile method makes of voxel `v`: where its support starts (in control points, fraction and all), and whether
-/// it is inside.
+/// What a thread of a tile method makes of voxel `v`: where its support starts (in control points, fraction
+/// and all), and whether it is inside.
 struct Found {
   double position;
   bool inside;
@@ -15,7 +15,8 @@ struct Found {
 Found found(const TileAxis& axis, int v, int order)
 {
   const int tile = (v + axis.before) / axis.tile, r = (v + axis.before) % axis.tile;
-  return {axis.firstPoint + tile + supportInTile(axis, r, order).distance, v >= axis.insideFirst && v < axis.insideEnd};
+  return {axis.firstPoint + tile + supportInTile(axis, r, order).distance,
+          v >= axis.insideFirst && v < axis.insideEnd};
 }
 
 TEST(TileAxisTest, PutsEveryVoxelWhereItsSupportIs)

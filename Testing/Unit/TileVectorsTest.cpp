@@ -19,7 +19,10 @@ std::vector<std::uint64_t> patterns(std::size_t count, std::uint64_t seed)
   std::mt19937_64 random(seed);
   std::vector<std::uint64_t> result(count);
   for (std::size_t i = 0; i < count; ++i)
-    result[i] = i % 5 == 0 ? ~std::uint64_t(0) : i % 5 == 1 ? 0 : i % 5 == 2 ? random() & random() & random() : random();
+    result[i] = i % 5 == 0   ? ~std::uint64_t(0)
+                : i % 5 == 1 ? 0
+                : i % 5 == 2 ? random() & random() & random()
+                             : random();
   return result;
 }
 
@@ -34,7 +37,8 @@ void expectRowsWithoutGaps(std::size_t tiles)
   constexpr std::size_t room = 8;
   const std::vector<std::uint64_t> bitmap = patterns(tiles, 7);
   std::vector<Bits> numbers(tiles * 64);
-  std::iota(numbers.begin(), numbers.end(), std::is_same_v<Bits, std::uint64_t> ? Bits(1) << (sizeof(Bits) * 8 - 2) : Bits(1));
+  std::iota(numbers.begin(), numbers.end(),
+            std::is_same_v<Bits, std::uint64_t> ? Bits(1) << (sizeof(Bits) * 8 - 2) : Bits(1));
   std::vector<std::uint32_t> tileColumn(tiles);
   for (std::size_t tile = 0; tile < tiles; ++tile)
     tileColumn[tile] = static_cast<std::uint32_t>(3 * tile + 1);
@@ -51,7 +55,8 @@ void expectRowsWithoutGaps(std::size_t tiles)
     std::vector<std::uint32_t> column(expectedColumns.size() + room + 1, untouched);
     std::vector<Bits> value(expectedColumns.size() + room + 1, untouched);
 
-    const std::size_t count = packTileRow(r, tiles, tileColumn.data(), bitmap.data(), numbers.data(), column.data(), value.data());
+    const std::size_t count =
+        packTileRow(r, tiles, tileColumn.data(), bitmap.data(), numbers.data(), column.data(), value.data());
 
     ASSERT_EQ(count, expectedColumns.size()) << tiles << " tiles, row " << r;
     EXPECT_EQ(column.back(), untouched);

@@ -69,7 +69,8 @@ TEST(TransformBendingEnergyPenaltyTest, IsTheMeanOfSquaredSecondDerivativesOfThe
     const TermValue found = penalty.evaluate(context, samples, scene.chain->parameters, {});
 
     EXPECT_EQ(found.valid, 300u);
-    // A cubic spline's second derivative is piecewise linear: its kinks are seen by few samples within the step.
+    // A cubic spline's second derivative is piecewise linear: its kinks are seen by few samples within the
+    // step.
     EXPECT_NEAR(found.value, naiveEnergy<3>(scene, samples, 0.01), 2e-3 * found.value);
   }
 }
@@ -84,7 +85,8 @@ TEST(TransformBendingEnergyPenaltyTest, GradientMatchesFiniteDifferences)
     auto penalty = penaltyOf<2>(scene);
 
     // Quadratic in the parameters: only rounding is left.
-    expectGradientMatchesFiniteDifferences<2>(penalty, scene.points(700), scene.chain->parameters, 1e-3, 1e-8);
+    expectGradientMatchesFiniteDifferences<2>(penalty, scene.points(700), scene.chain->parameters, 1e-3,
+                                              1e-8);
   }
 }
 
@@ -107,9 +109,11 @@ TEST(TransformBendingEnergyPenaltyTest, PointsOutsideTheMovingImageCountAndThose
   Context context;
 
   EXPECT_EQ(penaltyOf<2>(scene).evaluate(context, samples, scene.chain->parameters, {}).valid, 400u);
-  scene.level.movingMask = std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
+  scene.level.movingMask =
+      std::make_shared<Mask<2>>(drawMask<2>(scene.moving->geometry, [](const Vec<2>&) { return true; }));
   auto masked = penaltyOf<2>(scene);
-  EXPECT_EQ(exitCodeOf([&] { masked.evaluate(context, samples, scene.chain->parameters, {}); }), ExitCode::registrationFailed);
+  EXPECT_EQ(exitCodeOf([&] { masked.evaluate(context, samples, scene.chain->parameters, {}); }),
+            ExitCode::registrationFailed);
 }
 
 TEST(TransformBendingEnergyPenaltyTest, LinearTransformsDoNotBend)

@@ -5,7 +5,8 @@ using namespace tessera::checks;
 
 namespace {
 
-/// T_k(x) = x_k + mu_k + sum over s = (a <= b) of mu_(D + k S + s) x_a x_b: a model with a Hessian that depends on its parameters.
+/// T_k(x) = x_k + mu_k + sum over s = (a <= b) of mu_(D + k S + s) x_a x_b: a model with a Hessian that
+/// depends on its parameters.
 template <int D>
 class QuadraticTransform final : public Transform<D> {
 public:
@@ -13,13 +14,17 @@ public:
 
   std::string name() const override { return "QuadraticTransform"; }
   std::size_t parameterCount() const override { return D + D * S; }
-  std::vector<double> initialize(Context&, const TransformStart<D>&) override { return std::vector<double>(parameterCount(), 0.0); }
+  std::vector<double> initialize(Context&, const TransformStart<D>&) override
+  {
+    return std::vector<double>(parameterCount(), 0.0);
+  }
   void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
   std::vector<double> scales(Context&, const ListSamples<D>&, std::span<const double>) const override
   {
     return std::vector<double>(parameterCount(), 1.0);
   }
-  void map(Context&, const Samples<D>& samples, std::span<const double> mu, const PointsOut<D>& out) const override
+  void map(Context&, const Samples<D>& samples, std::span<const double> mu,
+           const PointsOut<D>& out) const override
   {
     const auto& list = std::get<ListSamples<D>>(samples);
     for (int k = 0; k < D; ++k)
@@ -35,8 +40,12 @@ public:
       std::fill_n(out[k], list.count, 0.0);
     addTerms(list, step, out);
   }
-  void pullBack(Context&, const Samples<D>&, std::span<const double>, const Covectors<D>&, std::span<double>) const override {}
-  JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double>, std::span<const double>) const override
+  void pullBack(Context&, const Samples<D>&, std::span<const double>, const Covectors<D>&,
+                std::span<double>) const override
+  {
+  }
+  JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double>,
+                              std::span<const double>) const override
   {
     return {};
   }
@@ -60,8 +69,9 @@ public:
           jacobian[(k * D + a) * list.count + i] = row[a];
       }
   }
-  void pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>, const double* covJacobian,
-                                  const double* covHessian, std::span<double> gradient) const override
+  void pullBackSpatialDerivatives(Context&, const Samples<D>& samples, std::span<const double>,
+                                  const double* covJacobian, const double* covHessian,
+                                  std::span<double> gradient) const override
   {
     const auto& list = std::get<ListSamples<D>>(samples);
     for (std::size_t i = 0; i < list.count; ++i)
@@ -96,12 +106,12 @@ private:
 };
 
 template <int D>
-std::shared_ptr<TransformChain<D>> chainAfter(std::shared_ptr<TransformChain<D>> initial, Combination combination,
-                                              std::uint64_t seed)
+std::shared_ptr<TransformChain<D>> chainAfter(std::shared_ptr<TransformChain<D>> initial,
+                                              Combination combination, std::uint64_t seed)
 {
   const auto transform = std::make_shared<QuadraticTransform<D>>();
-  return std::make_shared<TransformChain<D>>(
-      TransformChain<D>{initial, combination, transform, randomVector(transform->parameterCount(), seed, -0.3, 0.3)});
+  return std::make_shared<TransformChain<D>>(TransformChain<D>{
+      initial, combination, transform, randomVector(transform->parameterCount(), seed, -0.3, 0.3)});
 }
 
 /// Three transforms, the later two joined in the two given ways.
@@ -143,8 +153,8 @@ TYPED_TEST(TransformChainTest, MapsByTheDefinitionOfComposeAndAdd)
   for (const auto& joint : joints) {
     const auto chain = nestedChain<D>(joint[0], joint[1]);
     Points<D> expected = points;
-    for (const auto* link :
-         {chain->initial->initial.get(), chain->initial.get(), static_cast<const TransformChain<D>*>(chain.get())}) {
+    for (const auto* link : {chain->initial->initial.get(), chain->initial.get(),
+                             static_cast<const TransformChain<D>*>(chain.get())}) {
       const bool adds = link->initial && link->combination == Combination::add;
       const Points<D> own = mapped<D>(*link->transform, link->parameters, adds ? points : expected);
       for (int d = 0; d < D; ++d)
@@ -158,7 +168,8 @@ TYPED_TEST(TransformChainTest, MapsByTheDefinitionOfComposeAndAdd)
 
     for (int d = 0; d < D; ++d)
       for (std::size_t i = 0; i < points.count(); ++i) {
-        ASSERT_NEAR(found.mm[d][i], expected.mm[d][i], 1e-14); // values near 1, a different order of two additions
+        ASSERT_NEAR(found.mm[d][i], expected.mm[d][i],
+                    1e-14); // values near 1, a different order of two additions
         ASSERT_EQ(found.mm[d][i], inPlace.mm[d][i]);
       }
   }
@@ -188,7 +199,8 @@ TYPED_TEST(TransformChainTest, SpatialDerivativesMatchFiniteDifferences)
   const Points<D> points = unitPoints<D>(11);
   for (const auto& joint : joints) {
     const auto chain = nestedChain<D>(joint[0], joint[1]);
-    // Polynomials of degree 8 with derivatives up to some 100: step^2 * 100 truncation, 1e-15 / step rounding.
+    // Polynomials of degree 8 with derivatives up to some 100: step^2 * 100 truncation, 1e-15 / step
+    // rounding.
     expectSpatialMatchesFiniteDifferences<D>(
         [&](const ListSamples<D>& list, const PointsOut<D>& out) { mapChain<D>(context, *chain, list, out); },
         [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
@@ -212,7 +224,8 @@ TYPED_TEST(TransformChainTest, PullBackOfSpatialDerivativesMatchesFiniteDifferen
           moved.parameters = at;
           chainSpatialDerivatives<D>(context, moved, list, jacobian, hessian);
         },
-        [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian, std::span<double> gradient) {
+        [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian,
+            std::span<double> gradient) {
           pullBackChainSpatialDerivatives<D>(context, *chain, list, covJacobian, covHessian, gradient);
         },
         chain->parameters, points, 1e-2, 1e-9);

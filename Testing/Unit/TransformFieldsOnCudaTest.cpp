@@ -16,7 +16,8 @@ double roundings(double largest)
   return 30 * largest * 0x1p-24;
 }
 
-void expectNear(const std::vector<float>& values, const std::vector<float>& expected, double tolerance, const std::string& text)
+void expectNear(const std::vector<float>& values, const std::vector<float>& expected, double tolerance,
+                const std::string& text)
 {
   ASSERT_EQ(values.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
@@ -35,11 +36,14 @@ void expectThoseOfTheCpu(const TransformFieldCase<D>& c)
   double steepest = 1;
   for (const float slope : slopes)
     steepest = std::max(steepest, std::abs(static_cast<double>(slope)));
-  const double slopeRounding = roundings(8 * largestMm); // D differences of control points a spacing of at least 0.7 mm
-  expectNear(jacobianMatrices<D>(cuda, c.chain, c.lattice, derivatives).voxels, slopes, slopeRounding, c.text);
+  const double slopeRounding =
+      roundings(8 * largestMm); // D differences of control points a spacing of at least 0.7 mm
+  expectNear(jacobianMatrices<D>(cuda, c.chain, c.lattice, derivatives).voxels, slopes, slopeRounding,
+             c.text);
   // the derivative of a determinant by its entries, in all
   expectNear(jacobianDeterminants<D>(cuda, c.chain, c.lattice, derivatives).voxels,
-             jacobianDeterminants<D>(cpu, c.chain, c.lattice).voxels, D * D * std::pow(steepest, D - 1) * slopeRounding, c.text);
+             jacobianDeterminants<D>(cpu, c.chain, c.lattice).voxels,
+             D * D * std::pow(steepest, D - 1) * slopeRounding, c.text);
 }
 
 TEST(TransformFieldsOnCuda, OfAlignedBSplinesAreThoseOfTheCpu)
@@ -56,13 +60,15 @@ TEST(TransformFieldsOnCuda, AreThoseOfTheCpuByEveryMethod)
   TESSERA_NEEDS_GPU();
   Context cpu{{}, 2}, cuda = makeContext({DeviceKind::cuda, 0}, 1);
   for (const auto& c : transformFieldCases<3>({{5, 3, 4}}, {3}))
-    for (const std::string name :
-         {"Separable", "ThreadPerVoxel", "ThreadPerVoxelTiled", "TextureHardware", "ThreadPerTile", "ThreadPerTileLinear"}) {
-      const double ofFractions =
-          name == "TextureHardware" ? 3 * 2 * largestMm / 256 : 0; // texture units take a fraction in 256 steps
-      expectNear(
-          displacementField<3>(cuda, c.chain, c.lattice, c.method(name, DeviceKind::cuda, FieldQuantity::displacements)).voxels,
-          displacementField<3>(cpu, c.chain, c.lattice).voxels, roundings(largestMm) + ofFractions, name + ", " + c.text);
+    for (const std::string name : {"Separable", "ThreadPerVoxel", "ThreadPerVoxelTiled", "TextureHardware",
+                                   "ThreadPerTile", "ThreadPerTileLinear"}) {
+      const double ofFractions = name == "TextureHardware" ? 3 * 2 * largestMm / 256
+                                                           : 0; // texture units take a fraction in 256 steps
+      expectNear(displacementField<3>(cuda, c.chain, c.lattice,
+                                      c.method(name, DeviceKind::cuda, FieldQuantity::displacements))
+                     .voxels,
+                 displacementField<3>(cpu, c.chain, c.lattice).voxels, roundings(largestMm) + ofFractions,
+                 name + ", " + c.text);
     }
 }
 
@@ -79,9 +85,9 @@ TEST(TransformFieldsOnCuda, AreTheSameInSlabs)
                          layers * layerValues * sizeof(float));
       return values;
     };
-    for (const auto& [evaluation, components] :
-         {std::pair{&FieldInterpolator<3>::displacements, 3}, std::pair{&FieldInterpolator<3>::jacobianDeterminants, 1},
-          std::pair{&FieldInterpolator<3>::jacobians, 9}}) {
+    for (const auto& [evaluation, components] : {std::pair{&FieldInterpolator<3>::displacements, 3},
+                                                 std::pair{&FieldInterpolator<3>::jacobianDeterminants, 1},
+                                                 std::pair{&FieldInterpolator<3>::jacobians, 9}}) {
       const std::vector<float> whole = inSlabsOf(evaluation, components, 1000);
       double largest = 1;
       for (const float value : whole)

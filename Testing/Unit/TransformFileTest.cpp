@@ -79,11 +79,13 @@ TransformChain<3> eulerChain(const std::string& more = "")
 {
   std::vector<std::string> notes;
   const auto map = std::make_shared<ParameterMap>(parseParameterText(
-      "(CenterOfRotationPoint -75.5 0.1 -1274.5082611211)\n(TransformParameters 0 0 0 0 0 0)\n" + more, "text", notes));
+      "(CenterOfRotationPoint -75.5 0.1 -1274.5082611211)\n(TransformParameters 0 0 0 0 0 0)\n" + more,
+      "text", notes));
   const Parameters parameters(map, "", 3, 1);
   auto transform = std::make_shared<EulerTransform<3>>(parameters);
   transform->restore(parameters);
-  return {nullptr, Combination::compose, transform, {0.000128, -2.9e-05, 1.0 / 3, -0.028817, 1e-7, 123456.789}};
+  return {
+      nullptr, Combination::compose, transform, {0.000128, -2.9e-05, 1.0 / 3, -0.028817, 1e-7, 123456.789}};
 }
 
 ImageGeometry<3> lungGeometry()
@@ -102,8 +104,9 @@ TEST_F(TransformFile, HasTheLayoutThatTransformix501Writes)
   source.chain = &chain;
   source.initialPath = "out//TransformParameters.0.txt";
   source.fixed = lungGeometry();
-  source.sections = {{"ResampleInterpolator specific", {{"ResampleInterpolator", {"FinalBSplineInterpolator"}, {}}}},
-                     {"Resampler specific", {{"DefaultPixelValue", {}, {-1000}}}}};
+  source.sections = {
+      {"ResampleInterpolator specific", {{"ResampleInterpolator", {"FinalBSplineInterpolator"}, {}}}},
+      {"Resampler specific", {{"DefaultPixelValue", {}, {-1000}}}}};
 
   EXPECT_EQ(transformFileText<3>(source, warnings), R"file((Transform "EulerTransform")
 (NumberOfParameters 6)
@@ -164,7 +167,8 @@ TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
 
   const std::string text = transformFileText<3>(source, warnings);
 
-  EXPECT_EQ(text.rfind("(Transform \"File\")\n(TransformFileName \"out/TransformParameters.0.tfm\")\n", 0), 0u);
+  EXPECT_EQ(text.rfind("(Transform \"File\")\n(TransformFileName \"out/TransformParameters.0.tfm\")\n", 0),
+            0u);
   EXPECT_EQ(text.find("(TransformParameters "), std::string::npos);
   EXPECT_EQ(text.find("CenterOfRotationPoint"), std::string::npos);
 }
@@ -196,12 +200,14 @@ TEST_F(TransformFile, WhatNoFileCanHoldIsAnError)
 
 TEST_F(TransformFile, ChainComposesOrAdds)
 {
-  write("first.txt", "(Transform \"AffineTransform\")\n(TransformParameters 2 0 0 2 0 0)\n(CenterOfRotationPoint 0 0)\n");
-  const std::string composed =
-      write("compose.txt", "(Transform \"AffineTransform\")\n(TransformParameters 0 1 1 0 5 6)\n(Size 4 5)\n"
-                           "(CenterOfRotationPoint 0 0)\n(InitialTransformParameterFileName \"first.txt\")\n");
-  const std::string added = write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
-                                                                "(HowToCombineTransforms \"Add\")\n"));
+  write("first.txt",
+        "(Transform \"AffineTransform\")\n(TransformParameters 2 0 0 2 0 0)\n(CenterOfRotationPoint 0 0)\n");
+  const std::string composed = write(
+      "compose.txt", "(Transform \"AffineTransform\")\n(TransformParameters 0 1 1 0 5 6)\n(Size 4 5)\n"
+                     "(CenterOfRotationPoint 0 0)\n(InitialTransformParameterFileName \"first.txt\")\n");
+  const std::string added =
+      write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
+                                          "(HowToCombineTransforms \"Add\")\n"));
 
   EXPECT_EQ(mapped<2>(*readTransformFile<2>(composed, registry, warn).chain, {1, 10}), (Vec<2>{25, 8}));
   EXPECT_EQ(mapped<2>(*readTransformFile<2>(added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
@@ -211,8 +217,9 @@ TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
 {
   write("one.txt", translation("1 0"));
   write("two.txt", translation("2 0"));
-  const std::string path = write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
-                                                             "(InitialTransformParameterFileName \"two.txt\")\n"));
+  const std::string path =
+      write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
+                                        "(InitialTransformParameterFileName \"two.txt\")\n"));
 
   EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
   ASSERT_EQ(warnings.size(), 1u);
@@ -224,7 +231,8 @@ TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
   const std::string name = "tessera_initial_transform_here.txt";
   std::ofstream(name) << translation("1 0");
   write(name, translation("2 0"));
-  const std::string path = write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
+  const std::string path =
+      write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
 
   const Vec<2> fromWorkingFolder = mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0});
   fs::remove(name);
@@ -236,9 +244,9 @@ TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
 
 TEST_F(TransformFile, GeometryIsReadColumnByColumnAndIndexMovesTheOrigin)
 {
-  const std::string path = write(
-      "t.txt",
-      translation("0 0", "(Index 2 3)\n(Spacing 0.5 2)\n(Origin 10 20)\n(Direction 0 1 -1 0)\n(UseDirectionCosines \"false\")\n"));
+  const std::string path =
+      write("t.txt", translation("0 0", "(Index 2 3)\n(Spacing 0.5 2)\n(Origin 10 20)\n(Direction 0 1 -1 "
+                                        "0)\n(UseDirectionCosines \"false\")\n"));
 
   const TransformFileContent<2> content = readTransformFile<2>(path, registry, warn);
 
@@ -251,19 +259,24 @@ TEST_F(TransformFile, GeometryIsReadColumnByColumnAndIndexMovesTheOrigin)
 TEST_F(TransformFile, BinaryParametersOfVersion50AreRead)
 {
   const double values[2] = {1.0 / 3, -7e-9};
-  std::ofstream(folder / "t.dat", std::ios::binary).write(reinterpret_cast<const char*>(values), sizeof(values));
+  std::ofstream(folder / "t.dat", std::ios::binary)
+      .write(reinterpret_cast<const char*>(values), sizeof(values));
   const std::string path =
-      write("t.txt", "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters \"t.dat\")\n"
-                     "(UseBinaryFormatForTransformationParameters \"true\")\n(Size 4 5)\n");
+      write("t.txt",
+            "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters \"t.dat\")\n"
+            "(UseBinaryFormatForTransformationParameters \"true\")\n(Size 4 5)\n");
 
-  EXPECT_EQ(readTransformFile<2>(path, registry, warn).chain->parameters, (std::vector<double>{1.0 / 3, -7e-9}));
+  EXPECT_EQ(readTransformFile<2>(path, registry, warn).chain->parameters,
+            (std::vector<double>{1.0 / 3, -7e-9}));
 }
 
 TEST_F(TransformFile, ItkFileIsReadAsATransformFileAndBySuchAFile)
 {
-  const std::string itk = write("e.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: Euler2DTransform_double_2_2\n"
-                                         "Parameters: 0 5 6\nFixedParameters: 1 2\n");
-  const std::string path = write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
+  const std::string itk =
+      write("e.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: Euler2DTransform_double_2_2\n"
+                     "Parameters: 0 5 6\nFixedParameters: 1 2\n");
+  const std::string path =
+      write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
 
   EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
   EXPECT_EQ(mapped<2>(*readTransformChain<2>(itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
@@ -272,7 +285,8 @@ TEST_F(TransformFile, ItkFileIsReadAsATransformFileAndBySuchAFile)
 
 TEST_F(TransformFile, DimensionIsReadWithoutBuildingTheTransform)
 {
-  EXPECT_EQ(readTransformDimension(write("t.txt", "(Transform \"Nonsense\")\n(FixedImageDimension 3)\n")), 3u);
+  EXPECT_EQ(readTransformDimension(write("t.txt", "(Transform \"Nonsense\")\n(FixedImageDimension 3)\n")),
+            3u);
   EXPECT_THROW(readTransformDimension(write("u.txt", "(Transform \"Nonsense\")\n")), Error);
 }
 
@@ -283,14 +297,15 @@ TEST_F(TransformFile, EntriesThatNobodyReadsAreTold)
   readTransformFile<2>(path, registry, warn);
 
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_TRUE(warnings[0].ends_with(
-      "(DefaultPixelValu 3): nothing reads it in a transform parameter file. Did you mean \"DefaultPixelValue\"?"))
+  EXPECT_TRUE(warnings[0].ends_with("(DefaultPixelValu 3): nothing reads it in a transform parameter file. "
+                                    "Did you mean \"DefaultPixelValue\"?"))
       << warnings[0];
 }
 
 TEST_F(TransformFile, CircleIsAnErrorThatSaysSo)
 {
-  const std::string path = write("a.txt", translation("0 0", "(InitialTransformParameterFileName \"b.txt\")\n"));
+  const std::string path =
+      write("a.txt", translation("0 0", "(InitialTransformParameterFileName \"b.txt\")\n"));
   write("b.txt", translation("0 0", "(InitialTransformParameterFileName \"a.txt\")\n"));
 
   const std::string message = failure(path);
@@ -302,9 +317,11 @@ TEST_F(TransformFile, CircleIsAnErrorThatSaysSo)
 TEST_F(TransformFile, CountsThatDifferAreErrorsWithBothFigures)
 {
   const std::string message = failure(write("t.txt", translation("1 2 3")));
-  EXPECT_NE(message.find("t.txt:2: (NumberOfParameters 2): TransformParameters has 3 values"), std::string::npos) << message;
-  const std::string other =
-      failure(write("u.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 1 2 3)\n(Size 4 5)\n"));
+  EXPECT_NE(message.find("t.txt:2: (NumberOfParameters 2): TransformParameters has 3 values"),
+            std::string::npos)
+      << message;
+  const std::string other = failure(
+      write("u.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 1 2 3)\n(Size 4 5)\n"));
   EXPECT_NE(other.find("3 values, but TranslationTransform in 2D makes 2"), std::string::npos) << other;
 }
 
@@ -323,6 +340,7 @@ TEST_F(TransformFile, OtherDefectsAreErrorsThatNameFileAndKey)
   expectFailure(valid + "(Spacing 1 0)\n", "(Spacing 1 0): not above 0");
   expectFailure(valid + "(Spacing 1)\n", "(Spacing 1): 1 values");
   expectFailure(valid + "(Direction 1 0 1 0)\n", "the axes do not span the space");
-  expectFailure(valid + "(InitialTransformParameterFileName \"nope.txt\")\n", "there is neither nope.txt nor");
+  expectFailure(valid + "(InitialTransformParameterFileName \"nope.txt\")\n",
+                "there is neither nope.txt nor");
   EXPECT_NE(failure((folder / "absent.txt").string()).find("absent.txt"), std::string::npos);
 }

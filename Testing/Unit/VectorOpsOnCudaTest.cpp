@@ -1,7 +1,7 @@
 // needs: GPU
+#include "Core/Compute/VectorOpsOnCuda.h"
 #include "Core/Compute/Buffer.h"
 #include "Core/Compute/VectorOps.h"
-#include "Core/Compute/VectorOpsOnCuda.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/TransformChecks.h"
 
@@ -57,7 +57,8 @@ TEST(VectorOpsOnCudaTest, DotProductsRepeatAndAgreeWithTheCpu)
 
     const double found = dot(cuda, std::as_const(x).span(), std::as_const(y).span());
 
-    EXPECT_NEAR(found, dot(Context{}, a, b), 1e-15 * static_cast<double>(count)) << count; // a rounding an element
+    EXPECT_NEAR(found, dot(Context{}, a, b), 1e-15 * static_cast<double>(count))
+        << count; // a rounding an element
     EXPECT_EQ(found, dot(cuda, std::as_const(x).span(), std::as_const(y).span())) << count;
     const std::array<double, 2> both = dots(cuda, std::as_const(x).span(), std::as_const(y).span());
     EXPECT_EQ(both[1], found) << count;

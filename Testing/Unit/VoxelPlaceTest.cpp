@@ -76,7 +76,8 @@ protected:
   }
 
   TemporaryFolder folder;
-  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}), 1); // 1.1 MB of shorts: several pieces
+  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}),
+                                          1); // 1.1 MB of shorts: several pieces
   std::vector<short> shorts;
 };
 
@@ -87,7 +88,8 @@ TEST_F(VoxelPlaceTest, FilesOfItkGiveTheirVoxelsOnAnyNumberOfThreads)
       SCOPED_TRACE(name + (compress ? ", compressed" : ""));
       writeByItk<short>(folder / name, image.geometry, 1, shorts, compress);
       writeByItk<float>(folder / ("float." + name), image.geometry, 1, image.voxels, compress);
-      ASSERT_TRUE(niftiVoxels(folder / name) || metaImageVoxels(folder / name) || nrrdVoxels(folder / name)); // not left to ITK
+      ASSERT_TRUE(niftiVoxels(folder / name) || metaImageVoxels(folder / name)
+                  || nrrdVoxels(folder / name)); // not left to ITK
       for (const int threads : {1, 3}) {
         EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
         EXPECT_EQ(load(folder / ("float." + name), threads) == image.voxels, true);
@@ -135,7 +137,8 @@ TEST_F(VoxelPlaceTest, SeveralGzipMembersAreOneFile)
 {
   writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
   const std::string bytes = folder.read("a.nii");
-  folder.write("b.nii.gz", gzipped(bytes.substr(0, 100)) + gzipped(bytes.substr(100, 700001)) + gzipped(bytes.substr(700101)));
+  folder.write("b.nii.gz", gzipped(bytes.substr(0, 100)) + gzipped(bytes.substr(100, 700001))
+                               + gzipped(bytes.substr(700101)));
 
   EXPECT_EQ(load(folder / "b.nii.gz") == image.voxels, true);
 }
@@ -146,7 +149,8 @@ TEST_F(VoxelPlaceTest, AnExtensionBetweenHeaderAndVoxelsIsSkipped)
   std::string bytes = folder.read("a.nii");
   const float offset = 352 + 16;
   std::memcpy(bytes.data() + 108, &offset, sizeof offset);
-  const std::int32_t extension[] = {1, 16, 6, 0x41414141, 0x41414141}; // there is one, its length, its kind, its text
+  const std::int32_t extension[] = {1, 16, 6, 0x41414141,
+                                    0x41414141}; // there is one, its length, its kind, its text
   bytes.replace(348, 4, reinterpret_cast<const char*>(extension), sizeof extension);
   folder.write("b.nii", bytes);
   folder.write("c.nii.gz", gzipped(bytes));
@@ -169,10 +173,12 @@ TEST_F(VoxelPlaceTest, VoxelsThatBeginBeforeTheEndOfTheHeaderBeginBehindIt)
 
 TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
 {
-  constexpr float nan = std::numeric_limits<float>::quiet_NaN(), infinite = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  infinite = std::numeric_limits<float>::infinity();
   writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
   std::string bytes = folder.read("a.nii");
-  for (const auto& [slope, intercept] : {std::pair{nan, 0.0f}, {1.0f, nan}, {nan, nan}, {infinite, -infinite}}) {
+  for (const auto& [slope, intercept] :
+       {std::pair{nan, 0.0f}, {1.0f, nan}, {nan, nan}, {infinite, -infinite}}) {
     std::memcpy(bytes.data() + 112, &slope, sizeof slope);
     std::memcpy(bytes.data() + 116, &intercept, sizeof intercept);
     folder.write("b.nii", bytes);
@@ -198,11 +204,13 @@ std::vector<float> numbersOfItk(const std::string& path)
 TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
 {
   const auto expectItks = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
-    SCOPED_TRACE(pixelTypeName(type) + " by " + std::to_string(scaling.slope) + " and " + std::to_string(scaling.intercept));
+    SCOPED_TRACE(pixelTypeName(type) + " by " + std::to_string(scaling.slope) + " and "
+                 + std::to_string(scaling.intercept));
     const std::string path = testing::writeScaled(folder, "a.nii", "s.nii", scaling);
     ASSERT_TRUE(niftiVoxels(path)); // not left to ITK
     EXPECT_TRUE(niftiVoxels(path)->scaling.isScaled());
-    const std::vector<float> expected = type == PixelType::float64 ? numbersOfItk<double>(path) : numbersOfItk<float>(path);
+    const std::vector<float> expected =
+        type == PixelType::float64 ? numbersOfItk<double>(path) : numbersOfItk<float>(path);
     for (const int threads : {1, 3})
       EXPECT_EQ(load(path, threads) == expected, true);
     folder.write("z.nii.gz", gzipped(folder.read("s.nii")));
@@ -224,7 +232,8 @@ TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
 TEST_F(VoxelPlaceTest, AScaleThatIsNoneLeavesTheirTypeToNumbers)
 {
   writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 16777217), false);
-  for (const testing::SlopeAndIntercept& none : {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1e-17f, 0}, {1, 1e-17f}}) {
+  for (const testing::SlopeAndIntercept& none :
+       {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1e-17f, 0}, {1, 1e-17f}}) {
     const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
     EXPECT_FALSE(niftiVoxels(path)->scaling.isScaled());
     EXPECT_EQ(readImageHeader(path).componentType, PixelType::int32);
@@ -242,7 +251,8 @@ TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
 
   ASSERT_TRUE(niftiVoxels(folder / "s.nii"));
   EXPECT_EQ(load(folder / "s.nii", 2) == numbersOfItk<float>(folder / "s.nii"), true);
-  EXPECT_EQ(load(folder / "s.nii")[0], static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
+  EXPECT_EQ(load(folder / "s.nii")[0],
+            static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
 }
 
 TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
@@ -285,7 +295,8 @@ void expectItksVectors(const TemporaryFolder& folder, const ImageGeometry<D>& ge
 
 TEST_F(VoxelPlaceTest, VectorsOfNiftiAreThoseOfItk)
 {
-  expectItksVectors<3>(folder, testing::obliqueGeometry<3>({61, 47, 43}), 3); // 1.5 MB: pieces and blocks hold ends of components
+  expectItksVectors<3>(folder, testing::obliqueGeometry<3>({61, 47, 43}),
+                       3); // 1.5 MB: pieces and blocks hold ends of components
   expectItksVectors<3>(folder, testing::obliqueGeometry<3>({5, 4, 3}), 2);
   expectItksVectors<2>(folder, testing::obliqueGeometry<2>({7, 5}), 2);
   expectItksVectors<2>(folder, testing::obliqueGeometry<2>({7, 5}), 4);
@@ -318,8 +329,10 @@ TEST_F(VoxelPlaceTest, NiftiDisplacementsAreTurnedFromRas)
   for (std::size_t i = 0; i < field.voxels.size(); ++i)
     EXPECT_EQ(read.voxels[i], i % 3 < 2 ? -field.voxels[i] : field.voxels[i]) << i;
 
-  const VectorImage<2> plane{testing::obliqueGeometry<2>({3, 4}), 2, {field.voxels.begin(), field.voxels.begin() + 24}};
-  const std::string two = withIntent("two.nii", 1006, [&](const std::string& path) { writeVectorImage(path, plane, false); });
+  const VectorImage<2> plane{
+      testing::obliqueGeometry<2>({3, 4}), 2, {field.voxels.begin(), field.voxels.begin() + 24}};
+  const std::string two =
+      withIntent("two.nii", 1006, [&](const std::string& path) { writeVectorImage(path, plane, false); });
   EXPECT_EQ(readVectorImage<2>(two).voxels, plane.voxels); // ITK 5.4 turns those of three components alone
 }
 
@@ -346,8 +359,10 @@ TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
   EXPECT_FALSE(niftiVoxels(folder / "pair.hdr"));
   const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 1\nElementType = MET_SHORT\n";
   EXPECT_FALSE(metaImageVoxels(folder.write("list.mhd", head + "ElementDataFile = LIST\na.raw\nb.raw\n")));
-  EXPECT_FALSE(metaImageVoxels(folder.write("offset.mhd", head + "HeaderSize = -1\nElementDataFile = a.raw\n")));
-  EXPECT_FALSE(metaImageVoxels(folder.write("text.mha", head + "BinaryData = False\nElementDataFile = LOCAL\n1 2\n")));
+  EXPECT_FALSE(
+      metaImageVoxels(folder.write("offset.mhd", head + "HeaderSize = -1\nElementDataFile = a.raw\n")));
+  EXPECT_FALSE(
+      metaImageVoxels(folder.write("text.mha", head + "BinaryData = False\nElementDataFile = LOCAL\n1 2\n")));
   EXPECT_TRUE(metaImageVoxels(folder.write("plain.mhd", head + "ElementDataFile = a.raw\n")));
 }
 
@@ -362,11 +377,13 @@ TEST_F(VoxelPlaceTest, NrrdVectorsAreThoseOfItk)
     ASSERT_TRUE(nrrdVoxels(folder / "a.nrrd"));
     EXPECT_EQ(readVectorImage<3>(folder / "a.nrrd").voxels, values);
   }
-  const std::string head = "NRRD0005\ntype: short\ndimension: 3\nsizes: 2 3 4\nendian: little\nencoding: raw\n";
+  const std::string head =
+      "NRRD0005\ntype: short\ndimension: 3\nsizes: 2 3 4\nendian: little\nencoding: raw\n";
   EXPECT_TRUE(nrrdVoxels(folder.write("a.nhdr", head + "data file: a.raw\n")));
   EXPECT_TRUE(nrrdVoxels(folder.write("a.nhdr", head + "kinds: vector space space\ndata file: a.raw\n")));
-  for (const std::string other : {"kinds: domain domain list\ndata file: a.raw\n", "byte skip: 4\ndata file: a.raw\n",
-                                  "line skip: 1\ndata file: a.raw\n", "data file: a%d.raw 0 3 1\n", "data file: LIST\na.raw\n"})
+  for (const std::string other :
+       {"kinds: domain domain list\ndata file: a.raw\n", "byte skip: 4\ndata file: a.raw\n",
+        "line skip: 1\ndata file: a.raw\n", "data file: a%d.raw 0 3 1\n", "data file: LIST\na.raw\n"})
     EXPECT_FALSE(nrrdVoxels(folder.write("a.nhdr", head + other))) << other; // left to its library
 }
 
@@ -381,9 +398,10 @@ TEST_F(VoxelPlaceTest, IntegersThatFloatRoundsAreCounted)
   std::vector<std::string> notes;
   readImage<3>(folder / "a.mha", notes, 2);
 
-  EXPECT_EQ(notes, std::vector<std::string>{folder / "a.mha"
-                                            + ": 2 whole numbers above 2^24 are rounded to single precision; label "
-                                              "maps keep theirs (tessera-transform --labels)"});
+  EXPECT_EQ(notes,
+            std::vector<std::string>{folder / "a.mha"
+                                     + ": 2 whole numbers above 2^24 are rounded to single precision; label "
+                                       "maps keep theirs (tessera-transform --labels)"});
 }
 
 }

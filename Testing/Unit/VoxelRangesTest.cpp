@@ -24,7 +24,9 @@ using testing::writeByItk;
 
 std::optional<VoxelPlace> placeOf(const std::string& path)
 {
-  return path.ends_with(".nrrd") ? nrrdVoxels(path) : path.ends_with(".mha") ? metaImageVoxels(path) : niftiVoxels(path);
+  return path.ends_with(".nrrd")  ? nrrdVoxels(path)
+         : path.ends_with(".mha") ? metaImageVoxels(path)
+                                  : niftiVoxels(path);
 }
 
 struct StoredAs {
@@ -38,7 +40,8 @@ const StoredAs everyWay[] = {{"a.nii", false, false},   {"a.mha", false, false},
 
 class VoxelRangesTest : public ::testing::Test {
 protected:
-  VoxelRangesTest() : image(testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 47}), 1)) // 0.8 MB of shorts
+  VoxelRangesTest()
+      : image(testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 47}), 1)) // 0.8 MB of shorts
   {
     for (float& value : image.voxels)
       value = std::floor(value);
@@ -62,9 +65,10 @@ protected:
 TEST_F(VoxelRangesTest, AreThoseOfTheWholeInAnyOrder)
 {
   const std::uint64_t count = shorts.size();
-  const std::uint64_t ranges[][2] = {
-      {0, 5},     {7, 300000},      {200000, 1},      {count - 3, 3}, {131071, 2}, {count / 2, 150000},
-      {0, count}, {131072, 131072}, {131000, 250000}, {3, 0}}; // blocks of 131072 shorts, pieces of four of them
+  const std::uint64_t ranges[][2] = {{0, 5},         {7, 300000},      {200000, 1},
+                                     {count - 3, 3}, {131071, 2},      {count / 2, 150000},
+                                     {0, count},     {131072, 131072}, {131000, 250000},
+                                     {3, 0}}; // blocks of 131072 shorts, pieces of four of them
   for (const StoredAs& how : everyWay) {
     SCOPED_TRACE(how.name + (how.compress ? ", compressed" : "") + (how.isOurs ? ", ours" : ""));
     const std::string path = write(how);
@@ -73,7 +77,10 @@ TEST_F(VoxelRangesTest, AreThoseOfTheWholeInAnyOrder)
       for (const auto& [first, length] : ranges) {
         std::vector<short> values(length);
         voxels->read(2 * first, std::as_writable_bytes(std::span(values)), threads);
-        EXPECT_EQ(std::equal(values.begin(), values.end(), shorts.begin() + static_cast<std::ptrdiff_t>(first)), true) << first;
+        EXPECT_EQ(
+            std::equal(values.begin(), values.end(), shorts.begin() + static_cast<std::ptrdiff_t>(first)),
+            true)
+            << first;
       }
       voxels->finish(threads);
     }
@@ -87,11 +94,14 @@ TEST_F(VoxelRangesTest, GiveEachByteToTheConsumerOnce)
     const std::string path = write(how);
     constexpr std::uint64_t first = 2 * 70001, count = 2 * 300003;
     std::vector<std::atomic<int>> times(count);
-    openVoxels(*placeOf(path), path)->read(first, count, 3, [&](std::uint64_t at, std::span<const std::byte> bytes) {
-      for (std::size_t i = 0; i < bytes.size(); ++i)
-        ++times.at(at - first + i);
-      EXPECT_EQ(std::memcmp(bytes.data(), reinterpret_cast<const std::byte*>(shorts.data()) + at, bytes.size()), 0);
-    });
+    openVoxels(*placeOf(path), path)
+        ->read(first, count, 3, [&](std::uint64_t at, std::span<const std::byte> bytes) {
+          for (std::size_t i = 0; i < bytes.size(); ++i)
+            ++times.at(at - first + i);
+          EXPECT_EQ(
+              std::memcmp(bytes.data(), reinterpret_cast<const std::byte*>(shorts.data()) + at, bytes.size()),
+              0);
+        });
     EXPECT_TRUE(std::all_of(times.begin(), times.end(), [](const std::atomic<int>& t) { return t == 1; }));
   }
 }
@@ -107,7 +117,8 @@ TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
       const std::string path = write(how);
       const VoxelPlace place = *placeOf(path);
       const std::string whole = folder.read(how.name);
-      const std::unique_ptr<VoxelRanges> voxels = openVoxels(place, path); // knows the index of what was whole
+      const std::unique_ptr<VoxelRanges> voxels =
+          openVoxels(place, path); // knows the index of what was whole
       std::string damaged = whole;
       if (isCutOff)
         damaged.resize(whole.size() * 3 / 4);
@@ -120,7 +131,8 @@ TEST_F(VoxelRangesTest, DamageThatWasNotAskedForIsToldAtTheEnd)
 
       EXPECT_EQ(errorText([&] { voxels->finish(2); }, ExitCode::unreadableInput),
                 path
-                    + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a whole file; it may have "
+                    + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
+                      "whole file; it may have "
                       "been cut off while it was copied.");
     }
   }
@@ -135,9 +147,10 @@ TEST_F(VoxelRangesTest, RangesThatTheFileDoesNotHaveAreErrors)
 
   voxels->read(600000, std::as_writable_bytes(std::span(values)), 1);
 
-  EXPECT_TRUE(
-      contains(errorText([&] { voxels->read(699000, std::as_writable_bytes(std::span(values)), 1); }, ExitCode::unreadableInput),
-               path + ": the file holds less than the " + std::to_string(2 * shorts.size()) + " bytes of its voxels"));
+  EXPECT_TRUE(contains(errorText([&] { voxels->read(699000, std::as_writable_bytes(std::span(values)), 1); },
+                                 ExitCode::unreadableInput),
+                       path + ": the file holds less than the " + std::to_string(2 * shorts.size())
+                           + " bytes of its voxels"));
 }
 
 TEST_F(VoxelRangesTest, AFileThatIsMissingIsAnError)

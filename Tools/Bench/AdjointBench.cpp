@@ -18,11 +18,12 @@ struct Summation {
   const char* name;
   bool factored = false;
 };
-constexpr std::array<Summation, 5> summations{{{GradientSummation::fusedMultiplyAdd, "fused multiply-add"},
-                                               {GradientSummation::fusedMultiplyAdd, "fused multiply-add, with factors", true},
-                                               {GradientSummation::kahan, "Kahan"},
-                                               {GradientSummation::pichat, "Pichat"},
-                                               {GradientSummation::doublePrecision, "double precision"}}};
+constexpr std::array<Summation, 5> summations{
+    {{GradientSummation::fusedMultiplyAdd, "fused multiply-add"},
+     {GradientSummation::fusedMultiplyAdd, "fused multiply-add, with factors", true},
+     {GradientSummation::kahan, "Kahan"},
+     {GradientSummation::pichat, "Pichat"},
+     {GradientSummation::doublePrecision, "double precision"}}};
 
 /// The first tile begins at voxel 0.
 AlignedField<3> fieldOf(const std::array<int, 3>& volume, double tile)
@@ -36,7 +37,8 @@ AlignedField<3> fieldOf(const std::array<int, 3>& volume, double tile)
 class Run {
 public:
   Run(Context& context, const AdjointSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context))
+      : context_(context), settings_(settings), clock_(context, settings.repeats),
+        device_(measuredDevice(context))
   {
   }
 
@@ -53,18 +55,21 @@ public:
 private:
   void measureCopy(const std::array<int, 3>& volume)
   {
-    caseOfVolume_ = std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
+    caseOfVolume_ =
+        std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
     const std::size_t count = components * static_cast<std::size_t>(volume[0]) * volume[1] * volume[2];
     const std::size_t bytes = count * sizeof(float);
     host_.resize(count);
     forEachRange(context_, count, 1 << 16, [&](std::size_t first, std::size_t last) {
       for (std::size_t i = first; i < last; ++i)
-        host_[i] = static_cast<float>(2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1);
+        host_[i] = static_cast<float>(
+            2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1);
     });
     covectors_.fromHost(context_, host_);
     factors_.fromHost(context_, std::vector<float>(count / components, 1)); // so that they leave the gradient
     Buffer<float> other(context_, count);
-    const BenchTimes times = clock_.time([&] { copyBytes(context_, other.span().data(), covectors_.span().data(), bytes); });
+    const BenchTimes times =
+        clock_.time([&] { copyBytes(context_, other.span().data(), covectors_.span().data(), bytes); });
     readMs_ = times.ms / 2;
     results_.push_back({caseOfVolume_,
                         "copy of 12 bytes",
@@ -92,7 +97,8 @@ private:
     std::vector<double> exact(components * field.pointCount());
     Context cpu;
     cpu.threads = context_.threads;
-    pullBackAlignedField<3>(cpu, field, planes(field, host_.data()), nullptr, GradientSummation::doublePrecision, exact.data());
+    pullBackAlignedField<3>(cpu, field, planes(field, host_.data()), nullptr,
+                            GradientSummation::doublePrecision, exact.data());
     const double voxels = static_cast<double>(field.voxelCount());
     for (const Summation& summation : summations) {
       if (!context_.onCuda() && summation.how != GradientSummation::doublePrecision)
@@ -100,8 +106,8 @@ private:
       Buffer<double> gradient(context_, exact.size());
       const float* factors = summation.factored ? factors_.span().data() : nullptr;
       const auto work = [&] {
-        pullBackAlignedField<3>(context_, field, planes(field, covectors_.span().data()), factors, summation.how,
-                                gradient.span().data());
+        pullBackAlignedField<3>(context_, field, planes(field, covectors_.span().data()), factors,
+                                summation.how, gradient.span().data());
       };
       const double bytes = (components + (factors ? 1 : 0)) * sizeof(float);
       const BenchTimes times = clock_.time(work);

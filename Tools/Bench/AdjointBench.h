@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// The gradient of the control points of a dense cubic B-spline field from one covector a voxel, with every summation of the
-/// device, beside a copy.
+/// The gradient of the control points of a dense cubic B-spline field from one covector a voxel, with every
+/// summation of the device, beside a copy.
 struct AdjointSettings {
   std::vector<std::array<int, 3>> volumes; // voxels
   std::vector<double> tiles;               // grid spacing in voxels

@@ -42,7 +42,10 @@ double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run)
   return median(times);
 }
 
-BenchClock::BenchClock(Context& context, std::size_t repeats) : context_(context), repeats_(repeats), flush_(context, flushBytes) {}
+BenchClock::BenchClock(Context& context, std::size_t repeats)
+    : context_(context), repeats_(repeats), flush_(context, flushBytes)
+{
+}
 
 double BenchClock::once(const std::function<void()>& work, bool flushed)
 {
@@ -54,8 +57,9 @@ double BenchClock::once(const std::function<void()>& work, bool flushed)
     return context_.stream->stopTimerMilliseconds();
   }
   if (flushed)
-    forEachRange(context_, flushBytes, 1 << 20,
-                 [&](std::size_t first, std::size_t last) { std::memset(flush_.span().data() + first, 1, last - first); });
+    forEachRange(context_, flushBytes, 1 << 20, [&](std::size_t first, std::size_t last) {
+      std::memset(flush_.span().data() + first, 1, last - first);
+    });
   const auto start = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();

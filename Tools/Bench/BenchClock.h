@@ -19,8 +19,8 @@ std::string measuredDevice(const Context&);
 /// Copies on the context's device, on the CPU with all of its threads.
 void copyBytes(Context&, void* to, const void* from, std::size_t bytes);
 
-/// The median of runs after the first, which may take several times as long; of one alone if it takes seconds. `run` gives its own
-/// time in milliseconds.
+/// The median of runs after the first, which may take several times as long; of one alone if it takes
+/// seconds. `run` gives its own time in milliseconds.
 double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run);
 
 /// Times work on a context: by the device's clock on CUDA, the wall's on the CPU.
@@ -30,7 +30,8 @@ public:
 
   BenchTimes time(const std::function<void()>& work);
 
-  /// To be called where a GPU may have been idle, which lowers its clock and takes a while to raise it: keeps it busy for so long.
+  /// To be called where a GPU may have been idle, which lowers its clock and takes a while to raise it: keeps
+  /// it busy for so long.
   void warmUp();
 
 private:

@@ -25,12 +25,14 @@ std::string number(const char* format, std::optional<double> value)
 
 std::string machineText(bool withCuda)
 {
-  std::string text = processorName() + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads";
+  std::string text =
+      processorName() + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads";
   const CudaDevices cuda = withCuda ? findCudaDevices() : CudaDevices{};
   for (const CudaDevice& device : cuda.found) {
     char more[160];
-    std::snprintf(more, sizeof more, "; %s, %d multiprocessors at %.2f GHz, %.0f GB, cache %.0f MB", device.name.c_str(),
-                  device.multiprocessors, device.clockGHz, static_cast<double>(device.memoryBytes) * 1e-9,
+    std::snprintf(more, sizeof more, "; %s, %d multiprocessors at %.2f GHz, %.0f GB, cache %.0f MB",
+                  device.name.c_str(), device.multiprocessors, device.clockGHz,
+                  static_cast<double>(device.memoryBytes) * 1e-9,
                   static_cast<double>(device.cacheBytes) * 1e-6);
     text += more;
   }
@@ -39,14 +41,15 @@ std::string machineText(bool withCuda)
 
 std::string tableText(const std::string& machine, const std::vector<BenchResult>& results)
 {
-  std::vector<std::vector<std::string>> rows{{"case", "method", "device", "ms", "warm ms", "ns/item", "bytes/item", "share %", "of",
-                                              "mean error", "rms error", "largest", "mismatches", "ratio"}};
+  std::vector<std::vector<std::string>> rows{{"case", "method", "device", "ms", "warm ms", "ns/item",
+                                              "bytes/item", "share %", "of", "mean error", "rms error",
+                                              "largest", "mismatches", "ratio"}};
   for (const BenchResult& r : results)
     rows.push_back({r.caseName, r.method, r.device, number("%.4f", r.ms), number("%.4f", r.msWarm),
                     number("%.4f", 1e6 * r.ms / r.items), number("%.1f", r.bytes / r.items),
-                    number("%.1f", r.share ? std::optional(100 * *r.share) : std::nullopt), r.shareOf, number("%.2g", r.meanError),
-                    number("%.2g", r.rmsError), number("%.2g", r.largestError), number("%.0f", r.mismatches),
-                    number("%.2f", r.ratio)});
+                    number("%.1f", r.share ? std::optional(100 * *r.share) : std::nullopt), r.shareOf,
+                    number("%.2g", r.meanError), number("%.2g", r.rmsError), number("%.2g", r.largestError),
+                    number("%.0f", r.mismatches), number("%.2f", r.ratio)});
   std::vector<std::size_t> widths(rows.front().size());
   for (const auto& row : rows)
     for (std::size_t c = 0; c < row.size(); ++c)

@@ -26,18 +26,20 @@ struct Case {
   }
 };
 
-void measure(Context& context, BenchClock& clock, const std::array<int, 3>& points, std::vector<BenchResult>& results)
+void measure(Context& context, BenchClock& clock, const std::array<int, 3>& points,
+             std::vector<BenchResult>& results)
 {
   const Case problem(points);
   const std::size_t count = problem.coefficients.size(), bytes = count * sizeof(double);
-  const std::string name = std::to_string(points[0]) + "x" + std::to_string(points[1]) + "x" + std::to_string(points[2]),
+  const std::string name = std::to_string(points[0]) + "x" + std::to_string(points[1]) + "x"
+                           + std::to_string(points[2]),
                     device = measuredDevice(context);
   Buffer<double> coefficients(context, count), gradient(context, count), value(context, 1);
   coefficients.fromHost(context, problem.coefficients);
   double limitMs = 0;
   if (context.onCuda()) {
-    const BenchTimes copy =
-        clock.time([&] { context.stream->copyOnDevice(gradient.span().data(), coefficients.span().data(), bytes); });
+    const BenchTimes copy = clock.time(
+        [&] { context.stream->copyOnDevice(gradient.span().data(), coefficients.span().data(), bytes); });
     limitMs = copy.ms;
     results.push_back({name,
                        "copy of 24 bytes",

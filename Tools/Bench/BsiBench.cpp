@@ -42,8 +42,8 @@ struct Coefficients {
   Coefficients(const Context& context, std::size_t count) : exact(count)
   {
     for (std::size_t i = 0; i < count; ++i)
-      exact[i] =
-          static_cast<float>(largestVoxels * (2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1));
+      exact[i] = static_cast<float>(
+          largestVoxels * (2 * unitUniform(randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0]) - 1));
     if (context.onCuda())
       onCuda.fromHost(context, std::vector<float>(exact.begin(), exact.end()));
     else
@@ -70,7 +70,9 @@ double exactDisplacement(const AlignedField<3>& field, const std::vector<double>
     for (int j = 0; j < 4; ++j)
       for (int i = 0; i < 4; ++i) {
         const std::size_t point =
-            (static_cast<std::size_t>(start[2] + k) * field.axes[1].points + start[1] + j) * field.axes[0].points + start[0] + i;
+            (static_cast<std::size_t>(start[2] + k) * field.axes[1].points + start[1] + j)
+                * field.axes[0].points
+            + start[0] + i;
         sum += w[2][k] * w[1][j] * w[0][i] * coefficients[component * field.pointCount() + point];
       }
   return sum;
@@ -81,16 +83,19 @@ struct Errors {
 };
 
 /// Of a planar field, in some hundred thousand voxels.
-Errors errorsOf(const AlignedField<3>& field, const std::vector<double>& coefficients, const std::vector<float>& values)
+Errors errorsOf(const AlignedField<3>& field, const std::vector<double>& coefficients,
+                const std::vector<float>& values)
 {
   const std::size_t voxels = field.voxelCount(), samples = std::min<std::size_t>(voxels, 200000);
   Errors errors;
   for (std::size_t s = 0; s < samples; ++s) {
     const std::size_t v = s * (voxels / samples) + s % (voxels / samples);
     const int nx = field.axes[0].voxels, ny = field.axes[1].voxels;
-    const std::array<int, 3> voxel{static_cast<int>(v % nx), static_cast<int>(v / nx % ny), static_cast<int>(v / nx / ny)};
+    const std::array<int, 3> voxel{static_cast<int>(v % nx), static_cast<int>(v / nx % ny),
+                                   static_cast<int>(v / nx / ny)};
     for (int c = 0; c < components; ++c) {
-      const double error = std::abs(values[c * voxels + v] - exactDisplacement(field, coefficients, c, voxel));
+      const double error =
+          std::abs(values[c * voxels + v] - exactDisplacement(field, coefficients, c, voxel));
       errors.mean += error / static_cast<double>(samples * components);
       errors.largest = std::max(errors.largest, error);
     }
@@ -103,8 +108,9 @@ void fillBytes(Context& context, void* to, std::size_t bytes)
 {
   if (context.onCuda())
     return context.stream->fill(to, 0, bytes);
-  forEachRange(context, bytes, 1 << 20,
-               [&](std::size_t first, std::size_t last) { std::memset(static_cast<char*>(to) + first, 0, last - first); });
+  forEachRange(context, bytes, 1 << 20, [&](std::size_t first, std::size_t last) {
+    std::memset(static_cast<char*>(to) + first, 0, last - first);
+  });
 }
 
 #if defined(__SSE2__)
@@ -122,7 +128,8 @@ void streamBytes(Context& context, void* to, std::size_t bytes)
 class Run {
 public:
   Run(const Registry& registry, Context& context, const BsiSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context))
+      : context_(context), settings_(settings), clock_(context, settings.repeats),
+        device_(measuredDevice(context))
   {
     const Parameters none(std::make_shared<ParameterMap>(), "", 3, 1);
     for (const ComponentDescription* description : registry.all())
@@ -168,12 +175,13 @@ private:
         for (const Method& other : methods_)
           if (other->refusal(field).empty())
             able += (able.empty() ? "" : ", ") + other->name();
-        throw Error(ExitCode::usage, "--method: \"" + method.name() + "\": " + why + ". Allowed: " + able + ".");
+        throw Error(ExitCode::usage,
+                    "--method: \"" + method.name() + "\": " + why + ". Allowed: " + able + ".");
       }
   }
 
-  void add(const std::string& caseName, const std::string& method, const BenchTimes& times, double items, double bytes,
-           double limitMs, const std::string& shareOf)
+  void add(const std::string& caseName, const std::string& method, const BenchTimes& times, double items,
+           double bytes, double limitMs, const std::string& shareOf)
   {
     BenchResult result{caseName, method, device_, times.ms, times.msWarm, items, bytes, {}, {}, {}, {}, {}};
     if (limitMs > 0) {
@@ -185,26 +193,28 @@ private:
 
   void measureLimits(const std::array<int, 3>& volume)
   {
-    caseOfVolume_ = std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
+    caseOfVolume_ =
+        std::to_string(volume[0]) + "x" + std::to_string(volume[1]) + "x" + std::to_string(volume[2]);
     const std::size_t voxels = static_cast<std::size_t>(volume[0]) * volume[1] * volume[2];
     field_ = Buffer<float>(context_, 4 * voxels);
     for (const int channels : {1, 3, 4}) {
       const std::size_t bytes = channels * voxels * sizeof(float);
       const BenchTimes times = clock_.time([&] { fillBytes(context_, field_.span().data(), bytes); });
       fillMs_[channels] = times.ms;
-      add(caseOfVolume_, "fill of " + std::to_string(4 * channels) + " bytes", times, static_cast<double>(voxels),
-          static_cast<double>(bytes), 0, "");
+      add(caseOfVolume_, "fill of " + std::to_string(4 * channels) + " bytes", times,
+          static_cast<double>(voxels), static_cast<double>(bytes), 0, "");
     }
     const std::size_t bytes = components * voxels * sizeof(float);
 #if defined(__SSE2__)
     if (!context_.onCuda())
-      add(caseOfVolume_, "streaming stores of 12 bytes", clock_.time([&] { streamBytes(context_, field_.span().data(), bytes); }),
+      add(caseOfVolume_, "streaming stores of 12 bytes",
+          clock_.time([&] { streamBytes(context_, field_.span().data(), bytes); }),
           static_cast<double>(voxels), static_cast<double>(bytes), 0, "");
 #endif
     Buffer<float> other(context_, components * voxels);
     add(caseOfVolume_, "copy of 12 bytes",
-        clock_.time([&] { copyBytes(context_, field_.span().data(), other.span().data(), bytes); }), static_cast<double>(voxels),
-        2.0 * static_cast<double>(bytes), 0, "");
+        clock_.time([&] { copyBytes(context_, field_.span().data(), other.span().data(), bytes); }),
+        static_cast<double>(voxels), 2.0 * static_cast<double>(bytes), 0, "");
   }
 
   void measureTile(const std::array<int, 3>& volume, double tile)
@@ -229,14 +239,16 @@ private:
         measureDerivatives(*method, name.str(), field, coefficients);
   }
 
-  void measureMethod(const FieldInterpolator<3>& method, const std::string& caseName, const AlignedField<3>& field,
-                     const Coefficients& coefficients)
+  void measureMethod(const FieldInterpolator<3>& method, const std::string& caseName,
+                     const AlignedField<3>& field, const Coefficients& coefficients)
   {
     const auto voxels = static_cast<double>(field.voxelCount());
     const auto measure = [&](FieldLayout layout, int channels, const std::string& suffix) {
       const FieldTarget target{field_.span().data(), layout, nullptr};
-      const BenchTimes times = clock_.time([&] { method.displacements(context_, field, coefficients.view(), target); });
-      add(caseName, method.name() + suffix, times, voxels, voxels * channels * sizeof(float), fillMs_[channels], "fill");
+      const BenchTimes times =
+          clock_.time([&] { method.displacements(context_, field, coefficients.view(), target); });
+      add(caseName, method.name() + suffix, times, voxels, voxels * channels * sizeof(float),
+          fillMs_[channels], "fill");
     };
     if (settings_.layouts) {
       measure(FieldLayout::interleaved, components, " interleaved");
@@ -250,14 +262,16 @@ private:
     results_.back().largestError = errors.largest;
   }
 
-  void measureDerivatives(const FieldInterpolator<3>& method, const std::string& caseName, const AlignedField<3>& field,
-                          const Coefficients& coefficients)
+  void measureDerivatives(const FieldInterpolator<3>& method, const std::string& caseName,
+                          const AlignedField<3>& field, const Coefficients& coefficients)
   {
-    // per voxel: 9 sums of 4 products, and 14 operations of the determinant, two of them fused multiply-adds a term
+    // per voxel: 9 sums of 4 products, and 14 operations of the determinant, two of them fused multiply-adds
+    // a term
     constexpr double operationsAVoxel = 2 * 36 + 14;
     const auto voxels = static_cast<double>(field.voxelCount());
     const FieldTarget target{field_.span().data(), FieldLayout::planar, nullptr};
-    const BenchTimes times = clock_.time([&] { method.jacobianDeterminants(context_, field, coefficients.view(), target); });
+    const BenchTimes times =
+        clock_.time([&] { method.jacobianDeterminants(context_, field, coefficients.view(), target); });
     const CudaDevices devices = context_.onCuda() ? findCudaDevices() : CudaDevices{};
     const double peak = devices.found.empty() ? 0 : devices.found[context_.device.ordinal].peakSingle();
     add(caseName, method.name() + " Jacobian determinant", times, voxels, voxels * sizeof(float),

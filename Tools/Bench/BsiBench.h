@@ -11,7 +11,8 @@ namespace tessera {
 
 class Registry;
 
-/// Dense cubic B-spline fields from their control points, by every method of FieldInterpolator, beside a fill and a copy.
+/// Dense cubic B-spline fields from their control points, by every method of FieldInterpolator, beside a fill
+/// and a copy.
 struct BsiSettings {
   std::vector<std::array<int, 3>> volumes; // voxels
   std::vector<double> tiles;               // grid spacing in voxels

@@ -97,7 +97,9 @@ void measureCuda(const RateScene<D>& scene, Context& one, Context& all, Calibrat
   const auto set = [&](Work work, double milliseconds, double perVoxel = 1) {
     rates[at(work)] = nanosecondsAnItem(milliseconds, perVoxel * scene.voxels());
   };
-  const auto kernels = [&](const char* word, const char* interpolator) { return scene.kernels(all, word, interpolator); };
+  const auto kernels = [&](const char* word, const char* interpolator) {
+    return scene.kernels(all, word, interpolator);
+  };
   const double nearest = kernels("A", "nearest"), linear = kernels("A", "linear");
   set(Work::directNearest, nearest);
   set(Work::directLinear, linear);
@@ -132,7 +134,8 @@ void measureFieldsOnCuda(const RateScene<D>& scene, Context& context, Calibratio
                                          {Work::fieldMatrices, std::size_t{D * D}}}) {
     const double bytes = scene.voxels() * static_cast<double>(components * sizeof(float));
     const double copying = 1e-6 * bytes * calibration.download.allThreads;
-    calibration.of(D).cuda[at(work)] = nanosecondsAnItem(scene.field(context, components) - copying, scene.voxels());
+    calibration.of(D).cuda[at(work)] =
+        nanosecondsAnItem(scene.field(context, components) - copying, scene.voxels());
   }
 }
 
@@ -169,9 +172,10 @@ double startMilliseconds(const Registry& registry, const std::string& device, in
 double measuredStart(const std::optional<double>& milliseconds, const std::string& device)
 {
   if (!milliseconds)
-    throw Error(ExitCode::device, "calibrate: " + device
-                                      + ": it could not be started in a process of its own. Allowed: a device that several "
-                                        "processes may use, or --device cpu.");
+    throw Error(ExitCode::device,
+                "calibrate: " + device
+                    + ": it could not be started in a process of its own. Allowed: a device that several "
+                      "processes may use, or --device cpu.");
   return rounded(1e-3 * *milliseconds);
 }
 
@@ -186,15 +190,16 @@ std::string number(double nanoseconds, bool isDone)
 
 Calibration measureCalibration(const Registry& registry, const std::string& device, int threads)
 {
-  mallopt(M_MMAP_THRESHOLD, 1 << 17); // no array takes the pages of one before, as in a process that has one image to resample
+  mallopt(M_MMAP_THRESHOLD,
+          1 << 17); // no array takes the pages of one before, as in a process that has one image to resample
   Calibration calibration;
   calibration.source = "measured";
   calibration.processor = processorName();
   calibration.threads = threads;
   const auto cpuStart = medianOfProcesses([&] { return startMilliseconds(registry, "cpu", threads); });
-  const auto cudaStart =
-      device == "cpu" ? std::nullopt
-                      : medianOfProcesses([&] { return startMilliseconds(registry, device == "auto" ? "cuda" : device, threads); });
+  const auto cudaStart = device == "cpu" ? std::nullopt : medianOfProcesses([&] {
+    return startMilliseconds(registry, device == "auto" ? "cuda" : device, threads);
+  });
   calibration.cpuStartSeconds = measuredStart(cpuStart, "cpu");
   const DeviceChoice choice = chooseDevice(device, "--device", "");
   if (choice.device.kind == DeviceKind::cpu) {
@@ -205,7 +210,8 @@ Calibration measureCalibration(const Registry& registry, const std::string& devi
   Context all = makeContext(choice.device, threads), one = makeContext(choice.device, 1);
   calibration.gpu = findCudaDevices().found[static_cast<std::size_t>(choice.device.ordinal)].name;
   calibration.cudaStartSeconds = measuredStart(cudaStart, deviceName(choice.device));
-  calibration.cudaImageSeconds = rounded(1e-3 * RateScene<3>(registry, Context{}, tinySize).whole(all, "A", "linear"));
+  calibration.cudaImageSeconds =
+      rounded(1e-3 * RateScene<3>(registry, Context{}, tinySize).whole(all, "A", "linear"));
   measureDimension<3>(registry, &one, &all, calibration);
   measureDimension<2>(registry, &one, &all, calibration);
   return calibration;
@@ -216,15 +222,19 @@ std::string tableText(const Calibration& calibration)
   const bool withCuda = !calibration.gpu.empty();
   char line[200];
   std::snprintf(line, sizeof line, ": started in %.2f ms", 1e3 * calibration.cpuStartSeconds);
-  std::string text = calibration.processor + ", " + std::to_string(calibration.threads) + " threads" + line + "\n";
+  std::string text =
+      calibration.processor + ", " + std::to_string(calibration.threads) + " threads" + line + "\n";
   if (withCuda) {
     std::snprintf(line, sizeof line,
-                  ": started in %.3f s, an image takes %.2f ms, ns a byte to the device %.3f (one thread %.3f), back %.3f (%.3f)\n",
-                  calibration.cudaStartSeconds, 1e3 * calibration.cudaImageSeconds, calibration.upload.allThreads,
-                  calibration.upload.oneThread, calibration.download.allThreads, calibration.download.oneThread);
+                  ": started in %.3f s, an image takes %.2f ms, ns a byte to the device %.3f (one thread "
+                  "%.3f), back %.3f (%.3f)\n",
+                  calibration.cudaStartSeconds, 1e3 * calibration.cudaImageSeconds,
+                  calibration.upload.allThreads, calibration.upload.oneThread,
+                  calibration.download.allThreads, calibration.download.oneThread);
     text += calibration.gpu + line;
   }
-  text += "ns an item                 CPU, one thread   all threads" + std::string(withCuda ? "          CUDA" : "") + "\n";
+  text += "ns an item                 CPU, one thread   all threads"
+          + std::string(withCuda ? "          CUDA" : "") + "\n";
   for (const int dimension : {2, 3})
     for (std::size_t i = 0; i < workCount; ++i) {
       const auto work = static_cast<Work>(i);
@@ -251,17 +261,19 @@ void check(const Registry& registry, const Calibration& calibration, std::vector
   std::string name;
   for (const std::size_t extent : extents)
     name += (name.empty() ? "" : "x") + std::to_string(extent);
-  for (const auto& [word, interpolator, lookUp] : {std::tuple{"A", "nearest", LookUp{LookUp::Kind::nearest, 0}},
-                                                   {"A", "linear", LookUp{LookUp::Kind::linear, 1}},
-                                                   {"B", "linear", LookUp{LookUp::Kind::linear, 1}},
-                                                   {"BA", "cubic", LookUp{LookUp::Kind::spline, 3}}}) {
+  for (const auto& [word, interpolator, lookUp] :
+       {std::tuple{"A", "nearest", LookUp{LookUp::Kind::nearest, 0}},
+        {"A", "linear", LookUp{LookUp::Kind::linear, 1}},
+        {"B", "linear", LookUp{LookUp::Kind::linear, 1}},
+        {"BA", "cubic", LookUp{LookUp::Kind::spline, 3}}}) {
     DeviceWork work;
     addImages<D>(work, *scene.chain(word), scene.grid(), lookUp, {{scene.voxels(), 1}}, 1);
     for (Context& context : contexts) {
       const bool onCuda = context.onCuda();
-      const double predictedMs = 1e3
-                                 * (onCuda ? cudaSeconds(calibration, D, work, context.threads) - calibration.cudaStartSeconds
-                                           : cpuSeconds(calibration, D, work, context.threads) - calibration.cpuStartSeconds);
+      const double predictedMs =
+          1e3
+          * (onCuda ? cudaSeconds(calibration, D, work, context.threads) - calibration.cudaStartSeconds
+                    : cpuSeconds(calibration, D, work, context.threads) - calibration.cpuStartSeconds);
       BenchResult row;
       row.caseName = name + " " + word + " " + interpolator;
       row.device = measuredDevice(context);
@@ -280,8 +292,9 @@ void check(const Registry& registry, const Calibration& calibration, std::vector
 
 }
 
-std::vector<BenchResult> checkCalibration(const Registry& registry, const Calibration& calibration, const std::string& device,
-                                          int threads, const std::vector<std::vector<std::size_t>>& volumes)
+std::vector<BenchResult> checkCalibration(const Registry& registry, const Calibration& calibration,
+                                          const std::string& device, int threads,
+                                          const std::vector<std::vector<std::size_t>>& volumes)
 {
   std::vector<Context> contexts{Context{Device{}, threads}};
   if (!calibration.gpu.empty())

@@ -14,8 +14,9 @@ namespace {
 
 [[noreturn]] void fail(const char* what)
 {
-  throw Error(ExitCode::registrationFailed, std::string("calibrate: ") + what + ": " + std::strerror(errno)
-                                                + ". Allowed: a system that lets this program start processes.");
+  throw Error(ExitCode::registrationFailed,
+              std::string("calibrate: ") + what + ": " + std::strerror(errno)
+                  + ". Allowed: a system that lets this program start processes.");
 }
 
 std::optional<double> inProcess(const std::function<double()>& measure)

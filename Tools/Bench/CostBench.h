@@ -16,9 +16,9 @@ struct CostSettings {
   std::size_t repeats = 11;
 };
 
-/// Evaluations of a dense cost: every voxel of a fixed image, a cubic B-spline transform along its axes, linear interpolation. Value
-/// alone, and value with gradient, on noise and on noise in a ball with a constant background. The share is of the time in which
-/// the device copies both images.
+/// Evaluations of a dense cost: every voxel of a fixed image, a cubic B-spline transform along its axes,
+/// linear interpolation. Value alone, and value with gradient, on noise and on noise in a ball with a
+/// constant background. The share is of the time in which the device copies both images.
 std::vector<BenchResult> costBench(const Registry&, Context&, const CostSettings&);
 
 }

@@ -26,12 +26,13 @@ ScratchFolder scratchFolder()
     return ScratchFolder("tessera-bench-");
   } catch (const std::system_error& error) {
     throw Error(ExitCode::unwritableOutput, "tessera-bench: a folder for temporary files: it cannot be made ("
-                                                + error.code().message() + "). Allowed: a writable folder in TMPDIR.");
+                                                + error.code().message()
+                                                + "). Allowed: a writable folder in TMPDIR.");
   }
 }
 
-/// Structures of some voxels and noise of four bits, 0 to 1000: shorts compress to a little less than half, as brains do. Bytes
-/// hold a quarter of that.
+/// Structures of some voxels and noise of four bits, 0 to 1000: shorts compress to a little less than half,
+/// as brains do. Bytes hold a quarter of that.
 Image<3> volumeOf(const std::array<int, 3>& size, PixelType type)
 {
   Image<3> image;
@@ -44,8 +45,9 @@ Image<3> volumeOf(const std::array<int, 3>& size, PixelType type)
   for (std::size_t i = 0; i < image.voxels.size(); ++i) {
     const double x = static_cast<double>(i % size[0]), y = static_cast<double>(i / size[0] % size[1]);
     const double wave = std::sin(x / 19) * std::cos(y / 23);
-    image.voxels[i] =
-        wave < 0 ? 0 : std::floor(static_cast<float>(980 * wave)) + randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0] % 16;
+    image.voxels[i] = wave < 0 ? 0
+                               : std::floor(static_cast<float>(980 * wave))
+                                     + randomWords(Draw{1}, static_cast<std::uint32_t>(i), 0)[0] % 16;
     if (type == PixelType::uint8)
       image.voxels[i] = std::floor(image.voxels[i] / 4);
   }
@@ -58,9 +60,10 @@ struct Action {
   std::vector<double> ms = {};
 };
 
-/// In turn, so that what else the machine does is the same for all. The first is what the others are compared with.
-void measure(const std::string& name, double voxels, double bytes, std::vector<Action> actions, std::size_t repeats,
-             std::vector<BenchResult>& results)
+/// In turn, so that what else the machine does is the same for all. The first is what the others are compared
+/// with.
+void measure(const std::string& name, double voxels, double bytes, std::vector<Action> actions,
+             std::size_t repeats, std::vector<BenchResult>& results)
 {
   for (std::size_t repeat = 0; repeat < repeats; ++repeat)
     for (Action& action : actions) {
@@ -82,7 +85,8 @@ void measure(const std::string& name, double voxels, double bytes, std::vector<A
   }
 }
 
-void requireEqual(const std::vector<float>& voxels, const std::vector<float>& expected, const std::string& what)
+void requireEqual(const std::vector<float>& voxels, const std::vector<float>& expected,
+                  const std::string& what)
 {
   const auto [found, wanted] = std::mismatch(voxels.begin(), voxels.end(), expected.begin(), expected.end());
 
@@ -92,13 +96,16 @@ void requireEqual(const std::vector<float>& voxels, const std::vector<float>& ex
                                                   + std::to_string(expected.size()) + ". Allowed: the same.");
 }
 
-void measureVolume(const Context& context, const FileSettings& settings, const std::array<int, 3>& size, PixelType type,
-                   std::vector<BenchResult>& results)
+void measureVolume(const Context& context, const FileSettings& settings, const std::array<int, 3>& size,
+                   PixelType type, std::vector<BenchResult>& results)
 {
   const Image<3> image = volumeOf(size, type);
   const auto voxels = static_cast<double>(image.voxels.size());
-  const std::string extent = std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
-  const auto threads = [](int count) { return "cpu, " + std::to_string(count) + (count == 1 ? " thread" : " threads"); };
+  const std::string extent =
+      std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+  const auto threads = [](int count) {
+    return "cpu, " + std::to_string(count) + (count == 1 ? " thread" : " threads");
+  };
   const auto read = [&](const std::string& path, int count) {
     std::vector<std::string> notes;
     return readImage<3>(path, notes, count).image.voxels;
@@ -106,12 +113,17 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
   for (const std::string& asked : settings.formats) {
     const bool compress = asked == "nii.gz" || asked.ends_with(compressedEnding);
     const std::string format = asked.substr(0, asked.find('-'));
-    const std::string name = extent + " " + pixelTypeName(type) + " " + format + (compress ? " compressed" : "");
+    const std::string name =
+        extent + " " + pixelTypeName(type) + " " + format + (compress ? " compressed" : "");
     const ScratchFolder folder = scratchFolder(); // NIfTI's library takes a.nii for a.nii.gz beside it
     const std::string itks = folder / ("itk." + format), ours = folder / ("ours." + format);
     const double bytes = voxels * static_cast<double>(pixelTypeSize(type));
-    const auto write = [&](int count) { return [&, count] { writeImage(ours, image, type, compress, count); }; };
-    const auto load = [&](const std::string& path, int count) { return [&read, path, count] { read(path, count); }; };
+    const auto write = [&](int count) {
+      return [&, count] { writeImage(ours, image, type, compress, count); };
+    };
+    const auto load = [&](const std::string& path, int count) {
+      return [&read, path, count] { read(path, count); };
+    };
     measure("write " + name, voxels, bytes,
             {{"ITK", threads(1), [&] { writeImageByItk(itks, image, type, compress); }},
              {"blocks", threads(1), write(1)},
@@ -147,8 +159,10 @@ std::vector<PixelType> benchPixels(const std::vector<std::string>& asked)
   std::vector<PixelType> types;
   for (const std::string& name : asked) {
     types.push_back(parsePixelType(name, "--pixels"));
-    if (types.back() != PixelType::int16 && types.back() != PixelType::float32 && types.back() != PixelType::uint8)
-      throw Error(ExitCode::usage, "--pixels: \"" + name + "\": not measured. Allowed: short, float, unsigned char.");
+    if (types.back() != PixelType::int16 && types.back() != PixelType::float32
+        && types.back() != PixelType::uint8)
+      throw Error(ExitCode::usage,
+                  "--pixels: \"" + name + "\": not measured. Allowed: short, float, unsigned char.");
   }
   return types.empty() ? std::vector{PixelType::int16, PixelType::float32} : types;
 }

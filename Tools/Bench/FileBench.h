@@ -10,8 +10,8 @@
 
 namespace tessera {
 
-/// Reading and writing image files on one and on all threads, beside ITK's. Files lie in the system's folder for temporary files
-/// and are read from memory, where writing has left them.
+/// Reading and writing image files on one and on all threads, beside ITK's. Files lie in the system's folder
+/// for temporary files and are read from memory, where writing has left them.
 struct FileSettings {
   std::vector<std::array<int, 3>> volumes;
   std::vector<std::string> formats; // extensions, "mha-compressed"

@@ -24,7 +24,8 @@ template <int D>
 using FilterType = itk::ImageToImageFilter<ImageType<D>, ImageType<D>>;
 
 template <int D>
-typename FilterType<D>::Pointer rescaler(const ImageGeometry<D>& geometry, std::size_t factor, bool takesVoxels)
+typename FilterType<D>::Pointer rescaler(const ImageGeometry<D>& geometry, std::size_t factor,
+                                         bool takesVoxels)
 {
   if (takesVoxels) {
     const auto filter = itk::ShrinkImageFilter<ImageType<D>, ImageType<D>>::New();
@@ -60,7 +61,8 @@ struct ItkFilters<D>::Input {
 };
 
 template <int D>
-ItkFilters<D>::ItkFilters(const ImagePointer<D>& image, int threads) : image_(image), input_(std::make_unique<Input>())
+ItkFilters<D>::ItkFilters(const ImagePointer<D>& image, int threads)
+    : image_(image), input_(std::make_unique<Input>())
 {
   itk::MultiThreaderBase::SetGlobalMaximumNumberOfThreads(static_cast<itk::ThreadIdType>(threads));
   itk::MultiThreaderBase::SetGlobalDefaultNumberOfThreads(static_cast<itk::ThreadIdType>(threads));

@@ -7,7 +7,8 @@
 
 namespace tessera {
 
-/// ITK's own filters of one image of floats, as many threads as asked for: each call runs one and gives its voxels.
+/// ITK's own filters of one image of floats, as many threads as asked for: each call runs one and gives its
+/// voxels.
 template <int D>
 class ItkFilters {
 public:
@@ -16,8 +17,8 @@ public:
 
   /// itk::RecursiveGaussianImageFilter along one axis.
   std::vector<float> gaussian(int axis, double sigmaVoxels);
-  /// itk::SmoothingRecursiveGaussianImageFilter, then itk::ShrinkImageFilter or, linearly, itk::ResampleImageFilter onto the
-  /// pyramid's grid. Sigma 0: no smoothing.
+  /// itk::SmoothingRecursiveGaussianImageFilter, then itk::ShrinkImageFilter or, linearly,
+  /// itk::ResampleImageFilter onto the pyramid's grid. Sigma 0: no smoothing.
   std::vector<float> level(double sigmaVoxels, std::size_t factor, bool takesVoxels);
   /// itk::BSplineDecompositionImageFilter, in double.
   std::vector<float> splineCoefficients(int order);

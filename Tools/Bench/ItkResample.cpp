@@ -67,12 +67,15 @@ Container containerOf(const std::vector<double>& values)
 template <int D>
 typename TransformType<D>::Pointer itkTransformOf(const ItkTransform& transform)
 {
-  const itk::LightObject::Pointer object = itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
+  const itk::LightObject::Pointer object =
+      itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
   const typename TransformType<D>::Pointer made = dynamic_cast<TransformType<D>*>(object.GetPointer());
   if (!made)
-    throw Error(ExitCode::usage, "ITK as a baseline: it has no transform \"" + transform.className + "\" of this dimension.");
+    throw Error(ExitCode::usage,
+                "ITK as a baseline: it has no transform \"" + transform.className + "\" of this dimension.");
   made->UnRegister(); // CreateInstance gives its caller a reference of its own
-  made->SetFixedParameters(containerOf<typename TransformType<D>::FixedParametersType>(transform.fixedParameters));
+  made->SetFixedParameters(
+      containerOf<typename TransformType<D>::FixedParametersType>(transform.fixedParameters));
   made->SetParametersByValue(containerOf<typename TransformType<D>::ParametersType>(transform.parameters));
   return made;
 }

@@ -13,8 +13,9 @@ struct ItkResampling {
   enum class Interpolation { nearest, linear, bspline };
 
   ImagePointer<D> moving;
-  std::vector<ItkTransform> transforms; // the last one is applied first; several are an itk::CompositeTransform
-  bool compositeOfOne = false;          // a single one is, too
+  std::vector<ItkTransform>
+      transforms;              // the last one is applied first; several are an itk::CompositeTransform
+  bool compositeOfOne = false; // a single one is, too
   Interpolation interpolation = Interpolation::linear;
   int splineOrder = 3; // of itk::BSplineInterpolateImageFunction, with coefficients in double
   ImageGeometry<D> output;

@@ -40,7 +40,8 @@ class PassesOnCuda final : public Passes {
 public:
   PassesOnCuda(Context& context, const Metric& metric, Arrays& arrays)
       : context_(context), metric_(metric.onCuda(context)),
-        result_(context, 1), pairs_{arrays.fixed.span().data(), arrays.moving.span().data(), arrays.count, arrays.fixedStays},
+        result_(context, 1), pairs_{arrays.fixed.span().data(), arrays.moving.span().data(), arrays.count,
+                                    arrays.fixedStays},
         slopes_(arrays.slopes.span().data())
   {
   }
@@ -68,7 +69,8 @@ public:
   void accumulate() override
   {
     forEachBatch([&](std::size_t stripe, std::size_t first, std::size_t count) {
-      metric_.accumulate(stripe, arrays_.fixed.span().data() + first, arrays_.moving.span().data() + first, count);
+      metric_.accumulate(stripe, arrays_.fixed.span().data() + first, arrays_.moving.span().data() + first,
+                         count);
     });
   }
   void finish() override { metric_.finish(arrays_.count); }
@@ -107,7 +109,8 @@ std::unique_ptr<Metric> metricOf(const std::string& parameterText)
   return metric;
 }
 
-/// Intensities from 0 to 100, the moving ones near the fixed ones; with `background` seven of ten are 0, in runs of hundreds.
+/// Intensities from 0 to 100, the moving ones near the fixed ones; with `background` seven of ten are 0, in
+/// runs of hundreds.
 void fillPairs(Context& context, Arrays& arrays, bool background)
 {
   std::vector<float> fixed(arrays.count), moving(arrays.count);
@@ -126,7 +129,8 @@ void fillPairs(Context& context, Arrays& arrays, bool background)
 class Run {
 public:
   Run(Context& context, const MetricSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context))
+      : context_(context), settings_(settings), clock_(context, settings.repeats),
+        device_(measuredDevice(context))
   {
   }
 
@@ -165,7 +169,9 @@ private:
   void add(const std::string& method, const BenchTimes& times, double bytesASample)
   {
     const auto samples = static_cast<double>(arrays_.count);
-    BenchResult result{caseName_, method, device_, times.ms, times.msWarm, samples, bytesASample * samples, {}, {}, {}, {}, {}};
+    BenchResult result{
+        caseName_, method, device_, times.ms, times.msWarm, samples, bytesASample * samples, {},
+        {},        {},     {},      {}};
     if (copyBytesAMs_ > 0 && bytesASample > 0) {
       result.share = result.bytes / copyBytesAMs_ / times.ms;
       result.shareOf = "copy";
@@ -185,8 +191,9 @@ private:
           if (context.onCuda())
             context.stream->fill(to, 0, bytes);
           else
-            forEachRange(context, arrays_.count, 1 << 18,
-                         [&](std::size_t first, std::size_t last) { std::fill(to + first, to + last, 0.0f); });
+            forEachRange(context, arrays_.count, 1 << 18, [&](std::size_t first, std::size_t last) {
+              std::fill(to + first, to + last, 0.0f);
+            });
         }),
         sizeof(float));
     const BenchTimes copy = time([&] { copyBytes(context, to, from, bytes); });
@@ -208,7 +215,8 @@ private:
   }
 
   /// `fixedBytes`: of the fixed side, read for a sample.
-  void measureMetric(const std::string& name, Metric& metric, const std::string& suffix = "", double fixedBytes = sizeof(float))
+  void measureMetric(const std::string& name, Metric& metric, const std::string& suffix = "",
+                     double fixedBytes = sizeof(float))
   {
     std::unique_ptr<Passes> passes;
     if (context_.onCuda())

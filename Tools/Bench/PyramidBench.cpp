@@ -44,11 +44,13 @@ std::vector<std::vector<FilterStep<D>>> stepsOf(const PyramidKind& kind, const I
       rescale += " " + std::to_string(kind.rescales ? factors[level] : 1);
       smooth += " " + std::to_string(kind.smooths ? sigmas[level] : 0);
     }
-  const std::string text = "(NumberOfResolutions 4)\n(ImagePyramidRescaleSchedule" + rescale + ")\n(ImagePyramidSmoothingSchedule"
-                           + smooth + ")\n(ImagePyramidUseShrinkImageFilter \"" + (kind.takesVoxels ? "true" : "false") + "\")\n";
+  const std::string text =
+      "(NumberOfResolutions 4)\n(ImagePyramidRescaleSchedule" + rescale + ")\n(ImagePyramidSmoothingSchedule"
+      + smooth + ")\n(ImagePyramidUseShrinkImageFilter \"" + (kind.takesVoxels ? "true" : "false") + "\")\n";
   std::vector<std::string> notes;
   const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "benchmark", notes));
-  const GenericImagePyramid<D> pyramid(Parameters(map, "FixedImagePyramid0", D, levelCount), ImageSide::fixed);
+  const GenericImagePyramid<D> pyramid(Parameters(map, "FixedImagePyramid0", D, levelCount),
+                                       ImageSide::fixed);
   std::vector<std::vector<FilterStep<D>>> steps;
   for (std::size_t level = 0; level < levelCount; ++level)
     steps.push_back(pyramid.stepsOfLevel(geometry, level));
@@ -85,7 +87,8 @@ struct Agreement {
   void add(std::span<const float> ours, std::span<const float> itk)
   {
     for (std::size_t i = 0; i < itk.size(); ++i) {
-      const double difference = std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
+      const double difference =
+          std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
       squares += difference * difference;
       largest = std::max(largest, difference);
     }
@@ -126,7 +129,8 @@ public:
     for (int axis = 0; axis < D; ++axis) {
       Vec<D> sigma{};
       sigma[axis] = sigmaOfFilters;
-      measureGaussian("gaussian, axis " + std::to_string(axis), sigma, [&] { return itk_->gaussian(axis, sigmaOfFilters); });
+      measureGaussian("gaussian, axis " + std::to_string(axis), sigma,
+                      [&] { return itk_->gaussian(axis, sigmaOfFilters); });
     }
     measureGaussian("gaussian", all, [&] { return itk_->level(sigmaOfFilters, 1, false); });
     measurePrefilter();
@@ -164,13 +168,14 @@ private:
   {
     const double bytes = 2 * sizeof(float) * items_;
     Buffer<float> from(context_, image_->voxels.size()), to(context_, from.size());
-    const BenchTimes times =
-        clock_.time([&] { copyBytes(context_, to.span().data(), from.span().data(), from.span().size_bytes()); });
+    const BenchTimes times = clock_.time(
+        [&] { copyBytes(context_, to.span().data(), from.span().data(), from.span().size_bytes()); });
     msAByte_ = times.ms / bytes;
     add("copy of 4 bytes", times, bytes);
   }
 
-  void measureGaussian(const std::string& method, const Vec<D>& sigmaVoxels, const std::function<std::vector<float>()>& byItk)
+  void measureGaussian(const std::string& method, const Vec<D>& sigmaVoxels,
+                       const std::function<std::vector<float>()>& byItk)
   {
     const auto step = FilterStep<D>::smoothing(image_->geometry, sigmaVoxels, AxisOrder::lastFirst);
     const double bytes = bytesOf<D>(image_->geometry.size, {step});
@@ -180,7 +185,9 @@ private:
       times = clock_.time([&] { filteredOnCuda({step}); });
       voxels = filteredOnCuda({step}).toHost(context_);
     } else {
-      times = clock_.time([&] { voxels = smoothRecursively<D>(context_, *image_, sigmaVoxels, AxisOrder::lastFirst).voxels; });
+      times = clock_.time([&] {
+        voxels = smoothRecursively<D>(context_, *image_, sigmaVoxels, AxisOrder::lastFirst).voxels;
+      });
     }
     compare(addPasses(method, times, bytes), method, bytes, voxels, byItk);
   }
@@ -200,13 +207,16 @@ private:
                             onCuda_->span().data(), out.span().data());
         }),
                   2 * sizeof(float) * items_);
-      times = clock_.time([&] { bsplineCoefficientsOnCuda<D>(context_, onCuda_->span().data(), size, order); });
-      coefficients = bsplineCoefficientsOnCuda<D>(context_, onCuda_->span().data(), size, order).toHost(context_);
+      times =
+          clock_.time([&] { bsplineCoefficientsOnCuda<D>(context_, onCuda_->span().data(), size, order); });
+      coefficients =
+          bsplineCoefficientsOnCuda<D>(context_, onCuda_->span().data(), size, order).toHost(context_);
     } else {
       times = clock_.time([&] { coefficients = bsplineCoefficients<D>(context_, *image_, order); });
     }
     const double bytes = 2 * sizeof(float) * D * items_;
-    compare(addPasses(method, times, bytes), method, bytes, coefficients, [&] { return itk_->splineCoefficients(order); });
+    compare(addPasses(method, times, bytes), method, bytes, coefficients,
+            [&] { return itk_->splineCoefficients(order); });
   }
 
   void compare(BenchResult& result, const std::string& method, double bytes, const std::vector<float>& voxels,
@@ -245,7 +255,8 @@ private:
     const std::size_t first = results_.size();
     std::vector<ImagePointer<D>> images(levelCount);
     const auto whole = [&] {
-      const auto held = context_.onCuda() ? voxelsOnCuda<D>(context_, image_) : nullptr; // once for all levels
+      const auto held =
+          context_.onCuda() ? voxelsOnCuda<D>(context_, image_) : nullptr; // once for all levels
       for (std::size_t level = 0; level < levelCount; ++level)
         images[level] = filteredImage<D>(context_, image_, levels[level]);
     };
@@ -273,30 +284,33 @@ private:
     for (const auto& steps : levels)
       voxels.emplace_back(steps.empty() ? 0 : steps.back().geometry.voxelCount());
     std::vector<std::unique_ptr<PinnedRange>> pinned;
-    for (const std::vector<float>* memory :
-         std::initializer_list<const std::vector<float>*>{&image_->voxels, &voxels[0], &voxels[1], &voxels[2], &voxels[3]})
+    for (const std::vector<float>* memory : std::initializer_list<const std::vector<float>*>{
+             &image_->voxels, &voxels[0], &voxels[1], &voxels[2], &voxels[3]})
       if (!memory->empty())
-        pinned.push_back(std::make_unique<PinnedRange>(context_, memory->data(), memory->size() * sizeof(float)));
+        pinned.push_back(
+            std::make_unique<PinnedRange>(context_, memory->data(), memory->size() * sizeof(float)));
     return clock_.time([&] {
       onCuda_ = voxelsOnCuda<D>(context_, image_);
       for (std::size_t level = 0; level < levelCount; ++level)
         if (!levels[level].empty()) {
           const Buffer<float> image = filteredOnCuda(levels[level]);
-          context_.stream->copyToHost(voxels[level].data(), image.span().data(), image.size() * sizeof(float));
+          context_.stream->copyToHost(voxels[level].data(), image.span().data(),
+                                      image.size() * sizeof(float));
         }
       onCuda_.reset();
     });
   }
 
-  void comparePyramid(const PyramidKind& kind, const std::string& method, double bytes, const std::vector<ImagePointer<D>>& images,
-                      std::size_t first)
+  void comparePyramid(const PyramidKind& kind, const std::string& method, double bytes,
+                      const std::vector<ImagePointer<D>>& images, std::size_t first)
   {
     std::vector<float> expected[levelCount];
     const double ms = medianOfLongRuns(settings_.repeats, [&] {
       double sum = 0;
       for (std::size_t level = 0; level < levelCount; ++level)
         if (images[level] != image_) {
-          expected[level] = itk_->level(kind.smooths ? sigmas[level] : 0, kind.rescales ? factors[level] : 1, kind.takesVoxels);
+          expected[level] = itk_->level(kind.smooths ? sigmas[level] : 0, kind.rescales ? factors[level] : 1,
+                                        kind.takesVoxels);
           sum += itk_->milliseconds();
         }
       return sum;
@@ -323,8 +337,8 @@ private:
 };
 
 template <int D>
-void measureVolume(Context& context, const PyramidSettings& settings, BenchClock& clock, const std::vector<std::size_t>& extents,
-                   std::vector<BenchResult>& results)
+void measureVolume(Context& context, const PyramidSettings& settings, BenchClock& clock,
+                   const std::vector<std::size_t>& extents, std::vector<BenchResult>& results)
 {
   Size<D> size;
   std::copy_n(extents.begin(), D, size.begin());

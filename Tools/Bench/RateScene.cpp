@@ -29,7 +29,8 @@ PointPairs<D> landmarks(const ImageGeometry<D>& grid, std::size_t count)
   for (std::size_t i = 0; i < count; ++i) {
     Vec<D> index{}, shiftMm{};
     for (int d = 0; d < D; ++d) {
-      const auto words = randomWords(Draw{}, static_cast<std::uint32_t>(D * i + static_cast<std::size_t>(d)), 0);
+      const auto words =
+          randomWords(Draw{}, static_cast<std::uint32_t>(D * i + static_cast<std::size_t>(d)), 0);
       index[d] = unitUniform(words[0]) * static_cast<double>(grid.size[d]);
       shiftMm[d] = 4 * unitUniform(words[1]) - 2;
     }
@@ -56,7 +57,8 @@ double shortestMilliseconds(const std::function<void()>& work)
 template <int D>
 RateScene<D>::RateScene(const Registry& registry, const Context& context, const Size<D>& size)
     : registry_(registry), image_(benchImage<D>(context, benchGrid<D>(size))),
-      resampler_(registry.create<Resampler<D>>("DefaultResampler", benchParameters("", "Resampler0", D), "calibration"))
+      resampler_(registry.create<Resampler<D>>("DefaultResampler", benchParameters("", "Resampler0", D),
+                                               "calibration"))
 {
 }
 
@@ -66,8 +68,8 @@ std::shared_ptr<const TransformChain<D>> RateScene<D>::chain(const std::string& 
   if (word != "landmarks")
     return benchChain<D>(registry_, word, image_);
   const PointPairs<D> pairs = landmarks<D>(grid(), landmarkCount);
-  std::shared_ptr<Transform<D>> transform =
-      registry_.create<Transform<D>>("SplineKernelTransform", benchParameters("", "Transform0", D), "calibration");
+  std::shared_ptr<Transform<D>> transform = registry_.create<Transform<D>>(
+      "SplineKernelTransform", benchParameters("", "Transform0", D), "calibration");
   Context host;
   auto link = std::make_shared<TransformChain<D>>();
   link->parameters = transform->initialize(host, {image_, image_, nullptr, nullptr, nullptr, &pairs});
@@ -78,9 +80,10 @@ std::shared_ptr<const TransformChain<D>> RateScene<D>::chain(const std::string& 
 template <int D>
 std::unique_ptr<Interpolator<D>> RateScene<D>::interpolator(const std::string& name) const
 {
-  return std::move(
-      registry_.create<ResampleInterpolator<D>>(componentOf(name), benchParameters("", "ResampleInterpolator0", D), "calibration")
-          ->interpolator);
+  return std::move(registry_
+                       .create<ResampleInterpolator<D>>(
+                           componentOf(name), benchParameters("", "ResampleInterpolator0", D), "calibration")
+                       ->interpolator);
 }
 
 template <int D>
@@ -92,7 +95,8 @@ void RateScene<D>::prepare(Context& context, Interpolator<D>& interpolator) cons
 }
 
 template <int D>
-void RateScene<D>::resample(Context& context, const TransformChain<D>& transforms, const Interpolator<D>& prepared) const
+void RateScene<D>::resample(Context& context, const TransformChain<D>& transforms,
+                            const Interpolator<D>& prepared) const
 {
   const ResampleSource<D> source{&prepared, nullptr, {}};
   const PixelType type = PixelType::float32;
@@ -118,7 +122,9 @@ double RateScene<D>::kernels(Context& context, const std::string& word, const st
   std::vector<double> times;
   for (int i = 0; i < 3; ++i)
     times.push_back(
-        resampler_->timePhases(context, *transforms, std::span(&source, 1), grid(), std::span(&out, 1)).front().milliseconds);
+        resampler_->timePhases(context, *transforms, std::span(&source, 1), grid(), std::span(&out, 1))
+            .front()
+            .milliseconds);
   return median(times);
 }
 
@@ -177,8 +183,8 @@ double RateScene<D>::field(Context& context, std::size_t components) const
 {
   const auto transforms = chain("B");
   const FieldMethods<D> methods(registry_, *transforms, grid(), "auto", "calibration");
-  const auto method =
-      methods.choose(context.device.kind, components == D ? FieldQuantity::displacements : FieldQuantity::derivatives);
+  const auto method = methods.choose(context.device.kind, components == D ? FieldQuantity::displacements
+                                                                          : FieldQuantity::derivatives);
   return shortestMilliseconds([&] {
     if (components == 1)
       jacobianDeterminants<D>(context, *transforms, grid(), method);

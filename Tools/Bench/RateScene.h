@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-/// The shortest of three times after one that does not count, on the host's clock: what else a machine does only adds.
+/// The shortest of three times after one that does not count, on the host's clock: what else a machine does
+/// only adds.
 double shortestMilliseconds(const std::function<void()>& work);
 
 /// An image that is resampled onto its own grid, as tessera-transform does it: into fresh memory.

@@ -25,15 +25,17 @@ constexpr double bytesAVoxel = 8;      // one read, one written
 struct BenchInterpolator {
   const char *name, *component;
 };
-constexpr BenchInterpolator benchInterpolators[] = {
-    {"nearest", "NearestNeighborInterpolator"}, {"linear", "LinearInterpolator"}, {"cubic", "BSplineInterpolator"}};
+constexpr BenchInterpolator benchInterpolators[] = {{"nearest", "NearestNeighborInterpolator"},
+                                                    {"linear", "LinearInterpolator"},
+                                                    {"cubic", "BSplineInterpolator"}};
 
 const BenchInterpolator& benchInterpolator(const std::string& name)
 {
   for (const BenchInterpolator& known : benchInterpolators)
     if (known.name == name)
       return known;
-  throw Error(ExitCode::usage, "--method: \"" + name + "\": no such interpolator here. Allowed: nearest, linear, cubic.");
+  throw Error(ExitCode::usage,
+              "--method: \"" + name + "\": no such interpolator here. Allowed: nearest, linear, cubic.");
 }
 
 template <int D>
@@ -58,7 +60,8 @@ struct Agreement {
         ++mismatches;
       if (!inside || !insideItk)
         continue;
-      const double difference = std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
+      const double difference =
+          std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
       squares += difference * difference;
       largest = std::max(largest, difference);
       ++both;
@@ -71,22 +74,28 @@ struct Agreement {
 template <int D>
 class Case {
 public:
-  Case(const Registry& registry, Context& context, const ImagePointer<D>& moving, const std::string& transform,
-       const std::string& interpolator)
-      : context_(context), moving_(moving), compositeOfOne_(transform.starts_with('[') && transform.ends_with(']')),
-        chain_(benchChain<D>(registry, compositeOfOne_ ? transform.substr(1, transform.size() - 2) : transform, moving)),
-        interpolatorName_(interpolator), name_(nameOf<D>(moving->geometry.size) + " " + transform + " " + interpolator),
+  Case(const Registry& registry, Context& context, const ImagePointer<D>& moving,
+       const std::string& transform, const std::string& interpolator)
+      : context_(context), moving_(moving),
+        compositeOfOne_(transform.starts_with('[') && transform.ends_with(']')),
+        chain_(benchChain<D>(
+            registry, compositeOfOne_ ? transform.substr(1, transform.size() - 2) : transform, moving)),
+        interpolatorName_(interpolator),
+        name_(nameOf<D>(moving->geometry.size) + " " + transform + " " + interpolator),
         values_(moving->voxels.size())
   {
     const std::string outside = "(DefaultPixelValue " + std::to_string(outsideValue) + ")\n";
-    interpolator_ = std::move(registry
-                                  .create<ResampleInterpolator<D>>(benchInterpolator(interpolator).component,
-                                                                   benchParameters("", "ResampleInterpolator0", D), "benchmark")
-                                  ->interpolator);
-    resampler_ = registry.create<Resampler<D>>("DefaultResampler", benchParameters(outside, "Resampler0", D), "benchmark");
+    interpolator_ = std::move(
+        registry
+            .create<ResampleInterpolator<D>>(benchInterpolator(interpolator).component,
+                                             benchParameters("", "ResampleInterpolator0", D), "benchmark")
+            ->interpolator);
+    resampler_ = registry.create<Resampler<D>>("DefaultResampler", benchParameters(outside, "Resampler0", D),
+                                               "benchmark");
   }
 
-  void measure(BenchClock& clock, const ResampleSettings& settings, double copyMs, std::vector<BenchResult>& results)
+  void measure(BenchClock& clock, const ResampleSettings& settings, double copyMs,
+               std::vector<BenchResult>& results)
   {
     copyMs_ = copyMs;
     const std::size_t first = results.size();
@@ -97,7 +106,8 @@ public:
       pinned[1].emplace(context_, values_.data(), values_.size() * sizeof(float));
       results.push_back(row("whole as short, pinned memory", clock.time([&] { whole(PixelType::int16); })));
     }
-    results.push_back(row(context_.onCuda() ? "whole, pinned memory" : "whole", clock.time([&] { whole(PixelType::float32); })));
+    results.push_back(row(context_.onCuda() ? "whole, pinned memory" : "whole",
+                          clock.time([&] { whole(PixelType::float32); })));
     measureParts(clock, settings.repeats, results);
     if (settings.withItk)
       compareWithItk(settings.repeats, results, first);
@@ -116,7 +126,8 @@ private:
     prepare();
     const ResampleSource<D> source{interpolator_.get(), nullptr};
     const PixelsOut out = as(type);
-    resampler_->resampleInto(context_, *chain_, std::span(&source, 1), moving_->geometry, {}, std::span(&out, 1));
+    resampler_->resampleInto(context_, *chain_, std::span(&source, 1), moving_->geometry, {},
+                             std::span(&out, 1));
     interpolator_->endLevel();
   }
 
@@ -132,7 +143,8 @@ private:
     std::vector<std::string> names;
     std::map<std::string, std::vector<double>> times;
     const auto phases = [&] {
-      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), moving_->geometry, std::span(&out, 1));
+      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), moving_->geometry,
+                                    std::span(&out, 1));
     };
     for (const Phase& phase : phases()) // of the first run the names alone
       names.push_back(phase.name);
@@ -207,8 +219,9 @@ private:
 };
 
 template <int D>
-void measureVolume(const Registry& registry, Context& context, BenchClock& clock, const ResampleSettings& settings,
-                   const std::vector<std::size_t>& extents, std::vector<BenchResult>& results)
+void measureVolume(const Registry& registry, Context& context, BenchClock& clock,
+                   const ResampleSettings& settings, const std::vector<std::size_t>& extents,
+                   std::vector<BenchResult>& results)
 {
   Size<D> size;
   std::copy_n(extents.begin(), D, size.begin());
@@ -217,7 +230,8 @@ void measureVolume(const Registry& registry, Context& context, BenchClock& clock
   clock.warmUp(); // the image was made on the CPU
   {
     Buffer<float> from(context, moving->voxels.size()), to(context, from.size());
-    const BenchTimes copy = clock.time([&] { copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes()); });
+    const BenchTimes copy = clock.time(
+        [&] { copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes()); });
     copyMs = copy.ms;
     BenchResult result;
     result.caseName = nameOf<D>(size);
@@ -253,10 +267,12 @@ std::vector<std::size_t> extentsOf(const std::string& text)
       return extents;
   }
   throw Error(ExitCode::usage,
-              "--volume: \"" + text + "\": not a size. Allowed: two or three whole numbers from 2, such as 512x512x256.");
+              "--volume: \"" + text
+                  + "\": not a size. Allowed: two or three whole numbers from 2, such as 512x512x256.");
 }
 
-std::vector<BenchResult> resampleBench(const Registry& registry, Context& context, const ResampleSettings& settings)
+std::vector<BenchResult> resampleBench(const Registry& registry, Context& context,
+                                       const ResampleSettings& settings)
 {
   BenchClock clock(context, settings.repeats);
   std::vector<BenchResult> results;

@@ -20,11 +20,13 @@ constexpr double intensityRange = 1000; // of benchImage
 template <int D>
 ImagePointer<D> benchImage(const Context&, const ImageGeometry<D>&);
 
-/// The composition of the letters of `word`, the last one applied first: T translation, E Euler, S similarity, A affine, each by
-/// some degrees, per cent or voxels about the grid's centre, B a cubic B-spline on control points 10 voxels apart, displacing by up
-/// to about 3 voxels. Throws Error(usage) for other letters and more than 8.
+/// The composition of the letters of `word`, the last one applied first: T translation, E Euler, S
+/// similarity, A affine, each by some degrees, per cent or voxels about the grid's centre, B a cubic B-spline
+/// on control points 10 voxels apart, displacing by up to about 3 voxels. Throws Error(usage) for other
+/// letters and more than 8.
 template <int D>
-std::shared_ptr<const TransformChain<D>> benchChain(const Registry&, const std::string& word, const ImagePointer<D>& fixed);
+std::shared_ptr<const TransformChain<D>> benchChain(const Registry&, const std::string& word,
+                                                    const ImagePointer<D>& fixed);
 
 /// Its transforms, first to last as ITK's composites have them: the last one is applied first.
 template <int D>

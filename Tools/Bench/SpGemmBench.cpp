@@ -22,7 +22,8 @@ namespace {
 CsrMatrix<double> matrixNamed(const Context& context, const std::string& name)
 {
   const auto& known = benchmarkMatrices();
-  if (std::any_of(known.begin(), known.end(), [&](const BenchmarkMatrix& matrix) { return name == matrix.name; }))
+  if (std::any_of(known.begin(), known.end(),
+                  [&](const BenchmarkMatrix& matrix) { return name == matrix.name; }))
     return makeBenchmarkMatrix(context, name);
   return converted<double>(context, readMatrix(context, name).matrix);
 }
@@ -43,8 +44,9 @@ double largestDifference(const CsrMatrix<V>& c, const CsrMatrix<V>& expected, co
     return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(*x.data())) == 0;
   };
   if (!equal(c.rowStart, expected.rowStart) || !equal(c.column, expected.column))
-    throw Error(ExitCode::device, what + ": C has " + std::to_string(c.entries()) + " entries, by the method before "
-                                      + std::to_string(expected.entries()) + ": methods disagree. Allowed: the same places.");
+    throw Error(ExitCode::device, what + ": C has " + std::to_string(c.entries())
+                                      + " entries, by the method before " + std::to_string(expected.entries())
+                                      + ": methods disagree. Allowed: the same places.");
   double largest = 0;
   for (std::size_t i = 0; i < c.value.size(); ++i)
     if (c.value[i] != expected.value[i])
@@ -57,8 +59,8 @@ template <class V>
 class Run {
 public:
   Run(Context& context, const SpGemmBenchSettings& settings)
-      : context_(context), settings_(settings), clock_(context, settings.repeats), device_(measuredDevice(context)),
-        copyBytesAMs_(copyRate())
+      : context_(context), settings_(settings), clock_(context, settings.repeats),
+        device_(measuredDevice(context)), copyBytesAMs_(copyRate())
   {
   }
 
@@ -115,7 +117,8 @@ private:
     }
   }
 
-  void measure(const std::string& name, const std::string& methodName, std::uint64_t products, SpGemmMethod<V>& method)
+  void measure(const std::string& name, const std::string& methodName, std::uint64_t products,
+               SpGemmMethod<V>& method)
   {
     CsrMatrix<V> c = method.result();
     BenchResult result;
@@ -143,11 +146,12 @@ private:
   void sayMore(const BenchResult& result, const SpGemmReport& report) const
   {
     const auto entries = static_cast<double>(expected_->entries());
-    std::fprintf(stderr, "%s: %s: %.4f ms, C has %.0f entries, %.1f G products/s, compression %.2f", result.caseName.c_str(),
-                 result.method.c_str(), result.msWarm, entries, 1e-6 * result.items / result.msWarm,
-                 result.items / std::max(entries, 1.0));
+    std::fprintf(stderr, "%s: %s: %.4f ms, C has %.0f entries, %.1f G products/s, compression %.2f",
+                 result.caseName.c_str(), result.method.c_str(), result.msWarm, entries,
+                 1e-6 * result.items / result.msWarm, result.items / std::max(entries, 1.0));
     if (report.bytesTaken > 0)
-      std::fprintf(stderr, ", memory taken %.2f of A and C", static_cast<double>(report.bytesTaken) / result.bytes);
+      std::fprintf(stderr, ", memory taken %.2f of A and C",
+                   static_cast<double>(report.bytesTaken) / result.bytes);
     std::fprintf(stderr, ". %s\n", report.choice.c_str());
   }
 
@@ -166,7 +170,8 @@ private:
 
 std::vector<BenchResult> spGemmBench(Context& context, const SpGemmBenchSettings& settings)
 {
-  return settings.singlePrecision ? Run<float>(context, settings).all() : Run<double>(context, settings).all();
+  return settings.singlePrecision ? Run<float>(context, settings).all()
+                                  : Run<double>(context, settings).all();
 }
 
 }

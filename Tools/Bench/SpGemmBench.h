@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Products A A of sparse matrices, by several methods whose results are compared; bytes are those of A once and C once.
+/// Products A A of sparse matrices, by several methods whose results are compared; bytes are those of A once
+/// and C once.
 struct SpGemmBenchSettings {
   std::vector<std::string> matrices; // names of benchmark matrices, or files
   std::vector<std::string> methods;  // see SpGemmMethods.h
@@ -18,7 +19,8 @@ struct SpGemmBenchSettings {
   std::vector<Device> devices; // for the method several-devices; the others work on the context's
 };
 
-/// Throws Error(device) if methods disagree about C. What a method cannot do is said on standard error and left out.
+/// Throws Error(device) if methods disagree about C. What a method cannot do is said on standard error and
+/// left out.
 std::vector<BenchResult> spGemmBench(Context&, const SpGemmBenchSettings&);
 
 }

@@ -18,7 +18,10 @@ namespace {
 template <class V>
 class OnCpu final : public SpGemmMethod<V> {
 public:
-  OnCpu(const SpGemmFactor<V>& factor, SpGemmAlgorithm algorithm) : factor_(factor) { options_.algorithm = algorithm; }
+  OnCpu(const SpGemmFactor<V>& factor, SpGemmAlgorithm algorithm) : factor_(factor)
+  {
+    options_.algorithm = algorithm;
+  }
   void run() override
   {
     c_ = {};
@@ -61,7 +64,8 @@ private:
 template <class V>
 class TilesOrRows final : public OnCuda<V> {
 public:
-  TilesOrRows(const SpGemmFactor<V>& factor, SpGemmAlgorithm algorithm) : OnCuda<V>(factor), spGemm_(factor.context)
+  TilesOrRows(const SpGemmFactor<V>& factor, SpGemmAlgorithm algorithm)
+      : OnCuda<V>(factor), spGemm_(factor.context)
   {
     options_.algorithm = algorithm;
     options_.half = factor.half;
@@ -80,7 +84,10 @@ private:
 template <class V>
 class ByPlan final : public SpGemmMethod<V> {
 public:
-  explicit ByPlan(const SpGemmFactor<V>& factor) : factor_(factor), plan_(factor.context, factor.onCuda, factor.onCuda) {}
+  explicit ByPlan(const SpGemmFactor<V>& factor)
+      : factor_(factor), plan_(factor.context, factor.onCuda, factor.onCuda)
+  {
+  }
   void run() override
   {
     const V* const numbers = factor_.onCuda.value.span().data();
@@ -94,7 +101,8 @@ public:
     c.rowStart = pattern.rowStart.toHost(factor_.context);
     c.column = Array<std::uint32_t>(pattern.entries);
     c.value = Array<V>(pattern.entries);
-    factor_.context.stream->copyToHost(c.column.data(), pattern.column.span().data(), pattern.entries * sizeof(std::uint32_t));
+    factor_.context.stream->copyToHost(c.column.data(), pattern.column.span().data(),
+                                       pattern.entries * sizeof(std::uint32_t));
     factor_.context.stream->copyToHost(c.value.data(), numbers_->span().data(), pattern.entries * sizeof(V));
     return c;
   }
@@ -167,7 +175,8 @@ constexpr int reuse = 0; // in place of a variant of ByCusparse: numbers alone, 
 template <class V>
 class ByCusparse final : public SpGemmMethod<V> {
 public:
-  ByCusparse(const SpGemmFactor<V>& factor, int variant) : product_(factor.context, factor.onCuda, factor.onCuda), variant_(variant)
+  ByCusparse(const SpGemmFactor<V>& factor, int variant)
+      : product_(factor.context, factor.onCuda, factor.onCuda), variant_(variant)
   {
     if (variant == reuse)
       product_.keepPattern();
@@ -207,8 +216,12 @@ std::map<std::string, Maker<V>> makers(bool onCuda)
   if (!onCuda)
     return all;
   all["plan"] = [](const SpGemmFactor<V>& factor) { return std::make_unique<ByPlan<V>>(factor); };
-  all["several-devices"] = [](const SpGemmFactor<V>& factor) { return std::make_unique<OnSeveralDevices<V>>(factor); };
-  all["cusparse-reuse"] = [](const SpGemmFactor<V>& factor) { return std::make_unique<ByCusparse<V>>(factor, reuse); };
+  all["several-devices"] = [](const SpGemmFactor<V>& factor) {
+    return std::make_unique<OnSeveralDevices<V>>(factor);
+  };
+  all["cusparse-reuse"] = [](const SpGemmFactor<V>& factor) {
+    return std::make_unique<ByCusparse<V>>(factor, reuse);
+  };
   for (int variant = 1; variant <= 3; ++variant)
     all["cusparse" + std::to_string(variant)] = [variant](const SpGemmFactor<V>& factor) {
       return std::make_unique<ByCusparse<V>>(factor, variant);
@@ -219,7 +232,8 @@ std::map<std::string, Maker<V>> makers(bool onCuda)
       if constexpr (std::is_same_v<V, float>)
         return std::make_unique<ByTSparse>(factor, tensorCores);
       else
-        throw Error(ExitCode::usage, "--method tsparse: double precision: its sums are in single. Allowed: --precision f32.");
+        throw Error(ExitCode::usage,
+                    "--method tsparse: double precision: its sums are in single. Allowed: --precision f32.");
     };
   return all;
 }
@@ -233,7 +247,9 @@ Maker<V> makerOf(const std::string& name, bool onCuda)
   std::string names;
   for (const auto& [other, maker] : known)
     names += (names.empty() ? "" : ", ") + other;
-  throw Error(ExitCode::usage, "--method: \"" + name + "\": no method of sparse products on this device. Allowed: " + names + ".");
+  throw Error(ExitCode::usage, "--method: \"" + name
+                                   + "\": no method of sparse products on this device. Allowed: " + names
+                                   + ".");
 }
 
 }

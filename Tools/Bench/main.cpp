@@ -24,27 +24,32 @@ namespace {
 
 ProgramText benchText()
 {
-  Option volume = ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)");
+  Option volume =
+      ownOption("volume", "NXxNYxNZ", "voxels; may be repeated (default: four volumes of the literature)");
   volume.repeatable = true;
-  Option transform =
-      ownOption("transform", "WORD",
-                "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
-                "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of the "
-                "literature, T A B [T] [A] [B] AB TABES)");
+  Option transform = ownOption(
+      "transform", "WORD",
+      "resample: letters of T, E, S, A, B (translation, Euler, similarity, affine, B-spline), the last one "
+      "applied first; in brackets in a composite of ITK, if alone too; may be repeated (default: those of "
+      "the "
+      "literature, T A B [T] [A] [B] AB TABES)");
   transform.repeatable = true;
   Option tile = ownOption("tile", "VOXELS", "grid spacing; may be repeated (default: 3 4 5 6 7)");
   tile.repeatable = true;
-  Option method = ownOption("method", "NAME",
-                            "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
-                            "files: nii.gz, mha-compressed, "
-                            "nii, mha or nrrd; may be repeated");
+  Option method = ownOption(
+      "method", "NAME",
+      "a FieldInterpolator; resample: nearest, linear or cubic; spgemm: auto, tiles, rows, on CUDA more; "
+      "files: nii.gz, mha-compressed, "
+      "nii, mha or nrrd; may be repeated");
   method.repeatable = true;
   Option matrix =
-      ownOption("matrix", "NAME", "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
+      ownOption("matrix", "NAME",
+                "spgemm: a benchmark matrix or a file; may be repeated (default: every benchmark matrix)");
   matrix.repeatable = true;
   Option metric = ownOption("metric", "NAME", "cost: may be repeated (default: NormalizedMutualInformation)");
   metric.repeatable = true;
-  Option pixels = ownOption("pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
+  Option pixels = ownOption(
+      "pixels", "NAME", "files: short, float or \"unsigned char\"; may be repeated (default: short float)");
   pixels.repeatable = true;
   Option samples = ownOption("samples", "N", "metric: may be repeated (default: 44943360 7950800 2048)");
   samples.repeatable = true;
@@ -52,17 +57,22 @@ ProgramText benchText()
   bins.repeatable = true;
   return {"tessera-bench",
           "tessera-bench --device cuda --tile 5",
-          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics (metric), dense costs "
+          "Measures dense B-spline fields (bsi, the default), their adjoint (adjoint), passes of metrics "
+          "(metric), dense costs "
           "(cost), "
-          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's filter (resample), "
-          "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK (files) or "
+          "the exact bending energy (bending; its volumes are control points), images resampled beside ITK's "
+          "filter (resample), "
+          "Gaussian pyramids and their filters beside ITK's (pyramid), files read and written beside ITK "
+          "(files) or "
           "products of sparse matrices with themselves (spgemm) "
-          "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses (calibrate), which it "
+          "beside the machine's own limit; or the rates by which --device auto of tessera-transform chooses "
+          "(calibrate), which it "
           "stores.",
           {{"What",
-            {volume, transform, tile, method, ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
-             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix, pixels,
-             ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
+            {volume, transform, tile, method,
+             ownOption("all-methods", "", "every method of the device (default: Separable alone)"),
+             ownOption("layouts", "", "interleaved and padded fields too"), metric, samples, bins, matrix,
+             pixels, ownOption("precision", "NAME", "spgemm: f16, f32 or f64 (default: f32)"),
              ownOption("no-itk", "", "resample and pyramid: without ITK's filters")}},
            {"How",
             {ownOption("device", "NAME", "auto, cpu, cuda or cuda:N, spgemm also cuda:N,M (default: auto)"),
@@ -84,7 +94,8 @@ std::array<int, 3> volumeOf(const std::string& text)
     const auto [next, failure] = std::from_chars(at, end, voxels[d]);
     const bool separated = d == 2 ? next == end : next != end && *next == 'x';
     if (failure != std::errc() || !separated || voxels[d] < 1)
-      throw Error(ExitCode::usage, "--volume: \"" + text + "\": not a size. Allowed: three whole numbers such as 512x228x385.");
+      throw Error(ExitCode::usage, "--volume: \"" + text
+                                       + "\": not a size. Allowed: three whole numbers such as 512x228x385.");
     at = next + (d < 2);
   }
   return voxels;
@@ -95,7 +106,8 @@ double positiveNumber(const std::string& option, const std::string& text, double
   double value = 0;
   const auto [next, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc() || next != text.data() + text.size() || !(value >= atLeast) || value > atMost)
-    throw Error(ExitCode::usage, option + ": \"" + text + "\": not a number that can be used. Allowed: numbers from "
+    throw Error(ExitCode::usage, option + ": \"" + text
+                                     + "\": not a number that can be used. Allowed: numbers from "
                                      + std::to_string(static_cast<int>(atLeast)) + ".");
   return value;
 }
@@ -115,7 +127,8 @@ BsiSettings bsiSettings(const Arguments& arguments)
   if (settings.methods.empty() && !arguments.has("all-methods"))
     settings.methods = {"Separable"};
   settings.layouts = arguments.has("layouts");
-  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  settings.repeats =
+      static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
   return settings;
 }
 
@@ -128,7 +141,8 @@ AdjointSettings adjointSettings(const Arguments& arguments)
 BendingSettings bendingSettings(const Arguments& arguments)
 {
   const BsiSettings settings = bsiSettings(arguments);
-  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}}, settings.repeats};
+  return {arguments.has("volume") ? settings.volumes : std::vector<std::array<int, 3>>{{104, 47, 79}},
+          settings.repeats};
 }
 
 CostSettings costSettings(const Arguments& arguments)
@@ -161,7 +175,8 @@ MetricSettings metricSettings(const Arguments& arguments)
     settings.bins.push_back(static_cast<int>(positiveNumber("--bins", text, 4, 4096)));
   if (settings.bins.empty())
     settings.bins = {32, 64, 256};
-  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  settings.repeats =
+      static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
   return settings;
 }
 
@@ -177,15 +192,17 @@ SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& argu
   if (settings.methods.empty())
     settings.methods = {"auto", "tiles", "rows"};
   if (arguments.has("all-methods") && context.onCuda())
-    settings.methods.insert(settings.methods.end(), {"plan", "tsparse", "tsparse-without-tensor-cores", "cusparse1", "cusparse2",
-                                                     "cusparse3", "cusparse-reuse"});
+    settings.methods.insert(settings.methods.end(),
+                            {"plan", "tsparse", "tsparse-without-tensor-cores", "cusparse1", "cusparse2",
+                             "cusparse3", "cusparse-reuse"});
   for (const DeviceChoice& choice : chooseDevices(arguments.text("device", "auto"), "--device"))
     settings.devices.push_back(choice.device);
   if (settings.devices.size() > 1)
     settings.methods.push_back("several-devices");
   const std::string precision = arguments.text("precision", "f32");
   if (precision != "f16" && precision != "f32" && precision != "f64")
-    throw Error(ExitCode::usage, "--precision: \"" + precision + "\": not known here. Allowed: f16, f32, f64.");
+    throw Error(ExitCode::usage,
+                "--precision: \"" + precision + "\": not known here. Allowed: f16, f32, f64.");
   settings.singlePrecision = precision != "f64";
   settings.half = precision == "f16";
   return settings;
@@ -193,7 +210,8 @@ SpGemmBenchSettings spGemmSettings(const Context& context, const Arguments& argu
 
 ResampleSettings resampleSettings(const Arguments& arguments)
 {
-  ResampleSettings settings{{}, arguments.all("transform"), arguments.all("method"), !arguments.has("no-itk"), 11};
+  ResampleSettings settings{
+      {}, arguments.all("transform"), arguments.all("method"), !arguments.has("no-itk"), 11};
   for (const std::string& text : arguments.all("volume"))
     settings.volumes.push_back(extentsOf(text));
   if (settings.volumes.empty())
@@ -202,7 +220,8 @@ ResampleSettings resampleSettings(const Arguments& arguments)
     settings.transforms = {"T", "A", "B", "[T]", "[A]", "[B]", "AB", "TABES"};
   if (settings.interpolators.empty())
     settings.interpolators = {"nearest", "linear", "cubic"};
-  settings.repeats = static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
+  settings.repeats =
+      static_cast<std::size_t>(positiveNumber("--repeats", arguments.text("repeats", "11"), 1));
   return settings;
 }
 
@@ -220,24 +239,35 @@ struct Benchmark {
 
 const Benchmark benchmarks[] = {
     {"bsi", [](const Registry& r, Context& c, const Arguments& a) { return bsiBench(r, c, bsiSettings(a)); }},
-    {"adjoint", [](const Registry&, Context& c, const Arguments& a) { return adjointBench(c, adjointSettings(a)); }},
-    {"metric", [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
-    {"cost", [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
-    {"bending", [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
+    {"adjoint",
+     [](const Registry&, Context& c, const Arguments& a) { return adjointBench(c, adjointSettings(a)); }},
+    {"metric",
+     [](const Registry&, Context& c, const Arguments& a) { return metricBench(c, metricSettings(a)); }},
+    {"cost",
+     [](const Registry& r, Context& c, const Arguments& a) { return costBench(r, c, costSettings(a)); }},
+    {"bending",
+     [](const Registry&, Context& c, const Arguments& a) { return bendingBench(c, bendingSettings(a)); }},
     {"files", [](const Registry&, Context& c, const Arguments& a) { return fileBench(c, fileSettings(a)); }},
-    {"pyramid", [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
-    {"resample", [](const Registry& r, Context& c, const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
-    {"spgemm", [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); }, true},
+    {"pyramid",
+     [](const Registry&, Context& c, const Arguments& a) { return pyramidBench(c, pyramidSettings(a)); }},
+    {"resample", [](const Registry& r, Context& c,
+                    const Arguments& a) { return resampleBench(r, c, resampleSettings(a)); }},
+    {"spgemm",
+     [](const Registry&, Context& c, const Arguments& a) { return spGemmBench(c, spGemmSettings(c, a)); },
+     true},
 };
 
-/// Where the rates go. Throws Error(usage) for a name that would not be read again, Error(unwritableOutput) before any measurement.
+/// Where the rates go. Throws Error(usage) for a name that would not be read again, Error(unwritableOutput)
+/// before any measurement.
 std::string calibrationTarget(const Arguments& arguments)
 {
   const std::string path = arguments.text("o", calibrationPath());
   if (path.empty())
-    throw Error(ExitCode::usage, "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
+    throw Error(ExitCode::usage,
+                "-o: not given, and there is no folder of settings: HOME is not set. Allowed: -o FILE.txt.");
   if (!path.ends_with(".txt"))
-    throw Error(ExitCode::usage, "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
+    throw Error(ExitCode::usage,
+                "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
   std::error_code told; // by the file
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), told);
   const AtomicFile check(path);
@@ -258,9 +288,10 @@ int calibrate(const Registry& registry, const Arguments& arguments)
   const std::vector<BenchResult> checks = checkCalibration(registry, calibration, device, threads, volumes);
   writeTextFile(target, calibrationText(calibration));
   const std::string machine = machineText(!calibration.gpu.empty());
-  const std::string text = arguments.has("json") ? jsonText(machine, checks)
-                                                 : tableText(calibration) + "\nThe ratio is that of what the rates predict.\n"
-                                                       + tableText(machine, checks) + "\nWritten to " + target + ".\n";
+  const std::string text = arguments.has("json")
+                               ? jsonText(machine, checks)
+                               : tableText(calibration) + "\nThe ratio is that of what the rates predict.\n"
+                                     + tableText(machine, checks) + "\nWritten to " + target + ".\n";
   return printText(text);
 }
 
@@ -277,7 +308,8 @@ const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
     }
     known += (known.empty() ? "" : ", ") + benchmark.name;
   }
-  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front() + "\": no such benchmark. Allowed: " + known + ", calibrate.");
+  throw Error(ExitCode::usage, "tessera-bench: \"" + tokens.front()
+                                   + "\": no such benchmark. Allowed: " + known + ", calibrate.");
 }
 
 int run(int count, char** words, RunLog& log)
@@ -301,8 +333,8 @@ int run(int count, char** words, RunLog& log)
     return calibrate(registry, arguments);
   std::string threadSource;
   const std::string device = arguments.text("device", "auto");
-  const DeviceChoice choice =
-      benchmark.onSeveralDevices ? chooseDevices(device, "--device").front() : chooseDevice(device, "--device", "");
+  const DeviceChoice choice = benchmark.onSeveralDevices ? chooseDevices(device, "--device").front()
+                                                         : chooseDevice(device, "--device", "");
   Context context = makeContext(choice.device, threadCount(arguments, threadSource));
   const std::vector<BenchResult> results = benchmark.run(registry, context, arguments);
   const std::string machine = machineText(context.onCuda());

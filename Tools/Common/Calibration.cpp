@@ -17,13 +17,24 @@ struct WorkName {
   bool onCpu, onCuda;
 };
 
-constexpr WorkName workNames[workCount] = {
-    {"DirectNearest", true, true},      {"DirectLinear", true, true},         {"DirectCubic", true, true},
-    {"DirectMajority", false, true},    {"DirectAlignedSpline", false, true}, {"DirectSpline", false, true},
-    {"PointNearest", true, true},       {"PointLinear", true, true},          {"PointCubic", true, true},
-    {"PointMajority", true, true},      {"PointLinearTransform", true, true}, {"PointAlignedSpline", true, false},
-    {"PointSpline", true, true},        {"PointLandmark", true, true},        {"Prefilter", true, true},
-    {"FieldDisplacements", true, true}, {"FieldDeterminants", true, true},    {"FieldMatrices", true, true}};
+constexpr WorkName workNames[workCount] = {{"DirectNearest", true, true},
+                                           {"DirectLinear", true, true},
+                                           {"DirectCubic", true, true},
+                                           {"DirectMajority", false, true},
+                                           {"DirectAlignedSpline", false, true},
+                                           {"DirectSpline", false, true},
+                                           {"PointNearest", true, true},
+                                           {"PointLinear", true, true},
+                                           {"PointCubic", true, true},
+                                           {"PointMajority", true, true},
+                                           {"PointLinearTransform", true, true},
+                                           {"PointAlignedSpline", true, false},
+                                           {"PointSpline", true, true},
+                                           {"PointLandmark", true, true},
+                                           {"Prefilter", true, true},
+                                           {"FieldDisplacements", true, true},
+                                           {"FieldDeterminants", true, true},
+                                           {"FieldMatrices", true, true}};
 
 constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate` wrote with this version";
 
@@ -68,14 +79,16 @@ void checkVersion(const ParameterMap& map)
   const ParameterEntry& entry = required(map, "CalibrationVersion");
   const auto found = single(map, entry, integerParameter(entry.name, 0, 0, Arity::single, "", ""));
   if (found != Calibration::version)
-    failUsage(shownEntry(map, entry), "this program reads version " + std::to_string(Calibration::version), writeAnew);
+    failUsage(shownEntry(map, entry), "this program reads version " + std::to_string(Calibration::version),
+              writeAnew);
 }
 
 void readNumbers(const ParameterMap& map, const std::string& name, double* numbers, std::size_t count)
 {
   const ParameterEntry& entry = required(map, name);
   if (entry.values.size() != count)
-    failUsage(shownEntry(map, entry), count == 2 ? "two numbers are needed, of one thread and of all" : "one number is needed",
+    failUsage(shownEntry(map, entry),
+              count == 2 ? "two numbers are needed, of one thread and of all" : "one number is needed",
               writeAnew);
   Parameter<double> row = realParameter(name, 0, Arity::list, "", "");
   row.minimum = 0;
@@ -87,8 +100,8 @@ void checkNames(const ParameterMap& map, const std::vector<std::string>& known)
 {
   for (const ParameterEntry& entry : map.entries())
     if (std::find(known.begin(), known.end(), entry.name) == known.end())
-      throw Error(ExitCode::usage,
-                  shownEntry(map, entry) + ": no rate has this name." + didYouMean(entry.name, known) + " " + writeAnew + ".");
+      throw Error(ExitCode::usage, shownEntry(map, entry) + ": no rate has this name."
+                                       + didYouMean(entry.name, known) + " " + writeAnew + ".");
 }
 
 std::string environment(const char* name)
@@ -119,7 +132,8 @@ bool isOfCuda(Work work)
 double ThreadRate::nanoseconds(int measuredThreads, int threads) const
 {
   const double shared =
-      measuredThreads > 1 ? std::clamp((oneThread - allThreads) / (1 - 1.0 / measuredThreads), 0.0, oneThread) : oneThread;
+      measuredThreads > 1 ? std::clamp((oneThread - allThreads) / (1 - 1.0 / measuredThreads), 0.0, oneThread)
+                          : oneThread;
   return oneThread - shared + shared / threads;
 }
 
@@ -131,7 +145,8 @@ Calibration Calibration::withShippedCuda() const
   joined.processor = processor;
   joined.threads = threads;
   joined.cpuStartSeconds = cpuStartSeconds;
-  for (const auto rate : {&Calibration::upload, &Calibration::download}) { // as if this machine's host were the other's
+  for (const auto rate :
+       {&Calibration::upload, &Calibration::download}) { // as if this machine's host were the other's
     const ThreadRate& measured = shipped.*rate;
     joined.*rate = {measured.oneThread, measured.nanoseconds(shipped.threads, threads)};
   }
@@ -144,7 +159,8 @@ const Calibration& shippedCalibration()
 {
   static const Calibration shipped = [] {
     std::vector<std::string> notes;
-    Calibration calibration = calibrationOf(parseParameterText(shippedCalibrationText, "shipped calibration", notes));
+    Calibration calibration =
+        calibrationOf(parseParameterText(shippedCalibrationText, "shipped calibration", notes));
     calibration.source = "shipped rates";
     calibration.hasShippedCuda = true;
     return calibration;
@@ -159,7 +175,8 @@ Calibration calibrationOf(const ParameterMap& map)
   calibration.source = map.fileName();
   const ParameterEntry &processor = required(map, "Processor"), &threads = required(map, "Threads");
   calibration.processor = single(map, processor, textParameter(processor.name, "", Arity::single, ""));
-  calibration.threads = static_cast<int>(single(map, threads, integerParameter(threads.name, 1, 1, Arity::single, "", "")));
+  calibration.threads =
+      static_cast<int>(single(map, threads, integerParameter(threads.name, 1, 1, Arity::single, "", "")));
   if (const ParameterEntry* gpu = map.find("Gpu"))
     calibration.gpu = single(map, *gpu, textParameter(gpu->name, "", Arity::single, ""));
   std::vector<std::string> known{"CalibrationVersion", "Processor", "Threads", "Gpu"};
@@ -176,20 +193,22 @@ Calibration calibrationOf(const ParameterMap& map)
 std::string calibrationText(const Calibration& calibration)
 {
   const bool withCuda = !calibration.gpu.empty();
-  std::string text =
-      "// Rates by which `--device auto` chooses; written by `tessera-bench calibrate`.\n"
-      "(CalibrationVersion "
-      + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor + "\")\n(Threads "
-      + std::to_string(calibration.threads) + ")\n" + (withCuda ? "(Gpu \"" + calibration.gpu + "\")\n" : "")
-      + "\n// Nanoseconds an item: a byte, a voxel, a landmark of a voxel. Two numbers: with one thread, with all.\n";
-  forEachNumber(calibration, [&](const std::string& name, const double* numbers, std::size_t count, bool isOfCuda) {
-    if (isOfCuda && !withCuda)
-      return;
-    text += "(" + name;
-    for (std::size_t i = 0; i < count; ++i)
-      text += " " + realText(numbers[i]);
-    text += ")\n";
-  });
+  std::string text = "// Rates by which `--device auto` chooses; written by `tessera-bench calibrate`.\n"
+                     "(CalibrationVersion "
+                     + std::to_string(Calibration::version) + ")\n(Processor \"" + calibration.processor
+                     + "\")\n(Threads " + std::to_string(calibration.threads) + ")\n"
+                     + (withCuda ? "(Gpu \"" + calibration.gpu + "\")\n" : "")
+                     + "\n// Nanoseconds an item: a byte, a voxel, a landmark of a voxel. Two numbers: with "
+                       "one thread, with all.\n";
+  forEachNumber(calibration,
+                [&](const std::string& name, const double* numbers, std::size_t count, bool isOfCuda) {
+                  if (isOfCuda && !withCuda)
+                    return;
+                  text += "(" + name;
+                  for (std::size_t i = 0; i < count; ++i)
+                    text += " " + realText(numbers[i]);
+                  text += ")\n";
+                });
   return text;
 }
 
@@ -210,7 +229,8 @@ Calibration storedCalibration()
   if (path.empty() || (environment(pathVariable).empty() && !std::filesystem::exists(path, ignored)))
     return shippedCalibration();
   std::vector<std::string> notes;
-  return withContext("calibration for --device auto", [&] { return calibrationOf(readParameterFile(path, notes)); });
+  return withContext("calibration for --device auto",
+                     [&] { return calibrationOf(readParameterFile(path, notes)); });
 }
 
 }

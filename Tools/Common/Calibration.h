@@ -8,9 +8,9 @@
 
 namespace tessera {
 
-/// What resampling consists of, in the order of the tables below. "Direct" is what goes without points: on the CPU rows under
-/// linear transforms, on CUDA what a linear map and one cubic B-spline come to, in single precision. "Point" is one point after
-/// another in double.
+/// What resampling consists of, in the order of the tables below. "Direct" is what goes without points: on
+/// the CPU rows under linear transforms, on CUDA what a linear map and one cubic B-spline come to, in single
+/// precision. "Point" is one point after another in double.
 enum class Work {
   directNearest,
   directLinear,
@@ -43,7 +43,8 @@ bool isOfCuda(Work);
 struct ThreadRate {
   double oneThread = 0, allThreads = 0;
 
-  /// With any number of threads: a part that does not share out and one that does (Amdahl), through both measurements.
+  /// With any number of threads: a part that does not share out and one that does (Amdahl), through both
+  /// measurements.
   double nanoseconds(int measuredThreads, int threads) const;
 };
 
@@ -61,10 +62,12 @@ struct Calibration {
   bool hasShippedCuda = false; // rates of CUDA are not its own
   int threads = 1;             // of ThreadRate
   double cpuStartSeconds = 0;  // of a process's first image, beside what later ones take
-  double cudaStartSeconds = 0; // until a CUDA device that the process has not used before has done a first image
+  double cudaStartSeconds =
+      0; // until a CUDA device that the process has not used before has done a first image
   double cudaImageSeconds = 0; // of an image of no size on CUDA
-  ThreadRate upload, download; // ns a byte between ordinary memory of the host and the device; fresh memory on the way back
-  OfDimension ofDimension[2];  // 2D, 3D
+  ThreadRate upload,
+      download; // ns a byte between ordinary memory of the host and the device; fresh memory on the way back
+  OfDimension ofDimension[2]; // 2D, 3D
 
   OfDimension& of(int dimension) { return ofDimension[dimension - 2]; }
   const OfDimension& of(int dimension) const { return ofDimension[dimension - 2]; }
@@ -76,18 +79,20 @@ struct Calibration {
 /// What is built in: an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();
 
-/// Reads the text that calibrationText writes; CUDA's rates are the shipped ones if it has none. Throws Error(usage) naming file
-/// and line: another version, an entry that is missing, not known, or no number from 0.
+/// Reads the text that calibrationText writes; CUDA's rates are the shipped ones if it has none. Throws
+/// Error(usage) naming file and line: another version, an entry that is missing, not known, or no number from
+/// 0.
 Calibration calibrationOf(const ParameterMap&);
 
 /// A parameter text: `(Name value)`.
 std::string calibrationText(const Calibration&);
 
-/// $TESSERA_CALIBRATION, else $XDG_CONFIG_HOME/tessera/calibration.txt, else ~/.config/tessera/calibration.txt; empty without a
-/// home.
+/// $TESSERA_CALIBRATION, else $XDG_CONFIG_HOME/tessera/calibration.txt, else
+/// ~/.config/tessera/calibration.txt; empty without a home.
 std::string calibrationPath();
 
-/// That of calibrationPath(); if no such file is there, the shipped one, unless $TESSERA_CALIBRATION names it: then Error(usage).
+/// That of calibrationPath(); if no such file is there, the shipped one, unless $TESSERA_CALIBRATION names
+/// it: then Error(usage).
 Calibration storedCalibration();
 
 }

@@ -23,7 +23,8 @@ struct Named {
 
 [[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
 {
-  throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". " + allowed + (allowed.ends_with('.') ? "" : "."));
+  throw Error(ExitCode::usage,
+              "command line: " + given + ": " + wrong + ". " + allowed + (allowed.ends_with('.') ? "" : "."));
 }
 
 Named findOption(const std::vector<OptionGroup>& groups, const std::string& name)
@@ -45,7 +46,8 @@ Named findOption(const std::vector<OptionGroup>& groups, const std::string& name
 std::string nameOf(const std::string& token)
 {
   const std::size_t start = token.compare(0, 2, "--") == 0 ? 2 : 1;
-  return token.substr(start, token.find('=') == std::string::npos ? std::string::npos : token.find('=') - start);
+  return token.substr(start,
+                      token.find('=') == std::string::npos ? std::string::npos : token.find('=') - start);
 }
 
 bool looksLikeOption(const std::string& token)
@@ -56,7 +58,8 @@ bool looksLikeOption(const std::string& token)
 void failUnknown(const std::vector<OptionGroup>& groups, const std::string& token)
 {
   if (!looksLikeOption(token))
-    fail("\"" + token + "\"", "a value without an option", "Every value follows its option; --help lists them");
+    fail("\"" + token + "\"", "a value without an option",
+         "Every value follows its option; --help lists them");
   std::vector<std::string> names;
   for (const OptionGroup& group : groups)
     for (const Option& option : group.options)
@@ -64,11 +67,13 @@ void failUnknown(const std::vector<OptionGroup>& groups, const std::string& toke
   std::string nearest = nearestName(nameOf(token), names);
   if (!nearest.empty())
     nearest = findOption(groups, nearest).option->dashes + nearest;
-  fail(token, "no such option", (nearest.empty() ? "" : "Did you mean " + nearest + "? ") + std::string("--help lists all"));
+  fail(token, "no such option",
+       (nearest.empty() ? "" : "Did you mean " + nearest + "? ") + std::string("--help lists all"));
 }
 
 /// Tokens as Boost's long style reads them: "--name" then its value. `names` receives every concrete name.
-std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens,
+std::vector<std::string> normalized(const std::vector<OptionGroup>& groups,
+                                    const std::vector<std::string>& tokens,
                                     std::map<std::string, Named>& names)
 {
   std::vector<std::string> result;
@@ -81,7 +86,8 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, cons
     names[name] = named;
     const std::size_t equals = token.find('=');
     const auto refuseEmpty = [&](const std::string& given) {
-      fail(given, "an empty value", "Allowed: " + std::string(named.option->dashes) + name + " " + named.option->value);
+      fail(given, "an empty value",
+           "Allowed: " + std::string(named.option->dashes) + name + " " + named.option->value);
     };
     if (!named.option->value.empty() && equals + 1 == token.size())
       refuseEmpty(token);
@@ -89,7 +95,8 @@ std::vector<std::string> normalized(const std::vector<OptionGroup>& groups, cons
     if (named.option->value.empty() || equals != std::string::npos)
       continue;
     const bool valueFollows =
-        i + 1 < tokens.size() && !(looksLikeOption(tokens[i + 1]) && findOption(groups, nameOf(tokens[i + 1])).option);
+        i + 1 < tokens.size()
+        && !(looksLikeOption(tokens[i + 1]) && findOption(groups, nameOf(tokens[i + 1])).option);
     if (!valueFollows)
       fail(token, "no value given", "Allowed: " + token + " " + named.option->value);
     result.push_back(tokens[++i]);
@@ -133,7 +140,8 @@ std::map<std::size_t, std::string> indexedValues(const std::string& stem, const 
 {
   std::map<std::size_t, std::string> values;
   for (const auto& [name, named] : names)
-    if (named.option->name == stem && !values.emplace(named.index.value_or(0), map[name].as<std::string>()).second)
+    if (named.option->name == stem
+        && !values.emplace(named.index.value_or(0), map[name].as<std::string>()).second)
       fail("-" + stem + " and -" + stem + "0", "the same image given twice", "Allowed: one of them");
   std::size_t expected = 0;
   for (const auto& [index, value] : values)
@@ -229,7 +237,8 @@ std::string helpText(const ProgramText& program)
       std::string head = "  " + std::string(option.dashes) + option.name;
       if (!option.value.empty())
         head += " " + option.value;
-      head += head.size() + 2 > indent ? "\n" + std::string(indent, ' ') : std::string(indent - head.size(), ' ');
+      head +=
+          head.size() + 2 > indent ? "\n" + std::string(indent, ' ') : std::string(indent - head.size(), ' ');
       text += head;
       appendWrapped(text, option.meaning, indent);
     }

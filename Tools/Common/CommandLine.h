@@ -18,7 +18,8 @@ struct Option {
 };
 
 /// An option that elastix does not have; help shows it as --name.
-inline Option ownOption(std::string name, std::string value, std::string meaning, std::vector<std::string> aliases = {})
+inline Option ownOption(std::string name, std::string value, std::string meaning,
+                        std::vector<std::string> aliases = {})
 {
   return {std::move(name), std::move(value), std::move(meaning), false, false, std::move(aliases), "--"};
 }
@@ -50,7 +51,8 @@ private:
   std::map<std::string, std::vector<std::string>> values_;
 };
 
-/// Throws Error(usage) naming the token: unknown option (with the nearest one), value missing, given twice, gap in indices.
+/// Throws Error(usage) naming the token: unknown option (with the nearest one), value missing, given twice,
+/// gap in indices.
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens);
 
 /// The whole command line as a shell takes it: words that it would not leave as they are stand in quotes.

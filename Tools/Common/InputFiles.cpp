@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 std::optional<FilePlace> filePlace(const std::string& path)
 {
   std::error_code ignored; // a path that cannot be followed is no file
-  const fs::path file = path.empty() ? fs::path() : fs::weakly_canonical(fs::absolute(path, ignored), ignored);
+  const fs::path file =
+      path.empty() ? fs::path() : fs::weakly_canonical(fs::absolute(path, ignored), ignored);
   struct stat folder {};
   if (file.empty() || stat(file.parent_path().c_str(), &folder) != 0)
     return std::nullopt;
@@ -69,7 +70,8 @@ void InputFiles::checkStayBesideLog(const std::string& path) const
 
 void failWrittenOver(const std::string& given, const std::string& written, const std::string& what)
 {
-  throw Error(ExitCode::usage, given + ": " + written + " would be written over " + what + ". Allowed: another folder for -out.");
+  throw Error(ExitCode::usage, given + ": " + written + " would be written over " + what
+                                   + ". Allowed: another folder for -out.");
 }
 
 }

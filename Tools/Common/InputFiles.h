@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// A place where a file is or may be put: a name in a folder, whichever path leads there. A folder may be mounted at several.
+/// A place where a file is or may be put: a name in a folder, whichever path leads there. A folder may be
+/// mounted at several.
 struct FilePlace {
   std::uint64_t device = 0, folder = 0; // numbers by which the system knows the folder
   std::string name;
@@ -34,10 +35,11 @@ public:
   /// What is read from the file that would be written to `path`; null: nothing.
   const std::string* at(const std::string& path) const;
 
-  /// Throws Error(usage) `given: its result would be written over the points a.txt. Allowed: another folder for -out.` if an image
-  /// or another file of this path would be.
+  /// Throws Error(usage) `given: its result would be written over the points a.txt. Allowed: another folder
+  /// for -out.` if an image or another file of this path would be.
   void checkStay(const std::string& given, const std::string& path) const;
-  /// The same of a log, which is opened as it is and not put in its place when it is whole: hard links are followed too.
+  /// The same of a log, which is opened as it is and not put in its place when it is whole: hard links are
+  /// followed too.
   void checkStayBesideLog(const std::string& path) const;
 
   struct Input {
@@ -50,6 +52,7 @@ private:
 };
 
 /// Throws that error: `what` is what would be written over.
-[[noreturn]] void failWrittenOver(const std::string& given, const std::string& written, const std::string& what);
+[[noreturn]] void failWrittenOver(const std::string& given, const std::string& written,
+                                  const std::string& what);
 
 }

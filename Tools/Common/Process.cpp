@@ -46,7 +46,8 @@ struct Priority {
   int niceness;
 };
 
-/// A descriptor that was closed would be that of the next file, which would then get the lines that are for the terminal.
+/// A descriptor that was closed would be that of the next file, which would then get the lines that are for
+/// the terminal.
 void openStandardStreams()
 {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -65,11 +66,13 @@ int withOutputShown(int code, RunLog& log)
 
 int outOfMemory(RunLog& log)
 {
-  log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another machine.");
+  log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another "
+            "machine.");
   return static_cast<int>(ExitCode::outOfMemory);
 }
 
-constexpr std::array<Priority, 5> priorities{{{"high", -10}, {"abovenormal", -5}, {"normal", 0}, {"belownormal", 5}, {"idle", 19}}};
+constexpr std::array<Priority, 5> priorities{
+    {{"high", -10}, {"abovenormal", -5}, {"normal", 0}, {"belownormal", 5}, {"idle", 19}}};
 
 }
 
@@ -94,12 +97,13 @@ double memorySize(const std::string& option, const std::string& text)
   constexpr double most = 4e18; // what counts of bytes hold
   if (failure == std::errc())
     for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
-      if (std::string_view(unit, text.data() + text.size()) == name && number * factor >= 1 && number * factor <= most)
+      if (std::string_view(unit, text.data() + text.size()) == name && number * factor >= 1
+          && number * factor <= most)
         return std::round(number * factor);
-  throw Error(ExitCode::usage,
-              "command line: " + option + ": \"" + text
-                  + "\": no size of memory. Allowed: a number with kB, MB or GB, such as 500MB or 2.5GB, from 0.001kB "
-                    "to 4e9GB.");
+  throw Error(ExitCode::usage, "command line: " + option + ": \"" + text
+                                   + "\": no size of memory. Allowed: a number with kB, MB or GB, such as "
+                                     "500MB or 2.5GB, from 0.001kB "
+                                     "to 4e9GB.");
 }
 
 void setPriority(const Arguments& arguments, RunLog& log)
@@ -134,9 +138,11 @@ void setVerbosity(const Arguments& arguments, RunLog& log)
 OptionGroup commonOptions()
 {
   return {"Running",
-          {{"threads", "N", "threads; else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this process may use"},
+          {{"threads", "N",
+            "threads; else SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, or the processors this process may use"},
            {"priority", "NAME", "high, abovenormal, normal, belownormal or idle"},
-           {"loglevel", "LEVEL", "what the terminal shows: off, error, warning or info; the log file holds everything"},
+           {"loglevel", "LEVEL",
+            "what the terminal shows: off, error, warning or info; the log file holds everything"},
            {"q", "", "the terminal shows warnings, errors and a progress line only", false, false, {"quiet"}},
            {"v", "", "the terminal shows details", false, false, {"verbose"}},
            ownOption("version", "", "print the version and what it was built with", {"extended-version"}),
@@ -145,8 +151,10 @@ OptionGroup commonOptions()
 
 std::string exitCodesText()
 {
-  return "Exit codes: 0 done; 1 the registration failed (no overlap, diverged); 2 command line or parameter file;\n"
-         "3 an input is unreadable or inconsistent; 4 an output cannot be written; 5 device or driver; 6 out of memory;\n"
+  return "Exit codes: 0 done; 1 the registration failed (no overlap, diverged); 2 command line or parameter "
+         "file;\n"
+         "3 an input is unreadable or inconsistent; 4 an output cannot be written; 5 device or driver; 6 out "
+         "of memory;\n"
          "7 some rows of a batch failed; 129, 130, 143 hung up (unless under nohup), interrupted or\n"
          "terminated, the last finished level kept.\n";
 }
@@ -157,9 +165,11 @@ std::string prepareOutputFolder(const std::string& path)
   std::filesystem::create_directories(path, failure);
   if (!std::filesystem::is_directory(path, ignored))
     throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder cannot be made"
-                                                + (failure ? " (" + failure.message() + ")" : "") + ". Allowed: a folder.");
+                                                + (failure ? " (" + failure.message() + ")" : "")
+                                                + ". Allowed: a folder.");
   if (access(path.c_str(), W_OK | X_OK) != 0)
-    throw Error(ExitCode::unwritableOutput, "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");
+    throw Error(ExitCode::unwritableOutput,
+                "-out: \"" + path + "\": the folder is not writable. Allowed: a writable folder.");
   return path.back() == '/' ? path : path + "/";
 }
 
@@ -173,8 +183,8 @@ void logStart(RunLog& log, const std::string& program, const std::string& logNam
   log.info("which " + logName + ":   " + program);
   log.info(logName + " runs at: " + system.nodename);
   log.info("  " + std::string(system.sysname) + " " + system.release + " (" + system.machine + "), with "
-           + std::to_string(sysconf(_SC_PHYS_PAGES) / 1024 * (sysconf(_SC_PAGE_SIZE) / 1024)) + " MB memory, and "
-           + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores.");
+           + std::to_string(sysconf(_SC_PHYS_PAGES) / 1024 * (sysconf(_SC_PAGE_SIZE) / 1024))
+           + " MB memory, and " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores.");
   log.info("TESSERA version: " + projectVersion());
 }
 
@@ -198,14 +208,16 @@ int runProgram(const std::function<int(RunLog&)>& body)
     log.error(error.what());
     return static_cast<int>(error.code());
   } catch (const Interrupted&) {
-    log.error("interrupted by signal " + std::to_string(caughtSignal()) + ": the run is not complete; finished levels are kept.");
+    log.error("interrupted by signal " + std::to_string(caughtSignal())
+              + ": the run is not complete; finished levels are kept.");
     return 128 + caughtSignal();
   } catch (const std::bad_alloc&) {
     return outOfMemory(log);
   } catch (const std::length_error&) { // of a vector that no memory could hold
     return outOfMemory(log);
   } catch (const std::exception& error) {
-    log.error(std::string("the program itself: ") + error.what() + ". This is a defect of the program; please report it.");
+    log.error(std::string("the program itself: ") + error.what()
+              + ". This is a defect of the program; please report it.");
     return static_cast<int>(ExitCode::registrationFailed);
   }
 }

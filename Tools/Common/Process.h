@@ -8,8 +8,9 @@
 
 namespace tessera {
 
-/// Number of threads: -threads, else SLURM_CPUS_PER_TASK, else OMP_NUM_THREADS, else the processors this process may use.
-/// Throws Error(usage) if the one that decides is not a positive whole number. `source` receives its name.
+/// Number of threads: -threads, else SLURM_CPUS_PER_TASK, else OMP_NUM_THREADS, else the processors this
+/// process may use. Throws Error(usage) if the one that decides is not a positive whole number. `source`
+/// receives its name.
 int threadCount(const Arguments&, std::string& source);
 
 /// Whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) naming the option.

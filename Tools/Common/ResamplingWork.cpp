@@ -53,9 +53,11 @@ bool isPlainCubic(const TransformChain<D>& link)
   return model.order == cubicOrder && !model.cyclic;
 }
 
-/// T(x) for so many points, transform by transform. `aligned` is what a B-spline along the lattice's axes counts as.
+/// T(x) for so many points, transform by transform. `aligned` is what a B-spline along the lattice's axes
+/// counts as.
 template <int D>
-void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, double points)
+void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain,
+               const ImageGeometry<D>& lattice, double points)
 {
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
     switch (link->transform->cudaForm()) {
@@ -74,7 +76,8 @@ void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain, c
     }
 }
 
-double secondsOf(const std::array<ThreadRate, workCount>& rates, const WorkItems& work, int measuredThreads, int threads)
+double secondsOf(const std::array<ThreadRate, workCount>& rates, const WorkItems& work, int measuredThreads,
+                 int threads)
 {
   double nanoseconds = 0;
   for (std::size_t i = 0; i < workCount; ++i)
@@ -86,15 +89,17 @@ double secondsOf(const std::array<ThreadRate, workCount>& rates, const WorkItems
 
 LookUp lookUpOf(const Registry& registry, const std::string& name, const Parameters& parameters)
 {
-  const ComponentDescription& component = registry.require("ResampleInterpolator", name, parameters.where("ResampleInterpolator"));
+  const ComponentDescription& component =
+      registry.require("ResampleInterpolator", name, parameters.where("ResampleInterpolator"));
   if (component.name == "NearestNeighborInterpolator")
     return {LookUp::Kind::nearest, 0};
   if (component.name == "LabelMajorityInterpolator")
     return {LookUp::Kind::majority, 0};
   for (const ParameterInfo& row : component.parameters)
     if (row.type == ParameterType::integer) { // the order of a B-spline
-      const auto order = static_cast<int>(
-          parameters.withLabel("ResampleInterpolator0").find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)));
+      const auto order = static_cast<int>(parameters.withLabel("ResampleInterpolator0")
+                                              .find(Parameter<std::int64_t>{row})
+                                              .value_or(std::stoll(row.defaultText)));
       return order > 1 ? LookUp{LookUp::Kind::spline, order}
                        : LookUp{order == 1 ? LookUp::Kind::linear : LookUp::Kind::nearest, order};
     }
@@ -102,8 +107,8 @@ LookUp lookUpOf(const Registry& registry, const std::string& name, const Paramet
 }
 
 template <int D>
-void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeometry<D>& lattice, const LookUp& lookUp,
-               const std::vector<ImageSizes>& images, std::size_t imagesAtOnce)
+void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+               const LookUp& lookUp, const std::vector<ImageSizes>& images, std::size_t imagesAtOnce)
 {
   const std::optional<OneSplineChain<D>> whole = asOneSpline<D>(chain);
   const bool isLinear = whole && !whole->spline;
@@ -144,21 +149,23 @@ void addField(DeviceWork& work, const ImageGeometry<D>& lattice, std::size_t com
 
 double cpuSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)
 {
-  return calibration.cpuStartSeconds + secondsOf(calibration.of(dimension).cpu, work.cpu, calibration.threads, threads);
+  return calibration.cpuStartSeconds
+         + secondsOf(calibration.of(dimension).cpu, work.cpu, calibration.threads, threads);
 }
 
 double cudaSeconds(const Calibration& calibration, int dimension, const DeviceWork& work, int threads)
 {
-  double nanoseconds = work.cuda.uploadedBytes * calibration.upload.nanoseconds(calibration.threads, threads)
-                       + work.cuda.downloadedBytes * calibration.download.nanoseconds(calibration.threads, threads);
+  double nanoseconds =
+      work.cuda.uploadedBytes * calibration.upload.nanoseconds(calibration.threads, threads)
+      + work.cuda.downloadedBytes * calibration.download.nanoseconds(calibration.threads, threads);
   for (std::size_t i = 0; i < workCount; ++i)
     nanoseconds += work.cuda.items[i] * calibration.of(dimension).cuda[i];
   return calibration.cudaStartSeconds + work.cuda.images * calibration.cudaImageSeconds + 1e-9 * nanoseconds;
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void addImages<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, const LookUp&,                        \
-                             const std::vector<ImageSizes>&, std::size_t);                                                         \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void addImages<D>(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>&, const LookUp&,  \
+                             const std::vector<ImageSizes>&, std::size_t);                                   \
   template void addField<D>(DeviceWork&, const ImageGeometry<D>&, std::size_t)
 TESSERA_INSTANTIATE(2);
 TESSERA_INSTANTIATE(3);

@@ -37,14 +37,14 @@ struct ImageSizes {
   double uploadedBytes = sizeof(float) * components; // of a voxel with all its components
 };
 
-/// Adds images with one way to look them up, of which so many at a time share T(x) on the CPU. What happens to voxels that are no
-/// numbers, and outside of the images, is not counted.
+/// Adds images with one way to look them up, of which so many at a time share T(x) on the CPU. What happens
+/// to voxels that are no numbers, and outside of the images, is not counted.
 template <int D>
 void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& lattice, const LookUp&,
                const std::vector<ImageSizes>&, std::size_t imagesAtOnce);
 
-/// Adds a field of `components` floats a voxel: displacements (D), determinants (1) or matrices (D * D) of a B-spline along the
-/// lattice's axes.
+/// Adds a field of `components` floats a voxel: displacements (D), determinants (1) or matrices (D * D) of a
+/// B-spline along the lattice's axes.
 template <int D>
 void addField(DeviceWork&, const ImageGeometry<D>& lattice, std::size_t components);
 

@@ -31,7 +31,8 @@ LogLevel logLevelOf(const std::string& text)
   for (std::size_t i = 0; i < names.size(); ++i)
     if (text == names[i])
       return static_cast<LogLevel>(i);
-  throw Error(ExitCode::usage, "-loglevel: \"" + text + "\": no such level. Allowed: off, error, warning, info.");
+  throw Error(ExitCode::usage,
+              "-loglevel: \"" + text + "\": no such level. Allowed: off, error, warning, info.");
 }
 
 RunLog::~RunLog()
@@ -45,7 +46,8 @@ void RunLog::openFile(const std::string& path)
   path_ = path;
   file_ = std::ofstream(path);
   if (!file_)
-    throw Error(ExitCode::unwritableOutput, path + ": the log cannot be written. Allowed: an output folder that is writable.");
+    throw Error(ExitCode::unwritableOutput,
+                path + ": the log cannot be written. Allowed: an output folder that is writable.");
 }
 
 void RunLog::info(const std::string& line)
@@ -120,7 +122,8 @@ void RunLog::finish()
 {
   clearProgress();
   if (file_.is_open() && !file_.flush())
-    throw Error(ExitCode::unwritableOutput, path_ + ": the log could not be written to its end. Allowed: a disk with room left.");
+    throw Error(ExitCode::unwritableOutput,
+                path_ + ": the log could not be written to its end. Allowed: a disk with room left.");
 }
 
 std::string currentTime()

@@ -13,8 +13,8 @@ enum class LogLevel { off, error, warning, info };
 /// Throws Error(usage) unless the text is off, error, warning or info.
 LogLevel logLevelOf(const std::string& text);
 
-/// The log of one run: everything into a file once one is open, and to the terminal what the level lets through
-/// (information to stdout, warnings and errors to stderr). Lines may come from several threads.
+/// The log of one run: everything into a file once one is open, and to the terminal what the level lets
+/// through (information to stdout, warnings and errors to stderr). Lines may come from several threads.
 class RunLog {
 public:
   explicit RunLog(LogLevel consoleLevel = LogLevel::info) : level_(consoleLevel) {}
@@ -22,8 +22,8 @@ public:
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
-  /// Replaces the file. From then on a reader of standard output that goes away does not end the program, so that results are
-  /// written. Throws Error(unwritableOutput).
+  /// Replaces the file. From then on a reader of standard output that goes away does not end the program, so
+  /// that results are written. Throws Error(unwritableOutput).
   void openFile(const std::string& path);
 
   void info(const std::string& line);

@@ -6,15 +6,16 @@
 
 namespace tessera {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP is only remembered; SIGINT or SIGTERM a second time ends the program as it would
-/// have without this. SIGHUP stays ignored if it is.
+/// From now on the first SIGINT, SIGTERM or SIGHUP is only remembered; SIGINT or SIGTERM a second time ends
+/// the program as it would have without this. SIGHUP stays ignored if it is.
 void watchSignals();
 
 /// The first of them that came, else 0.
 int caughtSignal();
 
-/// While this lives, SIGINT, SIGTERM or SIGHUP ends the program at once, with 128 + the signal, whatever its threads are at; no
-/// scratch folder is left, and thus no file that is not whole. SIGHUP stays ignored if it is. To be made before other threads.
+/// While this lives, SIGINT, SIGTERM or SIGHUP ends the program at once, with 128 + the signal, whatever its
+/// threads are at; no scratch folder is left, and thus no file that is not whole. SIGHUP stays ignored if it
+/// is. To be made before other threads.
 class EndOnSignals {
 public:
   /// `tell` has the last words, on a thread of its own.

@@ -9,16 +9,20 @@
 namespace tessera {
 namespace {
 
-constexpr double airHu = -1000, fatHu = -95, muscleHu = 45, boneHu = 420, liverHu = 110, tumourHu = 62, vesselHu = 185, noiseHu = 12;
+constexpr double airHu = -1000, fatHu = -95, muscleHu = 45, boneHu = 420, liverHu = 110, tumourHu = 62,
+                 vesselHu = 185, noiseHu = 12;
 
 struct Ellipsoid {
   Vec<3> centerMm, radiiMm;
 };
 
 // The abdomen is about 280 x 210 mm across; the liver fills its right side (-x in LPS).
-constexpr Ellipsoid skin{{0, 0, 0}, {140, 105, 400}}, wall{{0, 0, 0}, {122, 88, 400}}, spine{{0, 62, 0}, {22, 20, 400}};
+constexpr Ellipsoid skin{{0, 0, 0}, {140, 105, 400}}, wall{{0, 0, 0}, {122, 88, 400}},
+    spine{{0, 62, 0}, {22, 20, 400}};
 constexpr Ellipsoid rightLobe{{-48, -4, -4}, {62, 62, 76}}, leftLobe{{22, -34, 16}, {66, 32, 40}};
-constexpr Ellipsoid tumours[]{{{-74, 14, -30}, {13, 12, 13}}, {{-30, -30, 22}, {9, 10, 9}}, {{30, -36, 18}, {11, 9, 10}},
+constexpr Ellipsoid tumours[]{{{-74, 14, -30}, {13, 12, 13}},
+                              {{-30, -30, 22}, {9, 10, 9}},
+                              {{30, -36, 18}, {11, 9, 10}},
                               {{-52, 22, 28}, {7, 7, 7}}};
 
 /// About the distance (mm) inside the surface; negative outside.
@@ -56,7 +60,8 @@ double parenchymaHu(const Vec<3>& p)
     for (std::uint32_t w = 0; w < waves; ++w) {
       const auto first = randomWords({17, 0, 0, 0}, w, 0), second = randomWords({17, 0, 0, 0}, w, 1);
       const auto xy = standardNormals(first[0], first[1]), z = standardNormals(first[2], first[3]);
-      const double perMm = 6.283185307179586 / (10 + 18 * unitUniform(second[0])) / std::hypot(xy[0], xy[1], z[0]);
+      const double perMm =
+          6.283185307179586 / (10 + 18 * unitUniform(second[0])) / std::hypot(xy[0], xy[1], z[0]);
       rows[w] = {xy[0] * perMm, xy[1] * perMm, z[0] * perMm, 6.283185307179586 * unitUniform(second[1])};
     }
     return rows;
@@ -96,7 +101,8 @@ LiverPhantom::LiverPhantom(Size<3> size, double spacingMm)
   growVessels({-8, 8, -14}, {0.45, -0.8, 0.4}, 34, 4.5, 5);
 }
 
-void LiverPhantom::growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm, int generation)
+void LiverPhantom::growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm,
+                               double radiusMm, int generation)
 {
   if (generation == 0)
     return;
@@ -104,12 +110,14 @@ void LiverPhantom::growVessels(const Vec<3>& startMm, const Vec<3>& direction, d
   for (int d = 0; d < 3; ++d)
     end[d] = startMm[d] + lengthMm * direction[d];
   vessels_.push_back({startMm, end, radiusMm});
-  const auto words = randomWords({7, 0, 0, static_cast<std::uint32_t>(generation)}, static_cast<std::uint32_t>(vessels_.size()), 0);
+  const auto words = randomWords({7, 0, 0, static_cast<std::uint32_t>(generation)},
+                                 static_cast<std::uint32_t>(vessels_.size()), 0);
   for (double side : {-1.0, 1.0}) {
     Vec<3> turned;
     double length = 0;
     for (int d = 0; d < 3; ++d) {
-      turned[d] = direction[d] + side * 1.4 * (unitUniform(words[d]) - 0.5) + side * (d == generation % 3 ? 0.45 : 0.0);
+      turned[d] = direction[d] + side * 1.4 * (unitUniform(words[d]) - 0.5)
+                  + side * (d == generation % 3 ? 0.45 : 0.0);
       length += turned[d] * turned[d];
     }
     for (double& component : turned)
@@ -149,13 +157,15 @@ Vec<3> LiverPhantom::movedMm(const Vec<3>& p) const
   const double rise = bump(p, {0, -95, -10}, {75, 30, 90});
   const double press = bump(p, {-30, -25, 10}, {60, 40, 60});
   const double slide = bump(p, {35, -30, 15}, {40, 35, 40});
-  return {p[0] + 3.0 * press - 6.0 * slide, p[1] - 11.0 * rise + 9.0 * press + 3.0 * slide, p[2] - 7.0 * press + 4.0 * slide};
+  return {p[0] + 3.0 * press - 6.0 * slide, p[1] - 11.0 * rise + 9.0 * press + 3.0 * slide,
+          p[2] - 7.0 * press + 4.0 * slide};
 }
 
 Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
 {
   Vec<3> before = pointAfterMm;
-  for (int iteration = 0; iteration < 25; ++iteration) {   // a contraction: displacements change by less than 0.4 mm a mm
+  for (int iteration = 0; iteration < 25;
+       ++iteration) { // a contraction: displacements change by less than 0.4 mm a mm
     const Vec<3> moved = movedMm(before);
     for (int d = 0; d < 3; ++d)
       before[d] += pointAfterMm[d] - moved[d];
@@ -164,18 +174,20 @@ Vec<3> LiverPhantom::pointBeforeMm(const Vec<3>& pointAfterMm) const
 }
 
 template <class PointOfVoxel>
-Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel, std::uint32_t noiseStream) const
+Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel,
+                            std::uint32_t noiseStream) const
 {
   Image<3> image{geometry_, std::vector<float>(geometry_.voxelCount())};
   const AffineMap<3> pointFromIndex = geometry_.pointFromIndex();
   const Size<3>& size = geometry_.size;
   forEachChunk(context, size[1] * size[2], [&](std::size_t row) {
     for (std::size_t x = 0; x < size[0]; ++x) {
-      const Vec<3> index{static_cast<double>(x), static_cast<double>(row % size[1]), static_cast<double>(row / size[1])};
+      const Vec<3> index{static_cast<double>(x), static_cast<double>(row % size[1]),
+                         static_cast<double>(row / size[1])};
       const std::size_t voxel = row * size[0] + x;
       const auto words = randomWords({11, noiseStream, 0, 0}, static_cast<std::uint32_t>(voxel), 0);
-      image.voxels[voxel]
-        = static_cast<float>(tissueHu(pointOfVoxel(pointFromIndex(index))) + noiseHu * standardNormals(words[0], words[1])[0]);
+      image.voxels[voxel] = static_cast<float>(tissueHu(pointOfVoxel(pointFromIndex(index)))
+                                               + noiseHu * standardNormals(words[0], words[1])[0]);
     }
   });
   return image;
@@ -183,12 +195,14 @@ Image<3> LiverPhantom::draw(const Context& context, PointOfVoxel&& pointOfVoxel,
 
 Image<3> LiverPhantom::before(const Context& context) const
 {
-  return draw(context, [](const Vec<3>& point) { return point; }, 0);
+  return draw(
+      context, [](const Vec<3>& point) { return point; }, 0);
 }
 
 Image<3> LiverPhantom::after(const Context& context) const
 {
-  return draw(context, [&](const Vec<3>& point) { return pointBeforeMm(point); }, 1);
+  return draw(
+      context, [&](const Vec<3>& point) { return pointBeforeMm(point); }, 1);
 }
 
 std::vector<Vec<3>> LiverPhantom::liverPointsMm(std::size_t count) const
@@ -199,7 +213,8 @@ std::vector<Vec<3>> LiverPhantom::liverPointsMm(std::size_t count) const
       points.push_back(tube.endMm);
   for (std::uint32_t trial = 0; points.size() < count; ++trial) {
     const auto words = randomWords({13, 0, 0, 0}, trial, 0);
-    const Vec<3> point{-110 + 200 * unitUniform(words[0]), -70 + 140 * unitUniform(words[1]), -80 + 160 * unitUniform(words[2])};
+    const Vec<3> point{-110 + 200 * unitUniform(words[0]), -70 + 140 * unitUniform(words[1]),
+                       -80 + 160 * unitUniform(words[2])};
     if (liverDepthMm(point) > 3)
       points.push_back(point);
   }

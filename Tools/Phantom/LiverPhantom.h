@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// A CT-like abdomen (HU) with liver, tumours and vessels, before and after insufflation of the abdomen: gas lifts the front
-/// wall and presses the liver down and back. The deformation is known in closed form.
+/// A CT-like abdomen (HU) with liver, tumours and vessels, before and after insufflation of the abdomen: gas
+/// lifts the front wall and presses the liver down and back. The deformation is known in closed form.
 class LiverPhantom {
 public:
   /// `size` voxels at `spacingMm`, centred on the origin; x left, y back, z up (LPS).
@@ -34,7 +34,8 @@ private:
   double tissueHu(const Vec<3>& pointMm) const;
   double liverDepthMm(const Vec<3>& pointMm) const;
   Vec<3> pointBeforeMm(const Vec<3>& pointAfterMm) const;
-  void growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm, int generation);
+  void growVessels(const Vec<3>& startMm, const Vec<3>& direction, double lengthMm, double radiusMm,
+                   int generation);
   template <class PointOfVoxel>
   Image<3> draw(const Context&, PointOfVoxel&&, std::uint32_t noiseStream) const;
 

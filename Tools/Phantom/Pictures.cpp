@@ -12,7 +12,8 @@ Image<2> axialSlice(const Image<3>& image, std::size_t slice, Window window)
   picture.geometry.spacingMm = {image.geometry.spacingMm[0], image.geometry.spacingMm[1]};
   const float* voxels = image.voxels.data() + slice * size[0] * size[1];
   for (std::size_t i = 0; i < size[0] * size[1]; ++i)
-    picture.voxels.push_back(std::clamp(255 * (voxels[i] - window.black) / (window.white - window.black), 0.0f, 255.0f));
+    picture.voxels.push_back(
+        std::clamp(255 * (voxels[i] - window.black) / (window.white - window.black), 0.0f, 255.0f));
   return picture;
 }
 

@@ -1,5 +1,5 @@
-#include "Core/Compute/Error.h"
 #include "Core/Compute/AtomicFile.h"
+#include "Core/Compute/Error.h"
 #include "Core/Image/ImageFile.h"
 #include "Core/Image/OutputPointsFile.h"
 #include "Core/Image/PointsFile.h"
@@ -55,7 +55,8 @@ ErrorsMm errorsOf(const std::vector<Vec<3>>& found, const std::vector<Vec<3>>& t
 {
   ErrorsMm errors;
   for (std::size_t i = 0; i < truth.size(); ++i) {
-    const double e = std::hypot(found.at(i)[0] - truth[i][0], found[i][1] - truth[i][1], found[i][2] - truth[i][2]);
+    const double e =
+        std::hypot(found.at(i)[0] - truth[i][0], found[i][1] - truth[i][1], found[i][2] - truth[i][2]);
     errors.mean += e / static_cast<double>(truth.size());
     errors.largest = std::max(errors.largest, e);
   }
@@ -72,7 +73,8 @@ void score(const std::string& start, const std::string& found, const std::string
   std::printf("  after registration           %8.2f  %8.2f\n", after.mean, after.largest);
 }
 
-void writePictures(const std::string& fixedFile, const std::string& movingFile, const std::string& resultFile, const std::string& out)
+void writePictures(const std::string& fixedFile, const std::string& movingFile, const std::string& resultFile,
+                   const std::string& out)
 {
   std::vector<std::string> notes;
   const Window liverWindow{-60, 240};
@@ -81,7 +83,9 @@ void writePictures(const std::string& fixedFile, const std::string& movingFile, 
     return axialSlice(image, image.geometry.size[2] * 11 / 20, liverWindow);
   };
   const Image<2> fixed = picture(fixedFile), moving = picture(movingFile), result = picture(resultFile);
-  const auto write = [&](const char* name, const Image<2>& image) { writeImage(out + "/" + name, image, PixelType::uint8, true); };
+  const auto write = [&](const char* name, const Image<2>& image) {
+    writeImage(out + "/" + name, image, PixelType::uint8, true);
+  };
   write("fixed.png", fixed);
   write("moving.png", moving);
   write("result.png", result);
@@ -120,7 +124,8 @@ int run(int argc, char** argv)
   else if (given.count("pictures") && !out.empty())
     writePictures(fixed, moving, result, out);
   else
-    std::cout << "tessera-phantom --make --out demo\n\nA liver phantom with a known deformation.\n\n" << description;
+    std::cout << "tessera-phantom --make --out demo\n\nA liver phantom with a known deformation.\n\n"
+              << description;
   return 0;
 }
 

@@ -52,12 +52,13 @@ std::string componentList(const Registry& registry)
     if (component->role != role)
       text += (role.empty() ? "" : "\n") + component->role + "\n";
     role = component->role;
-    text += "  " + component->name + (component->aliases.empty() ? "" : " (" + joined(component->aliases) + ")") + "\n      "
+    text += "  " + component->name
+            + (component->aliases.empty() ? "" : " (" + joined(component->aliases) + ")") + "\n      "
             + component->summary + "\n";
   }
   for (const ComponentDescription* description : {&stageDescription(), &StageSettings::description()})
-    text += (description == &stageDescription() ? "\n--describe " : "--describe ") + description->name + ": " + description->summary
-            + "\n";
+    text += (description == &stageDescription() ? "\n--describe " : "--describe ") + description->name + ": "
+            + description->summary + "\n";
   return text;
 }
 
@@ -75,7 +76,8 @@ std::string componentPage(const Registry& registry, const std::string& name)
     return text;
   if (const std::vector<std::string> readers = readersOf(registry, name); !readers.empty())
     throw Error(ExitCode::usage,
-                "--describe: \"" + name + "\": a parameter, not a component. Allowed: what reads it: " + joined(readers) + ".");
+                "--describe: \"" + name
+                    + "\": a parameter, not a component. Allowed: what reads it: " + joined(readers) + ".");
   const std::string nearest = nearestName(name, names);
   throw Error(ExitCode::usage, "--describe: \"" + name + "\": no such component. "
                                    + (nearest.empty() ? "" : "Did you mean \"" + nearest + "\"? ")
@@ -84,16 +86,19 @@ std::string componentPage(const Registry& registry, const std::string& name)
 
 std::map<std::string, std::string> referencePages(const Registry& registry)
 {
-  const std::string origin = "Written by `Tools/Developer/write-reference` from the tables that the program reads with.\n";
+  const std::string origin =
+      "Written by `Tools/Developer/write-reference` from the tables that the program reads with.\n";
   std::map<std::string, std::string> pages, names;
   for (const ComponentDescription* component : everyDescription(registry)) {
     const std::string& title = component->role.empty() ? component->name : component->role;
     std::string& page = pages[title + ".md"];
-    page += (page.empty() ? "# " + title + "\n\n" + origin : std::string()) + "\n" + describeAsMarkdown(*component);
+    page += (page.empty() ? "# " + title + "\n\n" + origin : std::string()) + "\n"
+            + describeAsMarkdown(*component);
     std::string& list = names[title];
     list += (list.empty() ? "" : ", ") + (component->role.empty() ? component->summary : component->name);
   }
-  std::string index = "# What a parameter file can name\n\n" + origin + "\n| role | components |\n| --- | --- |\n";
+  std::string index =
+      "# What a parameter file can name\n\n" + origin + "\n| role | components |\n| --- | --- |\n";
   for (const auto& [role, list] : names)
     index += "| [" + role + "](" + role + ".md) | " + list + " |\n";
   pages["README.md"] = index;

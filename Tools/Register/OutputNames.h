@@ -27,8 +27,8 @@ struct StageNaming {
   const Resampler<D>& resampler;
 };
 
-/// Throws Error(usage) if a file of the stage may be written over an input: an interrupted run writes the transform of its last
-/// level, too.
+/// Throws Error(usage) if a file of the stage may be written over an input: an interrupted run writes the
+/// transform of its last level, too.
 template <int D>
 void checkInputsStay(const InputFiles&, const std::string& folder, const StageNaming<D>&);
 

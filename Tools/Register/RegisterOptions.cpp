@@ -9,14 +9,15 @@ namespace {
 void require(const Arguments& arguments, const std::string& name, const std::string& allowed)
 {
   if (!arguments.has(name))
-    throw Error(ExitCode::usage,
-                "command line: -" + name + ": not given. Allowed: " + allowed + (allowed.ends_with('.') ? "" : "."));
+    throw Error(ExitCode::usage, "command line: -" + name + ": not given. Allowed: " + allowed
+                                     + (allowed.ends_with('.') ? "" : "."));
 }
 
 void checkMaskCount(const std::string& option, std::size_t masks, std::size_t images)
 {
   if (masks > 1 && masks != images)
-    throw Error(ExitCode::usage, "command line: -" + option + ": " + std::to_string(masks) + " masks for " + std::to_string(images)
+    throw Error(ExitCode::usage, "command line: -" + option + ": " + std::to_string(masks) + " masks for "
+                                     + std::to_string(images)
                                      + " images. Allowed: none, one for all images, or one for each.");
 }
 
@@ -24,33 +25,38 @@ void checkMaskCount(const std::string& option, std::size_t masks, std::size_t im
 
 ProgramText registerText()
 {
-  return {"tessera",
-          "tessera -f fixed.nii.gz -m moving.nii.gz -p Rigid.txt -p BSpline.txt -out results",
-          "Registers a moving image to a fixed one as elastix parameter files say. Options are those of elastix.",
-          {{"Images",
-            {{"f", "FILE", "fixed image, or a folder with one DICOM series; -f0, -f1, ... for several", false, true},
-             {"m", "FILE", "moving image; -m0, -m1, ...", false, true},
-             {"fMask", "FILE", "what is not zero in it may be sampled; -fMask0, ...", false, true},
-             {"mMask", "FILE", "what is not zero in it may be compared with; -mMask0, ...", false, true},
-             {"fp", "FILE", "landmarks in the fixed image, or partners of those of -mp (.txt or .vtk)"},
-             {"mp", "FILE", "points of the moving image"}}},
-           {"Registration",
-            {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before", true},
-             {"t0", "FILE", "transform parameter file to start from"},
-             {"out", "FOLDER", "where results are written; made if it is missing"},
-             ownOption("device", "NAME", "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"),
-             ownOption("max-device-memory", "SIZE",
-                       "most memory of a CUDA device to take: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; "
-                       "levels that "
-                       "need more go in slabs, or not at all")}},
-           {"Looking and checking",
-            {ownOption("check", "", "check the files and parameters, register nothing"),
-             ownOption("strict", "", "parameters that nobody reads are errors"),
-             ownOption("list-components", "", "print what a parameter file can name"),
-             ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
-             ownOption("reference-pages", "FOLDER", "write the same of every component as pages in Markdown")}},
-           commonOptions()},
-          exitCodesText()};
+  return {
+      "tessera",
+      "tessera -f fixed.nii.gz -m moving.nii.gz -p Rigid.txt -p BSpline.txt -out results",
+      "Registers a moving image to a fixed one as elastix parameter files say. Options are those of elastix.",
+      {{"Images",
+        {{"f", "FILE", "fixed image, or a folder with one DICOM series; -f0, -f1, ... for several", false,
+          true},
+         {"m", "FILE", "moving image; -m0, -m1, ...", false, true},
+         {"fMask", "FILE", "what is not zero in it may be sampled; -fMask0, ...", false, true},
+         {"mMask", "FILE", "what is not zero in it may be compared with; -mMask0, ...", false, true},
+         {"fp", "FILE", "landmarks in the fixed image, or partners of those of -mp (.txt or .vtk)"},
+         {"mp", "FILE", "points of the moving image"}}},
+       {"Registration",
+        {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before",
+          true},
+         {"t0", "FILE", "transform parameter file to start from"},
+         {"out", "FOLDER", "where results are written; made if it is missing"},
+         ownOption("device", "NAME",
+                   "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"),
+         ownOption("max-device-memory", "SIZE",
+                   "most memory of a CUDA device to take: a number with kB, MB or GB (powers of 1000), such "
+                   "as 500MB or 2.5GB; "
+                   "levels that "
+                   "need more go in slabs, or not at all")}},
+       {"Looking and checking",
+        {ownOption("check", "", "check the files and parameters, register nothing"),
+         ownOption("strict", "", "parameters that nobody reads are errors"),
+         ownOption("list-components", "", "print what a parameter file can name"),
+         ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
+         ownOption("reference-pages", "FOLDER", "write the same of every component as pages in Markdown")}},
+       commonOptions()},
+      exitCodesText()};
 }
 
 RegisterOptions registerOptions(const Arguments& arguments)
@@ -79,9 +85,10 @@ RegisterOptions registerOptions(const Arguments& arguments)
 
   checkMaskCount("fMask", options.fixedMasks.size(), options.fixed.size());
   checkMaskCount("mMask", options.movingMasks.size(), options.moving.size());
-  if (options.fixed.size() != options.moving.size() && options.fixed.size() != 1 && options.moving.size() != 1)
-    throw Error(ExitCode::usage, "command line: -f and -m: " + std::to_string(options.fixed.size()) + " fixed and "
-                                     + std::to_string(options.moving.size())
+  if (options.fixed.size() != options.moving.size() && options.fixed.size() != 1
+      && options.moving.size() != 1)
+    throw Error(ExitCode::usage, "command line: -f and -m: " + std::to_string(options.fixed.size())
+                                     + " fixed and " + std::to_string(options.moving.size())
                                      + " moving images. Allowed: as many of one as of the other, or one.");
   return options;
 }

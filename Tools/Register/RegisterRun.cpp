@@ -55,7 +55,8 @@ void logOptions(const RegisterOptions& options, const std::string& folder, RunLo
   log.info("-threads  " + std::to_string(options.threads) + " (" + options.threadSource + ")");
   log.info("\nCommand line options from TransformBase:");
   log.info("-t0       "
-           + (options.initialTransform.empty() ? "unspecified, so no initial transform used" : options.initialTransform));
+           + (options.initialTransform.empty() ? "unspecified, so no initial transform used"
+                                               : options.initialTransform));
 }
 
 void logParameterText(const StageText& text, RunLog& log)
@@ -86,7 +87,8 @@ Context contextOf(Run<D>& run, const Parameters& parameters, const DeviceChoice&
 }
 
 template <int D>
-StageInput<D> stageInput(const Run<D>& run, const StageText& text, std::size_t stage, const LoadedInputs<D>& inputs)
+StageInput<D> stageInput(const Run<D>& run, const StageText& text, std::size_t stage,
+                         const LoadedInputs<D>& inputs)
 {
   return {text.map,           stage,       inputs.fixed,  inputs.moving,    inputs.fixedMasks,
           inputs.movingMasks, run.initial, inputs.points, inputs.hasPoints, {}};
@@ -103,11 +105,13 @@ void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t
     log.info("Settings of " + summary.optimizer + " for all resolutions:");
   for (const std::string& line : lines)
     log.info(line);
-  log.info("\nTime spent on saving the results, applying the final transform etc.: " + decimals(summary.writingSeconds * 1000, 0)
-           + " ms.");
-  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path + "\", has finished.\n");
+  log.info("\nTime spent on saving the results, applying the final transform etc.: "
+           + decimals(summary.writingSeconds * 1000, 0) + " ms.");
+  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path
+           + "\", has finished.\n");
   log.info("\nCurrent time: " + currentTime() + ".");
-  log.info("Time used for running elastix with this parameter file:\n  " + decimals(summary.seconds, 1) + "s.\n");
+  log.info("Time used for running elastix with this parameter file:\n  " + decimals(summary.seconds, 1)
+           + "s.\n");
   log.info("-------------------------------------------------------------------------\n");
 }
 
@@ -122,7 +126,8 @@ StageSummary describe(const StageText& text, const Parameters& parameters)
 }
 
 template <int D>
-StageResult<D> runReported(Run<D>& run, Context& context, const StageInput<D>& input, StageReporter<D>& reporter)
+StageResult<D> runReported(Run<D>& run, Context& context, const StageInput<D>& input,
+                           StageReporter<D>& reporter)
 {
   try {
     return runStage<D>(context, run.registry, input, reporter);
@@ -157,14 +162,15 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
 
   StageOutputs<D> outputs(run.registry,
                           {context, stage, run.folder, run.initialPath, inputs.fixed.front()->geometry,
-                           asRead.fixed.front()->geometry.direction, inputs.moving.front(), inputs.validMoving, parameters,
-                           settings},
+                           asRead.fixed.front()->geometry.direction, inputs.moving.front(),
+                           inputs.validMoving, parameters, settings},
                           log);
   StageSummary summary = describe(text, parameters);
   summary.device = run.summary.device;
   summary.deviceReason = run.summary.deviceReason;
   StageReporter<D> reporter(outputs,
-                            "stage " + std::to_string(stage + 1) + " of " + std::to_string(run.options.parameterFiles.size()),
+                            "stage " + std::to_string(stage + 1) + " of "
+                                + std::to_string(run.options.parameterFiles.size()),
                             summary.optimizer, parameters.levelCount(), log);
   StageResult<D> result = runReported<D>(run, context, input, reporter);
 
@@ -187,12 +193,14 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, const RegisterOptions& options, RunLog& log)
+std::shared_ptr<const TransformChain<D>> readInitial(const Registry& registry, const RegisterOptions& options,
+                                                     RunLog& log)
 {
   if (options.initialTransform.empty())
     return nullptr;
   if (!options.initialTransform.ends_with(".txt"))
-    log.warning("-t0: " + options.initialTransform + ": transformix 5.0.1 cannot read the results that start from it.");
+    log.warning("-t0: " + options.initialTransform
+                + ": transformix 5.0.1 cannot read the results that start from it.");
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   return withContext("-t0", [&] { return readTransformChain<D>(options.initialTransform, registry, warn); });
 }
@@ -202,16 +210,18 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
   if (options.fixedPoints.empty() || needed.landmarks)
     return;
   if (options.movingPoints.empty())
-    throw Error(ExitCode::usage, "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
-                                 "(Transform \"SplineKernelTransform\").");
+    throw Error(ExitCode::usage,
+                "command line: -fp without -mp: points come in pairs. Allowed: both, none, or -fp alone with "
+                "(Transform \"SplineKernelTransform\").");
   if (!needed.pairs)
-    log.warning("-fp and -mp: no metric compares points. (Metric \"CorrespondingPointsEuclideanDistanceMetric\") does.");
+    log.warning("-fp and -mp: no metric compares points. (Metric "
+                "\"CorrespondingPointsEuclideanDistanceMetric\") does.");
 }
 
 template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
-                const std::vector<StageText>& stages, const InputHeaders& headers, const InputFiles& files, RunSummary summary,
-                RunLog& log)
+                const std::vector<StageText>& stages, const InputHeaders& headers, const InputFiles& files,
+                RunSummary summary, RunLog& log)
 {
   NeededPoints needed;
   for (std::size_t stage = 0; stage < stages.size(); ++stage) {
@@ -221,7 +231,13 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   }
   checkPointsAreUsed(options, needed, log);
   PointPairs<D> points = loadPoints<D>(options, headers);
-  Run<D> run{registry,          options, folder, log, {}, readInitial<D>(registry, options, log), options.initialTransform,
+  Run<D> run{registry,
+             options,
+             folder,
+             log,
+             {},
+             readInitial<D>(registry, options, log),
+             options.initialTransform,
              std::move(summary)};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {
@@ -232,8 +248,9 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   }
 
   // A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
-  auto devices = std::async(std::launch::async,
-                            [&] { checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log); });
+  auto devices = std::async(std::launch::async, [&] {
+    checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
+  });
   if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
     devices.get();
   const auto reading = Clock::now();
@@ -265,8 +282,10 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
 void checkNameable(const std::string& option, const std::string& path)
 {
   if (path.find_first_of("\"\n\r") != std::string::npos)
-    throw Error(ExitCode::usage, "command line: " + option + ": " + path
-                                     + ": no transform parameter file can hold a quote or a line break. Allowed: another name.");
+    throw Error(
+        ExitCode::usage,
+        "command line: " + option + ": " + path
+            + ": no transform parameter file can hold a quote or a line break. Allowed: another name.");
 }
 
 void checkNames(const RegisterOptions& options)
@@ -279,12 +298,14 @@ void checkNames(const RegisterOptions& options)
 void checkPointOptions(const RegisterOptions& options)
 {
   if (options.fixedPoints.empty() && !options.movingPoints.empty())
-    throw Error(ExitCode::usage, "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
+    throw Error(ExitCode::usage,
+                "command line: -mp without -fp: points come in pairs. Allowed: both, or none.");
 }
 
 }
 
-int runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command, RunLog& log)
+int runRegistration(const Registry& registry, const RegisterOptions& options, const std::string& command,
+                    RunLog& log)
 {
   checkNames(options);
   checkPointOptions(options);
@@ -303,8 +324,9 @@ int runRegistration(const Registry& registry, const RegisterOptions& options, co
   }
   const std::vector<StageText> stages = readStages(options.parameterFiles, log);
   const InputHeaders headers = readHeaders(options);
-  return headers.dimension() == 2 ? checkAndRun<2>(registry, options, folder, stages, headers, files, std::move(summary), log)
-                                  : checkAndRun<3>(registry, options, folder, stages, headers, files, std::move(summary), log);
+  return headers.dimension() == 2
+             ? checkAndRun<2>(registry, options, folder, stages, headers, files, std::move(summary), log)
+             : checkAndRun<3>(registry, options, folder, stages, headers, files, std::move(summary), log);
 }
 
 }

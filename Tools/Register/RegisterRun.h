@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// Checks everything, and unless only that was asked for runs all stages and writes their files. Returns the exit code.
-/// Throws Error, or Interrupted after a signal.
+/// Checks everything, and unless only that was asked for runs all stages and writes their files. Returns the
+/// exit code. Throws Error, or Interrupted after a signal.
 int runRegistration(const Registry&, const RegisterOptions&, const std::string& command, RunLog&);
 
 }

@@ -33,7 +33,9 @@ Json json(const std::vector<TimeRow>& rows, double totalMs)
 {
   Json time = Json::object();
   for (const TimeRow& row : rows)
-    time[row.part] = {{"ms", row.milliseconds}, {"share", totalMs > 0 ? row.milliseconds / totalMs : 0}, {"device", row.device}};
+    time[row.part] = {{"ms", row.milliseconds},
+                      {"share", totalMs > 0 ? row.milliseconds / totalMs : 0},
+                      {"device", row.device}};
   return time;
 }
 
@@ -62,8 +64,9 @@ Json json(const LevelSummary& level)
   if (!phases.empty())
     summary["millisecondsOfAnEvaluation"] = phases;
   if (level.deviceBytesTaken > 0)
-    summary["deviceMemory"] = {
-        {"plannedBytes", level.deviceBytesPlanned}, {"takenBytes", level.deviceBytesTaken}, {"slabs", level.slabs}};
+    summary["deviceMemory"] = {{"plannedBytes", level.deviceBytesPlanned},
+                               {"takenBytes", level.deviceBytesTaken},
+                               {"slabs", level.slabs}};
   return summary;
 }
 

@@ -21,7 +21,7 @@ struct StageSummary {
 /// What a run did, for machines.
 struct RunSummary {
   std::chrono::steady_clock::time_point clock = std::chrono::steady_clock::now(); // of the start
-  std::string command, started, finished, device, deviceReason;                   // the device of the last stage
+  std::string command, started, finished, device, deviceReason; // the device of the last stage
   int threads = 1;
   double seconds = 0, readingSeconds = 0;
   InputHeaders inputs;

@@ -38,10 +38,11 @@ void checkUnread(const Registry& registry, const StageText& text, bool strict, R
 void checkImageCounts(const Parameters& parameters, const RegisterOptions& options)
 {
   const std::size_t metrics = componentNames(parameters, "Metric").size();
-  for (const auto& [option, count] : {std::pair{"-f", options.fixed.size()}, std::pair{"-m", options.moving.size()}})
+  for (const auto& [option, count] :
+       {std::pair{"-f", options.fixed.size()}, std::pair{"-m", options.moving.size()}})
     if (count != 1 && count != metrics)
-      throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but " + parameters.where("Metric")
-                                       + " names " + std::to_string(metrics)
+      throw Error(ExitCode::usage, std::string(option) + ": " + std::to_string(count) + " images, but "
+                                       + parameters.where("Metric") + " names " + std::to_string(metrics)
                                        + " metrics. Allowed: one image for all metrics, or one for each.");
 }
 
@@ -50,14 +51,16 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
 {
   bool writes = resampler.writesFinalResult();
   for (std::size_t level = 0; level < parameters.levelCount(); ++level)
-    writes = writes || resampler.writesResultAfterLevel(level) || resampler.writesResultAfterIterations(level);
+    writes =
+        writes || resampler.writesResultAfterLevel(level) || resampler.writesResultAfterIterations(level);
   if (!writes)
     return;
   resampler.warnOfClampedOutside();
   const ResultImageSettings& result = resampler.resultImage();
   const std::string where = parameters.where("ResultImageFormat");
   try {
-    checkWritable(result.format, D, parsePixelType(result.pixelType, parameters.where("ResultImagePixelType")));
+    checkWritable(result.format, D,
+                  parsePixelType(result.pixelType, parameters.where("ResultImagePixelType")));
   } catch (const Error& error) {
     throw Error(ExitCode::usage, where + ": " + error.what());
   }
@@ -66,24 +69,28 @@ void checkResultFormat(const Resampler<D>& resampler, const Parameters& paramete
 }
 
 template <int D>
-NeededPoints checkPoints(const StageComponents<D>& components, const Parameters& parameters, const RegisterOptions& options)
+NeededPoints checkPoints(const StageComponents<D>& components, const Parameters& parameters,
+                         const RegisterOptions& options)
 {
   NeededPoints needed;
-  needed.pairs =
-      std::any_of(components.terms.begin(), components.terms.end(), [](const auto& term) { return term->needsPoints(); });
+  needed.pairs = std::any_of(components.terms.begin(), components.terms.end(),
+                             [](const auto& term) { return term->needsPoints(); });
   needed.landmarks = components.transform->needsLandmarks();
   if (needed.pairs && (options.fixedPoints.empty() || options.movingPoints.empty()))
-    parameters.fail("Metric", "it compares points, and none are given", "Allowed: with -fp FILE and -mp FILE");
+    parameters.fail("Metric", "it compares points, and none are given",
+                    "Allowed: with -fp FILE and -mp FILE");
   if (needed.landmarks && options.fixedPoints.empty())
     parameters.fail("Transform", "it is made of landmarks, and none are given",
                     "Allowed: with -fp FILE, and -mp FILE if they start elsewhere");
   return needed;
 }
 
-void checkComposite(const StageSettings& settings, const Parameters& parameters, const RegisterOptions& options, std::size_t stage)
+void checkComposite(const StageSettings& settings, const Parameters& parameters,
+                    const RegisterOptions& options, std::size_t stage)
 {
   const bool hasInitial = stage > 0 || !options.initialTransform.empty();
-  if (settings.writeItkComposite() && hasInitial && parameters.get(stageparameters::howToCombineTransforms()) == "Add")
+  if (settings.writeItkComposite() && hasInitial
+      && parameters.get(stageparameters::howToCombineTransforms()) == "Add")
     parameters.fail("WriteITKCompositeTransform", "an ITK composite transform cannot add transforms",
                     "Allowed: \"false\", or (HowToCombineTransforms \"Compose\")");
 }
@@ -108,10 +115,11 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 }
 
 template <int D>
-NeededPoints checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text, std::size_t stage,
-                        const InputHeaders& headers, const InputFiles& inputs, RunLog& log)
+NeededPoints checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text,
+                        std::size_t stage, const InputHeaders& headers, const InputFiles& inputs, RunLog& log)
 {
-  const Parameters parameters(text.map, "", D, levelCountOf(text.map), [&](const std::string& line) { log.warning(line); });
+  const Parameters parameters(text.map, "", D, levelCountOf(text.map),
+                              [&](const std::string& line) { log.warning(line); });
   const StageSettings settings(parameters);
   settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
   checkUnread(registry, text, options.strict, log);
@@ -119,21 +127,25 @@ NeededPoints checkStage(const Registry& registry, const RegisterOptions& options
   checkComposite(settings, parameters, options, stage);
 
   const StageComponents<D> components = createComponents<D>(registry, parameters);
-  requireFieldInterpolator(registry, components.transform->fieldInterpolator(), parameters.where("FieldInterpolator"));
+  requireFieldInterpolator(registry, components.transform->fieldInterpolator(),
+                           parameters.where("FieldInterpolator"));
   const NeededPoints needed = checkPoints<D>(components, parameters, options);
-  const auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
-                                                       parameters.withLabel("Resampler0"), parameters.where("Resampler"));
+  const auto resampler =
+      registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
+                                    parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
-                                           parameters.withLabel("ResampleInterpolator0"), parameters.where("ResampleInterpolator"));
+                                           parameters.withLabel("ResampleInterpolator0"),
+                                           parameters.where("ResampleInterpolator"));
   checkResultFormat<D>(*resampler, parameters, log);
   if (!options.outputFolder.empty())
-    checkInputsStay<D>(inputs, options.outputFolder, {"-p " + text.path, stage, parameters.levelCount(), settings, *resampler});
+    checkInputsStay<D>(inputs, options.outputFolder,
+                       {"-p " + text.path, stage, parameters.levelCount(), settings, *resampler});
   return needed;
 }
 
-template NeededPoints checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&,
-                                    const InputFiles&, RunLog&);
-template NeededPoints checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t, const InputHeaders&,
-                                    const InputFiles&, RunLog&);
+template NeededPoints checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
+                                    const InputHeaders&, const InputFiles&, RunLog&);
+template NeededPoints checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
+                                    const InputHeaders&, const InputFiles&, RunLog&);
 
 }

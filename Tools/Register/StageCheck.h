@@ -27,11 +27,11 @@ struct NeededPoints {
   bool landmarks = false; // those of the fixed image make the transform; the others may start it
 };
 
-/// Finds all that can be found before voxels are read: unknown components and parameters, values out of bounds, counts of
-/// images, masks and metrics that do not fit, result formats that cannot hold the result, results that would be written over an
-/// input. Warnings and notes go to the log.
+/// Finds all that can be found before voxels are read: unknown components and parameters, values out of
+/// bounds, counts of images, masks and metrics that do not fit, result formats that cannot hold the result,
+/// results that would be written over an input. Warnings and notes go to the log.
 template <int D>
-NeededPoints checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage, const InputHeaders&,
-                        const InputFiles&, RunLog&);
+NeededPoints checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage,
+                        const InputHeaders&, const InputFiles&, RunLog&);
 
 }

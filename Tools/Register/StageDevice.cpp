@@ -37,11 +37,12 @@ StageExtent<D> extentOf(const InputHeaders& headers, const Parameters& parameter
     return turned ? withIdentityDirection<D>(asWritten) : asWritten;
   };
   StageExtent<D> extent;
-  for (const auto& [from, to] : {std::pair{&headers.fixed, &extent.fixed}, std::pair{&headers.moving, &extent.moving}})
+  for (const auto& [from, to] :
+       {std::pair{&headers.fixed, &extent.fixed}, std::pair{&headers.moving, &extent.moving}})
     for (const ImageHeader& header : *from)
       to->push_back(geometry(header));
-  for (const auto& [from, to] :
-       {std::pair{&headers.fixedMasks, &extent.fixedMasks}, std::pair{&headers.movingMasks, &extent.movingMasks}})
+  for (const auto& [from, to] : {std::pair{&headers.fixedMasks, &extent.fixedMasks},
+                                 std::pair{&headers.movingMasks, &extent.movingMasks}})
     for (const ImageHeader& header : *from)
       to->push_back({geometry(header), nullptr});
   extent.pointPairs = pointPairs;
@@ -50,26 +51,28 @@ StageExtent<D> extentOf(const InputHeaders& headers, const Parameters& parameter
 
 /// What a stage on "auto" would need if it had a device.
 template <int D>
-void logNeed(const Registry& registry, const RegisterOptions& options, const Parameters& parameters, const StageExtent<D>& extent,
-             StageDevice stage, const std::string& file, RunLog& log)
+void logNeed(const Registry& registry, const RegisterOptions& options, const Parameters& parameters,
+             const StageExtent<D>& extent, StageDevice stage, const std::string& file, RunLog& log)
 {
   std::string device = deviceName(stage.choice.device);
   if (stage.choice.device.kind == DeviceKind::cpu) {
-    if (requestOf(options, parameters).text != "auto" || !whyStageNotOnCuda<D>(registry, parameters, extent.initial).empty())
+    if (requestOf(options, parameters).text != "auto"
+        || !whyStageNotOnCuda<D>(registry, parameters, extent.initial).empty())
       return;
     Context host{Device{}, options.threads};
     stage.plans = planStage<D>(host, registry, parameters, extent, deviceMemoryLimit());
     device = "a CUDA device";
   }
   for (std::size_t level = 0; level < stage.plans.size(); ++level)
-    log.info(file + ": " + planText(stage.plans[level], level, device) + (stage.plans[level].fits() ? "." : ": it does not fit."));
+    log.info(file + ": " + planText(stage.plans[level], level, device)
+             + (stage.plans[level].fits() ? "." : ": it does not fit."));
 }
 
 }
 
 template <int D>
-StageDevice chooseStageDevice(const Registry& registry, const RegisterOptions& options, const Parameters& parameters,
-                              const StageExtent<D>& extent)
+StageDevice chooseStageDevice(const Registry& registry, const RegisterOptions& options,
+                              const Parameters& parameters, const StageExtent<D>& extent)
 {
   const DeviceRequest request = requestOf(options, parameters);
   const std::string withoutCuda = whyStageNotOnCuda<D>(registry, parameters, extent.initial);
@@ -84,16 +87,17 @@ StageDevice chooseStageDevice(const Registry& registry, const RegisterOptions& o
     return stage;
   if (request.text == "auto")
     return {{{DeviceKind::cpu, 0}, "cpu: " + why}, {}};
-  throw Error(
-      ExitCode::outOfMemory,
-      request.where + ": \"" + request.text + "\": " + why
-          + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, NumberOfSpatialSamples), a wider "
-            "grid spacing, more with --max-device-memory if that was given, or \"cpu\".");
+  throw Error(ExitCode::outOfMemory,
+              request.where + ": \"" + request.text + "\": " + why
+                  + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, "
+                    "NumberOfSpatialSamples), a wider "
+                    "grid spacing, more with --max-device-memory if that was given, or \"cpu\".");
 }
 
 template <int D>
-void checkStageDevices(const Registry& registry, const RegisterOptions& options, const std::vector<StageText>& stages,
-                       const InputHeaders& headers, std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
+void checkStageDevices(const Registry& registry, const RegisterOptions& options,
+                       const std::vector<StageText>& stages, const InputHeaders& headers,
+                       std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
                        RunLog& log)
 {
   Context host{Device{}, options.threads};
@@ -111,10 +115,12 @@ void checkStageDevices(const Registry& registry, const RegisterOptions& options,
   }
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template StageDevice chooseStageDevice<D>(const Registry&, const RegisterOptions&, const Parameters&, const StageExtent<D>&);    \
-  template void checkStageDevices<D>(const Registry&, const RegisterOptions&, const std::vector<StageText>&, const InputHeaders&,  \
-                                     std::size_t, const std::shared_ptr<const TransformChain<D>>&, RunLog&);
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template StageDevice chooseStageDevice<D>(const Registry&, const RegisterOptions&, const Parameters&,      \
+                                            const StageExtent<D>&);                                          \
+  template void checkStageDevices<D>(const Registry&, const RegisterOptions&, const std::vector<StageText>&, \
+                                     const InputHeaders&, std::size_t,                                       \
+                                     const std::shared_ptr<const TransformChain<D>>&, RunLog&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -16,15 +16,17 @@ struct StageDevice {
   std::vector<LevelPlan> plans; // empty on the CPU
 };
 
-/// Throws Error(device) and Error(usage) as chooseDevice, and Error(outOfMemory) if a CUDA device that was asked for has too little
-/// memory for a level; "auto" then takes the CPU, and says so.
+/// Throws Error(device) and Error(usage) as chooseDevice, and Error(outOfMemory) if a CUDA device that was
+/// asked for has too little memory for a level; "auto" then takes the CPU, and says so.
 template <int D>
-StageDevice chooseStageDevice(const Registry&, const RegisterOptions&, const Parameters&, const StageExtent<D>&);
+StageDevice chooseStageDevice(const Registry&, const RegisterOptions&, const Parameters&,
+                              const StageExtent<D>&);
 
-/// Does so for all stages before any is run, from what headers say. If only a check was asked for, the log gets what each level
-/// needs of a CUDA device, unless the CPU was asked for.
+/// Does so for all stages before any is run, from what headers say. If only a check was asked for, the log
+/// gets what each level needs of a CUDA device, unless the CPU was asked for.
 template <int D>
-void checkStageDevices(const Registry&, const RegisterOptions&, const std::vector<StageText>&, const InputHeaders&,
-                       std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
+void checkStageDevices(const Registry&, const RegisterOptions&, const std::vector<StageText>&,
+                       const InputHeaders&, std::size_t pointPairs,
+                       const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
 
 }

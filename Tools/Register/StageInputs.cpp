@@ -19,12 +19,14 @@ std::vector<ImageHeader> headersOf(const std::string& option, const std::vector<
   return headers;
 }
 
-void checkDimension(const std::string& option, const std::vector<ImageHeader>& headers, const ImageHeader& first)
+void checkDimension(const std::string& option, const std::vector<ImageHeader>& headers,
+                    const ImageHeader& first)
 {
   for (const ImageHeader& header : headers)
     if (header.dimension != first.dimension)
-      throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension " + std::to_string(header.dimension)
-                                       + ", but -f " + first.path + " has dimension " + std::to_string(first.dimension)
+      throw Error(ExitCode::usage, option + ": " + header.path + ": an image of dimension "
+                                       + std::to_string(header.dimension) + ", but -f " + first.path
+                                       + " has dimension " + std::to_string(first.dimension)
                                        + ". Allowed: images and masks of one dimension.");
 }
 
@@ -59,7 +61,8 @@ void checkVoxels(const std::string& where, const LoadedImage<D>& loaded, RunLog&
                 + " voxels are not a finite number; they count as outside the image.");
   const auto [least, greatest] = std::minmax_element(voxels.begin(), voxels.end());
   if (*least == *greatest)
-    log.warning(where + ": every voxel is " + realText(*least) + ": an image without contrast cannot guide a registration.");
+    log.warning(where + ": every voxel is " + realText(*least)
+                + ": an image without contrast cannot guide a registration.");
   for (int d = 0; d < D; ++d)
     if (loaded.image.geometry.size[d] == 1)
       log.warning(where + ": one voxel on axis " + std::to_string(d)
@@ -74,11 +77,13 @@ void checkOverlap(const std::string& where, const ImagePointer<D>& image, const 
 
 /// Returns where the voxels of the first image are numbers; null: everywhere.
 template <int D>
-MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths, const std::vector<std::string>& maskPaths,
-                        int threads, std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
+MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string>& paths,
+                        const std::vector<std::string>& maskPaths, int threads,
+                        std::vector<ImagePointer<D>>& images, std::vector<MaskPointer<D>>& masks, RunLog& log)
 {
   for (const std::string& path : maskPaths)
-    masks.push_back(withContext(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
+    masks.push_back(
+        withContext(option + "Mask", [&] { return std::make_shared<Mask<D>>(readMask<D>(path, threads)); }));
   std::vector<MaskPointer<D>> finite;
   bool anyNotFinite = false;
   for (const std::string& path : paths) {
@@ -99,7 +104,8 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
     return nullptr;
   std::vector<MaskPointer<D>> combined;
   for (std::size_t i = 0; i < images.size(); ++i)
-    combined.push_back(withoutVoxels<D>(masks.empty() ? nullptr : masks[masks.size() == 1 ? 0 : i], finite[i]));
+    combined.push_back(
+        withoutVoxels<D>(masks.empty() ? nullptr : masks[masks.size() == 1 ? 0 : i], finite[i]));
   masks = std::move(combined);
   return finite.front();
 }
@@ -108,12 +114,13 @@ MaskPointer<D> loadSide(const std::string& option, const std::vector<std::string
 
 InputHeaders readHeaders(const RegisterOptions& options)
 {
-  InputHeaders headers{headersOf("-f", options.fixed), headersOf("-m", options.moving), headersOf("-fMask", options.fixedMasks),
-                       headersOf("-mMask", options.movingMasks)};
+  InputHeaders headers{headersOf("-f", options.fixed), headersOf("-m", options.moving),
+                       headersOf("-fMask", options.fixedMasks), headersOf("-mMask", options.movingMasks)};
   const ImageHeader& first = headers.fixed.front();
   if (first.dimension != 2 && first.dimension != 3)
-    throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension " + std::to_string(first.dimension)
-                                     + ": registration in " + std::to_string(first.dimension)
+    throw Error(ExitCode::usage, "-f: " + first.path + ": an image of dimension "
+                                     + std::to_string(first.dimension) + ": registration in "
+                                     + std::to_string(first.dimension)
                                      + "D is not built. Allowed: 2D and 3D images.");
   checkDimension("-f", headers.fixed, first);
   checkDimension("-m", headers.moving, first);
@@ -136,7 +143,8 @@ PointPairs<D> loadPoints(const RegisterOptions& options, const InputHeaders& hea
   pairs.movingMm = read("-mp", options.movingPoints, headers.moving.front());
   if (pairs.fixedMm.size() != pairs.movingMm.size())
     throw Error(ExitCode::unreadableInput,
-                "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and " + std::to_string(pairs.movingMm.size())
+                "-fp and -mp: " + std::to_string(pairs.fixedMm.size()) + " fixed and "
+                    + std::to_string(pairs.movingMm.size())
                     + " moving points: they do not form pairs. Allowed: as many of one as of the other.");
   return pairs;
 }
@@ -146,8 +154,8 @@ LoadedInputs<D> loadInputs(const RegisterOptions& options, PointPairs<D> points,
 {
   LoadedInputs<D> inputs;
   loadSide<D>("-f", options.fixed, options.fixedMasks, options.threads, inputs.fixed, inputs.fixedMasks, log);
-  inputs.validMoving =
-      loadSide<D>("-m", options.moving, options.movingMasks, options.threads, inputs.moving, inputs.movingMasks, log);
+  inputs.validMoving = loadSide<D>("-m", options.moving, options.movingMasks, options.threads, inputs.moving,
+                                   inputs.movingMasks, log);
   inputs.hasPoints = !options.fixedPoints.empty();
   inputs.points = std::move(points);
   return inputs;

@@ -22,7 +22,7 @@ template <int D>
 struct LoadedInputs {
   std::vector<ImagePointer<D>> fixed, moving;
   std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one, or one an image; may hold null
-  MaskPointer<D> validMoving;                          // voxels of the first moving image that are numbers; null: all
+  MaskPointer<D> validMoving; // voxels of the first moving image that are numbers; null: all
   PointPairs<D> points;
   bool hasPoints = false;
 };

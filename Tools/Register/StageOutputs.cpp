@@ -28,12 +28,14 @@ StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> st
 {
   const Parameters& parameters = stage_.parameters;
   interpolatorName_ = componentNames(parameters, "ResampleInterpolator").front();
-  resampler_ = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(), parameters.withLabel("Resampler0"),
-                                             parameters.where("Resampler"));
+  resampler_ =
+      registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
+                                    parameters.withLabel("Resampler0"), parameters.where("Resampler"));
 }
 
 template <int D>
-std::string StageOutputs<D>::pathOf(const std::string& stem, const std::string& suffix, const std::string& extension) const
+std::string StageOutputs<D>::pathOf(const std::string& stem, const std::string& suffix,
+                                    const std::string& extension) const
 {
   return stage_.folder + stem + "." + std::to_string(stage_.stage) + suffix + "." + extension;
 }
@@ -47,7 +49,8 @@ void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<Im
   const auto write = [&](const std::string& stem, const std::vector<ImagePointer<D>>& images) {
     for (std::size_t i = 0; i < images.size(); ++i)
       if (i == 0 || images[i] != images[0])
-        writeImageFile(pathOf(stem + std::to_string(i), levelSuffix(level), resampler_->resultImage().format), *images[i]);
+        writeImageFile(pathOf(stem + std::to_string(i), levelSuffix(level), resampler_->resultImage().format),
+                       *images[i]);
   };
   write("FixedImagePyramid", fixed);
   write("MovingImagePyramid", moving);
@@ -56,11 +59,13 @@ void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<Im
 template <int D>
 bool StageOutputs<D>::writesAfterIterations(std::size_t level) const
 {
-  return stage_.settings.writeTransformAfterIterations(level) || resampler_->writesResultAfterIterations(level);
+  return stage_.settings.writeTransformAfterIterations(level)
+         || resampler_->writesResultAfterIterations(level);
 }
 
 template <int D>
-void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>& chain)
+void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iteration,
+                                          const TransformChain<D>& chain)
 {
   if (stage_.settings.writeTransformAfterIterations(level))
     writeTransform(iterationSuffix(level, iteration), chain);
@@ -69,7 +74,8 @@ void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iterati
 }
 
 template <int D>
-void StageOutputs<D>::writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>& chain)
+void StageOutputs<D>::writeAfterLevel(std::size_t level, const std::string& iterationTable,
+                                      const TransformChain<D>& chain)
 {
   if (stage_.settings.writeIterationInfo() && !iterationTable.empty()) {
     files_.push_back(pathOf("IterationInfo", levelSuffix(level), "txt"));
@@ -107,7 +113,8 @@ std::vector<FileEntry> StageOutputs<D>::interpolatorEntries() const
       entries.push_back(
           {row.name,
            {},
-           {static_cast<double>(parameters.find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)))}});
+           {static_cast<double>(
+               parameters.find(Parameter<std::int64_t>{row}).value_or(std::stoll(row.defaultText)))}});
   return entries;
 }
 
@@ -125,7 +132,8 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.useDirectionCosines = stage_.settings.useDirectionCosines();
   source.fixedPixelType = stage_.settings.fixedPixelType();
   source.movingPixelType = stage_.settings.movingPixelType();
-  source.sections = {{"ResampleInterpolator specific", interpolatorEntries()}, {"Resampler specific", resampler_->fileEntries()}};
+  source.sections = {{"ResampleInterpolator specific", interpolatorEntries()},
+                     {"Resampler specific", resampler_->fileEntries()}};
   source.threads = stage_.context.threads;
 
   std::vector<std::string> warnings;
@@ -157,19 +165,21 @@ void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
   writeItkTransforms(files_.back(), all, true);
 }
 
-/// The stage's, unless a CUDA device has too little memory left for whole images: a level may have been smaller.
+/// The stage's, unless a CUDA device has too little memory left for whole images: a level may have been
+/// smaller.
 template <int D>
 Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
 {
   if (!stage_.context.onCuda())
     return stage_.context;
-  const DeviceMemory needed =
-      resampler_->deviceMemory(chain, stage_.moving->geometry, stage_.validMoving != nullptr, stage_.fixedGeometry);
+  const DeviceMemory needed = resampler_->deviceMemory(chain, stage_.moving->geometry,
+                                                       stage_.validMoving != nullptr, stage_.fixedGeometry);
   const double usable = usableDeviceMemory(stage_.context);
   if (needed.bytes() <= usable)
     return stage_.context;
-  log_.note("result image: it needs " + memoryText(needed.bytes()) + " of " + deviceName(stage_.context.device) + " ("
-            + needed.text() + "), which has " + memoryText(usable) + " left: it is made on the CPU.");
+  log_.note("result image: it needs " + memoryText(needed.bytes()) + " of "
+            + deviceName(stage_.context.device) + " (" + needed.text() + "), which has " + memoryText(usable)
+            + " left: it is made on the CPU.");
   return {Device{}, stage_.context.threads};
 }
 
@@ -177,7 +187,8 @@ template <int D>
 void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChain<D>& chain)
 {
   const auto interpolator = registry_.create<ResampleInterpolator<D>>(
-      interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"), stage_.parameters.where("ResampleInterpolator"));
+      interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"),
+      stage_.parameters.where("ResampleInterpolator"));
   const auto start = std::chrono::steady_clock::now();
   Context context = contextOfResult(chain);
   interpolator->interpolator->prepareForLevel(context, stage_.moving, 0);
@@ -185,14 +196,17 @@ void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChai
   const ResultImageSettings& settings = resampler_->resultImage();
   const PixelType type = parsePixelType(settings.pixelType, "ResultImagePixelType");
   const ResampleSource<D> source{interpolator->interpolator.get(), stage_.validMoving};
-  const auto pixels = resampler_->resamplePixels(context, chain, std::span(&source, 1), stage_.fixedGeometry, std::span(&type, 1));
+  const auto pixels = resampler_->resamplePixels(context, chain, std::span(&source, 1), stage_.fixedGeometry,
+                                                 std::span(&type, 1));
   log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
-              + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3) + " s.");
+              + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3)
+              + " s.");
   ImageGeometry<D> geometry = stage_.fixedGeometry;
   geometry.direction = stage_.writtenDirection;
   const std::string path = pathOf(settings.name, suffix, settings.format);
-  writeStoredImage<D>(path, geometry, type, 1, {pixels.front().get(), geometry.voxelCount() * pixelTypeSize(type)},
-                      settings.compress, stage_.context.threads);
+  writeStoredImage<D>(path, geometry, type, 1,
+                      {pixels.front().get(), geometry.voxelCount() * pixelTypeSize(type)}, settings.compress,
+                      stage_.context.threads);
   files_.push_back(path);
 }
 
@@ -201,7 +215,8 @@ void StageOutputs<D>::writeImageFile(const std::string& path, Image<D> image)
 {
   image.geometry.direction = stage_.writtenDirection;
   const ResultImageSettings& settings = resampler_->resultImage();
-  writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress, stage_.context.threads);
+  writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress,
+                stage_.context.threads);
   files_.push_back(path);
 }
 

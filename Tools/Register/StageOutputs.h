@@ -36,7 +36,8 @@ class StageOutputs {
 public:
   StageOutputs(const Registry&, StageOutputContext<D>, RunLog&);
 
-  void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed, const std::vector<ImagePointer<D>>& moving);
+  void writePyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
+                          const std::vector<ImagePointer<D>>& moving);
   bool writesAfterIterations(std::size_t level) const;
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
   void writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>&);
@@ -44,7 +45,8 @@ public:
   void writeFinal(const TransformChain<D>&);
 
   /// Writes TransformParameters.<stage><suffix>.txt and returns its path.
-  std::string writeTransform(const std::string& suffix, const TransformChain<D>&, const std::vector<FileEntry>* model = nullptr);
+  std::string writeTransform(const std::string& suffix, const TransformChain<D>&,
+                             const std::vector<FileEntry>* model = nullptr);
 
   /// Path of TransformParameters.<stage>.txt.
   std::string transformPath() const { return pathOf("TransformParameters", "", "txt"); }

@@ -27,8 +27,8 @@ std::string valuesText(const FileEntry& entry)
 }
 
 template <int D>
-StageReporter<D>::StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer,
-                                std::size_t levels, RunLog& log)
+StageReporter<D>::StageReporter(StageOutputs<D>& outputs, const std::string& title,
+                                const std::string& optimizer, std::size_t levels, RunLog& log)
     : outputs_(outputs), title_(title), optimizer_(optimizer), levels_(levels), log_(log)
 {
 }
@@ -50,7 +50,8 @@ void StageReporter<D>::levelStarted(std::size_t, const std::vector<std::string>&
 }
 
 template <int D>
-void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& record, const TransformChain<D>& chain)
+void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& record,
+                                     const TransformChain<D>& chain)
 {
   if (iterationTable_.empty()) {
     iterationTable_ = row(header_) + "\n";
@@ -59,14 +60,16 @@ void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& r
   const std::string cells = row(record.cells);
   iterationTable_ += cells + "\n";
   log_.info(cells);
-  log_.progress(title_ + ", level " + std::to_string(level + 1) + " of " + std::to_string(levels_) + ", iteration "
-                + std::to_string(record.iteration) + ", metric " + decimals(record.value, 6));
+  log_.progress(title_ + ", level " + std::to_string(level + 1) + " of " + std::to_string(levels_)
+                + ", iteration " + std::to_string(record.iteration) + ", metric "
+                + decimals(record.value, 6));
   outputs_.writeAfterIteration(level, record.iteration, chain);
 }
 
 namespace {
 
-/// "Time of an evaluation of Metric0 on the GPU: transform 0.141 ms, ..., together 1.1 ms; the level took 60 (12 with gradient)."
+/// "Time of an evaluation of Metric0 on the GPU: transform 0.141 ms, ..., together 1.1 ms; the level took 60
+/// (12 with gradient)."
 std::string phasesLine(const LevelSummary& summary, std::size_t term)
 {
   std::string text = "Time of an evaluation of Metric" + std::to_string(term) + " on the GPU: ";
@@ -75,8 +78,9 @@ std::string phasesLine(const LevelSummary& summary, std::size_t term)
     text += phase.name + " " + decimals(phase.milliseconds, 3) + " ms, ";
     together += phase.milliseconds;
   }
-  return text + "together " + decimals(together, 3) + " ms; the level took " + std::to_string(summary.evaluations) + " ("
-         + std::to_string(summary.evaluationsWithGradient) + " with gradient).";
+  return text + "together " + decimals(together, 3) + " ms; the level took "
+         + std::to_string(summary.evaluations) + " (" + std::to_string(summary.evaluationsWithGradient)
+         + " with gradient).";
 }
 
 }
@@ -85,7 +89,8 @@ template <int D>
 void StageReporter<D>::levelFinished(const LevelSummary& summary, const TransformChain<D>& chain)
 {
   const std::string level = std::to_string(summary.level);
-  log_.info("Time spent in resolution " + level + " (ITK initialization and iterating): " + decimals(summary.seconds, 3) + " s.");
+  log_.info("Time spent in resolution " + level
+            + " (ITK initialization and iterating): " + decimals(summary.seconds, 3) + " s.");
   log_.info("Stopping condition: " + summary.stopCondition);
   for (std::size_t term = 0; term < summary.phases.size(); ++term)
     if (!summary.phases[term].empty())
@@ -93,7 +98,8 @@ void StageReporter<D>::levelFinished(const LevelSummary& summary, const Transfor
   for (const std::string& line : timeTableLines(summary))
     log_.info(line);
   if (summary.deviceBytesTaken > 0)
-    log_.info("Device memory: at most " + memoryText(summary.deviceBytesTaken) + " were taken in resolution " + level + ".");
+    log_.info("Device memory: at most " + memoryText(summary.deviceBytesTaken) + " were taken in resolution "
+              + level + ".");
   if (!summary.settings.empty())
     log_.info("Settings of " + optimizer_ + " in resolution " + level + ":");
   for (const std::string& line : settingsLines({summary.settings}))

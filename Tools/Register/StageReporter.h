@@ -15,7 +15,8 @@ template <int D>
 class StageReporter final : public Reporter<D> {
 public:
   /// `title` is for the progress line: "stage 1 of 2".
-  StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer, std::size_t levels, RunLog&);
+  StageReporter(StageOutputs<D>& outputs, const std::string& title, const std::string& optimizer,
+                std::size_t levels, RunLog&);
 
   void info(const std::string& line) override { log_.info(line); }
   void note(const std::string& line) override { log_.note(line); }
@@ -23,7 +24,10 @@ public:
   void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                      const std::vector<ImagePointer<D>>& moving) override;
   void levelStarted(std::size_t level, const std::vector<std::string>& header) override;
-  bool readsChainOfIterations(std::size_t level) const override { return outputs_.writesAfterIterations(level); }
+  bool readsChainOfIterations(std::size_t level) const override
+  {
+    return outputs_.writesAfterIterations(level);
+  }
   void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>&) override;
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
   bool stopAsked() const override;

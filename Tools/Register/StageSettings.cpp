@@ -6,44 +6,53 @@ namespace tessera {
 namespace {
 
 namespace rows {
-const auto device = textParameter("Device", "auto", Arity::single, "where the registration runs: auto, cpu, cuda or cuda:N");
-const auto threads = integerParameter("MaximumNumberOfThreads", 1, 1, Arity::single, "", "threads, unless -threads is given");
-const auto fixedDimension = integerParameter("FixedImageDimension", 3, 2, Arity::single, "", "dimension of the fixed image");
-const auto movingDimension = integerParameter("MovingImageDimension", 3, 2, Arity::single, "", "dimension of the moving image");
+const auto device =
+    textParameter("Device", "auto", Arity::single, "where the registration runs: auto, cpu, cuda or cuda:N");
+const auto threads =
+    integerParameter("MaximumNumberOfThreads", 1, 1, Arity::single, "", "threads, unless -threads is given");
+const auto fixedDimension =
+    integerParameter("FixedImageDimension", 3, 2, Arity::single, "", "dimension of the fixed image");
+const auto movingDimension =
+    integerParameter("MovingImageDimension", 3, 2, Arity::single, "", "dimension of the moving image");
 const std::vector<std::string> pixelTypes{"float", "double",        "short", "unsigned short",
                                           "char",  "unsigned char", "int",   "unsigned int"};
-const auto fixedPixelType =
-    textParameter("FixedInternalImagePixelType", "float", Arity::single, "accepted; computation is in float", pixelTypes);
-const auto movingPixelType =
-    textParameter("MovingInternalImagePixelType", "float", Arity::single, "accepted; computation is in float", pixelTypes);
-const auto useDirectionCosines = booleanParameter("UseDirectionCosines", true, Arity::single,
-                                                  "false: images are taken as if their axes lay along the coordinates");
+const auto fixedPixelType = textParameter("FixedInternalImagePixelType", "float", Arity::single,
+                                          "accepted; computation is in float", pixelTypes);
+const auto movingPixelType = textParameter("MovingInternalImagePixelType", "float", Arity::single,
+                                           "accepted; computation is in float", pixelTypes);
+const auto useDirectionCosines =
+    booleanParameter("UseDirectionCosines", true, Arity::single,
+                     "false: images are taken as if their axes lay along the coordinates");
 const auto writeIterationInfo =
     booleanParameter("WriteIterationInfo", true, Arity::single, "write IterationInfo.<stage>.R<level>.txt");
-const auto writeFinalTransform =
-    booleanParameter("WriteFinalTransformParameters", true, Arity::single, "write TransformParameters.<stage>.txt");
-const auto writeTransformLevel = booleanParameter("WriteTransformParametersEachResolution", false, Arity::perLevel,
-                                                  "write TransformParameters.<stage>.R<level>.txt");
-const auto writeTransformIteration = booleanParameter("WriteTransformParametersEachIteration", false, Arity::perLevel,
-                                                      "write TransformParameters.<stage>.R<level>.It<iteration>.txt");
-const auto writePyramids =
-    booleanParameter("WritePyramidImagesAfterEachResolution", false, Arity::perLevel, "write the smoothed images of the level");
-const auto itkExtension = textParameter("ITKTransformOutputFileNameExtension", "", Arity::single,
-                                        "write the transform as an ITK file of this kind too", {"", "tfm", "h5", "hdf5", "txt"});
+const auto writeFinalTransform = booleanParameter("WriteFinalTransformParameters", true, Arity::single,
+                                                  "write TransformParameters.<stage>.txt");
+const auto writeTransformLevel =
+    booleanParameter("WriteTransformParametersEachResolution", false, Arity::perLevel,
+                     "write TransformParameters.<stage>.R<level>.txt");
+const auto writeTransformIteration =
+    booleanParameter("WriteTransformParametersEachIteration", false, Arity::perLevel,
+                     "write TransformParameters.<stage>.R<level>.It<iteration>.txt");
+const auto writePyramids = booleanParameter("WritePyramidImagesAfterEachResolution", false, Arity::perLevel,
+                                            "write the smoothed images of the level");
+const auto itkExtension =
+    textParameter("ITKTransformOutputFileNameExtension", "", Arity::single,
+                  "write the transform as an ITK file of this kind too", {"", "tfm", "h5", "hdf5", "txt"});
 const auto itkComposite = booleanParameter("WriteITKCompositeTransform", false, Arity::single,
                                            "write all transforms so far as one ITK composite transform");
-const auto transformFormat =
-    textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single, "format of transform parameter files", {"TXT"});
+const auto transformFormat = textParameter("OutputTransformParameterFileFormat", "TXT", Arity::single,
+                                           "format of transform parameter files", {"TXT"});
 }
 
-void checkSide(const Parameters& parameters, const Parameter<std::int64_t>& row, const std::string& side, int dimension)
+void checkSide(const Parameters& parameters, const Parameter<std::int64_t>& row, const std::string& side,
+               int dimension)
 {
   const std::int64_t said = parameters.get(row);
   if (!parameters.has(row.name) || said == dimension)
     return;
   parameters.fail(row.name,
-                  "the parameter file says " + std::to_string(said) + ", the header of the " + side + " image says "
-                      + std::to_string(dimension),
+                  "the parameter file says " + std::to_string(said) + ", the header of the " + side
+                      + " image says " + std::to_string(dimension),
                   "Allowed: " + std::to_string(dimension)
                       + ", or no such entry: it is not needed since the dimension is read from the image");
 }
@@ -63,9 +72,10 @@ const ComponentDescription& StageSettings::description()
       "Program",
       {},
       "What the program itself reads: device, dimensions, and which files are written.",
-      {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType, rows::movingPixelType,
-       rows::useDirectionCosines, rows::writeIterationInfo, rows::writeFinalTransform, rows::writeTransformLevel,
-       rows::writeTransformIteration, rows::writePyramids, rows::itkExtension, rows::itkComposite, rows::transformFormat}};
+      {rows::device, rows::threads, rows::fixedDimension, rows::movingDimension, rows::fixedPixelType,
+       rows::movingPixelType, rows::useDirectionCosines, rows::writeIterationInfo, rows::writeFinalTransform,
+       rows::writeTransformLevel, rows::writeTransformIteration, rows::writePyramids, rows::itkExtension,
+       rows::itkComposite, rows::transformFormat}};
   return description;
 }
 
@@ -145,7 +155,8 @@ void refuseOtherDimensions(const ParameterMap& map)
   const Parameters parameters(std::make_shared<ParameterMap>(map), "", 3, 1);
   for (const auto& row : {rows::fixedDimension, rows::movingDimension})
     if (parameters.has(row.name) && parameters.get(row) > 3)
-      parameters.fail(row.name, "registration in " + std::to_string(parameters.get(row)) + "D is not built", "Allowed: 2 or 3");
+      parameters.fail(row.name, "registration in " + std::to_string(parameters.get(row)) + "D is not built",
+                      "Allowed: 2 or 3");
 }
 
 }

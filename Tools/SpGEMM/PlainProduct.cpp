@@ -22,7 +22,10 @@ struct Sum {
 template <class V, class W>
 class PlainRows {
 public:
-  PlainRows(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options) : a_(a), b_(b), options_(options) {}
+  PlainRows(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options)
+      : a_(a), b_(b), options_(options)
+  {
+  }
 
   template <class Ring>
   PlainComparison compareRow(std::size_t row, const CsrMatrix<V>& c) const
@@ -47,8 +50,9 @@ private:
     if (options_.mask) {
       const auto first = options_.mask->column.begin() + options_.mask->rowStart[row];
       const auto last = options_.mask->column.begin() + options_.mask->rowStart[row + 1];
-      std::erase_if(sums,
-                    [&](const auto& entry) { return std::binary_search(first, last, entry.first) == options_.complementMask; });
+      std::erase_if(sums, [&](const auto& entry) {
+        return std::binary_search(first, last, entry.first) == options_.complementMask;
+      });
     }
     if (options_.scale)
       for (auto& [column, sum] : sums) {
@@ -67,7 +71,8 @@ private:
     }
   }
 
-  PlainComparison compared(std::size_t row, const std::map<std::uint32_t, Sum<W>>& sums, const CsrMatrix<V>& c) const
+  PlainComparison compared(std::size_t row, const std::map<std::uint32_t, Sum<W>>& sums,
+                           const CsrMatrix<V>& c) const
   {
     PlainComparison result;
     std::uint64_t common = 0;
@@ -123,7 +128,8 @@ template PlainComparison compareWithPlain(const Context&, const CsrMatrix<double
                                           const SpGemmOptions<double>&, const CsrMatrix<double>&);
 template PlainComparison compareWithPlain(const Context&, const CsrMatrix<float>&, const CsrMatrix<float>&,
                                           const SpGemmOptions<float>&, const CsrMatrix<float>&);
-template PlainComparison compareWithPlain(const Context&, const CsrMatrix<std::int64_t>&, const CsrMatrix<std::int64_t>&,
-                                          const SpGemmOptions<std::int64_t>&, const CsrMatrix<std::int64_t>&);
+template PlainComparison compareWithPlain(const Context&, const CsrMatrix<std::int64_t>&,
+                                          const CsrMatrix<std::int64_t>&, const SpGemmOptions<std::int64_t>&,
+                                          const CsrMatrix<std::int64_t>&);
 
 }

@@ -14,7 +14,7 @@ struct PlainComparison {
 
 /// A and B as they were given, `options` as they were multiplied by (without tolerance).
 template <class V>
-PlainComparison compareWithPlain(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
-                                 const CsrMatrix<V>& c);
+PlainComparison compareWithPlain(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
+                                 const SpGemmOptions<V>& options, const CsrMatrix<V>& c);
 
 }

@@ -43,7 +43,9 @@ std::optional<double> numberIn(const std::string& text)
 {
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return failure == std::errc() && end == text.data() + text.size() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+  return failure == std::errc() && end == text.data() + text.size() && std::isfinite(value)
+             ? std::optional(value)
+             : std::nullopt;
 }
 
 double number(const Arguments& arguments, const std::string& option, const std::string& allowed)
@@ -68,7 +70,8 @@ int wholeNumber(const Arguments& arguments, const std::string& option, int least
 const Option* optionOf(const std::string& token)
 {
   static const std::vector<OptionGroup> groups = spGemmText().groups;
-  const std::string name = token.substr(token.find_first_not_of('-'), token.find('=') - token.find_first_not_of('-'));
+  const std::string name =
+      token.substr(token.find_first_not_of('-'), token.find('=') - token.find_first_not_of('-'));
   for (const OptionGroup& group : groups)
     for (const Option& option : group.options)
       if (option.name == name || std::count(option.aliases.begin(), option.aliases.end(), name))
@@ -88,7 +91,8 @@ std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
     }
     const Option* const option = optionOf(token);
     const bool wantsValue = option && !option->value.empty() && token.find('=') == std::string::npos;
-    if (option && option->name == "drop-zeros" && wantsValue && (i + 1 == tokens.size() || !numberIn(tokens[i + 1]))) {
+    if (option && option->name == "drop-zeros" && wantsValue
+        && (i + 1 == tokens.size() || !numberIn(tokens[i + 1]))) {
       options.push_back(token + "=0");
       continue;
     }
@@ -113,7 +117,8 @@ void checkOperands(const SpGemmArguments& asked)
   if (asked.timesTransposed + asked.transposedTimes + asked.triple + (asked.power > 0) > 1)
     fail("--aat, --ata, --power, --triple", "more than one of them", "one of them");
   if ((ofOneMatrix || asked.triple) && (asked.transposeA || asked.transposeB))
-    fail("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple", "with A, or A and B, alone");
+    fail("--transpose-a, --transpose-b", "beside --aat, --ata, --power or --triple",
+         "with A, or A and B, alone");
 }
 
 /// A benchmark matrix is written; nothing is multiplied.
@@ -130,7 +135,8 @@ void checkGenerate(const Arguments& arguments, const std::string& output)
 void checkOutput(const SpGemmArguments& asked)
 {
   if (asked.output.empty() && !asked.info && !asked.check && asked.repeats == 1 && !asked.json)
-    fail("-o", "not given", "-o FILE, or -o - for standard output; --info, --check, --repeat and --json do without");
+    fail("-o", "not given",
+         "-o FILE, or -o - for standard output; --info, --check, --repeat and --json do without");
   if (!asked.output.empty())
     formatOfMatrix(asked.output);
   if (asked.output == "-" && asked.json)
@@ -163,43 +169,54 @@ ProgramText spGemmText()
   std::string names;
   for (const BenchmarkMatrix& matrix : benchmarkMatrices())
     names += (names.empty() ? "" : ", ") + std::string(matrix.name);
-  const auto own = [](const char* name, const char* value, const char* meaning) { return ownOption(name, value, meaning); };
-  Option output = {"o", "FILE", "where C is written; - is standard output (Matrix Market)", false, false, {"output"}};
-  return {
-      "tessera-spgemm",
-      "tessera-spgemm A.mtx B.mtx -o C.mtx",
-      "Multiplies sparse matrices: C = A B, or A A if there is no B. Files are chosen by their suffix: .mtx (Matrix Market), .npz\n"
-      "(SciPy), .graph (METIS), .el (edges), .tcsr (binary CSR); - is Matrix Market on standard input. tessera-spgemm generate "
-      "NAME -o\n"
-      "FILE writes a benchmark matrix.",
-      {{"What to multiply",
-        {own("aat", "", "A times its transposed"), own("ata", "", "the transposed of A times A"),
-         own("transpose-a", "", "A transposed in the place of A"), own("transpose-b", "", "B transposed in the place of B"),
-         own("power", "K", "A times A, K factors in all, from 2; multiplied as --triple is"),
-         own("triple", "",
-             "R A P: three matrices, multiplied from the left; mask, scale, D and tolerance are about the last product"),
-         own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
-         own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
-         own("complement", "", "keep those where it has none"), own("scale", "X", "multiply the entries by X"),
-         own("accumulate", "FILE", "add this matrix D, by the addition of the semiring; the mask leaves it alone"),
-         own("drop-zeros", "[T]",
-             "leave entries of a magnitude of at most T out (0 if not given); else zeros stay where they arise")}},
-       {"How",
-        {output,
-         own("precision", "NAME",
-             "f64 (default), f32, f16 (numbers rounded to half, sums in f32; what tsparse does) or int64 (default if "
-             "all files hold integers)"),
-         own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
-         own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
-         own("max-memory", "SIZE",
-             "for C and the work: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; what is larger is made in "
-             "ranges of rows, and written so to .mtx and -"),
-         own("check", "", "compare with a plain product in double"),
-         own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
-         own("repeat", "N", "multiply N times and print the times"),
-         own("json", "", "print what was found and done for machines")}},
-       commonOptions()},
-      "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
+  const auto own = [](const char* name, const char* value, const char* meaning) {
+    return ownOption(name, value, meaning);
+  };
+  Option output = {"o",   "FILE", "where C is written; - is standard output (Matrix Market)",
+                   false, false,  {"output"}};
+  return {"tessera-spgemm",
+          "tessera-spgemm A.mtx B.mtx -o C.mtx",
+          "Multiplies sparse matrices: C = A B, or A A if there is no B. Files are chosen by their suffix: "
+          ".mtx (Matrix Market), .npz\n"
+          "(SciPy), .graph (METIS), .el (edges), .tcsr (binary CSR); - is Matrix Market on standard input. "
+          "tessera-spgemm generate "
+          "NAME -o\n"
+          "FILE writes a benchmark matrix.",
+          {{"What to multiply",
+            {own("aat", "", "A times its transposed"), own("ata", "", "the transposed of A times A"),
+             own("transpose-a", "", "A transposed in the place of A"),
+             own("transpose-b", "", "B transposed in the place of B"),
+             own("power", "K", "A times A, K factors in all, from 2; multiplied as --triple is"),
+             own("triple", "",
+                 "R A P: three matrices, multiplied from the left; mask, scale, D and tolerance are about "
+                 "the last product"),
+             own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
+             own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
+             own("complement", "", "keep those where it has none"),
+             own("scale", "X", "multiply the entries by X"),
+             own("accumulate", "FILE",
+                 "add this matrix D, by the addition of the semiring; the mask leaves it alone"),
+             own("drop-zeros", "[T]",
+                 "leave entries of a magnitude of at most T out (0 if not given); else zeros stay where they "
+                 "arise")}},
+           {"How",
+            {output,
+             own("precision", "NAME",
+                 "f64 (default), f32, f16 (numbers rounded to half, sums in f32; what tsparse does) or int64 "
+                 "(default if "
+                 "all files hold integers)"),
+             own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
+             own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
+             own("max-memory", "SIZE",
+                 "for C and the work: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; "
+                 "what is larger is made in "
+                 "ranges of rows, and written so to .mtx and -"),
+             own("check", "", "compare with a plain product in double"),
+             own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
+             own("repeat", "N", "multiply N times and print the times"),
+             own("json", "", "print what was found and done for machines")}},
+           commonOptions()},
+          "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
 }
 
 SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments& arguments)

@@ -17,7 +17,8 @@ struct SpGemmArguments {
   std::vector<std::string> operands; // files: A; A and B; R, A and P
   std::string generate;              // name of a benchmark matrix to be written; empty: none
   std::string output, mask, accumulate;
-  bool transposeA = false, transposeB = false, timesTransposed = false, transposedTimes = false, triple = false;
+  bool transposeA = false, transposeB = false, timesTransposed = false, transposedTimes = false,
+       triple = false;
   int power = 0; // 0: not asked for
   Semiring semiring = Semiring::plusTimes;
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic;
@@ -34,7 +35,8 @@ struct SpGemmArguments {
 /// Everything that help prints.
 ProgramText spGemmText();
 
-/// Reads operands and options. `arguments` receives the options that were given, for what all programs share. Throws Error(usage).
+/// Reads operands and options. `arguments` receives the options that were given, for what all programs share.
+/// Throws Error(usage).
 SpGemmArguments spGemmArguments(const std::vector<std::string>& tokens, Arguments& arguments);
 
 }

@@ -31,7 +31,8 @@ MatrixFile readOperand(const Context& context, const std::string& path, RunLog& 
   const char* const numbers = file.pattern                                                   ? "places alone"
                               : std::holds_alternative<CsrMatrix<std::int64_t>>(file.matrix) ? "integers"
                                                                                              : "real";
-  log.info(path + ": " + sizeText(file.matrix) + ", " + numbers + ", read in " + decimals(secondsSince(start), 3) + " s.");
+  log.info(path + ": " + sizeText(file.matrix) + ", " + numbers + ", read in "
+           + decimals(secondsSince(start), 3) + " s.");
   if (file.duplicates > 0)
     log.warning(path + ": " + std::to_string(file.duplicates) + " entries stand where another one does; "
                 + (file.pattern ? "each place counts once." : "they are added."));
@@ -62,7 +63,8 @@ Precision naturalPrecision(const std::vector<MatrixFile>& files)
 template <class V>
 class Run {
 public:
-  Run(const SpGemmArguments& asked, const std::vector<Context>& devices, bool half, std::vector<MatrixFile> files, RunLog& log)
+  Run(const SpGemmArguments& asked, const std::vector<Context>& devices, bool half,
+      std::vector<MatrixFile> files, RunLog& log)
       : asked_(asked), devices_(devices), context_(devices.front()), log_(log)
   {
     for (MatrixFile& file : files) {
@@ -84,8 +86,8 @@ public:
     addLastOptions();
     if (asked_.info)
       return printInfo();
-    if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check && devices_.size() == 1
-        && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
+    if (!asked_.output.empty() && asked_.maxMemoryBytes > 0 && asked_.repeats == 1 && !asked_.check
+        && devices_.size() == 1 && formatOfMatrix(asked_.output) == MatrixFormat::matrixMarket)
       return writeInRanges();
     CsrMatrix<V> c;
     for (int repeat = 0; repeat < asked_.repeats; ++repeat) {
@@ -95,7 +97,8 @@ public:
       milliseconds_.push_back(1e3 * secondsSince(start));
     }
     entries_ = c.entries();
-    log_.info("C: " + sizeText(c) + ", " + std::to_string(report_.products) + " products, " + timeText() + ".");
+    log_.info("C: " + sizeText(c) + ", " + std::to_string(report_.products) + " products, " + timeText()
+              + ".");
     log_.info("Method: " + report_.choice + ".");
     if (asked_.check)
       check(c);
@@ -111,7 +114,8 @@ private:
   CsrMatrix<V> product(const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>& options,
                        SpGemmReport* report = nullptr) const
   {
-    return devices_.size() > 1 ? multiplyOnDevices(devices_, a, b, options, report) : multiply(context_, a, b, options, report);
+    return devices_.size() > 1 ? multiplyOnDevices(devices_, a, b, options, report)
+                               : multiply(context_, a, b, options, report);
   }
 
   /// Products before the last: R A of R A P, and powers below the one asked for.
@@ -154,10 +158,11 @@ private:
       return whole;
     constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers too
     if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
-      throw Error(ExitCode::usage,
-                  "--scale " + asked_.scaleText
-                      + ": not a whole number of 64 bits, but the matrices hold integers. Allowed: whole numbers, or "
-                        "--precision f64.");
+      throw Error(
+          ExitCode::usage,
+          "--scale " + asked_.scaleText
+              + ": not a whole number of 64 bits, but the matrices hold integers. Allowed: whole numbers, or "
+                "--precision f64.");
     return static_cast<V>(*asked_.scale);
   }
 
@@ -174,8 +179,9 @@ private:
                 + decimals(report_.entriesPerTileB, 1) + " in B.");
     log_.info("Method: " + report_.choice + ".");
     log_.info("C has at most " + std::to_string(report_.entriesBound) + " entries ("
-              + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20) + " MiB), made in "
-              + std::to_string(report_.ranges) + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
+              + std::to_string((report_.entriesBound * (sizeof(V) + sizeof(std::uint32_t))) >> 20)
+              + " MiB), made in " + std::to_string(report_.ranges)
+              + (report_.ranges == 1 ? " range of rows." : " ranges of rows."));
     return 0;
   }
 
@@ -210,9 +216,10 @@ private:
         &report_);
     output.finish();
     milliseconds_.push_back(1e3 * secondsSince(start));
-    log_.info("C: " + std::to_string(rows) + " x " + std::to_string(columns) + ", " + std::to_string(entries_) + " entries, "
-              + std::to_string(report_.products) + " products, in " + std::to_string(report_.ranges)
-              + " ranges of rows, written to " + asked_.output + ", " + timeText() + ".");
+    log_.info("C: " + std::to_string(rows) + " x " + std::to_string(columns) + ", " + std::to_string(entries_)
+              + " entries, " + std::to_string(report_.products) + " products, in "
+              + std::to_string(report_.ranges) + " ranges of rows, written to " + asked_.output + ", "
+              + timeText() + ".");
     return printJson();
   }
 
@@ -221,12 +228,14 @@ private:
     comparison_ = compareWithPlain(context_, left(), right(), last_, c);
     // Each product and sum is rounded once, and the longest sums have as many products as the inner side.
     const double unit = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
-    const double allowed = options_.half ? 2e-3 : std::is_integral_v<V> ? 0 : unit * (4 + static_cast<double>(right().rows));
+    const double allowed = options_.half           ? 2e-3
+                           : std::is_integral_v<V> ? 0
+                                                   : unit * (4 + static_cast<double>(right().rows));
     if (comparison_->misplaced > 0 || !(comparison_->largestError <= allowed))
-      throw Error(ExitCode::registrationFailed, "--check: " + std::to_string(comparison_->misplaced)
-                                                    + " entries are misplaced, and the " + "largest relative error is "
-                                                    + shortNumber(comparison_->largestError) + ". Allowed: none, and "
-                                                    + shortNumber(allowed) + ".");
+      throw Error(ExitCode::registrationFailed,
+                  "--check: " + std::to_string(comparison_->misplaced) + " entries are misplaced, and the "
+                      + "largest relative error is " + shortNumber(comparison_->largestError)
+                      + ". Allowed: none, and " + shortNumber(allowed) + ".");
     log_.info("Check: equal to a plain product in " + std::string(std::is_integral_v<V> ? "int64" : "double")
               + " but for a relative error of " + shortNumber(comparison_->largestError) + ".");
   }
@@ -243,9 +252,9 @@ private:
     std::vector<double> sorted = milliseconds_;
     std::sort(sorted.begin(), sorted.end());
     const std::string median = decimals(sorted[sorted.size() / 2], 3) + " ms";
-    return sorted.size() == 1
-               ? median
-               : "median " + median + ", least " + decimals(sorted.front(), 3) + " ms of " + std::to_string(sorted.size());
+    return sorted.size() == 1 ? median
+                              : "median " + median + ", least " + decimals(sorted.front(), 3) + " ms of "
+                                    + std::to_string(sorted.size());
   }
 
   static std::string shortNumber(double value)

@@ -18,8 +18,8 @@ struct BatchItem {
   PixelMeaning meaning = PixelMeaning::scalar;
   double components = 1, movingBytes = 0, resultBytes = 0; // in memory
   double leastResultBytes = 0;                             // of the result, at a time
-  bool isBrought = false;                                  // from its file to a CUDA device: then the host has none of its voxels
-  double asAWholeBytes = 0, deviceBytes = 0;               // its movingBytes else; and what it takes of the device
+  bool isBrought = false; // from its file to a CUDA device: then the host has none of its voxels
+  double asAWholeBytes = 0, deviceBytes = 0; // its movingBytes else; and what it takes of the device
   MovingImage<D> moving;
   ComponentPixels result;
   double readSeconds = 0, resampleSeconds = 0, writeSeconds = 0;
@@ -57,7 +57,8 @@ public:
 
   /// Unless it is large, or was read before.
   void read(BatchItem<D>&) const;
-  /// The same while others are resampled, and read by other threads; images for which the device has no room now are put off.
+  /// The same while others are resampled, and read by other threads; images for which the device has no room
+  /// now are put off.
   void readAhead(BatchItem<D>&) const;
 
 private:

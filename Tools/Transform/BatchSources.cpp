@@ -12,7 +12,8 @@ RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
 {
   RoomOnDevice room;
   for (const ImagePointer<D>& component : moving.components)
-    room.needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr, batch.lattice));
+    room.needed.add(batch.resampler.deviceMemory(batch.chain, component->geometry, moving.valid != nullptr,
+                                                 batch.lattice));
   room.usableBytes = usableDeviceMemory(batch.context);
   return room;
 }
@@ -22,25 +23,29 @@ template <int D>
 std::size_t layersAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
                          const Interpolator<D>& interpolator)
 {
-  const LayersThatFit layers = batch.resampler.layersThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
-                                                             room.usableBytes / static_cast<double>(moving.components.size()));
+  const LayersThatFit layers =
+      batch.resampler.layersThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
+                                    room.usableBytes / static_cast<double>(moving.components.size()));
   if (layers.atOnce == 0)
     failForDevice<D>(batch, "", room, layers.whyNot);
-  batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(layers.atOnce) + " of the image's "
-                   + std::to_string(moving.geometry().size[D - 1]) + " layers at a time");
+  batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(layers.atOnce)
+                   + " of the image's " + std::to_string(moving.geometry().size[D - 1])
+                   + " layers at a time");
   return layers.atOnce;
 }
 
 }
 
 template <int D>
-void failForDevice(const ImageBatch<D>& batch, const std::string& given, const RoomOnDevice& room, const std::string& whyNot)
+void failForDevice(const ImageBatch<D>& batch, const std::string& given, const RoomOnDevice& room,
+                   const std::string& whyNot)
 {
-  throw Error(ExitCode::outOfMemory, given + "resampling on " + deviceName(batch.context.device) + ": it needs "
-                                         + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
-                                         + memoryText(room.usableBytes)
-                                         + " are free, and the image cannot be brought there in parts: " + whyNot
-                                         + ". Allowed: a device with more, or \"cpu\".");
+  throw Error(ExitCode::outOfMemory,
+              given + "resampling on " + deviceName(batch.context.device) + ": it needs "
+                  + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
+                  + memoryText(room.usableBytes)
+                  + " are free, and the image cannot be brought there in parts: " + whyNot
+                  + ". Allowed: a device with more, or \"cpu\".");
 }
 
 template <int D>
@@ -60,14 +65,17 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     }
     if (interpolator.readsVoxels())
       interpolator.prepareForLevel(host, component, 0);
-    added.back().inLayers = std::make_shared<LayerWindowOnCuda<D>>(component, layersAtOnce(batch, moving, room, interpolator));
+    added.back().inLayers =
+        std::make_shared<LayerWindowOnCuda<D>>(component, layersAtOnce(batch, moving, room, interpolator));
   }
   sources.insert(sources.end(), added.begin(), added.end());
   types.resize(sources.size(), ResultFile<D>::resampledType(moving.labels, batch.pixelType));
 }
 
-template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&, const std::string&);
-template void failForDevice(const ImageBatch<3>&, const std::string&, const RoomOnDevice&, const std::string&);
+template void failForDevice(const ImageBatch<2>&, const std::string&, const RoomOnDevice&,
+                            const std::string&);
+template void failForDevice(const ImageBatch<3>&, const std::string&, const RoomOnDevice&,
+                            const std::string&);
 template struct BatchSources<2>;
 template struct BatchSources<3>;
 

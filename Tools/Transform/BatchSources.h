@@ -16,9 +16,11 @@ struct RoomOnDevice {
   bool isEnough() const { return needed.bytes() <= usableBytes; }
 };
 
-/// Throws Error(outOfMemory): it has no room there, and cannot go there in parts either. `given` is what the message begins with.
+/// Throws Error(outOfMemory): it has no room there, and cannot go there in parts either. `given` is what the
+/// message begins with.
 template <int D>
-[[noreturn]] void failForDevice(const ImageBatch<D>&, const std::string& given, const RoomOnDevice&, const std::string& whyNot);
+[[noreturn]] void failForDevice(const ImageBatch<D>&, const std::string& given, const RoomOnDevice&,
+                                const std::string& whyNot);
 
 /// Images as a resampler takes them, on the device of their batch.
 template <int D>
@@ -27,8 +29,8 @@ struct BatchSources {
   std::vector<ResampleSource<D>> sources;
   std::vector<PixelType> types; // of their results
 
-  /// The image's components. One that does not fit a CUDA device goes there in layers. Throws Error(outOfMemory) where that does
-  /// not help; the sources before it stay as they are then.
+  /// The image's components. One that does not fit a CUDA device goes there in layers. Throws
+  /// Error(outOfMemory) where that does not help; the sources before it stay as they are then.
   void add(const ImageBatch<D>&, const MovingImage<D>&);
 };
 

@@ -18,16 +18,18 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double groupsInMemory = 3; // one that is read, one that is resampled, one that is written; more if they fit
-constexpr double mostFilesWritten = 4, bytesOfWriter = 34e6, shareOfWriters = 1.0 / 16; // of blocks that wait for their place
+constexpr double groupsInMemory =
+    3; // one that is read, one that is resampled, one that is written; more if they fit
+constexpr double mostFilesWritten = 4, bytesOfWriter = 34e6,
+                 shareOfWriters = 1.0 / 16; // of blocks that wait for their place
 
 template <int D>
 using Item = BatchItem<D>;
 template <int D>
 using Group = std::vector<Item<D>>;
 
-/// Calls action(item), which throws nothing, for so many items at a time, each on a thread of its own: their loops take turns at
-/// all worker threads, and what one thread does alone runs beside.
+/// Calls action(item), which throws nothing, for so many items at a time, each on a thread of its own: their
+/// loops take turns at all worker threads, and what one thread does alone runs beside.
 template <int D, class Action>
 void forEachItem(Group<D>& group, std::size_t atOnce, Action&& action)
 {
@@ -108,7 +110,8 @@ BatchRun<D>::BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
     items_.push_back(reader_.sized(task));
 }
 
-/// In the order of the command line. While one group is resampled the next is read and the last one written, if they all fit.
+/// In the order of the command line. While one group is resampled the next is read and the last one written,
+/// if they all fit.
 template <int D>
 std::vector<Group<D>> BatchRun<D>::grouped()
 {
@@ -129,14 +132,18 @@ std::vector<Group<D>> BatchRun<D>::grouped()
   return groups;
 }
 
-/// A GPU resamples an image in less time than one thread inflates a file of others, or copies a result to the system's memory.
+/// A GPU resamples an image in less time than one thread inflates a file of others, or copies a result to the
+/// system's memory.
 template <int D>
 GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
 {
   const double fit = memory_.bytes / std::max(1.0, largestGroupBytes_) - 1;
-  const std::size_t useful = std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
-  const double most = static_cast<double>(std::min(useful, mostImagesAtOnce)), read = std::clamp(fit - 1, 1.0, most),
-               written = std::clamp(fit - read, 1.0, std::min(most, static_cast<double>(filesWrittenAtOnce())));
+  const std::size_t useful =
+      std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
+  const double most = static_cast<double>(std::min(useful, mostImagesAtOnce)),
+               read = std::clamp(fit - 1, 1.0, most),
+               written =
+                   std::clamp(fit - read, 1.0, std::min(most, static_cast<double>(filesWrittenAtOnce())));
   return {static_cast<std::size_t>(read), static_cast<std::size_t>(written)};
 }
 
@@ -174,7 +181,8 @@ Group<D> BatchRun<D>::written(Group<D> group) const
 template <int D>
 LargeImage BatchRun<D>::large(const Item<D>& item) const
 {
-  return {*item.task, batch_.pathOf(*item.task), item.movingBytes, item.resultBytes, memory_, item.asAWholeBytes};
+  return {*item.task, batch_.pathOf(*item.task), item.movingBytes, item.resultBytes,
+          memory_,    item.asAWholeBytes};
 }
 
 /// Layers of the result that fit into memory beside an image that is not large.
@@ -184,7 +192,8 @@ std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
   if (item.movingBytes + item.resultBytes <= memory_.bytes)
     return allLayers();
   requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
-  const double layers = (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
+  const double layers =
+      (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
   return static_cast<std::size_t>(std::max(1.0, layers));
 }
 
@@ -243,7 +252,8 @@ void BatchRun<D>::resample(Group<D>& group) const
   std::exception_ptr failure;
   try {
     if (!sources.sources.empty())
-      results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice, sources.types);
+      results = batch_.resampler.resamplePixels(batch_.context, batch_.chain, sources.sources, batch_.lattice,
+                                                sources.types);
   } catch (...) {
     failure = std::current_exception();
   }
@@ -279,11 +289,14 @@ void BatchRun<D>::report(Group<D> group)
       continue;
     }
     if (single_)
-      batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3) + " s");
+      batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
+                        + " s");
     batch_.log.info("  " + name + " -> " + batch_.pathOf(*item.task));
-    batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling " + decimals(item.resampleSeconds, 3)
-                    + " s" + (item.together > 1 ? " (" + std::to_string(item.together) + " images together)" : "") + " on "
-                    + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
+    batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling "
+                    + decimals(item.resampleSeconds, 3) + " s"
+                    + (item.together > 1 ? " (" + std::to_string(item.together) + " images together)" : "")
+                    + " on " + deviceName(batch_.context.device) + ", writing "
+                    + decimals(item.writeSeconds, 3) + " s");
   }
 }
 
@@ -294,7 +307,8 @@ BatchResult BatchRun<D>::run()
   std::vector<Group<D>> groups = grouped();
   const auto policy = overlaps_ && groups.size() > 1 ? std::launch::async : std::launch::deferred;
   const auto startReading = [&](std::size_t g) {
-    return std::async(policy, [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
+    return std::async(policy,
+                      [this, group = std::move(groups[g])]() mutable { return read(std::move(group)); });
   };
   std::deque<std::future<Group<D>>> reading, writing;
   const GroupsAtOnce atOnce = groupsAtOnce(groups.size());
@@ -313,13 +327,15 @@ BatchResult BatchRun<D>::run()
     resample(group);
     resampleSeconds_ += secondsSince(start);
     finishWriting(atOnce.written - 1);
-    writing.push_back(std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); }));
+    writing.push_back(
+        std::async(policy, [this, group = std::move(group)]() mutable { return written(std::move(group)); }));
     if (policy == std::launch::deferred)
       finishWriting(0);
   }
   finishWriting(0);
   if (failed_ > 0)
-    batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count) + " images failed; the others are written.");
+    batch_.log.error(std::to_string(failed_) + " of " + std::to_string(count)
+                     + " images failed; the others are written.");
   return {failed_ > 0 ? ExitCode::someRowsFailed : ExitCode::done, resampleSeconds_};
 }
 

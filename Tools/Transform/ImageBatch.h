@@ -13,7 +13,8 @@
 
 namespace tessera {
 
-constexpr std::size_t mostImagesAtOnce = 8; // share one T(x); what it costs is little beside their interpolation then
+constexpr std::size_t mostImagesAtOnce =
+    8; // share one T(x); what it costs is little beside their interpolation then
 
 /// What all images of a run share.
 template <int D>
@@ -36,7 +37,10 @@ struct ImageBatch {
     return useDirectionCosines ? inFile : withIdentityDirection<D>(inFile);
   }
   /// Of the task's result.
-  std::string pathOf(const ImageTask& task) const { return folder + task.outputStem + "." + resampler.resultImage().format; }
+  std::string pathOf(const ImageTask& task) const
+  {
+    return folder + task.outputStem + "." + resampler.resultImage().format;
+  }
 };
 
 struct BatchResult {
@@ -44,9 +48,9 @@ struct BatchResult {
   double resampleSeconds = 0;     // from voxels in memory to voxels in memory, all images
 };
 
-/// Reads, resamples and writes the images, those before and after at the same time if there is more than one thread; the transform
-/// is asked once for several of them. Of one image, throws what goes wrong; of several, what goes wrong with one is logged, the
-/// others are done.
+/// Reads, resamples and writes the images, those before and after at the same time if there is more than one
+/// thread; the transform is asked once for several of them. Of one image, throws what goes wrong; of several,
+/// what goes wrong with one is logged, the others are done.
 template <int D>
 BatchResult resampleImages(const ImageBatch<D>&, std::vector<ImageTask>&);
 

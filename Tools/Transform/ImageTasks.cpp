@@ -24,7 +24,8 @@ namespace fs = std::filesystem;
 }
 
 constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF"; // of UTF-8
-const std::string listRule = "a text file with the path of an image on each line; lines that begin with # are comments";
+const std::string listRule =
+    "a text file with the path of an image on each line; lines that begin with # are comments";
 
 std::vector<std::string> pathsOfList(const std::string& option, const std::string& list)
 {
@@ -76,13 +77,14 @@ void checkNamesDiffer(const TransformOptions& options, const std::vector<ImageTa
   for (const ImageTask& task : tasks) {
     const auto [other, isNew] = byStem.emplace(task.outputStem, given(task));
     if (!isNew)
-      fail(other->second + " and " + given(task), "both results would be called " + task.outputStem, otherNames);
+      fail(other->second + " and " + given(task), "both results would be called " + task.outputStem,
+           otherNames);
   }
 }
 
 /// No result is written over anything that the run reads.
-void checkInputsStay(const TransformOptions& options, const std::vector<ImageTask>& tasks, const ResultPlace& place,
-                     const InputFiles& inputs)
+void checkInputsStay(const TransformOptions& options, const std::vector<ImageTask>& tasks,
+                     const ResultPlace& place, const InputFiles& inputs)
 {
   for (const auto& [option, stem] : fieldsAsked(options))
     inputs.checkStay(option, place.folder + stem + "." + place.format);
@@ -125,7 +127,8 @@ std::vector<ImageTask> namedImages(const TransformOptions& options)
   std::vector<ImageTask> tasks;
   const auto add = [&](const std::string& option, const std::vector<std::string>& values, bool isLabels) {
     for (const std::string& value : values)
-      for (const std::string& path : isList(value) ? pathsOfList(option, value.substr(1)) : std::vector{value})
+      for (const std::string& path :
+           isList(value) ? pathsOfList(option, value.substr(1)) : std::vector{value})
         tasks.push_back({option, path, isLabels, imageStem(path), {}});
   };
   add("-in", options.images, false);
@@ -147,9 +150,11 @@ InputFiles inputFilesOf(const TransformOptions& options, const std::vector<Image
   return inputs;
 }
 
-void nameResults(const TransformOptions& options, const ResultPlace& place, const InputFiles& inputs, std::vector<ImageTask>& tasks)
+void nameResults(const TransformOptions& options, const ResultPlace& place, const InputFiles& inputs,
+                 std::vector<ImageTask>& tasks)
 {
-  const bool hasList = std::ranges::any_of(options.images, isList) || std::ranges::any_of(options.labels, isList);
+  const bool hasList =
+      std::ranges::any_of(options.images, isList) || std::ranges::any_of(options.labels, isList);
   if (tasks.size() == 1 && !hasList) {
     tasks.front().outputStem = place.nameOfOne;
   } else {

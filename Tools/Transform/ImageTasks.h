@@ -26,16 +26,18 @@ struct ResultPlace {
   std::string folder, nameOfOne, format;
 };
 
-/// What the options name, those of lists (@FILE) too, in the order of the options; label maps last. Lists are read once: they may
-/// be pipes. Throws Error(usage) for a list that cannot be read or names nothing.
+/// What the options name, those of lists (@FILE) too, in the order of the options; label maps last. Lists are
+/// read once: they may be pipes. Throws Error(usage) for a list that cannot be read or names nothing.
 std::vector<ImageTask> namedImages(const TransformOptions&);
 
 /// Everything that these options have the run read.
 InputFiles inputFilesOf(const TransformOptions&, const std::vector<ImageTask>& tasks);
 
-/// A single image that is no list's is written under `nameOfOne`, others under the stems of their names. Throws Error(usage) for
-/// two results that would have one name, and for one that would be written over one of the inputs.
-void nameResults(const TransformOptions&, const ResultPlace&, const InputFiles& inputs, std::vector<ImageTask>& tasks);
+/// A single image that is no list's is written under `nameOfOne`, others under the stems of their names.
+/// Throws Error(usage) for two results that would have one name, and for one that would be written over one
+/// of the inputs.
+void nameResults(const TransformOptions&, const ResultPlace&, const InputFiles& inputs,
+                 std::vector<ImageTask>& tasks);
 
 /// "a/b.c/brain.1.nii.gz" gives "brain.1"; of a folder its own name.
 std::string imageStem(const std::string& path);

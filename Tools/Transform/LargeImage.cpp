@@ -32,9 +32,9 @@ public:
   LargeImageReport run();
 
 private:
-  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::failAsAWhole, LargeImageRun<D>::geometry_,
-      LargeImageRun<D>::large_, LargeImageRun<D>::read, LargeImageRun<D>::reader_, LargeImageRun<D>::resultLayerBytes,
-      LargeImageRun<D>::threads_;
+  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::failAsAWhole,
+      LargeImageRun<D>::geometry_, LargeImageRun<D>::large_, LargeImageRun<D>::read,
+      LargeImageRun<D>::reader_, LargeImageRun<D>::resultLayerBytes, LargeImageRun<D>::threads_;
 
   LayersAskedFor layersAskedFor() const;
   LayerPlan planned(const LayersAskedFor&) const;
@@ -46,8 +46,8 @@ LayersAskedFor LargeImageOnCpu<D>::layersAskedFor() const
   const std::string cannot = "it cannot be read in layers: ";
   if (const std::string why = reader_.whyNot(); !why.empty())
     failAsAWhole(cannot + why);
-  LayersAskedFor asked =
-      batch_.resampler.layersAskedFor(batch_.chain, *batch_.makeInterpolator(large_.task.isLabels), geometry_, batch_.lattice);
+  LayersAskedFor asked = batch_.resampler.layersAskedFor(
+      batch_.chain, *batch_.makeInterpolator(large_.task.isLabels), geometry_, batch_.lattice);
   if (!asked.by)
     failAsAWhole(cannot + asked.whyNot);
   requireSlabs<D>(batch_, large_, reader_.imageCount());
@@ -62,15 +62,18 @@ LayerPlan LargeImageOnCpu<D>::planned(const LayersAskedFor& asked) const
   double bytes = 0;
   for (plan.ofResult = allLayers(); plan.ofResult > 0; --plan.ofResult) {
     plan.ofImage = mostAskedFor(asked, allLayers(), plan.ofResult);
-    bytes = beside + static_cast<double>(plan.ofImage) * layerBytes + static_cast<double>(plan.ofResult) * resultLayerBytes();
+    bytes = beside + static_cast<double>(plan.ofImage) * layerBytes
+            + static_cast<double>(plan.ofResult) * resultLayerBytes();
     if (bytes <= large_.budget.bytes)
       return plan;
   }
   const double asAWhole = large_.movingBytes + resultLayerBytes();
-  large_.fail("a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for " + std::to_string(plan.ofImage)
-                  + " of the image's " + std::to_string(geometry_.size[D - 1]) + " layers, of " + memoryText(layerBytes) + " each"
-                  + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : ""),
-              "", std::min(bytes, asAWhole));
+  large_.fail(
+      "a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for "
+          + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1])
+          + " layers, of " + memoryText(layerBytes) + " each"
+          + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : ""),
+      "", std::min(bytes, asAWhole));
 }
 
 template <int D>
@@ -92,9 +95,10 @@ LargeImageReport LargeImageOnCpu<D>::run()
     for (std::size_t i = 0; i < interpolators.size(); ++i)
       dynamic_cast<LayerInterpolator<D>&>(*interpolators[i]).prepareForLayers(window.image(i));
   };
-  return this->written(
-      sources, plan.ofResult,
-      ", each of at most " + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1]), bring);
+  return this->written(sources, plan.ofResult,
+                       ", each of at most " + std::to_string(plan.ofImage) + " of the image's "
+                           + std::to_string(geometry_.size[D - 1]),
+                       bring);
 }
 
 template <int D>
@@ -105,10 +109,11 @@ bool writesSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size_
 
 }
 
-void LargeImage::fail(const std::string& takes, const std::string& wrong, double enoughBytes, const std::string& orElse) const
+void LargeImage::fail(const std::string& takes, const std::string& wrong, double enoughBytes,
+                      const std::string& orElse) const
 {
-  throw Error(ExitCode::outOfMemory,
-              given() + takes + ", " + budget.text + wrong + ". Allowed: at least " + memoryText(enoughBytes) + orElse + ".");
+  throw Error(ExitCode::outOfMemory, given() + takes + ", " + budget.text + wrong + ". Allowed: at least "
+                                         + memoryText(enoughBytes) + orElse + ".");
 }
 
 template <int D>
@@ -117,7 +122,8 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size
   if (writesSlabs<D>(batch, large, components))
     return;
   const bool hasMoving = large.movingBytes > 0;
-  large.fail((hasMoving ? "the image takes " + memoryText(large.movingBytes) + " and its result " : "its result takes ")
+  large.fail((hasMoving ? "the image takes " + memoryText(large.movingBytes) + " and its result "
+                        : "its result takes ")
                  + memoryText(large.resultBytes),
              ", and files of this kind cannot be written in slabs", large.movingBytes + large.resultBytes,
              ", or (ResultImageFormat) mha, mhd, nrrd, and for one component a voxel nii and nii.gz");
@@ -133,12 +139,13 @@ double leastResultBytes(const ImageBatch<D>& batch, const LargeImage& large, std
 template <int D>
 LargeImageReport resampleLargeImage(const ImageBatch<D>& batch, const LargeImage& large)
 {
-  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large) : LargeImageOnCpu<D>(batch, large).run();
+  return batch.context.onCuda() ? resampleLargeImageOnCuda<D>(batch, large)
+                                : LargeImageOnCpu<D>(batch, large).run();
 }
 
-#define TESSERA_INSTANTIATE(D)                                                                                                     \
-  template void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t);                                                \
-  template double leastResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t);                                          \
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t);                          \
+  template double leastResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t);                    \
   template LargeImageReport resampleLargeImage(const ImageBatch<D>&, const LargeImage&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -23,8 +23,9 @@ public:
   LargeImageReport run();
 
 private:
-  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::geometry_, LargeImageRun<D>::large_,
-      LargeImageRun<D>::read, LargeImageRun<D>::reader_, LargeImageRun<D>::resultLayerBytes, LargeImageRun<D>::threads_;
+  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::geometry_,
+      LargeImageRun<D>::large_, LargeImageRun<D>::read, LargeImageRun<D>::reader_,
+      LargeImageRun<D>::resultLayerBytes, LargeImageRun<D>::threads_;
 
   [[noreturn]] void failAsAWhole(const std::string& why) const
   {
@@ -37,8 +38,9 @@ private:
   void addSources(std::size_t layersAtOnce);
   void bringMask();
 
-  Context context_;                   // with the threads that may read
-  std::deque<LayerReader<D>> others_; // one for each image behind the first, so that each goes through the file once
+  Context context_; // with the threads that may read
+  std::deque<LayerReader<D>>
+      others_; // one for each image behind the first, so that each goes through the file once
   std::deque<VoxelsToCuda<D>> voxels_;
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators_;
   std::vector<ResampleSource<D>> sources_;
@@ -73,14 +75,16 @@ std::size_t LargeImageOnCuda<D>::layersOfImage() const
 {
   const bool hasInvalidVoxels = reader_.nonFiniteVoxels() > 0;
   const double usable = usableDeviceMemory(context_),
-               ofEach = usable / static_cast<double>(reader_.imageCount()) - VoxelsToCuda<D>::deviceBytes(reader_.header());
-  const LayersThatFit fit =
-      batch_.resampler.layersThatFit(batch_.chain, *interpolators_.front(), hasInvalidVoxels, batch_.lattice, ofEach);
+               ofEach = usable / static_cast<double>(reader_.imageCount())
+                        - VoxelsToCuda<D>::deviceBytes(reader_.header());
+  const LayersThatFit fit = batch_.resampler.layersThatFit(batch_.chain, *interpolators_.front(),
+                                                           hasInvalidVoxels, batch_.lattice, ofEach);
   if (fit.atOnce > 0)
     return fit.atOnce;
   DeviceMemory asAWhole; // by way of the host's memory
   for (std::size_t i = 0; i < reader_.imageCount(); ++i)
-    asAWhole.add(batch_.resampler.deviceMemory(batch_.chain, reader_.geometry(), hasInvalidVoxels, batch_.lattice));
+    asAWhole.add(
+        batch_.resampler.deviceMemory(batch_.chain, reader_.geometry(), hasInvalidVoxels, batch_.lattice));
   if (asAWhole.bytes() <= usable)
     failAsAWhole(fit.whyNot + " (of its memory " + memoryText(usable) + " are free)");
   failForDevice<D>(batch_, large_.given(), {asAWhole, usable}, fit.whyNot);
@@ -115,12 +119,14 @@ void LargeImageOnCuda<D>::addSources(std::size_t layersAtOnce)
 {
   const std::size_t ofLayer = geometry_.voxelCount() / geometry_.size[D - 1];
   for (std::size_t i = 0; i < interpolators_.size(); ++i) {
-    const auto bring = [this, ofLayer, i](const Context&, std::size_t first, std::size_t count, float* voxels) {
+    const auto bring = [this, ofLayer, i](const Context&, std::size_t first, std::size_t count,
+                                          float* voxels) {
       std::vector<float*> images(interpolators_.size(), nullptr);
       images[i] = voxels;
       read([&] { voxels_[i].bring(first * ofLayer, (first + count) * ofLayer, images, nullptr, nullptr); });
     };
-    sources_.push_back({interpolators_[i].get(), valid_, std::make_shared<LayerWindowOnCuda<D>>(geometry_, layersAtOnce, bring)});
+    sources_.push_back({interpolators_[i].get(), valid_,
+                        std::make_shared<LayerWindowOnCuda<D>>(geometry_, layersAtOnce, bring)});
   }
 }
 
@@ -141,8 +147,8 @@ LargeImageReport LargeImageOnCuda<D>::run()
   bringMask();
   addSources(ofImage);
   return this->written(sources_, ofResult,
-                       "; " + deviceName(context_.device) + " has " + std::to_string(ofImage) + " of the image's "
-                           + std::to_string(geometry_.size[D - 1]) + " at a time",
+                       "; " + deviceName(context_.device) + " has " + std::to_string(ofImage)
+                           + " of the image's " + std::to_string(geometry_.size[D - 1]) + " at a time",
                        [](const LayerRange&) {}); // sources bring layers as they are asked for
 }
 

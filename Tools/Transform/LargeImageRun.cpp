@@ -24,13 +24,15 @@ void LargeImageRun<D>::failAsAWhole(const std::string& whyNotInLayers) const
 {
   const double ofResult = leastResultBytes<D>(batch_, large_, reader_.imageCount());
   large_.fail("the image takes " + memoryText(large_.asAWholeBytes) + " and "
-                  + (ofResult < large_.resultBytes ? "a layer of its result " : "its result ") + memoryText(ofResult),
+                  + (ofResult < large_.resultBytes ? "a layer of its result " : "its result ")
+                  + memoryText(ofResult),
               ", and " + whyNotInLayers, large_.asAWholeBytes + ofResult);
 }
 
 template <int D>
-LargeImageReport LargeImageRun<D>::written(std::span<const ResampleSource<D>> sources, std::size_t layersAtOnce,
-                                           const std::string& ofImage, const std::function<void(const LayerRange& slab)>& bring)
+LargeImageReport LargeImageRun<D>::written(std::span<const ResampleSource<D>> sources,
+                                           std::size_t layersAtOnce, const std::string& ofImage,
+                                           const std::function<void(const LayerRange& slab)>& bring)
 {
   batch_.log.detail("  " + large_.task.input + ": " + slabsText(allLayers(), layersAtOnce) + ofImage);
   ResultFile<D> file(batch_, large_.path, reader_.labels(), sources.size(), threads_);

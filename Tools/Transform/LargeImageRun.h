@@ -35,9 +35,10 @@ protected:
   /// Throws Error(outOfMemory): the image must be there as a whole, for `it cannot be read in layers: ...`.
   [[noreturn]] void failAsAWhole(const std::string& whyNotInLayers) const;
 
-  /// Writes the result, so many layers at a time, and is the end of it; bring(slab) comes before each of them. The log tells the
-  /// number of slabs with `ofImage` behind it.
-  LargeImageReport written(std::span<const ResampleSource<D>>, std::size_t layersAtOnce, const std::string& ofImage,
+  /// Writes the result, so many layers at a time, and is the end of it; bring(slab) comes before each of
+  /// them. The log tells the number of slabs with `ofImage` behind it.
+  LargeImageReport written(std::span<const ResampleSource<D>>, std::size_t layersAtOnce,
+                           const std::string& ofImage,
                            const std::function<void(const LayerRange& slab)>& bring);
 
   std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }

@@ -26,7 +26,8 @@ MemoryBudget::MemoryBudget(double maxMemory)
 
 int MemoryBudget::threadsForFiles(int threads, double fileBytes) const
 {
-  const double ofThread = zlibBytes + 2 * static_cast<double>(gzipBlockBytes(static_cast<std::uint64_t>(fileBytes)));
+  const double ofThread =
+      zlibBytes + 2 * static_cast<double>(gzipBlockBytes(static_cast<std::uint64_t>(fileBytes)));
   const double many = (std::max(leastBeside, shareBeside * bytes) - ofAllThreads) / ofThread;
   return static_cast<int>(std::clamp(many, 1.0, static_cast<double>(threads)));
 }
@@ -43,7 +44,8 @@ double resampledBytes(const Context& context, const Interpolator<D>& interpolato
 double movingBytes(const ImageHeader& header, bool isLabels, double resampledBytes)
 {
   constexpr double intensity = sizeof(float);
-  const double components = header.components, inFile = components * static_cast<double>(pixelTypeSize(header.componentType));
+  const double components = header.components,
+               inFile = components * static_cast<double>(pixelTypeSize(header.componentType));
   const bool isVector = header.meaning == PixelMeaning::vector && !isLabels;
   const bool isColour = components > 1 && !isVector, isFloat = header.componentType == PixelType::float32;
   const double images = isVector ? components : 1;
@@ -53,7 +55,8 @@ double movingBytes(const ImageHeader& header, bool isLabels, double resampledByt
   if (isVector) // together, before they are taken apart
     besideImages = std::max(besideImages, components * intensity);
   const double finite = isFloat || header.componentType == PixelType::float64 ? 1 : 0; // what is a number
-  return extentCount(header.size) * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);
+  return extentCount(header.size)
+         * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);
 }
 
 template double resampledBytes(const Context&, const Interpolator<2>&);

@@ -15,8 +15,9 @@ struct MemoryBudget {
   /// By --max-memory, or, if that is 0, by what is free.
   explicit MemoryBudget(double maxMemory);
 
-  /// How many of the threads may hold pieces of a file on their way from or to it: what these take beside `bytes` is at most
-  /// 8 MB, or a sixteenth of `bytes` if that is more, or what one takes. Files of so many bytes before compression.
+  /// How many of the threads may hold pieces of a file on their way from or to it: what these take beside
+  /// `bytes` is at most 8 MB, or a sixteenth of `bytes` if that is more, or what one takes. Files of so many
+  /// bytes before compression.
   int threadsForFiles(int threads, double fileBytes) const;
 };
 

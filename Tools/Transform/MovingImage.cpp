@@ -14,7 +14,8 @@ constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 
 /// A voxel with a component that is not finite is no number at all.
 template <int D>
-void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads, MovingImage<D>& moving)
+void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads,
+                     MovingImage<D>& moving)
 {
   const std::size_t voxels = vectors.geometry.voxelCount();
   std::vector<std::uint8_t> finite(voxels, 1);
@@ -65,22 +66,27 @@ VectorImage<D> straight(VectorImage<D>&& vectors)
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings)
 {
   if (voxels > 0)
-    warnings.push_back(path + ": " + std::to_string(voxels) + " voxels are not a finite number; they count as outside the image.");
+    warnings.push_back(path + ": " + std::to_string(voxels)
+                       + " voxels are not a finite number; they count as outside the image.");
 }
 
 void warnOfOutsideLabel(const std::string& path, const std::optional<LabelTable>& labels, double outside,
                         std::vector<std::string>& warnings)
 {
   if (const std::string other = labels ? labels->otherLabelOutside() : ""; !other.empty())
-    warnings.push_back(path + ": voxels of type \"" + pixelTypeName(labels->type()) + "\" cannot hold (DefaultPixelValue "
-                       + realText(outside) + "); label " + other + " is written instead.");
+    warnings.push_back(path + ": voxels of type \"" + pixelTypeName(labels->type())
+                       + "\" cannot hold (DefaultPixelValue " + realText(outside) + "); label " + other
+                       + " is written instead.");
 }
 
 template <int D>
-MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads)
+MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool useDirectionCosines,
+                               double outside, int threads)
 {
   MovingImage<D> moving;
-  const auto placed = [&](auto&& image) { return useDirectionCosines ? std::move(image) : straight<D>(std::move(image)); };
+  const auto placed = [&](auto&& image) {
+    return useDirectionCosines ? std::move(image) : straight<D>(std::move(image));
+  };
   withContext(task.option, [&] {
     if (task.isLabels) {
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);

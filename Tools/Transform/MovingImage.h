@@ -13,7 +13,8 @@
 
 namespace tessera {
 
-/// An image of -in or --labels as it is resampled: an image of each component, all with the same voxels that are numbers.
+/// An image of -in or --labels as it is resampled: an image of each component, all with the same voxels that
+/// are numbers.
 template <int D>
 struct MovingImage {
   std::vector<ImagePointer<D>> components;
@@ -27,10 +28,11 @@ struct MovingImage {
   const ImageGeometry<D>& geometry() const { return components.front()->geometry; }
 };
 
-/// Colour becomes luminance; other images keep their components: `meaning` is what the header says. `outside` is the value that
-/// label maps have outside of themselves. Throws Error naming the option and the file.
+/// Colour becomes luminance; other images keep their components: `meaning` is what the header says. `outside`
+/// is the value that label maps have outside of themselves. Throws Error naming the option and the file.
 template <int D>
-MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines, double outside, int threads);
+MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines,
+                               double outside, int threads);
 
 /// The same file for its layers. Errors name the option and the file.
 template <int D>

@@ -9,14 +9,17 @@ template <int D>
 double MovingToCuda<D>::deviceBytes(const ImageBatch<D>& batch, const ImageHeader& header, bool isLabels)
 {
   const bool isVector = header.meaning == PixelMeaning::vector && !isLabels;
-  const bool mayBeNoNumber = header.componentType == PixelType::float32 || header.componentType == PixelType::float64;
-  const double ofImage = batch.resampler.deviceMemory(batch.chain, geometryOf<D>(header), mayBeNoNumber, batch.lattice).bytes();
+  const bool mayBeNoNumber =
+      header.componentType == PixelType::float32 || header.componentType == PixelType::float64;
+  const double ofImage =
+      batch.resampler.deviceMemory(batch.chain, geometryOf<D>(header), mayBeNoNumber, batch.lattice).bytes();
   return (isVector ? header.components : 1) * ofImage + VoxelsToCuda<D>::deviceBytes(header);
 }
 
 template <int D>
 MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task, int threads)
-    : task_(task), outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads, batch.context.stream}
+    : task_(task),
+      outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads, batch.context.stream}
 {
   reader_.emplace(openInLayers<D>(task, outside_));
   upload_.emplace(context_, *reader_, batch.placed(reader_->geometry()));

@@ -17,12 +17,14 @@ public:
   /// The most that it takes of the device, until it is resampled.
   static double deviceBytes(const ImageBatch<D>&, const ImageHeader&, bool isLabels);
 
-  /// Takes the device's memory for its voxels; they are read by so many threads. Throws as readMovingImage, and Error(outOfMemory).
+  /// Takes the device's memory for its voxels; they are read by so many threads. Throws as readMovingImage,
+  /// and Error(outOfMemory).
   MovingToCuda(const ImageBatch<D>&, const ImageTask&, int threads);
   MovingToCuda(const MovingToCuda&) = delete;
   MovingToCuda& operator=(const MovingToCuda&) = delete;
 
-  /// As readMovingImage. Nothing if it is a label map whose labels floats do not hold, which the host numbers.
+  /// As readMovingImage. Nothing if it is a label map whose labels floats do not hold, which the host
+  /// numbers.
   std::optional<MovingImage<D>> read();
 
 private:

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
 
-std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels, PixelType type, int threads)
+std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels,
+                                         PixelType type, int threads)
 {
   const std::size_t count = components.size();
   auto pixels = std::make_unique_for_overwrite<std::byte[]>(voxels * count * pixelTypeSize(type));
@@ -30,7 +31,8 @@ std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std:
 
 std::string slabsText(std::size_t layers, std::size_t layersAtOnce)
 {
-  return std::to_string((layers + layersAtOnce - 1) / layersAtOnce) + " slabs of " + std::to_string(layersAtOnce) + " layers";
+  return std::to_string((layers + layersAtOnce - 1) / layersAtOnce) + " slabs of "
+         + std::to_string(layersAtOnce) + " layers";
 }
 
 template <int D>
@@ -42,15 +44,15 @@ PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, 
 }
 
 template <int D>
-ResultFile<D>::ResultFile(const ImageBatch<D>& batch, const std::string& path, const std::optional<LabelTable>& labels,
-                          std::size_t components, int threads)
+ResultFile<D>::ResultFile(const ImageBatch<D>& batch, const std::string& path,
+                          const std::optional<LabelTable>& labels, std::size_t components, int threads)
     : batch_(batch), path_(path), labels_(labels), type_(labels_ ? labels_->type() : batch.pixelType),
       components_(static_cast<int>(components)), threads_(threads)
 {
   checkWritable(formatOf(path), D, type_, components_);
   if (ImageFileSlabs<D>::writes(path, batch.output, components_))
-    slabs_ = std::make_unique<ImageFileSlabs<D>>(path, batch.output, type_, components_, batch.resampler.resultImage().compress,
-                                                 threads);
+    slabs_ = std::make_unique<ImageFileSlabs<D>>(path, batch.output, type_, components_,
+                                                 batch.resampler.resultImage().compress, threads);
 }
 
 template <int D>
@@ -68,8 +70,8 @@ void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
   if (slabs_)
     slabs_->writeStored({pixels.get(), bytes});
   else
-    writeStoredImage<D>(path_, batch_.output, type_, components_, {pixels.get(), bytes}, batch_.resampler.resultImage().compress,
-                        threads_);
+    writeStoredImage<D>(path_, batch_.output, type_, components_, {pixels.get(), bytes},
+                        batch_.resampler.resultImage().compress, threads_);
 }
 
 template <int D>
@@ -81,7 +83,8 @@ void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, st
   for (std::size_t first = 0; first < layers; first += layersAtOnce) {
     const LayerRange slab{first, std::min(layersAtOnce, layers - first)};
     bring(slab);
-    ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, components, batch_.lattice, types, slab);
+    ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, components,
+                                                             batch_.lattice, types, slab);
     write(pixels, ofLayer * slab.count);
   }
 }

@@ -24,21 +24,21 @@ std::string slabsText(std::size_t layers, std::size_t layersAtOnce);
 template <int D>
 class ResultFile {
 public:
-  /// As which pixels an image is to be resampled whose file has voxels of `ofImages`, if it is no label map: a label map keeps its
-  /// own type, and what stands for its labels is float.
+  /// As which pixels an image is to be resampled whose file has voxels of `ofImages`, if it is no label map:
+  /// a label map keeps its own type, and what stands for its labels is float.
   static PixelType resampledType(const std::optional<LabelTable>&, PixelType ofImages);
 
-  /// The batch and the labels must outlive this; of the latter, write() takes what they are at the time. So many threads write.
-  /// Throws Error(unwritableOutput).
-  ResultFile(const ImageBatch<D>&, const std::string& path, const std::optional<LabelTable>& labels, std::size_t components,
-             int threads);
+  /// The batch and the labels must outlive this; of the latter, write() takes what they are at the time. So
+  /// many threads write. Throws Error(unwritableOutput).
+  ResultFile(const ImageBatch<D>&, const std::string& path, const std::optional<LabelTable>& labels,
+             std::size_t components, int threads);
 
-  /// The next `voxels`, of resampledType; more than once if the format takes slabs. Leaves nothing of use in them. Throws
-  /// Error(unwritableOutput).
+  /// The next `voxels`, of resampledType; more than once if the format takes slabs. Leaves nothing of use in
+  /// them. Throws Error(unwritableOutput).
   void write(ComponentPixels& components, std::size_t voxels);
 
-  /// Resamples the components and writes them, so many layers of the result at a time. bring(slab) comes before each of them: the
-  /// sources need no more than what the slab asks for.
+  /// Resamples the components and writes them, so many layers of the result at a time. bring(slab) comes
+  /// before each of them: the sources need no more than what the slab asks for.
   void writeSlabs(std::span<const ResampleSource<D>> components, std::size_t layersAtOnce,
                   const std::function<void(const LayerRange& slab)>& bring);
 

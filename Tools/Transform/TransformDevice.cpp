@@ -11,7 +11,8 @@
 namespace tessera {
 namespace {
 
-/// Images that can be read, by the way they are looked up; what is wrong with others is told where they are read.
+/// Images that can be read, by the way they are looked up; what is wrong with others is told where they are
+/// read.
 template <int D>
 struct KnownImages {
   std::vector<ImageSizes> images, labels;
@@ -21,15 +22,16 @@ struct KnownImages {
 /// A voxel's way to a GPU: as the file holds it, or else as a float a component.
 double uploadedBytes(const ImageHeader& header, std::size_t components)
 {
-  const std::size_t inFile = static_cast<std::size_t>(header.components) * pixelTypeSize(header.componentType);
+  const std::size_t inFile =
+      static_cast<std::size_t>(header.components) * pixelTypeSize(header.componentType);
   return static_cast<double>(header.isReadWhole ? components * sizeof(float) : inFile);
 }
 
 template <int D>
 KnownImages<D> knownImages(const TransformDeviceRequest<D>& request)
 {
-  const PixelType ofImages =
-      parsePixelType(request.resampler.resultImage().pixelType, request.parameters.where("ResultImagePixelType"));
+  const PixelType ofImages = parsePixelType(request.resampler.resultImage().pixelType,
+                                            request.parameters.where("ResultImagePixelType"));
   KnownImages<D> known;
   for (ImageTask& task : request.tasks)
     try {
@@ -53,10 +55,11 @@ DeviceWork workOf(const TransformDeviceRequest<D>& request, const KnownImages<D>
   const TransformOptions& options = request.options;
   DeviceWork work;
   const std::string name = componentNames(request.parameters, "ResampleInterpolator").front();
-  addImages<D>(work, request.chain, request.lattice, lookUpOf(request.registry, name, request.parameters), known.images,
-               mostImagesAtOnce);
+  addImages<D>(work, request.chain, request.lattice, lookUpOf(request.registry, name, request.parameters),
+               known.images, mostImagesAtOnce);
   const bool majority = options.labelInterpolation == "majority";
-  addImages<D>(work, request.chain, request.lattice, {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels,
+  addImages<D>(work, request.chain, request.lattice,
+               {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels,
                mostImagesAtOnce);
   if (options.field)
     addField<D>(work, request.lattice, D);
@@ -73,13 +76,15 @@ struct Prediction {
 
 std::string text(const Prediction& prediction, const Calibration& calibration)
 {
-  return "predicted " + decimals(prediction.cpu, 3) + " s on the CPU, " + decimals(prediction.cuda, 3) + " s on CUDA (of it "
-         + decimals(calibration.cudaStartSeconds, 3) + " to start it; " + calibration.source + ")";
+  return "predicted " + decimals(prediction.cpu, 3) + " s on the CPU, " + decimals(prediction.cuda, 3)
+         + " s on CUDA (of it " + decimals(calibration.cudaStartSeconds, 3) + " to start it; "
+         + calibration.source + ")";
 }
 
 /// The first image that does not fit the device; empty if all do.
 template <int D>
-std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known, const Device& device)
+std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known,
+                   const Device& device)
 {
   const double usable = usableDeviceMemory(makeContext(device, 1));
   for (const auto& [grid, components] : known.grids) {
@@ -87,8 +92,8 @@ std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D
     for (std::size_t c = 0; c < components; ++c)
       needed.add(request.resampler.deviceMemory(request.chain, grid, true, request.lattice));
     if (needed.bytes() > usable)
-      return "an image needs " + memoryText(needed.bytes()) + " of memory of " + deviceName(device) + " (" + needed.text() + "), "
-             + memoryText(usable) + " are free";
+      return "an image needs " + memoryText(needed.bytes()) + " of memory of " + deviceName(device) + " ("
+             + needed.text() + "), " + memoryText(usable) + " are free";
   }
   return "";
 }
@@ -108,7 +113,9 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
   const auto predicted = [&] {
     return Prediction{cpuSeconds(calibration, D, work, threads), cudaSeconds(calibration, D, work, threads)};
   };
-  const auto onCpu = [&](const std::string& why) { return TransformDevice{{Device{}, "cpu: " + why}, predicted().cpu}; };
+  const auto onCpu = [&](const std::string& why) {
+    return TransformDevice{{Device{}, "cpu: " + why}, predicted().cpu};
+  };
 
   if (predicted().cpu <= predicted().cuda) // without waiting for a driver
     return onCpu(text(predicted(), calibration));

@@ -31,8 +31,8 @@ struct TransformDeviceRequest {
   std::string withoutCuda;       // what has no CUDA form; empty: all has one
 };
 
-/// `--device auto` takes what needs less time by the stored calibration, from the headers of the images; a CUDA device is only
-/// looked for if it is that. Throws as chooseDevice and storedCalibration.
+/// `--device auto` takes what needs less time by the stored calibration, from the headers of the images; a
+/// CUDA device is only looked for if it is that. Throws as chooseDevice and storedCalibration.
 template <int D>
 TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>&);
 

@@ -25,15 +25,18 @@ bool wantsAll(const Arguments& arguments, const std::string& name)
 ProgramText transformText()
 {
   Option in{"in", "FILE|@LIST",
-            "image of the moving side: result.<format> is it on the grid that the transform file describes; may be repeated. Of "
+            "image of the moving side: result.<format> is it on the grid that the transform file describes; "
+            "may be repeated. Of "
             "several, or of a text file that lists them line by line, each result is called after its image"};
   Option labels =
-      ownOption("labels", "FILE|@LIST", "the same of a label map, which keeps its labels and their type; may be repeated");
+      ownOption("labels", "FILE|@LIST",
+                "the same of a label map, which keeps its labels and their type; may be repeated");
   in.repeatable = labels.repeatable = true;
   return {
       "tessera-transform",
       "tessera-transform -in moving.nii.gz -tp results/TransformParameters.1.txt -out warped",
-      "Applies a transform parameter file of tessera or elastix to images and points. Options are those of transformix.",
+      "Applies a transform parameter file of tessera or elastix to images and points. Options are those of "
+      "transformix.",
       {{"What to transform (at least one)",
         {in,
          labels,
@@ -42,23 +45,30 @@ ProgramText transformText()
           "deformationField.<format>, T(x) - x in mm"},
          {"ipp", "FILE", "older name of -def"},
          {"jac", "all", "spatialJacobian.<format>: determinant of the spatial Jacobian at every voxel"},
-         {"jacmat", "all", "fullSpatialJacobian.<format>: the matrix dT_row/dx_column at every voxel, row after row"}}},
+         {"jacmat", "all",
+          "fullSpatialJacobian.<format>: the matrix dT_row/dx_column at every voxel, row after row"}}},
        {"With what",
-        {{"tp", "FILE", "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
+        {{"tp", "FILE",
+          "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("device", "NAME",
-                   "auto (default), cpu, cuda or cuda:N; auto takes what needs less time by the rates that tessera-bench calibrate "
+                   "auto (default), cpu, cuda or cuda:N; auto takes what needs less time by the rates that "
+                   "tessera-bench calibrate "
                    "has stored, or shipped ones"),
          ownOption("label-interpolation", "NAME",
-                   "nearest (default): the label of the nearest voxel; majority: the label whose linear weights sum to most"),
+                   "nearest (default): the label of the nearest voxel; majority: the label whose linear "
+                   "weights sum to most"),
          ownOption("max-memory", "SIZE",
-                   "most memory for images: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; fewer of them are "
+                   "most memory for images: a number with kB, MB or GB (powers of 1000), such as 500MB or "
+                   "2.5GB; fewer of them are "
                    "taken at once, what needs more is read, computed and "
                    "written in slabs"),
          ownOption("max-device-memory", "SIZE",
-                   "most memory of a CUDA device to take, given so too; images that need more go there in parts, or not at all"),
+                   "most memory of a CUDA device to take, given so too; images that need more go there in "
+                   "parts, or not at all"),
          ownOption("field-interpolator", "NAME",
-                   "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output grid: auto, or a name that "
+                   "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output "
+                   "grid: auto, or a name that "
                    "tessera --list-components shows; wins over (FieldInterpolator ...) of the file")}},
        commonOptions()},
       exitCodesText()};
@@ -95,7 +105,8 @@ TransformOptions transformOptions(const Arguments& arguments)
   options.device = arguments.text("device", "auto");
   options.fieldInterpolator = arguments.text("field-interpolator");
   if (!hasImages(options) && points.empty() && !options.determinants && !options.matrices)
-    fail("-in, --labels, -def, -jac, -jacmat", "none given, so there is nothing to do", "at least one of them");
+    fail("-in, --labels, -def, -jac, -jacmat", "none given, so there is nothing to do",
+         "at least one of them");
   return options;
 }
 

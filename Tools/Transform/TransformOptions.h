@@ -16,8 +16,8 @@ struct TransformOptions {
   std::string points;                         // a file of points; empty: none
   bool field = false, determinants = false, matrices = false;
   std::string device = "auto";
-  std::string fieldInterpolator;                                    // empty: what the transform file says
-  double maxMemory = 0;                                             // bytes that images may take; 0: what is free
+  std::string fieldInterpolator; // empty: what the transform file says
+  double maxMemory = 0;          // bytes that images may take; 0: what is free
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
   int threads = 1;
   std::string threadSource;

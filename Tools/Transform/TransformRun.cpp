@@ -52,18 +52,22 @@ struct Run {
 };
 
 template <int D>
-FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& options, const TransformFileContent<D>& file,
-                           const ImageGeometry<D>& lattice, const Parameters& parameters)
+FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& options,
+                           const TransformFileContent<D>& file, const ImageGeometry<D>& lattice,
+                           const Parameters& parameters)
 {
   const std::string& asked = options.fieldInterpolator;
-  return asked.empty() ? FieldMethods<D>(registry, *file.chain, lattice, file.chain->transform->fieldInterpolator(),
-                                         parameters.where("FieldInterpolator"))
-                       : FieldMethods<D>(registry, *file.chain, lattice, asked, "--field-interpolator: \"" + asked + "\"");
+  return asked.empty()
+             ? FieldMethods<D>(registry, *file.chain, lattice, file.chain->transform->fieldInterpolator(),
+                               parameters.where("FieldInterpolator"))
+             : FieldMethods<D>(registry, *file.chain, lattice, asked,
+                               "--field-interpolator: \"" + asked + "\"");
 }
 
 /// What has no CUDA form of that which is asked for; empty: all has one.
 template <int D>
-std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain, const FieldMethods<D>& methods)
+std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
+                        const FieldMethods<D>& methods)
 {
   if (const std::string why = hasImages(options) ? whyNotOnCuda<D>(chain) : ""; !why.empty())
     return "resampling an image (-in) has no CUDA form here: " + why;
@@ -81,14 +85,16 @@ std::string withoutCuda(const TransformOptions& options, const TransformChain<D>
 }
 
 template <int D>
-Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder, Inputs inputs, RunLog& log)
+Run<D> prepare(const Registry& registry, const TransformOptions& options, const std::string& folder,
+               Inputs inputs, RunLog& log)
 {
   const auto warn = [&log](const std::string& line) { log.warning(line); };
   TransformFileContent<D> file = readTransformFile<D>(options.transformFile, registry, warn);
   ImageGeometry<D> lattice = file.useDirectionCosines ? file.output : withIdentityDirection<D>(file.output);
   const Parameters parameters(file.map, "", D, 1, warn);
-  auto resampler = registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
-                                                 parameters.withLabel("Resampler0"), parameters.where("Resampler"));
+  auto resampler =
+      registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
+                                    parameters.withLabel("Resampler0"), parameters.where("Resampler"));
   const auto makeInterpolator = [&registry, &options, parameters](bool ofLabels) {
     const bool majority = options.labelInterpolation == "majority";
     const std::string ofImages = componentNames(parameters, "ResampleInterpolator").front(),
@@ -97,15 +103,18 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
                                         : "FinalNearestNeighborInterpolator",
                       where = ofLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
     return std::move(
-        registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)->interpolator);
+        registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)
+            ->interpolator);
   };
   makeInterpolator(false); // a name that is not known is told before any work
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
   std::vector<ImageTask> tasks = std::move(inputs.images);
-  nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs.files, tasks);
+  nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs.files,
+              tasks);
   const auto start = Clock::now();
-  const TransformDevice device = chooseTransformDevice<D>(
-      {options, registry, *file.chain, lattice, parameters, *resampler, tasks, withoutCuda(options, *file.chain, methods)});
+  const TransformDevice device =
+      chooseTransformDevice<D>({options, registry, *file.chain, lattice, parameters, *resampler, tasks,
+                                withoutCuda(options, *file.chain, methods)});
   Context context = makeContext(device.choice.device, options.threads);
   const double startSeconds = context.onCuda() ? secondsSince(start) : 0;
   log.info("Device: " + device.choice.reason + ", " + std::to_string(options.threads) + " threads.");
@@ -128,8 +137,9 @@ template <int D>
 void logTime(const Run<D>& run)
 {
   if (hasImages(run.options) || run.options.field || run.options.determinants || run.options.matrices)
-    run.log.detail("Computing took " + decimals(run.takenSeconds, 3) + " s on " + deviceName(run.context.device)
-                   + (run.predictedSeconds ? ", predicted " + decimals(*run.predictedSeconds, 3) + " s" : "") + ".");
+    run.log.detail(
+        "Computing took " + decimals(run.takenSeconds, 3) + " s on " + deviceName(run.context.device)
+        + (run.predictedSeconds ? ", predicted " + decimals(*run.predictedSeconds, 3) + " s" : "") + ".");
 }
 
 /// How a field is evaluated, said in the log.
@@ -137,7 +147,8 @@ template <int D>
 std::optional<FieldMethod<D>> methodOf(const Run<D>& run, FieldQuantity quantity)
 {
   std::optional<FieldMethod<D>> method = run.methods.choose(run.context.device.kind, quantity);
-  run.log.detail("  Field interpolator: " + (method ? method->interpolator->name() : "none; by points") + ".");
+  run.log.detail("  Field interpolator: " + (method ? method->interpolator->name() : "none; by points")
+                 + ".");
   return method;
 }
 
@@ -162,8 +173,10 @@ void checkMethods(const Run<D>& run)
     run.methods.choose(run.context.device.kind, FieldQuantity::displacements);
   if (options.determinants || options.matrices)
     run.methods.choose(run.context.device.kind, FieldQuantity::derivatives);
-  if ((options.field || options.determinants || options.matrices) && run.methods.isNamed() && !run.methods.whyByPoints().empty())
-    run.log.warning(run.methods.given() + ": not used, fields are evaluated by points: " + run.methods.whyByPoints() + ".");
+  if ((options.field || options.determinants || options.matrices) && run.methods.isNamed()
+      && !run.methods.whyByPoints().empty())
+    run.log.warning(run.methods.given()
+                    + ": not used, fields are evaluated by points: " + run.methods.whyByPoints() + ".");
 }
 
 /// Before any work: the format must hold what is asked for.
@@ -175,7 +188,8 @@ void checkFormats(const Run<D>& run)
     run.resampler->warnOfClampedOutside();
   try {
     if (!run.options.images.empty())
-      checkWritable(format, D, parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType")));
+      checkWritable(format, D,
+                    parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType")));
     if (run.options.field)
       checkWritable(format, D, PixelType::float32, D);
     if (run.options.determinants)
@@ -186,10 +200,12 @@ void checkFormats(const Run<D>& run)
     throw Error(ExitCode::usage, run.parameters.where("ResultImageFormat") + ": " + error.what());
   }
   if (const std::string lost = geometryLostBy(format); !lost.empty())
-    run.log.warning(run.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost + " of an image.");
+    run.log.warning(run.parameters.where("ResultImageFormat") + ": this format does not keep the " + lost
+                    + " of an image.");
 }
 
-/// The grid of the moving image, by which points are told as indices; nothing if there are none or several of them.
+/// The grid of the moving image, by which points are told as indices; nothing if there are none or several of
+/// them.
 template <int D>
 std::optional<ImageGeometry<D>> movingGrid(Run<D>& run)
 {
@@ -206,14 +222,15 @@ template <int D>
 ExitCode writeImages(Run<D>& run)
 {
   std::vector<ImageTask>& tasks = run.tasks;
-  run.log.info(tasks.size() == 1 ? "Resampling image and writing to disk ..."
-                                 : "Resampling " + std::to_string(tasks.size()) + " images and writing to disk ...");
+  run.log.info(tasks.size() == 1
+                   ? "Resampling image and writing to disk ..."
+                   : "Resampling " + std::to_string(tasks.size()) + " images and writing to disk ...");
   const auto start = Clock::now();
   const PixelType type = parsePixelType(run.result().pixelType, run.parameters.where("ResultImagePixelType"));
-  const BatchResult result =
-      resampleImages<D>({run.context, *run.file.chain, *run.resampler, run.makeInterpolator, run.lattice, run.file.output,
-                         run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},
-                        tasks);
+  const BatchResult result = resampleImages<D>(
+      {run.context, *run.file.chain, *run.resampler, run.makeInterpolator, run.lattice, run.file.output,
+       run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},
+      tasks);
   run.takenSeconds += result.resampleSeconds;
   run.log.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
   return result.code;
@@ -222,7 +239,8 @@ ExitCode writeImages(Run<D>& run)
 template <int D>
 void writeField(Run<D>& run)
 {
-  run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a deformation field.");
+  run.log.info("Transforming points ...\n  The transform is evaluated on all points. The result is a "
+               "deformation field.");
   const auto start = Clock::now();
   const VectorImage<D> field = evaluated(run, FieldQuantity::displacements, displacementField<D>);
   writeVectorImage<D>(run.pathOf("deformationField"), field, run.result().compress, run.context.threads);
@@ -236,11 +254,15 @@ void writeDeterminants(Run<D>& run)
   const auto start = Clock::now();
   const Image<D> image = evaluated(run, FieldQuantity::derivatives, jacobianDeterminants<D>);
   const auto [least, greatest] = std::minmax_element(image.voxels.begin(), image.voxels.end());
-  const auto folded = std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
-  run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; " + std::to_string(folded)
-               + " of " + std::to_string(image.voxels.size()) + " voxels fold (not above 0).");
-  writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress, run.context.threads);
-  run.log.info("  Computing determinant of spatial Jacobian done, it took " + decimals(secondsSince(start), 2) + "s");
+  const auto folded =
+      std::count_if(image.voxels.begin(), image.voxels.end(), [](float value) { return !(value > 0); });
+  run.log.info("  Determinants from " + decimals(*least, 6) + " to " + decimals(*greatest, 6) + "; "
+               + std::to_string(folded) + " of " + std::to_string(image.voxels.size())
+               + " voxels fold (not above 0).");
+  writeImage<D>(run.pathOf("spatialJacobian"), image, PixelType::float32, run.result().compress,
+                run.context.threads);
+  run.log.info("  Computing determinant of spatial Jacobian done, it took " + decimals(secondsSince(start), 2)
+               + "s");
 }
 
 template <int D>
@@ -254,13 +276,15 @@ void writeMatrices(Run<D>& run)
 }
 
 template <int D>
-int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder, Inputs inputs, RunLog& log)
+int transformAll(const Registry& registry, const TransformOptions& options, const std::string& folder,
+                 Inputs inputs, RunLog& log)
 {
   Run<D> run = prepare<D>(registry, options, folder, std::move(inputs), log);
   checkMethods(run);
   checkFormats(run);
   if (!options.points.empty())
-    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid(run), folder, log);
+    transformPoints<D>(run.context, *run.file.chain, options.points, run.lattice, movingGrid(run), folder,
+                       log);
   if (options.field)
     writeField(run);
   if (options.determinants)
@@ -274,7 +298,8 @@ int transformAll(const Registry& registry, const TransformOptions& options, cons
 
 }
 
-int runTransform(const Registry& registry, const TransformOptions& options, const std::string& command, RunLog& log)
+int runTransform(const Registry& registry, const TransformOptions& options, const std::string& command,
+                 RunLog& log)
 {
   const auto start = Clock::now();
   limitDeviceMemory(options.maxDeviceMemory);

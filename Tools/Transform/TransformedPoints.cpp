@@ -11,7 +11,8 @@ namespace tessera {
 namespace {
 
 template <int D>
-std::vector<Vec<D>> mapped(Context& context, const TransformChain<D>& chain, const std::vector<Vec<D>>& pointsMm)
+std::vector<Vec<D>> mapped(Context& context, const TransformChain<D>& chain,
+                           const std::vector<Vec<D>>& pointsMm)
 {
   std::vector<Vec<D>> result(pointsMm.size());
   forEachRange(context, pointsMm.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
@@ -54,18 +55,21 @@ std::string nameOfOutputPoints(const std::string& path)
 }
 
 template <int D>
-void transformPoints(Context& context, const TransformChain<D>& chain, const std::string& path, const ImageGeometry<D>& fixedGrid,
-                     const std::optional<ImageGeometry<D>>& movingGrid, const std::string& folder, RunLog& log)
+void transformPoints(Context& context, const TransformChain<D>& chain, const std::string& path,
+                     const ImageGeometry<D>& fixedGrid, const std::optional<ImageGeometry<D>>& movingGrid,
+                     const std::string& folder, RunLog& log)
 {
-  log.info("Transforming points ...\n  The transform is evaluated on some points, specified in the input point file.");
+  log.info("Transforming points ...\n  The transform is evaluated on some points, specified in the input "
+           "point file.");
   log.info("  Reading input point file: " + path);
   const InputPoints<D> input = withContext("-def", [&] { return readPoints<D>(path); });
-  log.info("  Input points are specified " + std::string(input.areIndices ? "as image indices." : "in world coordinates."));
+  log.info("  Input points are specified "
+           + std::string(input.areIndices ? "as image indices." : "in world coordinates."));
   log.info("  Number of specified input points: " + std::to_string(input.values.size()));
   if (const std::size_t rounded = input.areIndices ? countFractional<D>(input.values) : 0; rounded > 0)
-    log.warning(
-        "-def: " + path + ": " + std::to_string(rounded)
-        + " indices are not whole; they are rounded to the nearest voxel, as transformix does. Points in mm are not rounded.");
+    log.warning("-def: " + path + ": " + std::to_string(rounded)
+                + " indices are not whole; they are rounded to the nearest voxel, as transformix does. "
+                  "Points in mm are not rounded.");
 
   if (input.flattened > 0)
     log.warning("-def: " + path + ": " + std::to_string(input.flattened)
@@ -73,10 +77,12 @@ void transformPoints(Context& context, const TransformChain<D>& chain, const std
 
   const bool isVtk = isVtkFile(path);
   const std::string output = folder + nameOfOutputPoints(path);
-  const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid), outputMm = mapped<D>(context, chain, inputMm);
+  const std::vector<Vec<D>> inputMm = pointsInMm<D>(input, fixedGrid),
+                            outputMm = mapped<D>(context, chain, inputMm);
   log.info("  The input points are transformed.");
   writeTextFile(output, isVtk ? outputPointsVtk<D>(outputMm, input.cells)
-                              : outputPointsText<D>({inputMm, outputMm, fixedGrid, movingGrid ? &*movingGrid : nullptr}));
+                              : outputPointsText<D>(
+                                  {inputMm, outputMm, fixedGrid, movingGrid ? &*movingGrid : nullptr}));
   log.info("  The transformed points are saved in: " + output);
 }
 

@@ -10,7 +10,8 @@ namespace {
 
 int run(int count, char** words, RunLog& log)
 {
-  const Arguments arguments = parseCommandLine(transformText().groups, std::vector<std::string>(words + 1, words + count));
+  const Arguments arguments =
+      parseCommandLine(transformText().groups, std::vector<std::string>(words + 1, words + count));
   if (count == 1 || arguments.has("help"))
     return printText(helpText(transformText()));
   if (arguments.has("version"))
@@ -33,7 +34,8 @@ int main(int count, char** words)
 {
   return runProgram([&](RunLog& log) {
     const EndOnSignals ending([&log](int signal) {
-      log.error("interrupted by signal " + std::to_string(signal) + ": the run is not complete; results that are there are whole.");
+      log.error("interrupted by signal " + std::to_string(signal)
+                + ": the run is not complete; results that are there are whole.");
     });
     return run(count, words, log);
   });
