@@ -42,7 +42,7 @@
 #include "Components/Transforms/SimilarityTransform.h"
 #include "Components/Transforms/SplineKernelTransform.h"
 #include "Components/Transforms/TranslationTransform.h"
-#include "Core/Registration/ImageTerm.h"
+#include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
 namespace {

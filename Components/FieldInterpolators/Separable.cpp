@@ -1,7 +1,7 @@
 #include "Components/FieldInterpolators/Separable.h"
 
-#include "Components/FieldInterpolators/SeparableOnCpu.h"
-#include "Components/FieldInterpolators/SeparableOnCuda.h"
+#include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
+#include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
 #include "Core/Compute/Error.h"
 
 #include <sstream>

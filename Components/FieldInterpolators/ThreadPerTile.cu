@@ -1,5 +1,5 @@
+#include "Components/FieldInterpolators/Shared/ThreadPerTileDriver.cuh"
 #include "Components/FieldInterpolators/ThreadPerTile.h"
-#include "Components/FieldInterpolators/ThreadPerTileDriver.cuh"
 
 namespace tessera {
 namespace {

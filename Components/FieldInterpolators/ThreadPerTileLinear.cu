@@ -1,4 +1,4 @@
-#include "Components/FieldInterpolators/ThreadPerTileDriver.cuh"
+#include "Components/FieldInterpolators/Shared/ThreadPerTileDriver.cuh"
 #include "Components/FieldInterpolators/ThreadPerTileLinear.h"
 
 namespace tessera {

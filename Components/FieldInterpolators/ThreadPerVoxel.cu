@@ -1,4 +1,4 @@
-#include "Components/FieldInterpolators/FieldKernels.cuh"
+#include "Components/FieldInterpolators/Shared/FieldKernels.cuh"
 #include "Components/FieldInterpolators/ThreadPerVoxel.h"
 
 namespace tessera {

@@ -1,5 +1,5 @@
+#include "Components/FieldInterpolators/Shared/TileKernels.cuh"
 #include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
-#include "Components/FieldInterpolators/TileKernels.cuh"
 
 namespace tessera {
 namespace {

@@ -1,7 +1,7 @@
 #include "Components/FieldInterpolators/VectorPerTile.h"
 
-#include "Components/FieldInterpolators/CubicTiles.h"
-#include "Components/FieldInterpolators/LaneVectors.h"
+#include "Components/FieldInterpolators/Shared/CubicTiles.h"
+#include "Components/FieldInterpolators/Shared/LaneVectors.h"
 
 #include <cstring>
 

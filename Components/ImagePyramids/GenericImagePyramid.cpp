@@ -1,7 +1,7 @@
 #include "Components/ImagePyramids/GenericImagePyramid.h"
 
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
-#include "Core/Image/Shrink.h"
+#include "Core/Image/Filters/Shrink.h"
 
 #include <algorithm>
 

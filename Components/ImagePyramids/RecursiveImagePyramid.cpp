@@ -1,7 +1,7 @@
 #include "Components/ImagePyramids/RecursiveImagePyramid.h"
 
-#include "Core/Image/DiscreteGaussian.h"
-#include "Core/Image/Shrink.h"
+#include "Core/Image/Filters/DiscreteGaussian.h"
+#include "Core/Image/Filters/Shrink.h"
 
 #include <algorithm>
 

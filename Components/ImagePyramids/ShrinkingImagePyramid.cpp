@@ -1,6 +1,6 @@
 #include "Components/ImagePyramids/ShrinkingImagePyramid.h"
 
-#include "Core/Image/DiscreteGaussian.h"
+#include "Core/Image/Filters/DiscreteGaussian.h"
 
 #include <algorithm>
 

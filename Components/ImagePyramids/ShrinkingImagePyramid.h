@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/ImagePyramids/PyramidSchedule.h"
-#include "Core/Image/Shrink.h"
+#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
+#include "Core/Image/Filters/Shrink.h"
 #include "Core/Registration/ImagePyramid.h"
 
 namespace tessera {

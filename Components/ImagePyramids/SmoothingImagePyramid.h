@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/ImagePyramids/PyramidSchedule.h"
+#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
 #include "Core/Registration/ImagePyramid.h"
 
 namespace tessera {

@@ -1,7 +1,7 @@
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 
-#include "Components/Interpolators/SplineBatch.h"
-#include "Core/Image/BSplinePrefilter.h"
+#include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>
 #include <cmath>

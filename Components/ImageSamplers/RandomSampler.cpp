@@ -1,6 +1,6 @@
 #include "Components/ImageSamplers/RandomSampler.h"
 
-#include "Components/ImageSamplers/RandomDraws.h"
+#include "Components/ImageSamplers/Shared/RandomDraws.h"
 
 namespace tessera {
 

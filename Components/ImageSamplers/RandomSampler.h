@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/ImageSamplers/DrawsOnCuda.h"
+#include "Components/ImageSamplers/Shared/DrawsOnCuda.h"
 #include "Core/Registration/ImageSampler.h"
 
 #include <optional>

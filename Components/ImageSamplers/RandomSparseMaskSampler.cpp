@@ -1,6 +1,6 @@
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 
-#include "Components/ImageSamplers/RandomDraws.h"
+#include "Components/ImageSamplers/Shared/RandomDraws.h"
 
 #include <algorithm>
 

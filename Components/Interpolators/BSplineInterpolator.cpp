@@ -1,8 +1,8 @@
 #include "Components/Interpolators/BSplineInterpolator.h"
 
-#include "Components/Interpolators/LinearBatch.h"
-#include "Core/Image/BSplinePrefilter.h"
-#include "Core/Image/BSplinePrefilterOnCuda.h"
+#include "Components/Interpolators/Shared/LinearBatch.h"
+#include "Core/Image/Filters/BSplinePrefilter.h"
+#include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 
 namespace tessera {
 namespace {

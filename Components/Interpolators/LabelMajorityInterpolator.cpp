@@ -1,8 +1,8 @@
 #include "Components/Interpolators/LabelMajorityInterpolator.h"
 
-#include "Components/Interpolators/SplineSupport.h"
+#include "Components/Interpolators/Shared/SplineSupport.h"
 #include "Core/Compute/Error.h"
-#include "Core/Registration/LabelMajority.h"
+#include "Core/Registration/Interpolation/LabelMajority.h"
 
 namespace tessera {
 

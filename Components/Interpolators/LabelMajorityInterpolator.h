@@ -1,9 +1,9 @@
 #pragma once
 
-#include "Components/Interpolators/SplineBatch.h"
-#include "Core/Image/VoxelsOnCuda.h"
+#include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/Interpolation/LayerInterpolator.h"
 #include "Core/Registration/Interpolator.h"
-#include "Core/Registration/LayerInterpolator.h"
 
 namespace tessera {
 

@@ -1,6 +1,6 @@
 #include "Components/Interpolators/LinearInterpolator.h"
 
-#include "Components/Interpolators/LinearBatch.h"
+#include "Components/Interpolators/Shared/LinearBatch.h"
 
 namespace tessera {
 

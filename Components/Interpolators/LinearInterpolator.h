@@ -1,11 +1,11 @@
 #pragma once
 
-#include "Components/Interpolators/InterpolatorUse.h"
-#include "Components/Interpolators/SplineBatch.h"
-#include "Core/Image/VoxelsOnCuda.h"
+#include "Components/Interpolators/Shared/InterpolatorUse.h"
+#include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Core/Registration/Interpolation/RowInterpolator.h"
 #include "Core/Registration/Interpolator.h"
-#include "Core/Registration/LayerInterpolator.h"
-#include "Core/Registration/RowInterpolator.h"
 
 namespace tessera {
 

@@ -1,9 +1,9 @@
 #include "Components/Metrics/AdvancedMattesMutualInformation.h"
 
-#include "Components/Metrics/EntropyTerms.h"
-#include "Components/Metrics/HistogramMemory.h"
-#include "Components/Metrics/HistogramOnCuda.h"
-#include "Core/Registration/ImageTerm.h"
+#include "Components/Metrics/Shared/EntropyTerms.h"
+#include "Components/Metrics/Shared/HistogramMemory.h"
+#include "Components/Metrics/Shared/HistogramOnCuda.h"
+#include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
 namespace {

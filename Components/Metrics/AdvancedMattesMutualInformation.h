@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Metrics/ParzenHistogram.h"
+#include "Components/Metrics/Shared/ParzenHistogram.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 
-#include "Components/Metrics/SumsOnCuda.h"
-#include "Core/Registration/ImageTerm.h"
+#include "Components/Metrics/Shared/SumsOnCuda.h"
+#include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
 namespace {

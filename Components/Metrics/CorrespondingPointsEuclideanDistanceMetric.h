@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Metrics/CorrespondingPointsOnCuda.h"
-#include "Core/Registration/ChainAtParameters.h"
+#include "Components/Metrics/Shared/CorrespondingPointsOnCuda.h"
+#include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
 
 namespace tessera {

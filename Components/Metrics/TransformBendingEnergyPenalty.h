@@ -1,13 +1,13 @@
 #pragma once
 
-#include "Components/Metrics/BendingEnergyOnCuda.h"
-#include "Components/Transforms/ExactBendingEnergy.h"
+#include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
+#include "Components/Transforms/Shared/ExactBendingEnergy.h"
 #include "Core/Compute/PinnedValues.h"
-#include "Core/Registration/ChainAtParameters.h"
+#include "Core/Registration/Chain/ChainAtParameters.h"
 #include "Core/Registration/CostTerm.h"
-#include "Core/Registration/SampleGather.h"
-#include "Core/Registration/StripePlan.h"
-#include "Core/Registration/ValidSampleRule.h"
+#include "Core/Registration/Samples/SampleGather.h"
+#include "Core/Registration/Samples/StripePlan.h"
+#include "Core/Registration/Terms/ValidSampleRule.h"
 
 #include <optional>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Optimizers/DescentSupport.h"
-#include "Components/Optimizers/StepSizeEstimation.h"
+#include "Components/Optimizers/Shared/DescentSupport.h"
+#include "Components/Optimizers/Shared/StepSizeEstimation.h"
 
 #include <optional>
 

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/VectorOps.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
 #include <deque>

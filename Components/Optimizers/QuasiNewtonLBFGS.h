@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Optimizers/DescentSupport.h"
-#include "Components/Optimizers/LineSearchRows.h"
+#include "Components/Optimizers/Shared/DescentSupport.h"
+#include "Components/Optimizers/Shared/LineSearchRows.h"
 
 namespace tessera {
 

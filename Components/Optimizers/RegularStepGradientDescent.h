@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Optimizers/DescentSupport.h"
+#include "Components/Optimizers/Shared/DescentSupport.h"
 
 namespace tessera {
 

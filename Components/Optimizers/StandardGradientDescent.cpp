@@ -1,7 +1,7 @@
 #include "Components/Optimizers/StandardGradientDescent.h"
 
 #include "Core/Compute/VectorOps.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/Stage/StageComponents.h"
 
 namespace tessera {
 namespace {

@@ -1,14 +1,14 @@
 #include "Components/Resamplers/DefaultResampler.h"
 
-#include "Components/Resamplers/OneSplineChain.h"
-#include "Components/Resamplers/ResampleToHost.h"
-#include "Components/Resamplers/SourceBatches.h"
+#include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Resamplers/Shared/ResampleToHost.h"
+#include "Components/Resamplers/Shared/SourceBatches.h"
 #include "Core/Compute/Transfers.h"
-#include "Core/Image/ImageFormat.h"
-#include "Core/Image/PixelRounding.h"
+#include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/LayerInterpolator.h"
-#include "Core/Registration/VoxelBatches.h"
+#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
 
 #include <algorithm>
 #include <array>

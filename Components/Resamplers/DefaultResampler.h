@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Components/Resamplers/InputLayers.h"
-#include "Components/Resamplers/ResamplingOnCuda.h"
-#include "Core/Registration/Extrapolation.h"
+#include "Components/Resamplers/Shared/InputLayers.h"
+#include "Components/Resamplers/Shared/ResamplingOnCuda.h"
+#include "Core/Registration/Interpolation/Extrapolation.h"
 #include "Core/Registration/Resampler.h"
 
 #include <optional>

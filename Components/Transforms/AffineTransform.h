@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/LinearTransform.h"
+#include "Components/Transforms/Shared/LinearTransform.h"
 
 namespace tessera {
 

@@ -1,12 +1,12 @@
 #include "Components/Transforms/BSplineTransform.h"
 
-#include "Components/Transforms/BSplineGridFile.h"
-#include "Components/Transforms/BSplineJacobianTerms.h"
-#include "Components/Transforms/TransformFileReading.h"
+#include "Components/Transforms/Shared/BSplineGridFile.h"
+#include "Components/Transforms/Shared/BSplineJacobianTerms.h"
+#include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/Stage/StageComponents.h"
 
 #include <cmath>
 #include <limits>

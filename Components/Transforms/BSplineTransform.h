@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/BSplineField.h"
-#include "Components/Transforms/BSplineLattice.h"
+#include "Components/Transforms/Shared/BSplineField.h"
+#include "Components/Transforms/Shared/BSplineLattice.h"
 
 namespace tessera {
 

@@ -1,9 +1,9 @@
 #include "Components/Transforms/DeformationFieldTransform.h"
 
-#include "Components/Transforms/TransformFileReading.h"
+#include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Image/VoxelsOnCuda.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include <algorithm>
 #include <utility>

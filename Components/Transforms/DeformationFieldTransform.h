@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Image/Image.h"
-#include "Core/Registration/DisplacementImage.h"
+#include "Core/Registration/Chain/DisplacementImage.h"
 #include "Core/Registration/Transform.h"
 
 namespace tessera {

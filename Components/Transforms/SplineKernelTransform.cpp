@@ -1,11 +1,11 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
-#include "Components/Transforms/SplineBatch.h"
-#include "Components/Transforms/TransformFileReading.h"
+#include "Components/Transforms/Shared/SplineBatch.h"
+#include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory.h"
-#include "Core/Registration/SplineOnCuda.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/Chain/SplineOnCuda.h"
+#include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>
 #include <limits>

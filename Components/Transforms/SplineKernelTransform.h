@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/SplineSystem.h"
+#include "Components/Transforms/Shared/SplineSystem.h"
 #include "Core/Registration/Transform.h"
 
 #include <mutex>

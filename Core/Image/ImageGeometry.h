@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/SmallMatrix.h"
+#include "Core/Compute/Math/SmallMatrix.h"
 
 #include <cstddef>
 

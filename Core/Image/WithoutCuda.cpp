@@ -1,7 +1,7 @@
 #include "Core/Compute/Error.h"
-#include "Core/Image/LineFilterOnCuda.h"
-#include "Core/Image/PixelRounding.h"
-#include "Core/Image/StoredVoxels.h"
+#include "Core/Image/Filters/LineFilterOnCuda.h"
+#include "Core/Image/Voxels/PixelRounding.h"
+#include "Core/Image/Voxels/StoredVoxels.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {

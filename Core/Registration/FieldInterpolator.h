@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Compute/FieldAxis.h"
-#include "Core/Compute/SmallMatrix.h"
+#include "Core/Compute/Math/FieldAxis.h"
+#include "Core/Compute/Math/SmallMatrix.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Image/FilteredImage.h"
+#include "Core/Image/Filters/FilteredImage.h"
 #include "Core/Image/Image.h"
 #include "Core/Image/ImageSide.h"
 #include "Core/Parameters/Parameters.h"

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "Core/Compute/Random.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Parameters/Parameters.h"
-#include "Core/Registration/Samples.h"
+#include "Core/Registration/Samples/Samples.h"
 
 #include <optional>
 

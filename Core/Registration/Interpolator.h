@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Parameters/Parameters.h"
-#include "Core/Registration/InterpolatorOnCuda.h"
-#include "Core/Registration/Samples.h"
+#include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
+#include "Core/Registration/Samples/Samples.h"
 
 namespace tessera {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Parameters/Parameters.h"
-#include "Core/Registration/MetricOnCuda.h"
+#include "Core/Registration/Terms/MetricOnCuda.h"
 
 #include <algorithm>
 #include <concepts>

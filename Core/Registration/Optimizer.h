@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
-#include "Core/Compute/Random.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Transform.h"
 

@@ -2,9 +2,9 @@
 
 #include "Core/Compute/Range.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/IterationTable.h"
-#include "Core/Registration/LevelData.h"
-#include "Core/Registration/LevelTimes.h"
+#include "Core/Registration/Stage/IterationTable.h"
+#include "Core/Registration/Stage/LevelData.h"
+#include "Core/Registration/Stage/LevelTimes.h"
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Registration/CostTerm.h"
-#include "Core/Registration/LevelPlan.h"
 #include "Core/Registration/Reporter.h"
+#include "Core/Registration/Stage/LevelPlan.h"
 #include "Core/Registry/Registry.h"
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "Core/Compute/DeviceMemory.h"
-#include "Core/Image/ImageLayers.h"
-#include "Core/Image/LayerWindowOnCuda.h"
-#include "Core/Image/PixelType.h"
+#include "Core/Image/Slices/ImageLayers.h"
+#include "Core/Image/Slices/LayerWindowOnCuda.h"
+#include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
 #include "Core/Registration/Transform.h"

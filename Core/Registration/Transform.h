@@ -1,10 +1,10 @@
 #pragma once
 
-#include "Core/Image/ItkTransformFile.h"
+#include "Core/Image/Files/ItkTransformFile.h"
 #include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Chain/TransformOnCuda.h"
 #include "Core/Registration/FieldInterpolator.h"
-#include "Core/Registration/Samples.h"
-#include "Core/Registration/TransformOnCuda.h"
+#include "Core/Registration/Samples/Samples.h"
 
 #include <cstddef>
 #include <memory>

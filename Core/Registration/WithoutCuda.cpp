@@ -1,8 +1,8 @@
 #include "Core/Compute/Error.h"
-#include "Core/Registration/FieldAdjoint.h"
-#include "Core/Registration/InterpolatePointsOnCuda.h"
-#include "Core/Registration/SampleKernels.h"
-#include "Core/Registration/SplineOnCuda.h"
+#include "Core/Registration/Chain/SplineOnCuda.h"
+#include "Core/Registration/Fields/FieldAdjoint.h"
+#include "Core/Registration/Interpolation/InterpolatePointsOnCuda.h"
+#include "Core/Registration/Samples/SampleKernels.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {

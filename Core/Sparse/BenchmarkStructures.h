@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Sparse/Triplets.h"
+#include "Core/Sparse/Files/Triplets.h"
 
 #include <cstdint>
 

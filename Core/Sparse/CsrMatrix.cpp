@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Sparse/SortRow.h"
+#include "Core/Sparse/Rows/SortRow.h"
 
 #include <algorithm>
 #include <atomic>

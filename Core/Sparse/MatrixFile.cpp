@@ -1,8 +1,8 @@
 #include "Core/Sparse/MatrixFile.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Sparse/MatrixFormats.h"
-#include "Core/Sparse/MatrixOutput.h"
+#include "Core/Sparse/Files/MatrixFormats.h"
+#include "Core/Sparse/Files/MatrixOutput.h"
 
 #include <filesystem>
 

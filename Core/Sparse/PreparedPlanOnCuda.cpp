@@ -1,6 +1,6 @@
 #include "Core/Sparse/PreparedPlanOnCuda.h"
 
-#include "Core/Sparse/RowEpilogueOnCuda.h"
+#include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
 
 #include <algorithm>
 

@@ -3,11 +3,11 @@
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Sparse/HalfPrecision.h"
-#include "Core/Sparse/NumberChecks.h"
-#include "Core/Sparse/OrderedRows.h"
-#include "Core/Sparse/RowProduct.h"
-#include "Core/Sparse/TileProduct.h"
+#include "Core/Sparse/Numbers/HalfPrecision.h"
+#include "Core/Sparse/Numbers/NumberChecks.h"
+#include "Core/Sparse/Rows/OrderedRows.h"
+#include "Core/Sparse/Rows/RowProduct.h"
+#include "Core/Sparse/Tiles/TileProduct.h"
 
 #include <algorithm>
 #include <array>

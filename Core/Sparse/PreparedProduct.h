@@ -1,9 +1,9 @@
 #pragma once
 
-#include "Core/Sparse/ProductAnalysis.h"
-#include "Core/Sparse/RowEpilogue.h"
+#include "Core/Sparse/Analysis/ProductAnalysis.h"
+#include "Core/Sparse/Rows/RowEpilogue.h"
 #include "Core/Sparse/SpGemmOptions.h"
-#include "Core/Sparse/TileMatrix.h"
+#include "Core/Sparse/Tiles/TileMatrix.h"
 
 #include <cstdint>
 #include <optional>

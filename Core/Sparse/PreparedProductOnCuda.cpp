@@ -1,11 +1,11 @@
 #include "Core/Sparse/PreparedProductOnCuda.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Sparse/Analysis/ProductAnalysis.h"
 #include "Core/Sparse/CusparseProduct.h"
-#include "Core/Sparse/HalfPrecision.h"
+#include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/PreparedProduct.h"
-#include "Core/Sparse/ProductAnalysis.h"
-#include "Core/Sparse/RowSharesOnCuda.h"
+#include "Core/Sparse/Rows/RowSharesOnCuda.h"
 
 #include <algorithm>
 #include <span>

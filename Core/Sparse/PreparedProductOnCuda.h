@@ -1,9 +1,9 @@
 #pragma once
 
-#include "Core/Sparse/RowEpilogueOnCuda.h"
+#include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 #include "Core/Sparse/SpGemmOptions.h"
-#include "Core/Sparse/TSparseProduct.h"
+#include "Core/Sparse/TSparse/TSparseProduct.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
-#include "Core/Sparse/ProductAnalysisOnCuda.h"
-#include "Core/Sparse/TilesOnCuda.h"
+#include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/Tiles/TilesOnCuda.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,11 +1,11 @@
 #include "Core/Sparse/SpGemmOnCuda.h"
 
 #include "Core/Compute/Cuda.cuh"
-#include "Core/Sparse/NumberChecksOnCuda.h"
+#include "Core/Sparse/Analysis/RangeAnalysisOnCuda.h"
+#include "Core/Sparse/Numbers/NumberChecksOnCuda.h"
 #include "Core/Sparse/ProductMemoryOnCuda.h"
-#include "Core/Sparse/RangeAnalysisOnCuda.h"
-#include "Core/Sparse/RowProductOnCuda.h"
-#include "Core/Sparse/TilesOnCuda.h"
+#include "Core/Sparse/Rows/RowProductOnCuda.h"
+#include "Core/Sparse/Tiles/TilesOnCuda.h"
 
 #include <algorithm>
 #include <optional>

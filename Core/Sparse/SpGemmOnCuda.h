@@ -1,13 +1,13 @@
 #pragma once
 
 #include "Core/Compute/PinnedValues.h"
+#include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
+#include "Core/Sparse/Analysis/TotalsOnHost.h"
 #include "Core/Sparse/CsrOnCuda.h"
-#include "Core/Sparse/ProductAnalysisOnCuda.h"
-#include "Core/Sparse/RowProductOnCuda.h"
-#include "Core/Sparse/SideStreams.h"
+#include "Core/Sparse/Rows/RowProductOnCuda.h"
+#include "Core/Sparse/Rows/SideStreams.h"
 #include "Core/Sparse/SpGemmOptions.h"
-#include "Core/Sparse/TilesOnCuda.h"
-#include "Core/Sparse/TotalsOnHost.h"
+#include "Core/Sparse/Tiles/TilesOnCuda.h"
 
 #include <cstdint>
 #include <memory>

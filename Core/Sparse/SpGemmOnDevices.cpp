@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/PreparedProductOnCuda.h"
-#include "Core/Sparse/RowSharesOnCuda.h"
+#include "Core/Sparse/Rows/RowSharesOnCuda.h"
 
 #include <exception>
 #include <numeric>

@@ -1,10 +1,10 @@
 #include "Core/Compute/Error.h"
+#include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/CusparseProduct.h"
-#include "Core/Sparse/ProductAnalysisOnCuda.h"
-#include "Core/Sparse/RowEpilogueOnCuda.h"
-#include "Core/Sparse/RowSharesOnCuda.h"
+#include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
+#include "Core/Sparse/Rows/RowSharesOnCuda.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
-#include "Core/Sparse/TSparseProduct.h"
+#include "Core/Sparse/TSparse/TSparseProduct.h"
 
 // In place of this folder's .cu files in a build without the CUDA toolkit.
 namespace tessera {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/FieldAdjointPlan.h"
+#include "Core/Registration/Fields/FieldAdjointPlan.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Components/Transforms/BSplineGridFile.h"
 #include "Components/Transforms/BSplineTransform.h"
+#include "Components/Transforms/Shared/BSplineGridFile.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/TransformChecks.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/ExactBendingEnergy.h"
+#include "Components/Transforms/Shared/ExactBendingEnergy.h"
 #include "Testing/Support/FieldChecks.h"
 #include "Testing/Support/TransformChecks.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Transforms/BendingEnergyPlan.h"
+#include "Components/Transforms/Shared/BendingEnergyPlan.h"
 
 #include <deque>
 #include <vector>

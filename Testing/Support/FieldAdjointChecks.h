@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Registration/FieldAdjoint.h"
-#include "Core/Registration/FieldAdjointPlan.h"
+#include "Core/Registration/Fields/FieldAdjoint.h"
+#include "Core/Registration/Fields/FieldAdjointPlan.h"
 #include "Testing/Support/FieldChecks.h"
 
 namespace tessera::testing {

@@ -2,7 +2,7 @@
 
 // Metric formulas on CUDA and the same formulas on the CPU, from and to arrays of the host.
 
-#include "Components/Metrics/HistogramOnCuda.h"
+#include "Components/Metrics/Shared/HistogramOnCuda.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/MetricChecks.h"
 

@@ -4,7 +4,7 @@
 
 #include "Components/Transforms/DeformationFieldTransform.h"
 #include "Components/Transforms/SplineKernelTransform.h"
-#include "Core/Image/ImageFile.h"
+#include "Core/Image/Files/ImageFile.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/TemporaryFolder.h"
 #include "Testing/Support/TransformChecks.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Image/ExponentialFilter.h"
+#include "Core/Image/Filters/ExponentialFilter.h"
 
 #include <cmath>
 #include <cstddef>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/Random.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Image/Image.h"
 
 #include <cmath>

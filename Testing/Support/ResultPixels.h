@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Resamplers/DefaultResampler.h"
-#include "Core/Image/PixelRounding.h"
+#include "Core/Image/Voxels/PixelRounding.h"
 #include "Testing/Support/ResamplingChecks.h"
 #include "Testing/Support/TermChecks.h"
 

@@ -2,7 +2,7 @@
 
 // Whole stages between drawn images, without files.
 
-#include "Core/Registration/StageMemory.h"
+#include "Core/Registration/Stage/StageMemory.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/NoiseImage.h"
 

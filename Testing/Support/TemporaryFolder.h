@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Compute/ScratchFolder.h"
+#include "Core/Compute/Files/ScratchFolder.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/TransformFields.h"
+#include "Core/Registration/Fields/TransformFields.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/BSplineChains.h"
 

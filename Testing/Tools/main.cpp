@@ -1,9 +1,9 @@
 // The measuring hands of .test files: makes phantoms, and compares what programs wrote. Exits 1 where a
 // comparison fails.
 #include "Core/Compute/Error.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Image/OutputPointsFile.h"
-#include "Core/Image/PointsFile.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Points/OutputPointsFile.h"
+#include "Core/Image/Points/PointsFile.h"
 #include "Testing/Support/KnownMotion.h"
 #include "Testing/Support/Phantom.h"
 #include "Testing/Tools/Differences.h"

@@ -1,8 +1,8 @@
 #include "Tools/Bench/AdjointBench.h"
 
+#include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Compute/Random.h"
-#include "Core/Registration/FieldAdjoint.h"
+#include "Core/Registration/Fields/FieldAdjoint.h"
 #include "Tools/Bench/BenchClock.h"
 
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "Tools/Bench/BendingBench.h"
 
-#include "Components/Transforms/ExactBendingEnergy.h"
-#include "Core/Compute/Random.h"
+#include "Components/Transforms/Shared/ExactBendingEnergy.h"
+#include "Core/Compute/Math/Random.h"
 #include "Tools/Bench/BenchClock.h"
 
 #include <cmath>

@@ -1,8 +1,8 @@
 #include "Tools/Bench/BsiBench.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Compute/Random.h"
 #include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Bench/BenchClock.h"

@@ -1,10 +1,10 @@
 #include "Tools/Bench/CostBench.h"
 
+#include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Compute/Random.h"
 #include "Core/Parameters/ParameterText.h"
+#include "Core/Registration/Chain/HeldChainOnCuda.h"
 #include "Core/Registration/CostTerm.h"
-#include "Core/Registration/HeldChainOnCuda.h"
 #include "Tools/Bench/BenchClock.h"
 
 #include <cmath>

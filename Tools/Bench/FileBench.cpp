@@ -1,9 +1,9 @@
 #include "Tools/Bench/FileBench.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Compute/Random.h"
-#include "Core/Compute/ScratchFolder.h"
-#include "Core/Image/ImageFile.h"
+#include "Core/Compute/Files/ScratchFolder.h"
+#include "Core/Compute/Math/Random.h"
+#include "Core/Image/Files/ImageFile.h"
 #include "Tools/Bench/ItkFiles.h"
 
 #include <algorithm>

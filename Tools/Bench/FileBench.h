@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
-#include "Core/Image/PixelType.h"
+#include "Core/Image/Voxels/PixelType.h"
 #include "Tools/Bench/BenchReport.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Image/Image.h"
-#include "Core/Image/PixelType.h"
+#include "Core/Image/Voxels/PixelType.h"
 
 #include <string>
 #include <vector>

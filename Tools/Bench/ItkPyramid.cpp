@@ -1,7 +1,7 @@
 #include "Tools/Bench/ItkPyramid.h"
 
 #include "Core/Compute/Transfers.h"
-#include "Core/Image/Shrink.h"
+#include "Core/Image/Filters/Shrink.h"
 
 #include <itkBSplineDecompositionImageFilter.h>
 #include <itkIdentityTransform.h>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Core/Image/Files/ItkTransformFile.h"
 #include "Core/Image/Image.h"
-#include "Core/Image/ItkTransformFile.h"
 
 #include <vector>
 

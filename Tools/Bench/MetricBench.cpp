@@ -4,10 +4,10 @@
 #include "Components/Metrics/AdvancedMeanSquares.h"
 #include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Compute/Random.h"
-#include "Core/Registration/MetricOnCuda.h"
-#include "Core/Registration/Samples.h"
+#include "Core/Registration/Samples/Samples.h"
+#include "Core/Registration/Terms/MetricOnCuda.h"
 #include "Tools/Bench/BenchClock.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "Tools/Bench/RateScene.h"
 
-#include "Core/Compute/Random.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Transfers.h"
-#include "Core/Image/BSplinePrefilterOnCuda.h"
-#include "Core/Registration/TransformFields.h"
+#include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
+#include "Core/Registration/Fields/TransformFields.h"
 #include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/ResampleCases.h"
 

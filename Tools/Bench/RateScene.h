@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/FieldMethods.h"
+#include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
 

@@ -1,8 +1,8 @@
 #include "Tools/Bench/ResampleCases.h"
 
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Compute/Random.h"
 
 #include <cmath>
 

@@ -2,8 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
-#include "Core/Sparse/HalfPrecision.h"
 #include "Core/Sparse/MatrixFile.h"
+#include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Tools/Bench/BenchClock.h"
 #include "Tools/Bench/SpGemmMethods.h"
 

@@ -6,7 +6,7 @@
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
-#include "Core/Sparse/TSparseProduct.h"
+#include "Core/Sparse/TSparse/TSparseProduct.h"
 
 #include <functional>
 #include <map>

@@ -1,7 +1,7 @@
 #include "Components/RegisterComponents.h"
-#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Sparse/BenchmarkMatrices.h"
 #include "Tools/Bench/AdjointBench.h"
 #include "Tools/Bench/BendingBench.h"

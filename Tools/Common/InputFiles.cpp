@@ -1,8 +1,8 @@
 #include "Tools/Common/InputFiles.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/FilesOfImage.h"
-#include "Core/Registration/FilesOfTransform.h"
+#include "Core/Image/Files/FilesOfImage.h"
+#include "Core/Registration/TransformFiles/FilesOfTransform.h"
 
 #include <filesystem>
 #include <system_error>

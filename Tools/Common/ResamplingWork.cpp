@@ -1,6 +1,6 @@
 #include "Tools/Common/ResamplingWork.h"
 
-#include "Components/Resamplers/OneSplineChain.h"
+#include "Components/Resamplers/Shared/OneSplineChain.h"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/FieldMethods.h"
+#include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Transform.h"
 #include "Tools/Common/Calibration.h"
 

@@ -1,6 +1,6 @@
 #include "Tools/Common/Signals.h"
 
-#include "Core/Compute/ScratchFolder.h"
+#include "Core/Compute/Files/ScratchFolder.h"
 
 #include <csignal>
 

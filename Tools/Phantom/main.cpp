@@ -1,8 +1,8 @@
-#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/Error.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Image/OutputPointsFile.h"
-#include "Core/Image/PointsFile.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Points/OutputPointsFile.h"
+#include "Core/Image/Points/PointsFile.h"
 #include "Tools/Phantom/LiverPhantom.h"
 #include "Tools/Phantom/Pictures.h"
 

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registry/Describe.h"
 #include "Tools/Register/StageSettings.h"
 

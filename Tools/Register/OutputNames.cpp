@@ -1,6 +1,6 @@
 #include "Tools/Register/OutputNames.h"
 
-#include "Core/Image/FilesOfImage.h"
+#include "Core/Image/Files/FilesOfImage.h"
 #include "Tools/Register/StageOutputs.h"
 
 #include <algorithm>

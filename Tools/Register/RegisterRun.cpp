@@ -2,8 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Registration/StageComponents.h"
-#include "Core/Registration/TransformFile.h"
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
 #include "Tools/Register/OutputNames.h"

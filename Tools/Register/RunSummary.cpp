@@ -1,6 +1,6 @@
 #include "Tools/Register/RunSummary.h"
 
-#include "Core/Compute/AtomicFile.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Tools/Common/CommandLine.h"
 
 #include <nlohmann/json.hpp>

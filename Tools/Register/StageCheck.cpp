@@ -1,10 +1,10 @@
 #include "Tools/Register/StageCheck.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/ImageFormat.h"
-#include "Core/Registration/FieldMethods.h"
+#include "Core/Image/Files/ImageFormat.h"
+#include "Core/Registration/Fields/FieldMethods.h"
 #include "Core/Registration/Resampler.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Register/OutputNames.h"
 #include "Tools/Register/StageSettings.h"
 

@@ -1,7 +1,7 @@
 #include "Tools/Register/StageDevice.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Registration/DeviceSupport.h"
+#include "Core/Registration/Stage/DeviceSupport.h"
 #include "Tools/Register/StageSettings.h"
 
 namespace tessera {

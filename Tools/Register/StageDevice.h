@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Device.h"
-#include "Core/Registration/StageMemory.h"
+#include "Core/Registration/Stage/StageMemory.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/StageCheck.h"

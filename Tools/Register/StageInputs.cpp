@@ -2,8 +2,8 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Image/PointsFile.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Points/PointsFile.h"
 #include "Core/Parameters/ParameterText.h"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
 #include "Tools/Register/StageOutputs.h"
 
-#include "Core/Compute/AtomicFile.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Image/Checksum.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Registration/StageComponents.h"
-#include "Core/Registration/TransformFile.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/TransformFiles/TransformFile.h"
 
 #include <cstdio>
 

@@ -1,5 +1,5 @@
 #include "Components/RegisterComponents.h"
-#include "Core/Compute/AtomicFile.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Register/ComponentPages.h"
 #include "Tools/Register/RegisterOptions.h"

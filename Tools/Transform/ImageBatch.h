@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/PixelType.h"
+#include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Common/RunLog.h"

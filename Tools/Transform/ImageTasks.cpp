@@ -1,7 +1,7 @@
 #include "Tools/Transform/ImageTasks.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/ImageFormat.h"
+#include "Core/Image/Files/ImageFormat.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Transform/TransformedPoints.h"
 

@@ -1,9 +1,9 @@
 #include "Tools/Transform/LargeImage.h"
 
 #include "Core/Compute/Memory.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Image/LayerWindow.h"
-#include "Core/Registration/LayerInterpolator.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Slices/LayerWindow.h"
+#include "Core/Registration/Interpolation/LayerInterpolator.h"
 #include "Tools/Transform/LargeImageOnCuda.h"
 #include "Tools/Transform/LargeImageRun.h"
 

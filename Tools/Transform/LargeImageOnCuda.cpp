@@ -2,7 +2,7 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
-#include "Core/Image/ImageToCuda.h"
+#include "Core/Image/Voxels/ImageToCuda.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Transform/BatchSources.h"
 #include "Tools/Transform/LargeImageRun.h"

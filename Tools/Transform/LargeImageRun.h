@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Image/LayerReader.h"
+#include "Core/Image/Slices/LayerReader.h"
 #include "Tools/Transform/LargeImage.h"
 
 #include <chrono>

@@ -2,9 +2,9 @@
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
-#include "Core/Image/BlockIndex.h"
-#include "Core/Image/LabelTable.h"
-#include "Core/Registration/LayerInterpolator.h"
+#include "Core/Image/Compression/BlockIndex.h"
+#include "Core/Image/Voxels/LabelTable.h"
+#include "Core/Registration/Interpolation/LayerInterpolator.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Image/ImageHeader.h"
+#include "Core/Image/Files/ImageHeader.h"
 #include "Core/Registration/Interpolator.h"
 
 #include <string>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
-#include "Core/Image/LabelImage.h"
-#include "Core/Image/LayerReader.h"
+#include "Core/Image/Slices/LayerReader.h"
+#include "Core/Image/Voxels/LabelImage.h"
 #include "Tools/Transform/ImageTasks.h"
 
 #include <cstddef>

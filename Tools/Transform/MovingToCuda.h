@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Image/ImageToCuda.h"
+#include "Core/Image/Voxels/ImageToCuda.h"
 #include "Tools/Transform/ImageBatch.h"
 #include "Tools/Transform/MovingImage.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "Core/Image/ImageFile.h"
-#include "Core/Image/LabelTable.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/LabelTable.h"
 #include "Tools/Transform/ImageBatch.h"
 
 #include <cstddef>

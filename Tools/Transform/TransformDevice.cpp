@@ -3,8 +3,8 @@
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Stream.h"
-#include "Core/Image/ImageFile.h"
-#include "Core/Registration/StageComponents.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Common/ResamplingWork.h"
 #include "Tools/Transform/ImageBatch.h"
 

@@ -1,9 +1,9 @@
 #include "Tools/Transform/TransformedPoints.h"
 
-#include "Core/Compute/AtomicFile.h"
 #include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/Files/AtomicFile.h"
 #include "Core/Compute/Parallel.h"
-#include "Core/Image/PointsFile.h"
+#include "Core/Image/Points/PointsFile.h"
 
 #include <cmath>
 

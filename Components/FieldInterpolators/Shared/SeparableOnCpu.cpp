@@ -1,0 +1,354 @@
+#include "Components/FieldInterpolators/Shared/SeparableOnCpu.h"
+
+#include "Components/FieldInterpolators/Shared/SeparableRows.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace tessera {
+namespace {
+
+constexpr int largestTaps = 4;
+constexpr int layersPerBlock = 128;
+constexpr std::size_t planeBytes = std::size_t(640)
+                                   << 10; // of the planes of a block: they stay in the second-level cache
+constexpr std::size_t piece = 1024;       // voxels of a layer at a time
+constexpr std::size_t maskBrick = 64;     // consecutive voxels of a layer
+
+enum class Wanted { displacements, jacobians, determinants };
+
+/// What all blocks share. A plane field is a single row (y) in each of its layers (z).
+struct Lattice {
+  AxisTable x, y, z;
+  int taps, tapsY;
+  int kinds; // planes a component: 1, for derivatives D (see DerivativeSources)
+  const double* coefficients;
+  FieldWriter writer;
+
+  const double* line(int component, int y0, int z0) const
+  {
+    return coefficients + ((static_cast<std::size_t>(component) * z.points + z0) * y.points + y0) * x.points;
+  }
+};
+
+/// Rows [firstRow, lastRow) of layers [firstLayer, lastLayer).
+struct Block {
+  int firstRow, lastRow, firstLayer, lastLayer;
+  int firstComponent, components; // of the coefficients
+
+  std::size_t voxels(const Lattice& lattice) const
+  {
+    return static_cast<std::size_t>(lastRow - firstRow) * lattice.x.voxels;
+  }
+  std::size_t firstVoxel(const Lattice& lattice, int layer) const
+  {
+    return (static_cast<std::size_t>(layer) * lattice.y.voxels + firstRow) * lattice.x.voxels;
+  }
+};
+
+/// The finished planes of a block: contracted along x and y, one for each layer of control points, the last
+/// order + 1 used. Their voxels lie as in the target: no gap between rows.
+class RollingPlanes {
+public:
+  RollingPlanes(const Lattice& lattice, const Block& block, std::vector<double>& scratch)
+      : lattice_(lattice), block_(block), lineStride_(roundedUp(lattice.x.voxels + rowVector)),
+        planeStride_(roundedUp(block.voxels(lattice) + rowVector))
+  {
+    held_.fill(-1);
+    const std::size_t lineValues = static_cast<std::size_t>(lattice.tapsY) * 2 * lineStride_;
+    const std::size_t planes = static_cast<std::size_t>(lattice.taps) * block.components * lattice.kinds;
+    scratch.resize(std::max(scratch.size(), lineValues + planes * planeStride_ + 2 * rowVector));
+    const std::size_t behind = reinterpret_cast<std::uintptr_t>(scratch.data()) / sizeof(double) % rowVector;
+    lines_ = scratch.data() + (rowVector - behind) % rowVector;
+    const std::size_t first = block.firstVoxel(lattice, block.firstLayer);
+    const std::size_t toLine = lattice.writer.fromLine(block.firstComponent, first)
+                               - first; // vectors shall begin with lines of both
+    planes_ = lines_ + lineValues + (rowVector - toLine % rowVector) % rowVector;
+  }
+
+  /// Finishes the planes of control layers start .. start + order.
+  void require(int start)
+  {
+    for (int layer = start; layer < start + lattice_.taps; ++layer)
+      if (held_[layer % lattice_.taps] != layer)
+        finish(layer);
+  }
+
+  double* plane(int layer, int component, int kind) const
+  {
+    const std::size_t slot = static_cast<std::size_t>(layer % lattice_.taps);
+    const std::size_t ofBlock = static_cast<std::size_t>(component - block_.firstComponent);
+    return planes_ + ((slot * block_.components + ofBlock) * lattice_.kinds + kind) * planeStride_;
+  }
+
+private:
+  static std::size_t roundedUp(std::size_t values)
+  {
+    return (values + rowVector - 1) / rowVector * rowVector;
+  }
+
+  double* line(int y0, int kind) const { return lines_ + (y0 % lattice_.tapsY * 2 + kind) * lineStride_; }
+
+  void finish(int layer)
+  {
+    for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c) {
+      std::array<int, largestTaps> lineHeld;
+      lineHeld.fill(-1);
+      for (int y = block_.firstRow; y < block_.lastRow;
+           ++y) { // a row writes behind its end, where the next one begins
+        const int start = lattice_.y.starts[y];
+        for (int y0 = start; y0 < start + lattice_.tapsY && start != AxisRun::noSupport; ++y0)
+          if (lineHeld[y0 % lattice_.tapsY] != y0) {
+            finishLines(layer, c, y0);
+            lineHeld[y0 % lattice_.tapsY] = y0;
+          }
+        for (int kind = 0; kind < lattice_.kinds; ++kind)
+          finishRow(y, start, kind,
+                    plane(layer, c, kind)
+                        + static_cast<std::size_t>(y - block_.firstRow) * lattice_.x.voxels);
+      }
+    }
+    held_[layer % lattice_.taps] = layer;
+  }
+
+  void finishLines(int layer, int component, int y0)
+  {
+    const double* points = lattice_.line(component, y0, layer);
+    contractLine(lattice_.x, lattice_.taps, lattice_.x.weights.data(), points, line(y0, 0));
+    if (lattice_.kinds > 1)
+      contractLine(lattice_.x, lattice_.taps, lattice_.x.derivatives.data(), points, line(y0, 1));
+  }
+
+  void finishRow(int y, int start, int kind, double* row)
+  {
+    if (start == AxisRun::noSupport) {
+      std::fill_n(row, lattice_.x.voxels, 0.0);
+      return;
+    }
+    const AxisTable& axis = lattice_.y;
+    const double* sources[largestTaps];
+    double weights[largestTaps];
+    for (int k = 0; k < lattice_.tapsY; ++k) {
+      sources[k] = line(start + k, kind == 1 ? 1 : 0);
+      weights[k] = (kind == 2 ? axis.derivatives : axis.weights)[k * axis.stride + y];
+    }
+    contractRows(lattice_.tapsY, sources, weights, lattice_.x.voxels, row);
+  }
+
+  const Lattice& lattice_;
+  const Block& block_;
+  std::size_t lineStride_, planeStride_;
+  std::array<int, largestTaps> held_;
+  double *lines_, *planes_;
+};
+
+/// The last contraction, of pieces of a layer into single precision, and their way to the target.
+template <int D, Wanted wanted>
+class PieceOutput {
+public:
+  static constexpr int components = wanted == Wanted::displacements ? D
+                                    : wanted == Wanted::jacobians   ? D * D
+                                                                    : 1;
+  static constexpr int kinds = wanted == Wanted::displacements ? 1 : D;
+
+  PieceOutput(const Lattice& lattice, const Matrix<D>& indexFromOffset, const Block& block,
+              const RollingPlanes& planes)
+      : lattice_(lattice), indexFromOffset_(indexFromOffset), block_(block), planes_(planes)
+  {
+    for (int c = 0; c < components; ++c)
+      rows_[c] = values_[c];
+  }
+
+  /// Voxels [first, last) of the block in the layers [firstLayer, lastLayer), which the same planes serve; in
+  /// each the voxels move a little to begin and end with cache lines of the target.
+  void write(int firstLayer, int lastLayer, std::size_t first, std::size_t last)
+  {
+    for (int z = firstLayer; z < lastLayer; ++z)
+      forEachPart(z, first, last, [&](std::size_t firstVoxel, std::size_t from, std::size_t count) {
+        if constexpr (wanted == Wanted::displacements) {
+          for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c)
+            contract(z, c, from, count);
+          if (block_.components == 1)
+            return lattice_.writer.writeComponent(block_.firstComponent, firstVoxel, count,
+                                                  rows_[block_.firstComponent]);
+        } else {
+          contractDerivatives(z, from, count);
+        }
+        lattice_.writer.write(firstVoxel, count, rows_);
+      });
+  }
+
+private:
+  /// body(voxel of the target, voxel of the block, count) for what is to be computed.
+  template <class Body>
+  void forEachPart(int z, std::size_t first, std::size_t last, Body&& body)
+  {
+    const std::size_t layer = block_.firstVoxel(lattice_, z), voxels = block_.voxels(lattice_);
+    const auto moved = [&](std::size_t voxel) {
+      return std::min(lattice_.writer.fromLine(block_.firstComponent, layer + voxel) - layer, voxels);
+    };
+    const std::size_t begin = first == 0 ? 0 : moved(first), end = last == voxels ? last : moved(last);
+    lattice_.writer.forEachPart(
+        layer + begin, end - begin, maskBrick,
+        [&](std::size_t from, std::size_t count) { body(layer + begin + from, begin + from, count); });
+  }
+
+  /// One component of displacements.
+  void contract(int z, int component, std::size_t first, std::size_t count)
+  {
+    const int start = lattice_.z.starts[z];
+    if (start == AxisRun::noSupport) {
+      std::fill_n(rows_[component], count, 0.0f);
+      return;
+    }
+    const double* sources[largestTaps];
+    double weights[largestTaps];
+    for (int k = 0; k < lattice_.taps; ++k) {
+      weights[k] = lattice_.z.weights[k * lattice_.z.stride + z];
+      sources[k] = planes_.plane(start + k, component, 0) + first;
+    }
+    contractRowsToSingle(lattice_.taps, sources, weights, count, rows_[component]);
+  }
+
+  void contractDerivatives(int z, std::size_t first, std::size_t count)
+  {
+    const int start = lattice_.z.starts[z];
+    if (start == AxisRun::noSupport) {
+      for (int c = 0; c < components; ++c)
+        std::fill_n(rows_[c], count, c % (D + 1) == 0 ? 1.0f : 0.0f);
+      return;
+    }
+    const double* sources[D * kinds * largestTaps];
+    double weights[largestTaps], derivatives[largestTaps];
+    for (int k = 0; k < lattice_.taps; ++k) {
+      weights[k] = lattice_.z.weights[k * lattice_.z.stride + z];
+      derivatives[k] = lattice_.z.derivatives[k * lattice_.z.stride + z];
+      for (int plane = 0; plane < D * kinds; ++plane)
+        sources[plane * lattice_.taps + k] = planes_.plane(start + k, plane / kinds, plane % kinds) + first;
+    }
+    const DerivativeSources<D> from{lattice_.taps, sources, weights, derivatives, indexFromOffset_};
+    if constexpr (wanted == Wanted::jacobians)
+      jacobianRows<D>(from, count, rows_);
+    else
+      determinantRow<D>(from, count, rows_[0]);
+  }
+
+  const Lattice& lattice_;
+  const Matrix<D>& indexFromOffset_;
+  const Block& block_;
+  const RollingPlanes& planes_;
+  alignas(64) float values_[components][piece + 2 * rowVector + 16];
+  float* rows_[components];
+};
+
+bool wantsAny(const Lattice& lattice, const Block& block, int firstLayer, int lastLayer)
+{
+  for (int z = firstLayer; z < lastLayer; ++z)
+    if (lattice.writer.wants(block.firstVoxel(lattice, z), block.voxels(lattice)))
+      return true;
+  return false;
+}
+
+template <int D, Wanted wanted>
+void computeBlock(const Lattice& lattice, const Matrix<D>& indexFromOffset, const Block& block)
+{
+  thread_local std::vector<double> planeScratch;
+  RollingPlanes planes(lattice, block, planeScratch);
+  PieceOutput<D, wanted> output(lattice, indexFromOffset, block, planes);
+  const std::size_t voxels = block.voxels(lattice);
+  for (const AxisRun& run : lattice.z.runs) {
+    const int first = std::max(run.firstVoxel, block.firstLayer),
+              last = std::min(run.firstVoxel + run.voxels, block.lastLayer);
+    if (first >= last || !wantsAny(lattice, block, first, last))
+      continue;
+    if (run.inside())
+      planes.require(run.start);
+    for (std::size_t voxel = 0; voxel < voxels;
+         voxel += piece) // the layers of a run take a piece of the planes from the nearest cache
+      output.write(first, last, voxel, std::min(voxel + piece, voxels));
+  }
+  lattice.writer.finish();
+}
+
+/// Parts of `whole`, as equal as can be and none larger than `largest`.
+int equalPart(int whole, int largest)
+{
+  const int parts = (whole + largest - 1) / largest;
+  return (whole + parts - 1) / parts;
+}
+
+template <int D, Wanted wanted>
+void compute(Context& context, const AlignedField<D>& field, const double* coefficients,
+             const FieldTarget& target)
+{
+  if (field.voxelCount() == 0)
+    return;
+  using Output = PieceOutput<D, wanted>;
+  const bool derivatives = Output::kinds > 1;
+  const Lattice lattice{AxisTable(field.axes[0], field.order, derivatives),
+                        D == 3 ? AxisTable(field.axes[1], field.order, derivatives) : AxisTable::single(),
+                        AxisTable(field.axes[D - 1], field.order, derivatives),
+                        field.order + 1,
+                        D == 3 ? field.order + 1 : 1,
+                        Output::kinds,
+                        coefficients,
+                        FieldWriter(target, field.voxelCount(), Output::components)};
+  const int components = wanted == Wanted::displacements && lattice.writer.planar()
+                             ? 1
+                             : D; // each alone if that writes whole lines
+  const std::size_t rowBytes =
+      lattice.taps * components * Output::kinds * static_cast<std::size_t>(lattice.x.voxels) * sizeof(double);
+  const int rows = equalPart(lattice.y.voxels,
+                             static_cast<int>(std::clamp<std::size_t>(planeBytes / rowBytes, 1, 1 << 20)));
+  const int layers = equalPart(lattice.z.voxels, layersPerBlock);
+  const int blocksY = (lattice.y.voxels + rows - 1) / rows,
+            blocksZ = (lattice.z.voxels + layers - 1) / layers;
+  forEachChunk(context, static_cast<std::size_t>(D / components) * blocksZ * blocksY, [&](std::size_t chunk) {
+    const int c = static_cast<int>(chunk / (blocksZ * blocksY)) * components;
+    const int z = static_cast<int>(chunk / blocksY % blocksZ) * layers,
+              y = static_cast<int>(chunk % blocksY) * rows;
+    const Block block{
+        y, std::min(y + rows, lattice.y.voxels), z, std::min(z + layers, lattice.z.voxels), c, components};
+    computeBlock<D, wanted>(lattice, field.indexFromOffset, block);
+  });
+}
+
+}
+
+template <int D>
+void separableDisplacements(Context& context, const AlignedField<D>& field, const double* coefficients,
+                            const FieldTarget& target)
+{
+  compute<D, Wanted::displacements>(context, field, coefficients, target);
+}
+
+template <int D>
+void separableJacobians(Context& context, const AlignedField<D>& field, const double* coefficients,
+                        const FieldTarget& target)
+{
+  if (target.layout == FieldLayout::padded)
+    throw Error(ExitCode::usage, "spatial Jacobian of a field: padded layout: it has " + std::to_string(D * D)
+                                     + " components. Allowed: planar, interleaved.");
+  compute<D, Wanted::jacobians>(context, field, coefficients, target);
+}
+
+template <int D>
+void separableJacobianDeterminants(Context& context, const AlignedField<D>& field, const double* coefficients,
+                                   const FieldTarget& target)
+{
+  compute<D, Wanted::determinants>(context, field, coefficients, target);
+}
+
+template void separableDisplacements<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&);
+template void separableDisplacements<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
+template void separableJacobians<2>(Context&, const AlignedField<2>&, const double*, const FieldTarget&);
+template void separableJacobians<3>(Context&, const AlignedField<3>&, const double*, const FieldTarget&);
+template void separableJacobianDeterminants<2>(Context&, const AlignedField<2>&, const double*,
+                                               const FieldTarget&);
+template void separableJacobianDeterminants<3>(Context&, const AlignedField<3>&, const double*,
+                                               const FieldTarget&);
+
+}

@@ -1,0 +1,110 @@
+#include "Components/FieldInterpolators/Shared/SeparableOnCuda.h"
+
+#include "Components/FieldInterpolators/Shared/SeparableMarch.cuh"
+
+namespace tessera {
+namespace {
+
+using namespace separable;
+
+constexpr int mostThreads = 256, blocksAMultiprocessor = 4;
+constexpr std::size_t sharedBytesForPoints = 40 << 10;
+
+// To global memory, which the compiler cannot see in an address that it was made to forget.
+__device__ __forceinline__ void storeGlobal(float* to, float value)
+{
+  asm volatile("st.global.f32 [%0], %1;" ::"l"(to), "f"(value));
+}
+__device__ __forceinline__ void storeGlobal(float* to, const float4& v)
+{
+  asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w));
+}
+
+/// Writes D values a voxel; planar (FieldStore's strides) or as one float4.
+template <int D, bool Padded>
+struct FieldSink {
+  float* to[D];
+  unsigned toRow = 0, perRow;
+
+  template <class Place>
+  __device__ FieldSink(const March<D>& m, const Place& place)
+      : perRow(m.axes[0].voxels * static_cast<unsigned>(m.store.perVoxel))
+  {
+    const std::size_t voxel = place.voxel(m);
+#pragma unroll
+    for (int c = 0; c < D; ++c) {
+      to[c] = m.store.values + voxel * m.store.perVoxel + c * m.store.perComponent;
+      asm("" : "+l"(to[c])); // keeps the address: the compiler would compute it anew in every row
+    }
+  }
+  __device__ void operator()(const float (&u)[D])
+  {
+    if constexpr (Padded) {
+      storeGlobal(to[0] + toRow, make_float4(u[0], u[1], D == 3 ? u[D - 1] : 0, 0));
+    } else {
+#pragma unroll
+      for (int c = 0; c < D; ++c)
+        storeGlobal(to[c] + toRow, u[c]);
+    }
+    toRow += perRow;
+  }
+};
+
+template <int D, int Order, bool Padded>
+__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
+    displacements(const __grid_constant__ March<D> m)
+{
+  extern __shared__ float4 shared[];
+  displaceRows<D, Order>(m, shared, [&](const auto& place) { return FieldSink<D, Padded>(m, place); });
+}
+
+/// Rows of a block. Memory takes writes at full speed only while those under way lie close together, and
+/// planar rows that begin within a sector of 32 bytes need that most; dense control points want long marches.
+template <int D>
+int wantedRows(const AlignedField<D>& field, const FieldTarget& target)
+{
+  constexpr int voxelsASector = 8;
+  if (target.layout == FieldLayout::planar && field.axes[0].voxels % voxelsASector != 0)
+    return 12;
+  return field.axes[1].step > 1 / 3.5 ? 30 : 20;
+}
+
+template <int D, int Order>
+void launch(Context& context, const AlignedField<D>& field, const float* coefficients,
+            const FieldTarget& target)
+{
+  // where the ends of a block's rows are sectors written in parts, few blocks are worth some idle lanes
+  const int voxels = field.axes[0].voxels;
+  const int warps =
+      target.layout == FieldLayout::padded ? warpsOfFewestIdleLanes(voxels) : warpsOfFewestBlocks(voxels);
+  const BlockShape shape =
+      shapeFor(field, warps, wantedRows(field, target), depthOf<D>, sizeof(float4), sharedBytesForPoints);
+  const March<D> march = marchOf(field, coefficients, target, shape);
+  const auto kernel =
+      target.layout == FieldLayout::padded ? displacements<D, Order, true> : displacements<D, Order, false>;
+  kernel<<<blocksOf(march), threadsOf(shape), sharedBytes<D>(shape), cudaStreamOf(context)>>>(march);
+  checkLaunch("separable displacements");
+}
+
+}
+
+template <int D>
+void separableDisplacementsOnCuda(Context& context, const AlignedField<D>& field, const float* coefficients,
+                                  const FieldTarget& target)
+{
+  withSupport(context, field, coefficients, [&](const AlignedField<D>& supported, const float* points) {
+    if (field.order == 1)
+      launch<D, 1>(context, supported, points, target);
+    else if (field.order == 2)
+      launch<D, 2>(context, supported, points, target);
+    else
+      launch<D, 3>(context, supported, points, target);
+  });
+}
+
+template void separableDisplacementsOnCuda<2>(Context&, const AlignedField<2>&, const float*,
+                                              const FieldTarget&);
+template void separableDisplacementsOnCuda<3>(Context&, const AlignedField<3>&, const float*,
+                                              const FieldTarget&);
+
+}

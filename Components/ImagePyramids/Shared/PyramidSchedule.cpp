@@ -1,0 +1,148 @@
+#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+Parameter<double> scheduleRow(const std::string& name, const std::string& unit, const std::string& meaning)
+{
+  Parameter<double> row = realParameter(name, std::nan(""), Arity::schedule, unit, meaning);
+  row.minimum = 0;
+  return row;
+}
+
+}
+
+std::string sideName(ImageSide side)
+{
+  return side == ImageSide::fixed ? "Fixed" : "Moving";
+}
+
+ComponentDescription pyramidDescription(ImageSide side, const std::string& name, const std::string& summary,
+                                        std::vector<ParameterInfo> parameters)
+{
+  return {sideName(side) + "ImagePyramid", name, {sideName(side) + name}, summary, std::move(parameters)};
+}
+
+std::vector<Parameter<double>> factorRows(ImageSide side)
+{
+  const std::string meaning =
+      "factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
+  return {
+      scheduleRow("ImagePyramidSchedule", "voxels", meaning),
+      scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", "the same for this side only; wins"),
+      scheduleRow("Schedule", "voxels",
+                  "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
+}
+
+ComponentDescription factorPyramidDescription(ImageSide side, const std::string& name,
+                                              const std::string& summary)
+{
+  const std::vector<Parameter<double>> rows = factorRows(side);
+  return pyramidDescription(side, name, summary, {rows.begin(), rows.end()});
+}
+
+std::vector<Parameter<double>> rescaleRows(ImageSide side)
+{
+  const std::string meaning =
+      "shrink factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
+  const std::string wins = "another name of it; wins";
+  return {scheduleRow("ImagePyramidRescaleSchedule", "voxels", meaning),
+          scheduleRow("ImagePyramidSchedule", "voxels", wins),
+          scheduleRow(sideName(side) + "ImagePyramidRescaleSchedule", "voxels",
+                      "the same for this side only; wins"),
+          scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", wins)};
+}
+
+std::vector<Parameter<double>> sigmaRows(ImageSide side)
+{
+  const std::string meaning = "sigma for each level and axis, coarse to fine; default half the shrunk "
+                              "spacing, 0 at a last factor of 1";
+  return {scheduleRow("ImagePyramidSmoothingSchedule", "mm", meaning),
+          scheduleRow(sideName(side) + "ImagePyramidSmoothingSchedule", "mm",
+                      "the same for this side only; wins")};
+}
+
+template <int D>
+Schedule<D, double> readSchedule(const Parameters& parameters, const std::vector<Parameter<double>>& rows)
+{
+  Schedule<D, double> schedule(parameters.levelCount());
+  const std::size_t wanted = schedule.size() * D;
+  std::size_t found = 0;
+  for (std::size_t entry = 0; entry < wanted; ++entry)
+    for (std::size_t row = rows.size(); row-- > 0;)
+      if (const auto value = parameters.find(rows[row], entry)) {
+        if (!(*value >= 0 && std::isfinite(*value)))
+          parameters.fail(rows[row].name,
+                          "entry " + std::to_string(entry + 1) + " is negative or not a number",
+                          "Allowed: values of 0 or more");
+        schedule[entry / D][entry % D] = *value;
+        ++found;
+        break;
+      }
+  if (found == wanted)
+    return schedule;
+  for (const Parameter<double>& row : rows)
+    if (parameters.has(row.name))
+      parameters.warn(parameters.where(row.name) + ": " + std::to_string(found) + " entries for "
+                      + std::to_string(parameters.levelCount()) + " levels of " + std::to_string(D)
+                      + " axes: the default schedule is used instead.");
+  return {};
+}
+
+template <int D>
+Schedule<D, std::size_t> readFactors(const Parameters& parameters, const std::vector<Parameter<double>>& rows,
+                                     FactorRule rule)
+{
+  const Schedule<D, double> given = readSchedule<D>(parameters, rows);
+  const auto name = [&] { // of the last one that is given, which wins
+    const auto last =
+        std::find_if(rows.rbegin(), rows.rend(), [&](const auto& row) { return parameters.has(row.name); });
+    return last->name;
+  };
+  const std::size_t levels = parameters.levelCount();
+  Schedule<D, std::size_t> factors(levels);
+  for (std::size_t level = 0; level < levels; ++level)
+    for (int d = 0; d < D; ++d) {
+      std::size_t& factor = factors[level][d];
+      if (given.empty()) {
+        factor = std::size_t{1} << std::min<std::size_t>(levels - 1 - level, 31);
+        continue;
+      }
+      const double value = given[level][d];
+      if (value > 1e6)
+        parameters.fail(name(), "a factor over 1000000", "Allowed: whole factors");
+      factor = static_cast<std::size_t>(value);
+      if (value != std::floor(value))
+        parameters.warn(parameters.where(name())
+                        + ": factors are whole numbers: the fraction of a factor is cut off, as in elastix.");
+      if (rule == FactorRule::decreasing && level > 0 && factor > factors[level - 1][d])
+        parameters.warn(parameters.where(name())
+                        + ": factors of this pyramid do not grow from level to level: the one before is "
+                          "kept, as in elastix.");
+      if (rule == FactorRule::decreasing)
+        factor = std::max<std::size_t>(1, level > 0 ? std::min(factor, factors[level - 1][d]) : factor);
+    }
+  return factors;
+}
+
+template <int D>
+Vec<D> factorsAsVec(const Size<D>& factors)
+{
+  Vec<D> schedule;
+  std::copy(factors.begin(), factors.end(), schedule.begin());
+  return schedule;
+}
+
+template Schedule<2, double> readSchedule<2>(const Parameters&, const std::vector<Parameter<double>>&);
+template Schedule<3, double> readSchedule<3>(const Parameters&, const std::vector<Parameter<double>>&);
+template Schedule<2, std::size_t> readFactors<2>(const Parameters&, const std::vector<Parameter<double>>&,
+                                                 FactorRule);
+template Schedule<3, std::size_t> readFactors<3>(const Parameters&, const std::vector<Parameter<double>>&,
+                                                 FactorRule);
+template Vec<2> factorsAsVec<2>(const Size<2>&);
+template Vec<3> factorsAsVec<3>(const Size<3>&);
+
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "Components/ImageSamplers/Shared/RandomDraws.h"
+#include "Components/ImageSamplers/Shared/RandomPlaces.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace tessera {
+
+/// What a random sampler keeps on a CUDA device for a level: the fixed image, its mask and the samples.
+/// Samples are those of the CPU: points and, where the CPU forms them in double or by InterpolateAtPoint's
+/// operations, intensities bit for bit.
+///
+/// A draw is one kernel, which nobody waits for unless there is a mask: the number of tries must then be
+/// looked at. It replaces the samples in place. Throws as AttemptLimit::placeAll.
+template <int D>
+class DrawsOnCuda {
+public:
+  /// `mask` is null for none, or for samplers that keep a list of its voxels.
+  DrawsOnCuda(const Context& context, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
+              std::size_t samples, std::string sampler)
+      : fixed_(voxelsOnCuda<D>(context, fixed)), size_(fixed->geometry.size),
+        pointFromIndex_(fixed->geometry.pointFromIndex()), samples_(std::make_shared<PointsOnCuda<D>>()),
+        sampler_(std::move(sampler))
+  {
+    if (mask) {
+      maskVoxels_ = voxelsOnCuda<D>(context, mask);
+      mask_ = MaskOnCuda<D>(*mask, *maskVoxels_);
+      tries_ = Buffer<unsigned long long>(context, 1);
+    }
+    for (auto& axis : samples_->mm)
+      axis = Buffer<double>(context, samples);
+    samples_->fixed = Buffer<float>(context, samples);
+  }
+
+  /// What it takes of the device beside the fixed image and its mask.
+  static double deviceBytes(std::size_t samples)
+  {
+    return static_cast<double>(samples) * (D * sizeof(double) + sizeof(float)) + sizeof(unsigned long long);
+  }
+
+  PointList<D> samples() const
+  {
+    PointList<D> list;
+    list.onCuda = samples_;
+    return list;
+  }
+  /// The fixed image's voxels as an interpolator of order 0 or 1, see drawPoints.
+  const float* fixedVoxels() const { return fixed_->span().data(); }
+
+  /// Voxels of a box, which lies in the image.
+  void drawVoxels(Context&, const Draw&, const VoxelBox<D>&);
+  /// Voxels of a list of offsets on the device; of all the image if the list is empty.
+  void drawVoxels(Context&, const Draw&, std::span<const std::size_t> offsets);
+  /// Points of a box in [0, size - 1], with intensities of order 0 or 1 in double from the image, of orders
+  /// above from a spline's coefficients.
+  void drawPoints(Context&, const Draw&, const IndexBox<D>&, const InterpolatorOnCuda<D>& fixed);
+
+private:
+  template <class Place>
+  void draw(Context&, const Draw&, const Place&);
+
+  std::shared_ptr<const Buffer<float>> fixed_;
+  Size<D> size_;
+  AffineMap<D> pointFromIndex_;
+  std::shared_ptr<const Buffer<std::uint8_t>> maskVoxels_;
+  MaskOnCuda<D> mask_;
+  std::shared_ptr<PointsOnCuda<D>> samples_;
+  Buffer<unsigned long long> tries_; // of a draw, all samples together
+  std::string sampler_;
+};
+
+}

@@ -1,0 +1,36 @@
+#pragma once
+
+#include "Components/Interpolators/Shared/SplineBatch.h"
+
+namespace tessera {
+
+/// As Interpolator::evaluate, linear between voxels; `gradients` may be null. Sums are formed in `Real`,
+/// float or double.
+template <int D, class Real>
+class LinearBatch {
+public:
+  static void evaluate(const SplineImage<D>& image, const ListSamples<D>& points, float* values,
+                       float* const* gradients, std::uint8_t* inside)
+  {
+    if (gradients)
+      withGradients(image, points, values, gradients, inside);
+    else
+      valuesAlone(image, points, values, inside);
+  }
+
+  /// As RowInterpolator::evaluateRow.
+  static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values,
+                          RowSpan& inside);
+
+private:
+  /// Of points [begin, end), around each of which there are voxels, and of any that are inside.
+  static void interiorOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end,
+                            float* values);
+  static void borderOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end,
+                          float* values);
+  static void valuesAlone(const SplineImage<D>&, const ListSamples<D>&, float* values, std::uint8_t* inside);
+  static void withGradients(const SplineImage<D>&, const ListSamples<D>&, float* values,
+                            float* const* gradients, std::uint8_t* inside);
+};
+
+}

@@ -1,0 +1,151 @@
+#include "Components/Interpolators/Shared/NearestVoxel.h"
+
+#include "Components/Interpolators/Shared/RowSpan.h"
+#include "Core/Compute/HostDevice.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+/// Of the voxel at an offset, per index.
+template <int D>
+Vec<D> centralDifferences(const VoxelArray<D>& image, std::int64_t voxel)
+{
+  Vec<D> differences;
+  const auto offset = static_cast<std::size_t>(voxel);
+  std::size_t stride = 1;
+  for (int d = 0; d < D; ++d) {
+    const std::size_t n = image.size[d], at = offset / stride % n;
+    const float above = image.voxels[at + 1 < n ? offset + stride : offset];
+    const float below = image.voxels[at > 0 ? offset - stride : offset];
+    differences[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
+    stride *= n;
+  }
+  return differences;
+}
+
+/// The voxels nearest to some points.
+template <int D>
+struct NearestOfPoints {
+  static constexpr std::size_t capacity = 128; // at once: they stay in the first-level cache
+  std::int32_t within[capacity];
+  std::int64_t offset[capacity]; // of those that are inside
+
+  TESSERA_MULTIVERSION_TO_V4 void find(const Size<D>& size, const PointToIndex<D>& pointToIndex,
+                                       NearestRule rule, const ListSamples<D>& points, std::size_t begin,
+                                       std::size_t count)
+  {
+    const PointToIndex<D> map = pointToIndex;
+    const bool inFloat = rule == NearestRule::inFloat;
+    for (std::size_t i = 0; i < count; ++i) {
+      within[i] = 1;
+      offset[i] = 0;
+    }
+    std::int64_t stride = 1;
+    for (int d = 0; d < D; ++d) {
+      const auto last = static_cast<std::int32_t>(size[d]) - 1;
+      const double end = static_cast<double>(size[d]) - 0.5;
+      for (std::size_t i = 0; i < count; ++i) {
+        double index = map.fromOffset[d][0] * (points.pointMm[0][begin + i] - map.originMm[0]);
+        for (int e = 1; e < D; ++e)
+          index += map.fromOffset[d][e] * (points.pointMm[e][begin + i] - map.originMm[e]);
+        const std::int32_t in = index >= -0.5 && index < end ? 1 : 0; // false for NaN
+        const double safe = in ? index : 0.0;
+        const double behind = inFloat ? static_cast<double>(static_cast<float>(safe) + 0.5f) : safe + 0.5;
+        within[i] &= in;
+        offset[i] += std::min(static_cast<std::int32_t>(behind), last) * stride; // never negative
+      }
+      stride *= static_cast<std::int64_t>(size[d]);
+    }
+  }
+};
+
+/// Offsets of the voxels nearest to points [begin, end) of a row, all inside; false if one lies midway
+/// between two to within `margin`.
+template <int D, NearestRule Rule>
+struct NearestOfRow {
+  TESSERA_MULTIVERSION_TO_V4 static bool offsets(const Size<D>& size, const IndexRow<D>& row,
+                                                 std::int32_t begin, std::int32_t end, double margin,
+                                                 std::int64_t* offsets)
+  {
+    std::int32_t undecided = 0;
+    std::int64_t stride = 1;
+    for (int d = 0; d < D; ++d) {
+      const auto last = static_cast<std::int32_t>(size[d]) - 1;
+      for (std::int32_t i = 0; i < end - begin; ++i) {
+        const double index = indexOfRow<D>(row, d, begin + i);
+        const double behind =
+            Rule == NearestRule::exact ? index + 0.5 : static_cast<double>(static_cast<float>(index) + 0.5f);
+        const auto nearest = static_cast<std::int32_t>(behind); // not negative
+        const double beyond = behind - nearest;
+        undecided |= (beyond < margin ? 1 : 0) | (beyond > 1 - margin ? 1 : 0);
+        offsets[i] = (d > 0 ? offsets[i] : 0) + std::min(nearest, last) * stride;
+      }
+      stride *= static_cast<std::int64_t>(size[d]);
+    }
+    return undecided == 0;
+  }
+};
+
+}
+
+template <int D>
+bool evaluateNearestRow(const VoxelArray<D>& image, NearestRule rule, const IndexRow<D>& row, float* values,
+                        RowSpan& inside)
+{
+  const Size<D>& size = image.size;
+  if (!insideOfRow<D>(row, size, inside))
+    return false;
+  std::array<std::int64_t, batchCapacity> offsets;
+  const double largest = static_cast<double>(*std::max_element(size.begin(), size.end()));
+  const bool decided =
+      rule == NearestRule::exact
+          ? NearestOfRow<D, NearestRule::exact>::offsets(size, row, inside.begin, inside.end, rowMargin,
+                                                         offsets.data())
+          : NearestOfRow<D, NearestRule::inFloat>::offsets(
+              size, row, inside.begin, inside.end,
+              rowMargin + 2 * largest * std::numeric_limits<float>::epsilon(), offsets.data());
+  for (std::int32_t i = inside.begin; i < inside.end && decided; ++i)
+    values[i] = image.voxels[static_cast<std::size_t>(offsets[i - inside.begin])];
+  return decided;
+}
+
+template <int D>
+void evaluateNearest(const VoxelArray<D>& image, const PointToIndex<D>& pointToIndex, NearestRule rule,
+                     const ListSamples<D>& points, float* values, float* const* gradients,
+                     std::uint8_t* inside)
+{
+  const Matrix<D> covectorFromIndex = transpose<D>(pointToIndex.fromOffset);
+  NearestOfPoints<D> nearest;
+  for (std::size_t begin = 0; begin < points.count; begin += NearestOfPoints<D>::capacity) {
+    const std::size_t count = std::min(NearestOfPoints<D>::capacity, points.count - begin);
+    nearest.find(image.size, pointToIndex, rule, points, begin, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool within = nearest.within[i] != 0;
+      inside[begin + i] = within ? 1 : 0;
+      values[begin + i] = within ? image.voxels[static_cast<std::size_t>(nearest.offset[i])] : 0.0f;
+    }
+    for (std::size_t i = 0; gradients && i < count; ++i) {
+      const Vec<D> gradient =
+          nearest.within[i] ? apply<D>(covectorFromIndex, centralDifferences<D>(image, nearest.offset[i]))
+                            : Vec<D>{};
+      for (int d = 0; d < D; ++d)
+        gradients[d][begin + i] = static_cast<float>(gradient[d]);
+    }
+  }
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void evaluateNearest<D>(const VoxelArray<D>&, const PointToIndex<D>&, NearestRule,                \
+                                   const ListSamples<D>&, float*, float* const*, std::uint8_t*);             \
+  template bool evaluateNearestRow<D>(const VoxelArray<D>&, NearestRule, const IndexRow<D>&, float*,         \
+                                      RowSpan&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

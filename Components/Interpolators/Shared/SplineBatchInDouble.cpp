@@ -1,0 +1,55 @@
+#include "Components/Interpolators/Shared/SplineBatch.h"
+
+#include "Components/Interpolators/Shared/SplineLoops.h"
+
+namespace tessera {
+
+namespace {
+
+/// Calls function with the order as a constant.
+template <class Function>
+void withSplineOrder(int order, Function&& function)
+{
+  switch (order) {
+  case 2:
+    return function.template operator()<2>();
+  case 3:
+    return function.template operator()<3>();
+  case 4:
+    return function.template operator()<4>();
+  default:
+    return function.template operator()<5>();
+  }
+}
+
+}
+
+template <int D>
+void evaluateSpline(const SplineImage<D, double>& image, int order, const ListSamples<D>& points,
+                    float* values, float* const* gradients, std::uint8_t* inside)
+{
+  withSplineOrder(order, [&]<int Order>() {
+    evaluateWith<D, Order, double, double>(image, points, values, gradients, inside);
+  });
+}
+
+template <int D>
+bool evaluateSplineRow(const SplineImage<D, double>& image, int order, const IndexRow<D>& row, float* values,
+                       RowSpan& inside)
+{
+  if (!insideOfRow<D>(row, image.size, inside))
+    return false;
+  withSplineOrder(order, [&]<int Order>() {
+    SplineBatch<D, Order, double, double>::row(image, row, inside.begin, inside.end, values);
+  });
+  return true;
+}
+
+template void evaluateSpline(const SplineImage<2, double>&, int, const ListSamples<2>&, float*, float* const*,
+                             std::uint8_t*);
+template void evaluateSpline(const SplineImage<3, double>&, int, const ListSamples<3>&, float*, float* const*,
+                             std::uint8_t*);
+template bool evaluateSplineRow(const SplineImage<2, double>&, int, const IndexRow<2>&, float*, RowSpan&);
+template bool evaluateSplineRow(const SplineImage<3, double>&, int, const IndexRow<3>&, float*, RowSpan&);
+
+}

@@ -1,0 +1,151 @@
+#pragma once
+
+#include "Components/Interpolators/Shared/SplineSupport.h"
+#include "Components/Interpolators/Shared/SplineWeights.h"
+
+namespace tessera {
+
+/// Value and derivatives along the index axes, at point i.
+template <int D, int Order, bool WithGradient, class Real>
+TESSERA_ALWAYS_INLINE void
+evaluatePoint(const Support<D, Order, SplineKernel<Order, Real>::lanes, Real>& support,
+              const Located<D, Real>& located, std::size_t i, Real& value, Real (&slope)[D])
+{
+  using K = SplineKernel<Order, Real>;
+  using Vector = typename K::Vector;
+  Vector weight[D], derivative[D];
+  Real w[D][K::lanes], dw[D][K::lanes];
+  for (int d = 0; d < D; ++d) {
+    weight[d] = K::horner(K::polynomials.value, located.t[d][i]);
+    std::memcpy(w[d], &weight[d], sizeof weight[d]);
+    if constexpr (WithGradient) {
+      derivative[d] = K::horner(K::polynomials.slope, located.t[d][i]);
+      std::memcpy(dw[d], &derivative[d], sizeof derivative[d]);
+    }
+  }
+  Vector all{}, alongY{}, alongZ{};
+  for (int z = 0; z < (D == 3 ? Order + 1 : 1); ++z) {
+    const Real* const plane = support.rows + static_cast<std::size_t>(z) * support.planeStride;
+    Vector rows{}, rowsY{};
+    for (int y = 0; y <= Order; ++y) {
+      const Vector row = K::load(plane + static_cast<std::size_t>(y) * support.rowStride);
+      rows += w[1][y] * row;
+      if constexpr (WithGradient)
+        rowsY += dw[1][y] * row;
+    }
+    if constexpr (D == 2) {
+      all = rows;
+      alongY = rowsY;
+    } else {
+      all += w[2][z] * rows;
+      if constexpr (WithGradient) {
+        alongY += w[2][z] * rowsY;
+        alongZ += dw[2][z] * rows;
+      }
+    }
+  }
+  value = K::sum(all * weight[0]);
+  if constexpr (WithGradient) {
+    slope[0] = K::sum(all * derivative[0]);
+    slope[1] = K::sum(alongY * weight[0]);
+    if constexpr (D == 3)
+      slope[2] = K::sum(alongZ * weight[0]);
+  }
+}
+
+/// Values and index-axis derivatives of a block; zero outside.
+template <int D, int Order, bool WithGradient, class Coefficient, class Real>
+TESSERA_ALWAYS_INLINE void evaluateBlock(const SplineImage<D, Coefficient>& image,
+                                         const Located<D, Real>& located, std::size_t count, float* values,
+                                         Real (&slopes)[D][splineBlockSize])
+{
+  Support<D, Order, SplineKernel<Order, Real>::lanes, Coefficient> support(image);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i + splinePrefetchDistance < count)
+      support.prefetch(image, located, i + splinePrefetchDistance);
+    Real value = 0, slope[D] = {};
+    if (located.place[i] != Located<D, Real>::outside) {
+      support.moveTo(image, located, i);
+      evaluatePoint<D, Order, WithGradient>(support, located, i, value, slope);
+    }
+    values[i] = static_cast<float>(value);
+    for (int d = 0; d < D; ++d)
+      slopes[d][i] = slope[d];
+  }
+}
+
+template <int D, int Order, bool WithGradient, class Real, class Coefficient>
+TESSERA_ALWAYS_INLINE void evaluateBatch(const SplineImage<D, Coefficient>& image,
+                                         const ListSamples<D>& points, float* values, float* const* gradients,
+                                         std::uint8_t* inside)
+{
+  Real fromIndexSlopes[D][D]; // d value / d point = (d index / d point)^T d value / d index
+  for (int d = 0; d < D; ++d)
+    for (int j = 0; j < D; ++j)
+      fromIndexSlopes[d][j] = static_cast<Real>(image.indexFromOffset[j][d]);
+  Located<D, Real> located;
+  Real slopes[D][splineBlockSize];
+  for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {
+    const std::size_t count = std::min(splineBlockSize, points.count - begin);
+    locate<D, Order>(image, points, begin, count, located);
+    evaluateBlock<D, Order, WithGradient>(image, located, count, values + begin, slopes);
+    for (std::size_t i = 0; i < count; ++i)
+      inside[begin + i] = located.place[i] == Located<D, Real>::outside ? 0 : 1;
+    if constexpr (WithGradient)
+      for (int d = 0; d < D; ++d) {
+        float* const gradient = gradients[d] + begin;
+        for (std::size_t i = 0; i < count; ++i) {
+          Real sum = fromIndexSlopes[d][0] * slopes[0][i];
+          for (int j = 1; j < D; ++j)
+            sum += fromIndexSlopes[d][j] * slopes[j][i];
+          gradient[i] = static_cast<float>(sum);
+        }
+      }
+  }
+}
+
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_MULTIVERSION void
+SplineBatch<D, Order, Coefficient, Real>::values(const SplineImage<D, Coefficient>& image,
+                                                 const ListSamples<D>& points, float* values,
+                                                 std::uint8_t* inside)
+{
+  evaluateBatch<D, Order, false, Real>(image, points, values, nullptr, inside);
+}
+
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_MULTIVERSION void
+SplineBatch<D, Order, Coefficient, Real>::row(const SplineImage<D, Coefficient>& image,
+                                              const IndexRow<D>& row, std::int32_t begin, std::int32_t end,
+                                              float* values)
+{
+  Located<D, Real> located;
+  Real slopes[D][splineBlockSize];
+  for (auto at = static_cast<std::size_t>(begin); at < static_cast<std::size_t>(end); at += splineBlockSize) {
+    const std::size_t count = std::min(splineBlockSize, static_cast<std::size_t>(end) - at);
+    locate<D, Order>(image, row, at, count, located);
+    evaluateBlock<D, Order, false>(image, located, count, values + at, slopes);
+  }
+}
+
+template <int D, int Order, class Coefficient, class Real>
+TESSERA_MULTIVERSION void
+SplineBatch<D, Order, Coefficient, Real>::gradients(const SplineImage<D, Coefficient>& image,
+                                                    const ListSamples<D>& points, float* values,
+                                                    float* const* gradients, std::uint8_t* inside)
+{
+  evaluateBatch<D, Order, true, Real>(image, points, values, gradients, inside);
+}
+
+template <int D, int Order, class Coefficient, class Real>
+void evaluateWith(const SplineImage<D, Coefficient>& image, const ListSamples<D>& points, float* values,
+                  float* const* gradients, std::uint8_t* inside)
+{
+  using Batch = SplineBatch<D, Order, Coefficient, Real>;
+  if (gradients)
+    Batch::gradients(image, points, values, gradients, inside);
+  else
+    Batch::values(image, points, values, inside);
+}
+
+}

@@ -1,0 +1,127 @@
+#include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
+
+#include "Core/Registration/Chain/SplineOnCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t samplesAtOnce = std::size_t(1) << 20; // 240 MiB of covectors in 3D
+
+}
+
+template <int D>
+BendingEnergyOnCuda<D>::BendingEnergyOnCuda(const Context& context, const TermLevel<D>& level)
+    : level_(level), chain_(context, *level.chain), samples_(context, level.fixed), result_(context, 1),
+      found_(context, 1), scratch_(context, bendingScratch<D>())
+{
+  if (level.movingMask) {
+    movingMaskVoxels_ = voxelsOnCuda<D>(context, level.movingMask);
+    movingMask_ = MaskOnCuda<D>(*level.movingMask, *movingMaskVoxels_);
+  }
+}
+
+template <int D>
+double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
+{
+  const Transform<D>& last = *extent.chain->transform;
+  double bytes = HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(BendingSums<D>)
+                 + sizeof(double) * bendingScratch<D>();
+  if (last.cudaForm() == CudaForm::linear)
+    return bytes;
+  std::size_t samples = extent.listedSamples;
+  for (const VoxelLattice<D>& lattice : extent.lattices)
+    samples = std::max(samples, lattice.positions());
+  bytes += static_cast<double>(sizeof(double) * bendingCovectors<D>() * std::min(samplesAtOnce, samples));
+  if (last.cudaForm() != CudaForm::kernelSpline)
+    return bytes + static_cast<double>(sizeof(unsigned long long) * last.parameterCount());
+  return bytes + splineSumBytes<D>(last.parameterCount() / D);
+}
+
+/// Kernels leave zeros.
+template <int D>
+unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, std::size_t parameters)
+{
+  const bool fresh = sums_.size() < parameters;
+  unsigned long long* sums = grown(context, sums_, parameters);
+  if (fresh)
+    context.stream->fill(sums, 0, sums_.span().size_bytes());
+  return sums;
+}
+
+template <int D>
+void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set,
+                                  std::span<const double> parameters, std::span<double> gradient)
+{
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
+  const ChainOnCuda<D> chain = chain_.at(context, parameters);
+  const bool linear = level_.chain->transform->cudaForm() == CudaForm::linear;
+  const bool spline = level_.chain->transform->cudaForm() == CudaForm::kernelSpline;
+  const BendingGradient wanted = gradient.empty() ? BendingGradient::none
+                                 : linear         ? BendingGradient::ofLinear
+                                                  : BendingGradient::byCovectors;
+  double* covectors = nullptr;
+  unsigned long long* sums = nullptr;
+  if (wanted == BendingGradient::byCovectors) {
+    covectors = grown(context, covectors_, bendingCovectors<D>() * std::min(samplesAtOnce, samples.count));
+    if (!spline)
+      sums = clearedSums(context, parameters.size());
+  }
+
+  BendingSums<D>* result = result_.span().data();
+  context.stream->fill(result, 0, sizeof *result);
+  SampleChunk chunk;
+  do {
+    chunk.count = std::min(samplesAtOnce, samples.count - chunk.first);
+    const bool isFirst = chunk.first == 0, isLast = chunk.first + chunk.count == samples.count;
+    bendingEnergyOnCuda<D>(context, samples, chunk, chain, movingMask_, wanted, scratch_.span().data(),
+                           covectors, result);
+    if (covectors && spline)
+      pullBackToSpline(context, chunk, chain, covectors, isLast, gradient);
+    else if (covectors)
+      pullBackBendingOnCuda<D>(context, chunk, chain, covectors, result, isFirst, isLast, sums,
+                               gradient.data());
+    chunk.first += chunk.count;
+  } while (chunk.first < samples.count);
+  found_.copyLater(result);
+}
+
+/// Sums of chunks add up; after the last one they become the gradient.
+template <int D>
+void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChunk& chunk,
+                                              const ChainOnCuda<D>& chain, const double* covectors,
+                                              bool isLast, std::span<double> gradient)
+{
+  const TransformOnCuda<D>& spline = chain.links[chain.count - 1];
+  const std::size_t landmarks = gradient.size() / D;
+  double* sums = grown(context, splineSums_, (landmarks + D + 1) * D);
+  sumSplineDerivativeCovectorsOnCuda<D>(
+      context, spline, chunk.count, covectors, covectors + D * chunk.count, bendsBefore<D>(chain),
+      grown(context, splineScratch_, splineScratch<D>(landmarks)), sums, chunk.first == 0);
+  if (isLast)
+    splineGradientOnCuda<D>(context, spline, sums, gradient.data(), {true, result_.span().data()->valid()});
+}
+
+template <int D>
+TermValue BendingEnergyOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient) const
+{
+  const BendingSums<D>& found = found_[0];
+  const Transform<D>& last = *level_.chain->transform;
+  const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
+  if (!gradient.empty() && last.cudaForm() == CudaForm::linear) {
+    CovectorMoments<D> moments; // none of points, those of the matrix
+    for (int row = 0; row < D; ++row)
+      for (int column = 0; column < D; ++column)
+        moments.outer[row][column] = perSample * found.ofMatrix(row, column);
+    std::ranges::fill(gradient, 0.0);
+    last.pullBackMoments(parameters, moments, gradient);
+  }
+  return {perSample * found.energy(), static_cast<std::size_t>(*found.valid()),
+          static_cast<std::size_t>(found.asked())};
+}
+
+template class BendingEnergyOnCuda<2>;
+template class BendingEnergyOnCuda<3>;
+
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "Components/Metrics/Shared/BendingEnergyKernels.h"
+#include "Core/Compute/PinnedValues.h"
+#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/Samples/SamplesForCuda.h"
+
+namespace tessera {
+
+/// TransformBendingEnergyPenalty on a CUDA device. Many samples go in chunks, 240 bytes each (3D).
+template <int D>
+class BendingEnergyOnCuda {
+public:
+  /// Throws Error(device) if a transform of the chain has no CUDA form.
+  BendingEnergyOnCuda(const Context&, const TermLevel<D>&);
+
+  /// What it takes of the device, beside image and masks.
+  static double deviceBytes(const TermExtent<D>&);
+
+  /// As in CostTerm. Does not judge the number of valid samples.
+  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue take(std::span<const double> parameters, std::span<double> gradient) const;
+
+private:
+  unsigned long long* clearedSums(const Context&, std::size_t parameters);
+  void pullBackToSpline(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
+                        bool isLast, std::span<double> gradient);
+
+  TermLevel<D> level_;
+  HeldChainOnCuda<D> chain_;
+  SamplesForCuda<D> samples_;
+  std::shared_ptr<const Buffer<std::uint8_t>> movingMaskVoxels_;
+  MaskOnCuda<D> movingMask_;
+
+  // Reused over evaluations.
+  Buffer<BendingSums<D>> result_;
+  PinnedValues<BendingSums<D>> found_;
+  Buffer<double> scratch_, covectors_, splineScratch_, splineSums_;
+  Buffer<unsigned long long> sums_;
+};
+
+}

@@ -1,0 +1,104 @@
+#include "Components/Metrics/Shared/HistogramOnCuda.h"
+
+#include "Components/Metrics/Shared/EntropyKernels.cuh"
+#include "Components/Metrics/Shared/EntropyTerms.h"
+#include "Components/Metrics/Shared/HistogramLaunch.cuh"
+#include "Components/Metrics/Shared/HistogramMemory.h"
+#include "Components/Metrics/Shared/HistogramSlopes.cuh"
+
+namespace tessera {
+namespace {
+
+int attributeOf(const Context& context, cudaDeviceAttr attribute)
+{
+  int value = 0;
+  checkCuda(cudaDeviceGetAttribute(&value, attribute, context.device.ordinal),
+            "asking for a device's attribute");
+  return value;
+}
+
+static_assert(sizeof(NormalizedTerms) <= HistogramMemory::doublesOfTerms * sizeof(double));
+static_assert(parzen::finishBlocks == HistogramMemory::finishBlocks);
+}
+
+HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& windows, EntropyKind kind)
+    : lookup_(windows), kind_(kind), multiprocessors_(attributeOf(context, cudaDevAttrMultiProcessorCount)),
+      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin)),
+      counts_(context, HistogramMemory(windows).counts), scratch_(context, HistogramMemory(windows).scratch),
+      table_(context, HistogramMemory(windows).table)
+{
+}
+
+template <class Terms>
+void HistogramOnCuda::finishAs(Context& context, MetricResult* result)
+{
+  const ParzenAxis& fixed = lookup_.windows.fixed;
+  const ParzenAxis& moving = lookup_.windows.moving;
+  double* const scratch = scratch_.span().data();
+  double* const marginalsOfMoving = scratch + bins() + fixed.bins;
+  const parzen::EntropyArrays<Terms> arrays{counts_.span().data(),
+                                            counts_.span().data() + bins(),
+                                            fixed.bins,
+                                            moving.bins,
+                                            moving.binSize,
+                                            moving.order > 0,
+                                            scratch + bins(),
+                                            marginalsOfMoving,
+                                            scratch,
+                                            reinterpret_cast<Terms*>(marginalsOfMoving + moving.bins),
+                                            table_.span().data(),
+                                            result};
+  const cudaStream_t stream = cudaStreamOf(context);
+  if (bins() <= parzen::mostBinsOfOneBlock) {
+    parzen::allOfFinish<<<1, parzen::finishThreads, 0, stream>>>(arrays);
+  } else {
+    parzen::marginals<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
+    parzen::weights<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
+    parzen::table<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
+  }
+  checkLaunch("entropies of a histogram");
+}
+
+void HistogramOnCuda::finish(Context& context, MetricResult* result)
+{
+  if (kind_ == EntropyKind::normalized)
+    finishAs<NormalizedTerms>(context, result);
+  else
+    finishAs<MutualInformationTerms>(context, result);
+}
+
+void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, float* slopes) const
+{
+  if (pairs.count == 0)
+    return;
+  constexpr int mostThreads = 512, fewThreads = 64, blocksAMultiprocessor = 2;
+  constexpr std::size_t mostSharedBytes = 48 << 10, fewestSamplesForShared = 262144;
+  const std::size_t tableBytes = bins() * sizeof(float);
+  const bool large = pairs.count >= fewestSamplesForShared, shared = large && tableBytes <= mostSharedBytes;
+  const int threads = large ? mostThreads : fewThreads;
+  const unsigned blocks = blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threads,
+                                    multiprocessors_ * blocksAMultiprocessor * (mostThreads / threads));
+  const KeptFixedBins kept = keptFor(pairs);
+  const cudaStream_t stream = cudaStreamOf(context);
+  parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {
+    const auto write = [&]<class Pairs>(const Pairs& fours) {
+      const auto kernel = shared ? parzen::tableSlopes<Fixed, Moving, true, Pairs>
+                                 : parzen::tableSlopes<Fixed, Moving, false, Pairs>;
+      kernel<<<blocks, threads, shared ? tableBytes : 0, stream>>>(lookup_, fours, table_.span().data(),
+                                                                   slopes, multipleOf16(slopes));
+    };
+    if (Fixed > 0 || kept.words == nullptr)
+      write(FourPairs(pairs));
+    else if constexpr (Fixed == 0)
+      kept.wide ? write(KeptPairs<true>(pairs, kept)) : write(KeptPairs<false>(pairs, kept));
+    checkLaunch("slopes of a histogram");
+  });
+}
+
+std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context& context, const ParzenWindows& windows,
+                                              EntropyKind kind)
+{
+  return std::make_unique<HistogramOnCuda>(context, windows, kind);
+}
+
+}

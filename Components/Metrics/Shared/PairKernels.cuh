@@ -1,0 +1,116 @@
+#pragma once
+
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Registration/Terms/MetricOnCuda.h"
+
+#include <cstdint>
+
+namespace tessera {
+
+inline bool multipleOf16(const void* pointer)
+{
+  return reinterpret_cast<std::uintptr_t>(pointer) % 16 == 0;
+}
+
+__device__ __forceinline__ bool counts(float fixed, float moving)
+{
+  return fixed == fixed && moving == moving; // neither is NaN
+}
+
+/// Past the end: a pair that does not count.
+__device__ __forceinline__ void loadPair(const IntensityPairs& pairs, std::size_t i, float& fixed,
+                                         float& moving)
+{
+  const bool inside = i < pairs.count;
+  fixed = inside ? __ldg(pairs.fixed + i) : __int_as_float(0x7fffffff);
+  moving = inside ? __ldg(pairs.moving + i) : 0;
+}
+
+/// Pairs by fours.
+struct FourPairs {
+  struct Four {
+    float fixedSide[4], moving[4];
+
+    __device__ __forceinline__ float fixed(int s) const { return fixedSide[s]; }
+  };
+
+  IntensityPairs pairs;
+  unsigned alignedFours; // that begin at multiples of 16 bytes and are whole
+
+  explicit FourPairs(const IntensityPairs& p)
+      : pairs(p),
+        alignedFours(multipleOf16(p.fixed) && multipleOf16(p.moving) ? static_cast<unsigned>(p.count / 4) : 0)
+  {
+  }
+
+  __device__ __forceinline__ std::size_t count() const { return pairs.count; }
+
+  /// Past the end: pairs that do not count.
+  __device__ __forceinline__ Four load(unsigned four) const
+  {
+    Four loaded;
+    if (four < alignedFours) {
+      const float4 f = __ldg(reinterpret_cast<const float4*>(pairs.fixed) + four);
+      const float4 m = __ldg(reinterpret_cast<const float4*>(pairs.moving) + four);
+      return {{f.x, f.y, f.z, f.w}, {m.x, m.y, m.z, m.w}};
+    }
+#pragma unroll
+    for (int s = 0; s < 4; ++s)
+      loadPair(pairs, std::size_t(4) * four + s, loaded.fixedSide[s], loaded.moving[s]);
+    return loaded;
+  }
+
+  /// Past the end: NaN.
+  __device__ __forceinline__ void loadFixed(unsigned four, float (&fixed)[4]) const
+  {
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+      const std::size_t i = std::size_t(4) * four + s;
+      fixed[s] = i < pairs.count ? __ldg(pairs.fixed + i) : __int_as_float(0x7fffffff);
+    }
+  }
+};
+
+/// The same value, in a register that the compiler does not fill anew in each round of a loop.
+__device__ __forceinline__ unsigned kept(unsigned value)
+{
+  asm volatile("mov.b32 %0, %0;" : "+r"(value));
+  return value;
+}
+
+__device__ __forceinline__ float kept(float value)
+{
+  return __uint_as_float(kept(__float_as_uint(value)));
+}
+
+/// slopesOfFour(loaded, found) finds four slopes, 0 where a pair does not count; by a grid of any size. 4
+/// bytes a sample written.
+template <class Pairs, class SlopesOfFour>
+__device__ __forceinline__ void writeSlopes(const Pairs& pairs, const SlopesOfFour& slopesOfFour,
+                                            float* slopes, bool slopesAligned)
+{
+  const unsigned stride = gridDim.x * blockDim.x;
+  unsigned four = blockIdx.x * blockDim.x + threadIdx.x;
+  for (; std::size_t(4) * four < pairs.count(); four += stride) {
+    float found[4];
+    slopesOfFour(pairs.load(four), found);
+    const std::size_t first = std::size_t(4) * four;
+    if (slopesAligned && first + 3 < pairs.count()) {
+      reinterpret_cast<float4*>(slopes)[four] = make_float4(found[0], found[1], found[2], found[3]);
+    } else {
+#pragma unroll
+      for (int s = 0; s < 4; ++s)
+        if (first + s < pairs.count())
+          slopes[first + s] = found[s];
+    }
+  }
+}
+
+/// Blocks for `count` items, at most `most`.
+inline unsigned blocksFor(std::size_t count, int threads, unsigned most)
+{
+  return static_cast<unsigned>(
+      std::min<std::size_t>(ceilDiv(count, static_cast<std::size_t>(threads)), most));
+}
+
+}

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "Components/Metrics/Shared/ParzenWindows.h"
+
+#include <cstddef>
+
+namespace tessera {
+
+// ParzenHistogram's sums and slopes over arrays of pairs, in vectors: the same bits as one pair after the
+// other.
+
+/// counts[fixed bin * moving bins + moving bin] += what each pair adds there.
+void accumulatePairs(const ParzenWindows&, const float* fixed, const float* moving, std::size_t count,
+                     std::int64_t* counts);
+
+/// d value / d moving intensity; `weights` and `perSample` are those of a ParzenHistogram::Table.
+void slopesOfPairs(const ParzenWindows&, const double* weights, double perSample, const float* fixed,
+                   const float* moving, std::size_t count, float* slopes);
+
+}

@@ -1,0 +1,145 @@
+#include "Components/Metrics/Shared/ParzenHistogram.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+const Parameter<std::int64_t>& numberOfHistogramBins()
+{
+  static const auto p = integerParameter("NumberOfHistogramBins", 32, 1, Arity::perLevel, "bins",
+                                         "size of the joint histogram");
+  return p;
+}
+
+const Parameter<std::int64_t>& numberOfFixedHistogramBins()
+{
+  static const auto p = integerParameter("NumberOfFixedHistogramBins", 32, 1, Arity::perLevel, "bins",
+                                         "for the fixed image; NumberOfHistogramBins if absent");
+  return p;
+}
+
+const Parameter<std::int64_t>& numberOfMovingHistogramBins()
+{
+  static const auto p = integerParameter("NumberOfMovingHistogramBins", 32, 1, Arity::perLevel, "bins",
+                                         "for the moving image; NumberOfHistogramBins if absent");
+  return p;
+}
+
+Parameter<double> limitRangeRatio(const std::string& side)
+{
+  return realParameter(side + "LimitRangeRatio", 0.01, Arity::perLevel, "",
+                       "the histogram reaches beyond the image's intensities by this share of their range");
+}
+
+Parameter<std::int64_t> kernelOrder(const std::string& side, std::int64_t order)
+{
+  auto p = integerParameter(side + "KernelBSplineOrder", order, 0, Arity::perLevel, "",
+                            "order of the Parzen window");
+  p.maximum = 3;
+  return p;
+}
+
+const Parameter<double>& fixedLimitRangeRatio()
+{
+  static const auto p = limitRangeRatio("Fixed");
+  return p;
+}
+
+const Parameter<double>& movingLimitRangeRatio()
+{
+  static const auto p = limitRangeRatio("Moving");
+  return p;
+}
+
+const Parameter<std::int64_t>& fixedKernelBSplineOrder()
+{
+  static const auto p = kernelOrder("Fixed", 0);
+  return p;
+}
+
+const Parameter<std::int64_t>& movingKernelBSplineOrder()
+{
+  static const auto p = kernelOrder("Moving", 3);
+  return p;
+}
+
+int readBins(const Parameters& parameters, Parameter<std::int64_t> bins, std::size_t level, int order)
+{
+  constexpr std::int64_t most = 4096;
+  bins.defaultValue = parameters.get(numberOfHistogramBins(), level);
+  const std::int64_t value = parameters.get(bins, level);
+  const std::int64_t least = 2 * (order / 2) + 2;
+  if (value < least || value > most)
+    parameters.fail(parameters.has(bins.name) ? bins.name : numberOfHistogramBins().name,
+                    std::to_string(value) + " bins with a Parzen window of order " + std::to_string(order),
+                    "Allowed: " + std::to_string(least) + " to " + std::to_string(most) + " bins");
+  return static_cast<int>(value);
+}
+
+/// `binsOfMargin`: elastix divides the margin of both axes by the fixed image's number of bins.
+ParzenAxis makeAxis(int bins, int order, int binsOfMargin, double lowest, double highest)
+{
+  const int padding = order / 2;
+  const double margin = 0.001 * (highest - lowest) / std::max(1, binsOfMargin - 2 * padding - 1);
+  const double binSize = (highest - lowest + 2 * margin) / (bins - 2 * padding - 1);
+  ParzenAxis axis{bins, order, std::min(std::max(binSize, 1e-10), 1e10), 0};
+  axis.normalizedMin = (lowest - margin) / axis.binSize - padding;
+  return axis;
+}
+
+}
+
+ParzenHistogram::ParzenHistogram(const Parameters& parameters, std::size_t level, const LevelFacts& facts)
+{
+  const int fixedOrder = static_cast<int>(parameters.get(fixedKernelBSplineOrder(), level));
+  const int movingOrder = static_cast<int>(parameters.get(movingKernelBSplineOrder(), level));
+  const int fixedBins = readBins(parameters, numberOfFixedHistogramBins(), level, fixedOrder);
+  const int movingBins = readBins(parameters, numberOfMovingHistogramBins(), level, movingOrder);
+
+  const double fixedRoom = parameters.get(fixedLimitRangeRatio(), level) * (facts.fixedMax - facts.fixedMin);
+  const double movingRoom =
+      parameters.get(movingLimitRangeRatio(), level) * (facts.movingMax - facts.movingMin);
+  windows_.fixedLowerBound = facts.fixedMin - fixedRoom;
+  windows_.fixedUpperBound = facts.fixedMax + fixedRoom;
+  windows_.movingLimiter = {facts.movingMin, facts.movingMax, facts.movingMin - movingRoom,
+                            facts.movingMax + movingRoom};
+
+  windows_.fixed =
+      makeAxis(fixedBins, fixedOrder, fixedBins, windows_.fixedLowerBound, windows_.fixedUpperBound);
+  windows_.moving = makeAxis(movingBins, movingOrder, fixedBins, windows_.movingLimiter.lowerBound,
+                             windows_.movingLimiter.upperBound);
+}
+
+std::vector<ParameterInfo> ParzenHistogram::parameters()
+{
+  return {numberOfHistogramBins(),   numberOfFixedHistogramBins(), numberOfMovingHistogramBins(),
+          fixedLimitRangeRatio(),    movingLimitRangeRatio(),      fixedKernelBSplineOrder(),
+          movingKernelBSplineOrder()};
+}
+
+ParzenHistogram::Densities ParzenHistogram::densities(const Sums& sums, std::size_t valid) const
+{
+  const std::size_t rows = static_cast<std::size_t>(windows_.fixed.bins),
+                    columns = static_cast<std::size_t>(windows_.moving.bins);
+  Densities p{std::vector<double>(rows * columns), std::vector<double>(rows), std::vector<double>(columns)};
+  const double perCount = valid == 0 ? 0 : 1 / (ParzenWindows::countScale * static_cast<double>(valid));
+  for (std::size_t row = 0; row < rows; ++row)
+    for (std::size_t column = 0; column < columns; ++column) {
+      const double joint = static_cast<double>(sums.counts[row * columns + column]) * perCount;
+      p.joint[row * columns + column] = joint;
+      p.fixed[row] += joint;
+      p.moving[column] += joint;
+    }
+  return p;
+}
+
+ParzenHistogram::Table ParzenHistogram::emptyTable(std::size_t valid) const
+{
+  Table table;
+  table.weights.resize(static_cast<std::size_t>(windows_.fixed.bins) * windows_.moving.bins);
+  table.perSample = valid == 0 ? 0 : 1 / (static_cast<double>(valid) * windows_.moving.binSize);
+  return table;
+}
+
+}

@@ -1,0 +1,218 @@
+#pragma once
+
+#include "Components/Metrics/Shared/ParzenWindows.h"
+
+#include <bit>
+#include <limits>
+
+namespace tessera {
+
+/// ParzenAxis::window by one fused multiply-add and no division, for intensities that no limit bends. It
+/// gives the same bin or says that it cannot tell.
+class QuickParzenAxis {
+public:
+  QuickParzenAxis() = default;
+  /// `lowest`, `highest`: beyond these a limiter is at work.
+  QuickParzenAxis(const ParzenAxis& axis, double lowest, double highest)
+      : scale_(1 / axis.binSize), offset_(0.5 - axis.order / 2.0 - axis.normalizedMin + magic),
+        lowest_(roundedUp(lowest)), highest_(-roundedUp(-highest))
+  {
+    // Half a unit each from the offset and the sum, where a unit is 2^-32 bin; 2^-53 of the terms from each
+    // operation, here and in ParzenAxis::window: with room to spare, 2^-49 of the largest.
+    const double units = 4 + std::ldexp(std::abs(axis.normalizedMin) + axis.bins, 32 - 49);
+    if (units < maximumDoubt && startOf(axis, lowest_) >= 0
+        && startOf(axis, highest_) <= axis.bins - 1 - axis.order) {
+      doubt_ = static_cast<std::uint32_t>(units);
+      surePart_ = 0u - 2 * doubt_;
+    }
+  }
+
+  /// False: ask ParzenAxis. `t` is ParzenAxis::window's to 2^-24.
+  TESSERA_HOST_DEVICE bool window(float intensity, int order, int& start, float& t) const
+  {
+    const auto bits = std::bit_cast<std::uint64_t>(fma(static_cast<double>(intensity), scale_, offset_));
+    const auto fraction = static_cast<std::uint32_t>(bits); // of a bin, in units
+    start = static_cast<int>(static_cast<std::uint32_t>(bits >> 32) - highOfMagic);
+    t = fmaf(static_cast<float>(fraction), unit, 0.5f * static_cast<float>(order - 1));
+    return intensity >= lowest_ && intensity <= highest_
+           && fraction - doubt_ < surePart_; // at least `doubt_` off the next bins
+  }
+
+private:
+  // A double at this size has 32 bits below the binary point; bins from 0 to 4095 count up its upper word.
+  static constexpr double magic = 1572864; // 1.5 * 2^20
+  static constexpr std::uint32_t highOfMagic = std::bit_cast<std::uint64_t>(magic) >> 32;
+  static constexpr float unit = 1.0f / 4294967296.0f;
+  static constexpr std::uint32_t maximumDoubt = 1u << 31;
+
+  static double startOf(const ParzenAxis& axis, double intensity)
+  {
+    return std::floor(intensity / axis.binSize - axis.normalizedMin + (0.5 - axis.order / 2.0));
+  }
+  static float roundedUp(double value)
+  {
+    const float nearest = static_cast<float>(value);
+    return nearest >= value ? nearest : std::nextafter(nearest, std::numeric_limits<float>::infinity());
+  }
+
+  double scale_ = 1, offset_ = magic;
+  float lowest_ = 0, highest_ = 0;
+  std::uint32_t doubt_ = 0, surePart_ = 0; // never sure
+};
+
+/// First bins of the windows of a pair, and where in them it lies.
+struct ParzenPlace {
+  int row = 0, column = 0;
+  float fixedT = 0, movingT = 0; // as bsplineWeights takes them
+  float limiterDerivative = 1;
+};
+
+/// The bin of a fixed intensity in a window of order 0, found before; past the last bin: the sample does not
+/// count.
+struct KnownBin {
+  unsigned row = 0;
+};
+
+/// ParzenWindows in single precision, with the same bins.
+struct ParzenLookup {
+  ParzenWindows windows;
+  QuickParzenAxis fixed, moving;
+
+  ParzenLookup() = default;
+  explicit ParzenLookup(const ParzenWindows& w)
+      : windows(w), fixed(w.fixed, w.fixedLowerBound, w.fixedUpperBound),
+        moving(w.moving, w.movingLimiter.lowerThreshold, w.movingLimiter.upperThreshold)
+  {
+  }
+
+  /// False: ask `careful`. The orders are those of the windows, for the compiler to know.
+  TESSERA_HOST_DEVICE bool quick(float fixedIntensity, float movingIntensity, int fixedOrder, int movingOrder,
+                                 ParzenPlace& place) const
+  {
+    const bool fixedSure = fixed.window(fixedIntensity, fixedOrder, place.row, place.fixedT);
+    const bool movingSure = moving.window(movingIntensity, movingOrder, place.column, place.movingT);
+    place.limiterDerivative = 1;
+    return fixedSure && movingSure;
+  }
+  TESSERA_HOST_DEVICE bool quick(KnownBin fixedBin, float movingIntensity, int, int movingOrder,
+                                 ParzenPlace& place) const
+  {
+    place.row = static_cast<int>(fixedBin.row);
+    place.fixedT = 0;
+    const bool movingSure = moving.window(movingIntensity, movingOrder, place.column, place.movingT);
+    place.limiterDerivative = 1;
+    return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingSure;
+  }
+
+  /// By `quick` where that is sure, each axis for itself, so that a fixed bin known before changes nothing;
+  /// otherwise exactly.
+  template <class Fixed>
+  TESSERA_HOST_DEVICE ParzenPlace careful(Fixed fixedSide, float movingIntensity, int fixedOrder,
+                                          int movingOrder) const
+  {
+    ParzenPlace place;
+    findRow(fixedSide, fixedOrder, false, place);
+    if (!moving.window(movingIntensity, movingOrder, place.column, place.movingT))
+      findColumn(movingIntensity, place);
+    return place;
+  }
+
+  template <class Fixed>
+  TESSERA_HOST_DEVICE ParzenPlace exact(Fixed fixedSide, float movingIntensity) const
+  {
+    ParzenPlace place;
+    findRow(fixedSide, 0, true, place);
+    findColumn(movingIntensity, place);
+    return place;
+  }
+
+  /// Samples count where neither side is NaN.
+  TESSERA_HOST_DEVICE bool counts(float fixedIntensity, float movingIntensity) const
+  {
+    return fixedIntensity == fixedIntensity && movingIntensity == movingIntensity;
+  }
+  TESSERA_HOST_DEVICE bool counts(KnownBin fixedBin, float movingIntensity) const
+  {
+    return fixedBin.row < static_cast<unsigned>(windows.fixed.bins) && movingIntensity == movingIntensity;
+  }
+
+  /// For windows of order 0; no bin if the intensity is NaN.
+  TESSERA_HOST_DEVICE KnownBin knownBin(float fixedIntensity) const
+  {
+    double t;
+    return {fixedIntensity == fixedIntensity ? static_cast<unsigned>(windows.fixedStart(fixedIntensity, t))
+                                             : ~0u};
+  }
+
+private:
+  TESSERA_HOST_DEVICE void findRow(float intensity, int order, bool exactly, ParzenPlace& place) const
+  {
+    if (!exactly && fixed.window(intensity, order, place.row, place.fixedT))
+      return;
+    double t;
+    place.row = windows.fixedStart(intensity, t);
+    place.fixedT = static_cast<float>(t);
+  }
+  TESSERA_HOST_DEVICE void findRow(KnownBin bin, int, bool, ParzenPlace& place) const
+  {
+    place.row = static_cast<int>(bin.row);
+  }
+
+  TESSERA_HOST_DEVICE void findColumn(float intensity, ParzenPlace& place) const
+  {
+    double t, derivative;
+    place.column = windows.movingStart(intensity, t, derivative);
+    place.movingT = static_cast<float>(t);
+    place.limiterDerivative = static_cast<float>(derivative);
+  }
+};
+
+/// bsplineWeights<3>, to the bit, with fewer operations where a fused multiply-add is one: for t in [1, 2] in
+/// single precision all differences from whole numbers are exact.
+TESSERA_HOST_DEVICE inline void fusedCubicWeights(float t, float* w)
+{
+  const float u = t - 1, v = 2 - t;
+  const float u2 = u * u, v2 = v * v;
+  w[0] = v2 * v * (1.0f / 6);
+  w[1] = fmaf(u2 * (3 - t), -0.5f, 2.0f / 3);
+  w[2] = fmaf(v2 * t, -0.5f, 2.0f / 3);
+  w[3] = u2 * u * (1.0f / 6);
+}
+
+/// weight * 2^bits, rounded to a whole number, in one multiplication by shareScale(bits): the product is a
+/// denormal float, whose bits count in ones of 2^-149. For weights up to 1.
+TESSERA_HOST_DEVICE inline unsigned wholeShare(float weight, float scale)
+{
+  return std::bit_cast<unsigned>(weight * scale);
+}
+
+/// 2^(bits - 149); bits <= 22.
+TESSERA_HOST_DEVICE inline float shareScale(int bits)
+{
+  return std::bit_cast<float>(1u << bits);
+}
+
+/// The slope of one pair from differences of neighbouring columns' weights: the sum of derivatives times
+/// weights, as the derivative of a B-spline is the difference of those one order lower. Order 0 takes the
+/// weights themselves.
+template <int FixedOrder, int MovingOrder, class At>
+TESSERA_HOST_DEVICE inline float parzenSlope(const ParzenPlace& place, const At& tableAt)
+{
+  constexpr int terms = MovingOrder == 0 ? 1 : MovingOrder;
+  float fixedWeights[FixedOrder + 1], along[terms];
+  bsplineWeights<FixedOrder, float>(place.fixedT, fixedWeights);
+  if constexpr (MovingOrder == 0)
+    along[0] = place.movingT > 0 ? -1.0f : place.movingT < 0 ? 1.0f : 0.0f;
+  else
+    bsplineWeights<MovingOrder - 1, float>(place.movingT - 0.5f, along);
+  float sum = 0;
+  for (int f = 0; f <= FixedOrder; ++f) {
+    float ofRow = 0;
+    for (int m = 0; m < terms; ++m)
+      ofRow = fmaf(along[m], tableAt(place.row + f, place.column + m), ofRow);
+    sum = fmaf(fixedWeights[f], ofRow, sum);
+  }
+  return sum * place.limiterDerivative;
+}
+
+}

@@ -1,0 +1,126 @@
+#pragma once
+
+#include "Core/Compute/Math/BSplineKernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace tessera {
+
+/// Bins of one intensity axis, with a B-spline Parzen window of order 0 to 3 (Mattes et al., "PET-CT image
+/// registration in the chest using free-form deformations", 2003, eq. 6; padding and bin size as elastix has
+/// them).
+struct ParzenAxis {
+  int bins = 32, order = 0;
+  double binSize = 1, normalizedMin = 0;
+
+  /// First of the order + 1 bins that an intensity touches; `t` is its distance from that bin, as
+  /// bsplineWeights takes it.
+  TESSERA_HOST_DEVICE int window(double intensity, double& t) const
+  {
+    const double term = intensity / binSize - normalizedMin;
+    const double start = std::floor(term + (0.5 - order / 2.0));
+    t = term - start;
+    if (start >= 0 && start <= bins - 1 - order)
+      return static_cast<int>(start);
+    t = order / 2.0; // an image of one intensity, whose bins are smaller than its rounding
+    return start < 0 ? 0 : bins - 1 - order;
+  }
+};
+
+/// Leaves what lies between the thresholds and bends what lies beyond towards the bounds: elastix's
+/// exponential limiter.
+struct SoftLimiter {
+  double lowerThreshold = 0, upperThreshold = 1, lowerBound = 0, upperBound = 1;
+
+  /// Whether the operator below changes it.
+  TESSERA_HOST_DEVICE bool bends(double intensity) const
+  {
+    return (intensity - upperThreshold > 1e-10) | (intensity - lowerThreshold < -1e-10);
+  }
+
+  /// `derivative`: d result / d intensity.
+  TESSERA_HOST_DEVICE double operator()(double intensity, double& derivative) const
+  {
+    derivative = 1;
+    if (intensity - upperThreshold > 1e-10)
+      return bend(intensity - upperThreshold, upperThreshold - upperBound, upperBound, derivative);
+    if (intensity - lowerThreshold < -1e-10)
+      return bend(intensity - lowerThreshold, lowerThreshold - lowerBound, lowerBound, derivative);
+    return intensity;
+  }
+
+private:
+  TESSERA_HOST_DEVICE static double bend(double beyond, double room, double bound, double& derivative)
+  {
+    if (std::abs(room) <= 1e-10) { // no room: a hard limit
+      derivative = 0;
+      return bound;
+    }
+    derivative = std::exp(beyond / room);
+    return room * derivative + bound;
+  }
+};
+
+/// Weights of the order + 1 bins of a window.
+template <class Real>
+TESSERA_HOST_DEVICE inline void parzenWeights(int order, Real t, Real* weights)
+{
+  switch (order) {
+  case 0:
+    weights[0] = 1;
+    return;
+  case 1:
+    return bsplineWeights<1>(t, weights);
+  case 2:
+    return bsplineWeights<2>(t, weights);
+  default:
+    return bsplineWeights<3>(t, weights);
+  }
+}
+
+/// Their derivatives. Order 0 has none; like elastix we take that of order 1, a kind of finite difference.
+TESSERA_HOST_DEVICE inline void parzenDerivatives(int order, double t, double* derivatives)
+{
+  switch (order) {
+  case 0:
+    derivatives[0] = t > 0 ? -1 : t < 0 ? 1 : 0;
+    return;
+  case 1:
+    return bsplineDerivatives<1>(t, derivatives);
+  case 2:
+    return bsplineDerivatives<2>(t, derivatives);
+  default:
+    return bsplineDerivatives<3>(t, derivatives);
+  }
+}
+
+/// Where a pair of intensities lies in the joint histogram, and what it adds there.
+struct ParzenWindows {
+  static constexpr double countScale = 4294967296.0; // 2^32: 2^31 samples fit in one bin
+
+  ParzenAxis fixed, moving;
+  double fixedLowerBound = 0, fixedUpperBound = 0;
+  SoftLimiter movingLimiter;
+
+  TESSERA_HOST_DEVICE double limitedFixed(float intensity) const
+  {
+    return std::min(std::max<double>(intensity, fixedLowerBound), fixedUpperBound);
+  }
+  TESSERA_HOST_DEVICE int fixedStart(float intensity, double& t) const
+  {
+    return fixed.window(limitedFixed(intensity), t);
+  }
+  TESSERA_HOST_DEVICE int movingStart(float intensity, double& t, double& limiterDerivative) const
+  {
+    return moving.window(movingLimiter(intensity, limiterDerivative), t);
+  }
+
+  TESSERA_HOST_DEVICE static std::int64_t fixedPoint(double fixedWeight, double movingWeight)
+  {
+    return static_cast<std::int64_t>(fixedWeight * countScale * movingWeight + 0.5);
+  }
+};
+
+}

@@ -1,0 +1,153 @@
+#include "Components/Metrics/Shared/SumsOnCuda.h"
+
+#include "Components/Metrics/AdvancedMeanSquares.h"
+#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/Shared/BlockSum.cuh"
+#include "Components/Metrics/Shared/PairKernels.cuh"
+#include "Core/Compute/Buffer.h"
+
+namespace tessera {
+namespace {
+
+constexpr int threads = 256;
+constexpr int threadsOfSlopes = 128;
+constexpr unsigned mostBlocksOfSlopes = 2112;
+
+template <class Formula>
+struct PartialSums {
+  typename Formula::Sums sums;
+  double valid = 0;
+
+  __device__ void add(const PartialSums& others)
+  {
+    sums.add(others.sums);
+    valid += others.valid;
+  }
+};
+
+/// One partial a block, added to that of earlier calls if there is one. Reads 8 bytes a sample.
+template <class Formula>
+__global__ void __launch_bounds__(threads)
+    sumPairs(Formula formula, IntensityPairs pairs, PartialSums<Formula>* partials, unsigned alreadyThere)
+{
+  constexpr int perThread = 4;
+  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
+  PartialSums<Formula> own;
+  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs.count;
+       i += perThread * stride) {
+    float fixed[perThread], moving[perThread];
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      loadPair(pairs, i + s * stride, fixed[s], moving[s]);
+#pragma unroll
+    for (int s = 0; s < perThread; ++s)
+      if (counts(fixed[s], moving[s])) {
+        formula.accumulate(own.sums, fixed[s], moving[s]);
+        ++own.valid;
+      }
+  }
+  own = sumOfBlock(own);
+  if (threadIdx.x != 0)
+    return;
+  if (blockIdx.x < alreadyThere) {
+    PartialSums<Formula> sum = partials[blockIdx.x];
+    sum.add(own);
+    own = sum;
+  }
+  partials[blockIdx.x] = own;
+}
+
+/// One block adds all partials: at most 1056 of 16 to 48 bytes.
+template <class Formula>
+__global__ void __launch_bounds__(threads)
+    finishSums(Formula formula, const PartialSums<Formula>* partials, unsigned count,
+               typename Formula::Table* table, MetricResult* result)
+{
+  PartialSums<Formula> own;
+  for (unsigned p = threadIdx.x; p < count; p += blockDim.x)
+    own.add(partials[p]);
+  own = sumOfBlock(own);
+  if (threadIdx.x != 0)
+    return;
+  *table = formula.finish(own.sums, static_cast<std::size_t>(own.valid));
+  *result = {formula.value(*table), static_cast<unsigned long long>(own.valid)};
+}
+
+/// Reads 8 bytes a sample, writes 4.
+template <class Formula>
+__global__ void __launch_bounds__(threadsOfSlopes)
+    formulaSlopes(Formula formula, const typename Formula::Table* table, FourPairs pairs, float* slopes,
+                  bool slopesAligned)
+{
+  const typename Formula::Table known = *table;
+  const auto slopesOfFour = [&](const FourPairs::Four& loaded, float(&found)[4]) {
+#pragma unroll
+    for (int s = 0; s < 4; ++s) {
+      const float fixed = loaded.fixed(s), moving = loaded.moving[s];
+      found[s] = counts(fixed, moving) ? static_cast<float>(formula.slope(known, fixed, moving)) : 0;
+    }
+  };
+  writeSlopes(pairs, slopesOfFour, slopes, slopesAligned);
+}
+
+template <class Formula>
+class SumsOnCuda final : public MetricOnCuda {
+public:
+  SumsOnCuda(const Context& context, const Formula& formula)
+      : formula_(formula), partials_(context, mostBlocksOfSums), table_(context, 1)
+  {
+  }
+
+  void begin(Context&) override { partialCount_ = 0; }
+
+  void accumulate(Context& context, const IntensityPairs& pairs) override
+  {
+    if (pairs.count == 0)
+      return;
+    const unsigned blocks = blocksFor(pairs.count, threads, mostBlocksOfSums);
+    sumPairs<<<blocks, threads, 0, cudaStreamOf(context)>>>(formula_, pairs, partials_.span().data(),
+                                                            partialCount_);
+    checkLaunch("sums over pairs of intensities");
+    partialCount_ = std::max(partialCount_, blocks);
+  }
+
+  void finish(Context& context, MetricResult* result) override
+  {
+    finishSums<<<1, threads, 0, cudaStreamOf(context)>>>(formula_, partials_.span().data(), partialCount_,
+                                                         table_.span().data(), result);
+    checkLaunch("sum of partial sums");
+  }
+
+  void slopes(Context& context, const IntensityPairs& pairs, float* slopes) const override
+  {
+    if (pairs.count == 0)
+      return;
+    const unsigned blocks =
+        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threadsOfSlopes, mostBlocksOfSlopes);
+    formulaSlopes<<<blocks, threadsOfSlopes, 0, cudaStreamOf(context)>>>(
+        formula_, table_.span().data(), FourPairs(pairs), slopes, multipleOf16(slopes));
+    checkLaunch("slopes of pairs of intensities");
+  }
+
+private:
+  static_assert(sizeof(PartialSums<Formula>) == sizeof(typename Formula::Sums) + sizeof(double),
+                "as sumsOnCudaBytes counts them");
+
+  Formula formula_;
+  unsigned partialCount_ = 0; // blocks that wrote one since begin
+  Buffer<PartialSums<Formula>> partials_;
+  Buffer<typename Formula::Table> table_;
+};
+
+}
+
+template <class Formula>
+std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context& context, const Formula& formula)
+{
+  return std::make_unique<SumsOnCuda<Formula>>(context, formula);
+}
+
+template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedMeanSquares&);
+template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedNormalizedCorrelation&);
+
+}

@@ -1,0 +1,105 @@
+#include "Components/Resamplers/Shared/InputLayers.h"
+
+#include "Components/Resamplers/Shared/LargestCoordinate.h"
+#include "Components/Resamplers/Shared/OneSplineChain.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+// Beside a place, linear interpolation reads the voxel behind it, and rounding may take the one before.
+constexpr double before = 1, behind = 2;
+constexpr std::size_t fewest = 3; // at the border, cells of the last voxels are read in one
+// What roundings may shift a place by, as a share of the largest coordinate on its way: some operations of
+// 2^-53 each.
+constexpr double roundings = 0x1p-49;
+constexpr double mostShift = 0.5; // voxels
+
+template <int D>
+double farthestMm(const ImageGeometry<D>& lattice)
+{
+  return largestCoordinate<D>(lattice.pointFromIndex(), lattice.size);
+}
+
+/// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through
+/// the chain.
+template <int D>
+double farthestMm(const TransformChain<D>& chain, double reachMm, double longestShiftMm)
+{
+  const double initial = chain.initial ? farthestMm<D>(*chain.initial, reachMm, longestShiftMm) : reachMm;
+  if (chain.transform->cudaForm() != CudaForm::linear)
+    return initial + longestShiftMm;
+  Vec<D> reach;
+  reach.fill(initial);
+  return initial + largestCoordinate<D>(chain.transform->onCuda(chain.parameters).map, reach);
+}
+
+}
+
+template <int D>
+InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
+                            const ImageGeometry<D>& output)
+    : layers_(moving.size[D - 1])
+{
+  const std::optional<OneSplineChain<D>> whole = asOneSpline<D>(chain);
+  if (!whole)
+    return;
+  const AffineMap<D> toIndex = moving.indexFromPoint(),
+                     index = compose(toIndex, compose(whole->linear, output.pointFromIndex()));
+  double longestMm = 0;
+  if (whole->spline)
+    for (const double value : whole->spline->parameters)
+      longestMm = std::max(longestMm, value == value ? std::abs(value) : HUGE_VAL);
+  const Matrix<D> fromDisplacement = multiply<D>(toIndex.matrix, whole->turn);
+  double shift = 0, voxelsPerMm = 0;
+  low_ = high_ = index.offset[D - 1];
+  for (int e = 0; e < D; ++e) {
+    shift += longestMm > 0 ? longestMm * std::abs(fromDisplacement[D - 1][e]) : 0;
+    voxelsPerMm += std::abs(toIndex.matrix[D - 1][e]);
+    if (e == D - 1)
+      continue;
+    const double across = index.matrix[D - 1][e] * static_cast<double>(output.size[e] - 1);
+    low_ += std::min(across, 0.0);
+    high_ += std::max(across, 0.0);
+  }
+  low_ -= shift;
+  high_ += shift;
+  step_ = index.matrix[D - 1][D - 1];
+  const double rounded =
+      roundings * voxelsPerMm * (farthestMm<D>(chain, farthestMm(output), longestMm) + farthestMm(moving));
+  known_ = std::isfinite(low_) && std::isfinite(high_) && std::isfinite(step_) && rounded < mostShift;
+}
+
+template <int D>
+LayerRange InputLayers<D>::between(double low, double high) const
+{
+  const auto last = static_cast<double>(layers_) - 1,
+             most = static_cast<double>(std::min(fewest, layers_)) - 1;
+  const double first = std::clamp(std::floor(low) - before, 0.0, last - most),
+               end = std::clamp(std::floor(high) + behind, most, last);
+  return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first) + 1};
+}
+
+template <int D>
+LayerRange InputLayers<D>::askedBy(const LayerRange& ofOutput) const
+{
+  const double from = step_ * static_cast<double>(ofOutput.first),
+               to = step_ * static_cast<double>(ofOutput.first + ofOutput.count - 1);
+  return between(low_ + std::min(from, to), high_ + std::max(from, to));
+}
+
+template <int D>
+std::size_t InputLayers<D>::mostAskedBy(std::size_t count) const
+{
+  const double wide = high_ - low_ + std::abs(step_) * static_cast<double>(count - 1) + before + behind
+                      + 2; // two halves of voxels
+  return static_cast<std::size_t>(std::clamp(std::ceil(wide), static_cast<double>(std::min(fewest, layers_)),
+                                             static_cast<double>(layers_)));
+}
+
+template class InputLayers<2>;
+template class InputLayers<3>;
+
+}

@@ -1,0 +1,52 @@
+#include "Components/Resamplers/Shared/OneSplineChain.h"
+
+namespace tessera {
+namespace {
+
+/// The sum of two maps less the identity, as "Add" joins transforms.
+template <int D>
+AffineMap<D> added(AffineMap<D> map, const AffineMap<D>& other)
+{
+  for (int d = 0; d < D; ++d) {
+    map.offset[d] += other.offset[d];
+    for (int e = 0; e < D; ++e)
+      map.matrix[d][e] += other.matrix[d][e] - (d == e ? 1 : 0);
+  }
+  return map;
+}
+
+}
+
+template <int D>
+std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
+{
+  std::optional<OneSplineChain<D>> whole = OneSplineChain<D>{};
+  if (chain.initial)
+    whole = asOneSpline<D>(*chain.initial);
+  if (!whole)
+    return {};
+  const bool composed = !chain.initial || chain.combination == Combination::compose;
+  switch (chain.transform->cudaForm()) {
+  case CudaForm::linear: {
+    const AffineMap<D> map = chain.transform->onCuda(chain.parameters).map;
+    if (composed && whole->spline)
+      whole->turn = multiply<D>(map.matrix, whole->turn);
+    whole->linear = composed ? compose(map, whole->linear) : added(whole->linear, map);
+    return whole;
+  }
+  case CudaForm::bspline:
+    if (whole->spline)
+      return {};
+    whole->spline = &chain;
+    if (composed)
+      whole->asked = whole->linear;
+    return whole;
+  default:
+    return {};
+  }
+}
+
+template std::optional<OneSplineChain<2>> asOneSpline(const TransformChain<2>&);
+template std::optional<OneSplineChain<3>> asOneSpline(const TransformChain<3>&);
+
+}

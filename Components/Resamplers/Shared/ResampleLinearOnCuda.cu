@@ -1,0 +1,54 @@
+#include "Components/Resamplers/Shared/ResamplingKernels.cuh"
+
+namespace tessera {
+namespace {
+
+using namespace resampling;
+
+template <int D, Interpolation Kind, Form Which>
+__global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
+                                                     : orderOf(Kind) < 4 ? 8
+                                                                         : 4)
+    resampleLinear(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
+                   const __grid_constant__ RunShape shape)
+{
+  const Run<D> run(r, shape);
+  if (run.isEmpty)
+    return;
+  const MiddleOfRun<D> middle(map, run);
+  const auto resample = [&]<Asked Asks>() {
+    const Window<D> window(r, middle);
+    const StraightPath<D> path(map, run, middle);
+    LaneSpans<D> spans;
+    if constexpr (Asks == Asked::border)
+      spans = {path.start, path.step, window, {}, {}, beltOfSpans<D, Kind>(r), run.isInLattice};
+    if (!run.isInLattice)
+      return;
+    float* to = run.target(r, run.firstNumber);
+    resampleVoxels<D, Kind, Which, Asks>(r, window, path, run.firstNumber, run.endNumber, to, run.stride(r),
+                                         spans, 0);
+  };
+  const float reach = map.reach[middle.axis];
+  resampleWhere<D, Kind, Which>(r, run, middle, middle.fraction - reach, middle.fraction + reach, resample);
+}
+
+}
+
+template <int D>
+void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index,
+                      const RunShape& shape)
+{
+  if constexpr (D == 3)
+    if (resampleByPlanes(context, r, index, shape))
+      return;
+  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
+    resampleLinear<D, Kind, Which>
+        <<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
+  });
+  checkLaunch("resampling by a linear map");
+}
+
+template void resampleLinearly<2>(Context&, const LatticeToResample<2>&, const IndexMap<2>&, const RunShape&);
+template void resampleLinearly<3>(Context&, const LatticeToResample<3>&, const IndexMap<3>&, const RunShape&);
+
+}

@@ -1,0 +1,222 @@
+#include "Components/Resamplers/Shared/ResampleToHost.h"
+
+#include "Components/Resamplers/Shared/LayersOnCuda.h"
+#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/HostCopies.h"
+#include "Core/Compute/Transfers.h"
+#include "Core/Image/Voxels/PixelRounding.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t mostLayers = 65535; // of a launch
+// Bytes of a chunk: the long ones are enough for kernels to fill a device, the short ones do with little of
+// its memory.
+constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
+
+template <int D>
+std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
+{
+  std::size_t voxels = 1;
+  for (int d = 0; d + 1 < D; ++d)
+    voxels *= output.size[d];
+  return voxels;
+}
+
+/// Floats and pixels of a chunk have so many bytes each, or less; or they are one layer.
+template <int D>
+std::size_t layersOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t bytesOfChunk)
+{
+  const std::size_t layers =
+      bytesOfChunk / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
+  return std::clamp(layers, std::size_t(1), std::min(mostLayers, output.size[D - 1]));
+}
+
+/// What chunks of so many layers take of the device: values, pixels of two, and marks.
+template <int D>
+double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t layers)
+{
+  const double bytesAVoxel = sizeof(float) + 2 * static_cast<double>(bytesOfPixel) + 2.0 / 8;
+  return bytesAVoxel * static_cast<double>(layers * voxelsOfLayer<D>(output));
+}
+
+/// Long chunks where there are several short ones, and room.
+template <int D>
+std::size_t layersOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel,
+                           std::size_t all)
+{
+  const std::size_t few = layersOfChunk<D>(output, bytesOfPixel, shortChunk),
+                    more = layersOfChunk<D>(output, bytesOfPixel, longChunk);
+  if (all <= few || deviceBytesOfChunks<D>(output, bytesOfPixel, more) > usableDeviceMemory(context))
+    return std::min(all, few);
+  return std::min(all, more);
+}
+
+/// Two chunks on their way: values that leave as they are, or as pixels of another type that are made of
+/// them.
+class ChunksOnCuda {
+public:
+  static constexpr int count = 2;
+
+  ChunksOnCuda(Context& context, std::size_t mostVoxels) : context_(context), mostVoxels_(mostVoxels) {}
+
+  /// Where the next values are to be computed.
+  float* values(int turn, PixelType type)
+  {
+    return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type))
+                                      : grown(context_, values_, mostVoxels_);
+  }
+  /// What is to be copied of them once they are computed.
+  const std::byte* rounded(int turn, PixelType type, std::size_t count)
+  {
+    std::byte* const out = pixels(turn, type);
+    if (type != PixelType::float32)
+      toPixelsOnCuda(context_, values_.span().data(), count, type, out);
+    return out;
+  }
+
+private:
+  std::byte* pixels(int turn, PixelType type)
+  {
+    return grown(context_, pixels_[turn], mostVoxels_ * pixelTypeSize(type));
+  }
+
+  Context& context_;
+  std::size_t mostVoxels_;
+  Buffer<float> values_;
+  Buffer<std::byte> pixels_[count];
+};
+
+/// Chunks go to the host in pieces, those of one while kernels compute the next.
+class ChunkCopies {
+public:
+  explicit ChunkCopies(const Context& context) : copies_(context) {}
+
+  /// Begins to copy what the stream was given to compute; the chunk before has arrived then. Only after
+  /// drain.
+  void start(std::byte* host, const std::byte* device, std::size_t bytes)
+  {
+    finishPieces();
+    host_ = host;
+    device_ = device;
+    left_ = bytes;
+    for (int piece = 0; piece < CopiesToHost::pieces && left_ > 0; ++piece)
+      begin(piece, CopiesToHost::After::allGiven);
+  }
+  /// Begins the last pieces of the chunk, without waiting for what the stream was given since start.
+  void drain()
+  {
+    for (int piece = 0; left_ > 0; piece = (piece + 1) % CopiesToHost::pieces) {
+      copies_.finish(piece);
+      begin(piece, CopiesToHost::After::itsLast);
+    }
+  }
+  void finish()
+  {
+    drain();
+    finishPieces();
+  }
+
+private:
+  void begin(int piece, CopiesToHost::After after)
+  {
+    const std::size_t bytes = std::min(left_, CopiesToHost::usualBytes);
+    copies_.begin(piece, host_, device_, bytes, after);
+    host_ += bytes;
+    device_ += bytes;
+    left_ -= bytes;
+  }
+  void finishPieces()
+  {
+    for (int piece = 0; piece < CopiesToHost::pieces; ++piece)
+      copies_.finish(piece);
+  }
+
+  CopiesToHost copies_;
+  std::byte* host_ = nullptr;
+  const std::byte* device_ = nullptr;
+  std::size_t left_ = 0; // bytes
+};
+
+}
+
+template <int D>
+double chunkBytes(const ImageGeometry<D>& output)
+{
+  double most = 0;
+  for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)})
+    most = std::max(most, deviceBytesOfChunks<D>(output, bytesOfPixel,
+                                                 layersOfChunk<D>(output, bytesOfPixel, shortChunk)));
+  return most;
+}
+
+template <int D>
+void resampleToHost(Context& context, const TransformChain<D>& chain,
+                    std::span<const MovingToResample<D>> images, const ImageGeometry<D>& output,
+                    const LayerRange& layers, std::span<const PixelsOut> ofSources)
+{
+  const std::size_t first = std::min(layers.first, output.size[D - 1]);
+  const std::size_t end = first + std::min(layers.count, output.size[D - 1] - first);
+  const std::size_t ofLayer = voxelsOfLayer<D>(output);
+  if (first == end || ofLayer == 0 || images.empty())
+    return;
+  const ResamplingOnCuda<D> resampling(context, chain, output);
+  std::size_t bytesOfPixel = 1;
+  for (const PixelsOut& out : ofSources)
+    bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
+  const bool inLayers =
+      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
+  std::size_t most = inLayers ? std::min(layersOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
+                              : layersOfChunks<D>(context, output, bytesOfPixel, end - first);
+  std::vector<LayersOnCuda<D>> inputs;
+  for (const MovingToResample<D>& image : images)
+    most = inputs.emplace_back(image, chain, output).outputLayers(most);
+  ChunksOnCuda chunks(context, most * ofLayer);
+  ChunkCopies copies(context);
+  int turn = 0;
+  for (std::size_t layer = first; layer < end; layer += most)
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      const PixelsOut& out = ofSources[i];
+      const std::size_t count = std::min(most, end - layer), voxels = count * ofLayer;
+      const MovingToResample<D>& input = inputs[i].broughtFor(context, {layer, count});
+      resampling.resample(context, input, layer, count, chunks.values(turn, out.type));
+      const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
+      copies.drain();
+      copies.start(out.at((layer - first) * ofLayer), pixels, voxels * pixelTypeSize(out.type));
+      turn = (turn + 1) % ChunksOnCuda::count;
+    }
+  copies.finish();
+}
+
+template <int D>
+std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain,
+                                      std::span<const MovingToResample<D>> images,
+                                      const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources)
+{
+  double all = 0;
+  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, ofSources); });
+  const ResamplingOnCuda<D> resampling(context, chain, output);
+  Buffer<float> whole(context, output.voxelCount());
+  context.stream->startTimer();
+  for (const MovingToResample<D>& image : images)
+    for (std::size_t first = 0; first < output.size[D - 1]; first += mostLayers)
+      resampling.resample(context, image, first, std::min(mostLayers, output.size[D - 1] - first),
+                          whole.span().data() + first * voxelsOfLayer<D>(output));
+  const double kernels = context.stream->stopTimerMilliseconds();
+  return {{"kernels", kernels}, {"copies to the host", all - kernels}};
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template double chunkBytes<D>(const ImageGeometry<D>&);                                                    \
+  template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,  \
+                                  const ImageGeometry<D>&, const LayerRange&, std::span<const PixelsOut>);   \
+  template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&,                      \
+                                                    std::span<const MovingToResample<D>>,                    \
+                                                    const ImageGeometry<D>&, std::span<const PixelsOut>)
+TESSERA_INSTANTIATE(2);
+TESSERA_INSTANTIATE(3);
+#undef TESSERA_INSTANTIATE
+
+}

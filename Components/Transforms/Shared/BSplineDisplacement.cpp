@@ -1,0 +1,288 @@
+#include "Components/Transforms/Shared/BSplineDisplacement.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t blockSize = 512;       // points at once
+constexpr std::ptrdiff_t lineCapacity = 256; // control points
+constexpr std::size_t shortestRun = 6;       // points: what a line of control points costs
+
+/// Where the supports of a block begin, continuous indices.
+template <int D>
+struct Starts {
+  double x[D][blockSize];
+
+  TESSERA_ALWAYS_INLINE void at(std::size_t i, double (&start)[D]) const
+  {
+    for (int d = 0; d < D; ++d)
+      start[d] = x[d][i];
+  }
+};
+
+/// The points of a batch, all axes but the last ones' wrapping in loops of their own.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const ListSamples<D>& samples,
+                                      std::size_t first, std::size_t count, Starts<D>& starts)
+{
+  for (int d = 0; d < D; ++d)
+    for (std::size_t i = 0; i < count; ++i)
+      starts.x[d][i] = gridIndex<D, Order>(finder, samples, first + i, d);
+  if (finder.cyclic)
+    for (std::size_t i = 0; i < count; ++i)
+      starts.x[D - 1][i] = wrapped(starts.x[D - 1][i], static_cast<double>(finder.layers));
+}
+
+/// same[i]: point i differs from the one before along the grid's first axis alone, to the last bit.
+template <int D>
+TESSERA_ALWAYS_INLINE void findRuns(const Starts<D>& starts, std::size_t count, std::int32_t* same)
+{
+  same[0] = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    std::int32_t equal = 1;
+    for (int d = 1; d < D; ++d)
+      equal &= starts.x[d][i] == starts.x[d][i - 1] ? 1 : 0;
+    same[i] = equal;
+  }
+}
+
+constexpr std::size_t pieceSize = 64; // points whose weights are computed side by side
+
+/// Supports of points that share no row: where they begin, and weights.
+template <int D, int Order>
+struct Supports {
+  static constexpr int taps = Order + 1;
+  std::int32_t inside[pieceSize];
+  std::int32_t first[D][pieceSize];
+  double weights[D][taps][pieceSize];
+
+  TESSERA_ALWAYS_INLINE void find(const SupportFinder<D>& finder, const Starts<D>& starts, std::size_t begin,
+                                  std::size_t count)
+  {
+    std::fill_n(inside, count, 1);
+    for (int d = 0; d < D; ++d) {
+      const double* const x = starts.x[d] + begin;
+      const double limit =
+          d == D - 1 && finder.cyclic ? static_cast<double>(finder.layers) : finder.startLimit[d];
+      double distance[pieceSize];
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::int32_t within = x[i] >= 0 && x[i] < limit ? 1 : 0;
+        const double start = within ? x[i] : 0.0;
+        const auto floored = static_cast<std::int32_t>(start);
+        inside[i] &= within;
+        first[d][i] = floored;
+        distance[i] = start - static_cast<double>(floored) + firstKnotOffset<Order>();
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        double w[taps];
+        bsplineWeights<Order, double>(distance[i], w);
+        for (int k = 0; k < taps; ++k)
+          weights[d][k][i] = w[k];
+      }
+    }
+  }
+};
+
+/// Displacements of points [begin, begin + count), at most pieceSize; those outside the valid region are left
+/// as they are.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Starts<D>& starts,
+                                          std::size_t begin, std::size_t count, const double* coefficients,
+                                          double (&u)[D][blockSize])
+{
+  constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
+  Supports<D, Order> supports;
+  supports.find(field.finder, starts, begin, count);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!supports.inside[i])
+      continue;
+    double wx[4] = {};
+    for (int k = 0; k < taps; ++k)
+      wx[k] = supports.weights[0][k][i];
+    const Row<taps> weightsX = loadRow<taps>(wx);
+    std::ptrdiff_t rowOffset = supports.first[0][i];
+    if constexpr (D == 3)
+      rowOffset += supports.first[1][i] * field.finder.stride[1];
+    std::ptrdiff_t layers[taps];
+    for (int l = 0; l < taps; ++l) {
+      const std::ptrdiff_t layer = supports.first[D - 1][i] + l;
+      layers[l] =
+          rowOffset
+          + (layer < field.finder.layers ? layer : layer - field.finder.layers) * field.finder.stride[D - 1];
+    }
+    for (int c = 0; c < field.components; ++c) {
+      const double* const component = coefficients + c * field.points;
+      Row<taps> sum{};
+      for (int l = 0; l < taps; ++l) {
+        const double* const row = component + layers[l];
+        Row<taps> layer = loadRow<taps>(row);
+        if constexpr (D == 3) {
+          layer = layer * supports.weights[1][0][i];
+          for (int m = 1; m < middleTaps; ++m)
+            layer += loadRow<taps>(row + m * field.finder.stride[1]) * supports.weights[1][m][i];
+        }
+        sum += layer * supports.weights[D - 1][l][i];
+      }
+      u[c][begin + i] = sumOfRow<taps>(sum * weightsX);
+    }
+  }
+}
+
+/// Control points along the first axis, weighed along the others once for a run of points: the sums of
+/// displacePoint, in its order.
+template <int D, int Order>
+struct WeighedLine {
+  static constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
+  std::ptrdiff_t first = 0, count = 0;
+  double values[D][lineCapacity];
+
+  /// Of the supports that begin in [firstStart, lastStart], `support` being one of them.
+  TESSERA_ALWAYS_INLINE void weigh(const FieldView<D>& field, const double* coefficients,
+                                   const Support<D, Order>& support, std::ptrdiff_t firstStart,
+                                   std::ptrdiff_t lastStart)
+  {
+    first = firstStart;
+    count = lastStart - firstStart + taps;
+    double wm[taps], wl[taps];
+    middleWeights<D, Order>(support, wm);
+    bsplineWeights<Order, double>(support.distance[D - 1], wl);
+    for (int c = 0; c < field.components; ++c) {
+      const double* const from = coefficients + c * field.points - support.start[0] + firstStart;
+      for (std::ptrdiff_t k = 0; k < count; ++k) {
+        double sum = 0;
+        for (int l = 0; l < taps; ++l) {
+          double layer = from[support.row(field.finder, 0, l) + k] * wm[0];
+          for (int m = 1; m < middleTaps; ++m)
+            layer += from[support.row(field.finder, m, l) + k] * wm[m];
+          sum += layer * wl[l];
+        }
+        values[c][k] = sum;
+      }
+    }
+  }
+};
+
+/// Points [begin, end) of one cell: each the sum over its row, added up as sumOfRow does.
+template <int Taps>
+TESSERA_ALWAYS_INLINE void sumInCell(const double* row, const double (&weights)[Taps][blockSize],
+                                     std::size_t begin, std::size_t end, double* sums)
+{
+  for (std::size_t i = begin; i < end; ++i) {
+    if constexpr (Taps == 2)
+      sums[i] = row[0] * weights[0][i] + row[1] * weights[1][i];
+    else if constexpr (Taps == 3)
+      sums[i] = (row[0] * weights[0][i] + row[2] * weights[2][i]) + row[1] * weights[1][i];
+    else
+      sums[i] = (row[0] * weights[0][i] + row[2] * weights[2][i])
+                + (row[1] * weights[1][i] + row[3] * weights[3][i]);
+  }
+}
+
+/// Points [begin, begin + count) of a run, by one line; false if that is not worth it.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE bool displaceRun(const FieldView<D>& field, const Starts<D>& starts, std::size_t begin,
+                                       std::size_t count, const double* coefficients,
+                                       WeighedLine<D, Order>& line, double (&u)[D][blockSize])
+{
+  constexpr int taps = Order + 1;
+  const double limit = field.finder.startLimit[0];
+  double least = limit, most = -1;
+  std::size_t within = begin;
+  for (std::size_t i = begin; i < begin + count; ++i) {
+    const double x = starts.x[0][i];
+    const bool inside = x >= 0 && x < limit;
+    least = inside && x < least ? x : least;
+    most = inside && x > most ? x : most;
+    within = inside ? i : within;
+  }
+  double start[D];
+  starts.at(within, start);
+  Support<D, Order> support;
+  if (!supportFrom<D, Order>(field.finder, start, support))
+    return true; // none is inside
+  const auto firstStart = static_cast<std::ptrdiff_t>(least), lastStart = static_cast<std::ptrdiff_t>(most);
+  if (lastStart - firstStart + taps > std::min(lineCapacity, static_cast<std::ptrdiff_t>(count)))
+    return false;
+  line.weigh(field, coefficients, support, firstStart, lastStart);
+  std::int32_t at[blockSize]; // where supports begin on the line
+  double distance[blockSize], kept[blockSize], weights[taps][blockSize];
+  const double* const x = starts.x[0] + begin;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::int32_t inside = x[i] >= 0 && x[i] < limit ? 1 : 0;
+    const double start = inside ? x[i] : least;
+    const auto floored = static_cast<std::int32_t>(start);
+    distance[i] = start - static_cast<double>(floored) + firstKnotOffset<Order>();
+    kept[i] = inside ? 1.0 : 0.0;
+    at[i] = floored - static_cast<std::int32_t>(firstStart);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    double w[taps];
+    bsplineWeights<Order, double>(distance[i], w);
+    for (int k = 0; k < taps; ++k)
+      weights[k][i] = w[k] * kept[i];
+  }
+  for (std::size_t i = 0, end = 0; i < count; i = end) {
+    for (end = i + 1; end < count && at[end] == at[i];)
+      ++end;
+    for (int c = 0; c < field.components; ++c)
+      sumInCell<taps>(line.values[c] + at[i], weights, i, end, u[c] + begin);
+  }
+  return true;
+}
+
+template <int D, int Order>
+TESSERA_MULTIVERSION void displaceBlock(const FieldView<D>& field, const ListSamples<D>& samples,
+                                        std::size_t first, std::size_t count, const double* coefficients,
+                                        double (&u)[D][blockSize])
+{
+  const FieldView<D> view = field; // a copy: what is written could be part of the original
+  Starts<D> starts;
+  WeighedLine<D, Order> line;
+  std::int32_t same[blockSize];
+  findStarts<D, Order>(view.finder, samples, first, count, starts);
+  findRuns<D>(starts, count, same);
+  for (int d = 0; d < D; ++d)
+    std::fill_n(u[d], count, 0.0);
+  const auto displaceAlone = [&](std::size_t begin, std::size_t end) __attribute__((always_inline))
+  {
+    for (; begin < end; begin += pieceSize)
+      displacePoints<D, Order>(view, starts, begin, std::min(pieceSize, end - begin), coefficients, u);
+  };
+  std::size_t alone = 0; // points from here to the run are in none
+  for (std::size_t begin = 0, end = 0; begin < count; begin = end) {
+    for (end = begin + 1; end < count && same[end];)
+      ++end;
+    if (end - begin >= shortestRun
+        && displaceRun<D, Order>(view, starts, begin, end - begin, coefficients, line, u)) {
+      displaceAlone(alone, begin);
+      alone = end;
+    }
+  }
+  displaceAlone(alone, count);
+}
+
+}
+
+template <int D, int Order>
+void DisplaceBatch<D, Order>::run(const FieldView<D>& field, const ListSamples<D>& samples,
+                                  const double* coefficients, bool addPoint, const PointsOut<D>& out)
+{
+  double u[D][blockSize];
+  for (std::size_t first = 0; first < samples.count; first += blockSize) {
+    const std::size_t count = std::min(blockSize, samples.count - first);
+    displaceBlock<D, Order>(field, samples, first, count, coefficients, u);
+    for (int d = 0; d < D; ++d)
+      for (std::size_t i = 0; i < count; ++i)
+        out[d][first + i] = addPoint ? samples.pointMm[d][first + i] + u[d][i] : u[d][i];
+  }
+}
+
+template class DisplaceBatch<2, 1>;
+template class DisplaceBatch<2, 2>;
+template class DisplaceBatch<2, 3>;
+template class DisplaceBatch<3, 1>;
+template class DisplaceBatch<3, 2>;
+template class DisplaceBatch<3, 3>;
+
+}

@@ -1,0 +1,323 @@
+#include "Components/Transforms/Shared/BSplineField.h"
+
+#include "Components/Transforms/Shared/BSplineDisplacement.h"
+
+#include <type_traits>
+
+namespace tessera {
+namespace {
+
+template <int D, int Order>
+TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSamples<D>& samples,
+                                        const Covectors<D>& covectors, double* gradient)
+{
+  constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
+  const SupportFinder<D> finder = field.finder;
+  for (std::size_t i = 0; i < samples.count; ++i) {
+    Support<D, Order> support;
+    if (!findSupport<D, Order>(finder, samples, i, support))
+      continue;
+    double wx[taps], wm[taps], wl[taps];
+    bsplineWeights<Order, double>(support.distance[0], wx);
+    middleWeights<D, Order>(support, wm);
+    bsplineWeights<Order, double>(support.distance[D - 1], wl);
+    const Row<taps> weightsX = loadRow<taps>(wx);
+    for (int c = 0; c < field.components; ++c) {
+      double* component = gradient + c * field.points;
+      const Row<taps> row = weightsX * covectors[c][i];
+      for (int l = 0; l < taps; ++l) {
+        const Row<taps> layer = row * wl[l];
+        for (int m = 0; m < middleTaps; ++m)
+          addToRow<taps>(component + support.row(finder, m, l), layer * wm[m]);
+      }
+    }
+  }
+}
+
+/// Position of (a, b), a <= b, among the stored second derivatives.
+template <int D>
+constexpr int symmetricIndex(int a, int b)
+{
+  return a * D - a * (a - 1) / 2 + b - a;
+}
+
+/// Weights of an axis and their first and second derivatives.
+template <int Taps>
+struct AxisDerivatives {
+  double w0[Taps] = {1}, w1[Taps] = {}, w2[Taps] = {};
+
+  AxisDerivatives() = default;
+  TESSERA_ALWAYS_INLINE explicit AxisDerivatives(double distance)
+  {
+    bsplineWeights<Taps - 1, double>(distance, w0);
+    bsplineDerivatives<Taps - 1, double>(distance, w1);
+    bsplineSecondDerivatives<Taps - 1, double>(distance, w2);
+  }
+};
+
+template <int D, int Order>
+struct SupportDerivatives {
+  AxisDerivatives<Order + 1> middle, last;
+  Row<Order + 1> x0{}, x1{}, x2{};
+
+  SupportDerivatives() = default;
+  TESSERA_ALWAYS_INLINE explicit SupportDerivatives(const Support<D, Order>& support)
+      : last(support.distance[D - 1])
+  {
+    if constexpr (D == 3)
+      middle = AxisDerivatives<Order + 1>(support.distance[1]);
+    const AxisDerivatives<Order + 1> x(support.distance[0]);
+    x0 = loadRow<Order + 1>(x.w0);
+    x1 = loadRow<Order + 1>(x.w1);
+    x2 = loadRow<Order + 1>(x.w2);
+  }
+};
+
+/// First (g) and second (h, upper) derivatives of one component with respect to the grid index.
+/// Rows are summed by how often they are differentiated along (middle, last): s00, s10, s01, ...
+template <int D, int Order, bool WithHessian>
+TESSERA_ALWAYS_INLINE void indexDerivatives(const SupportFinder<D>& finder, const Support<D, Order>& support,
+                                            const SupportDerivatives<D, Order>& w, const double* component,
+                                            double* g, double* h)
+{
+  constexpr int taps = Order + 1;
+  Row<taps> s00{}, s10{}, s01{}, s20{}, s11{}, s02{};
+  for (int l = 0; l < taps; ++l) {
+    Row<taps> r0{}, r1{}, r2{};
+    for (int m = 0; m < Support<D, Order>::middleTaps; ++m) {
+      const Row<taps> row = loadRow<taps>(component + support.row(finder, m, l));
+      r0 += row * w.middle.w0[m];
+      if constexpr (D == 3) {
+        r1 += row * w.middle.w1[m];
+        if constexpr (WithHessian)
+          r2 += row * w.middle.w2[m];
+      }
+    }
+    s00 += r0 * w.last.w0[l];
+    s01 += r0 * w.last.w1[l];
+    if constexpr (WithHessian)
+      s02 += r0 * w.last.w2[l];
+    if constexpr (D == 3) {
+      s10 += r1 * w.last.w0[l];
+      if constexpr (WithHessian) {
+        s11 += r1 * w.last.w1[l];
+        s20 += r2 * w.last.w0[l];
+      }
+    }
+  }
+  constexpr int last = D - 1;
+  g[0] = sumOfRow<taps>(s00 * w.x1);
+  if constexpr (D == 3)
+    g[1] = sumOfRow<taps>(s10 * w.x0);
+  g[last] = sumOfRow<taps>(s01 * w.x0);
+  if constexpr (WithHessian) {
+    h[symmetricIndex<D>(0, 0)] = sumOfRow<taps>(s00 * w.x2);
+    if constexpr (D == 3) {
+      h[symmetricIndex<D>(0, 1)] = sumOfRow<taps>(s10 * w.x1);
+      h[symmetricIndex<D>(1, 1)] = sumOfRow<taps>(s20 * w.x0);
+      h[symmetricIndex<D>(1, 2)] = sumOfRow<taps>(s11 * w.x0);
+    }
+    h[symmetricIndex<D>(0, last)] = sumOfRow<taps>(s01 * w.x1);
+    h[symmetricIndex<D>(last, last)] = sumOfRow<taps>(s02 * w.x0);
+  }
+}
+
+/// The adjoint of indexDerivatives: component += the rows' weights for covectors g and h.
+template <int D, int Order, bool WithHessian>
+TESSERA_ALWAYS_INLINE void pullBackIndexDerivatives(const SupportFinder<D>& finder,
+                                                    const Support<D, Order>& support,
+                                                    const SupportDerivatives<D, Order>& w, const double* g,
+                                                    const double* h, double* component)
+{
+  constexpr int taps = Order + 1, last = D - 1;
+  Row<taps> s00 = w.x1 * g[0], s01 = w.x0 * g[last], s10{}, s20{}, s11{}, s02{};
+  if constexpr (D == 3)
+    s10 = w.x0 * g[1];
+  if constexpr (WithHessian) {
+    s00 += w.x2 * h[symmetricIndex<D>(0, 0)];
+    s01 += w.x1 * h[symmetricIndex<D>(0, last)];
+    s02 = w.x0 * h[symmetricIndex<D>(last, last)];
+    if constexpr (D == 3) {
+      s10 += w.x1 * h[symmetricIndex<D>(0, 1)];
+      s20 = w.x0 * h[symmetricIndex<D>(1, 1)];
+      s11 = w.x0 * h[symmetricIndex<D>(1, 2)];
+    }
+  }
+  for (int l = 0; l < taps; ++l) {
+    Row<taps> r0 = s00 * w.last.w0[l] + s01 * w.last.w1[l], r1{}, r2{};
+    if constexpr (WithHessian)
+      r0 += s02 * w.last.w2[l];
+    if constexpr (D == 3) {
+      r1 = s10 * w.last.w0[l];
+      if constexpr (WithHessian) {
+        r1 += s11 * w.last.w1[l];
+        r2 = s20 * w.last.w0[l];
+      }
+    }
+    for (int m = 0; m < Support<D, Order>::middleTaps; ++m) {
+      Row<taps> row = r0 * w.middle.w0[m];
+      if constexpr (D == 3) {
+        row += r1 * w.middle.w1[m];
+        if constexpr (WithHessian)
+          row += r2 * w.middle.w2[m];
+      }
+      addToRow<taps>(component + support.row(finder, m, l), row);
+    }
+  }
+}
+
+/// hessian = axes^T h axes for the symmetric h; entries (upper) are `stride` apart.
+template <int D>
+TESSERA_ALWAYS_INLINE void toPhysicalHessian(const double* h, const Matrix<D>& axes, double* hessian,
+                                             std::size_t stride)
+{
+  double half[D][D] = {};
+  for (int a = 0; a < D; ++a)
+    for (int b = 0; b < D; ++b)
+      for (int q = 0; q < D; ++q)
+        half[a][q] += h[a <= b ? symmetricIndex<D>(a, b) : symmetricIndex<D>(b, a)] * axes[b][q];
+  for (int p = 0, s = 0; p < D; ++p)
+    for (int q = p; q < D; ++q, ++s) {
+      double sum = 0;
+      for (int a = 0; a < D; ++a)
+        sum += axes[a][p] * half[a][q];
+      hessian[s * stride] = sum;
+    }
+}
+
+template <int D, int Order, bool WithHessian>
+TESSERA_MULTIVERSION void derivativesBatch(const FieldView<D>& field, const ListSamples<D>& samples,
+                                           const double* coefficients, double* jacobian, double* hessian)
+{
+  constexpr int pairs = symmetricCount(D);
+  const SupportFinder<D> finder = field.finder;
+  const Matrix<D> axes = finder.pointToIndex.fromOffset; // d index_a / d x_j
+  const std::size_t count = samples.count;
+  for (std::size_t i = 0; i < count; ++i) {
+    Support<D, Order> support;
+    const bool inside = findSupport<D, Order>(finder, samples, i, support);
+    SupportDerivatives<D, Order> weights;
+    if (inside)
+      weights = SupportDerivatives<D, Order>(support);
+    for (int k = 0; k < D; ++k) {
+      double g[D] = {}, h[pairs] = {};
+      if (inside && k < field.components)
+        indexDerivatives<D, Order, WithHessian>(finder, support, weights, coefficients + k * field.points, g,
+                                                h);
+      for (int j = 0; j < D; ++j) {
+        double slope = k == j ? 1 : 0;
+        for (int a = 0; a < D; ++a)
+          slope += g[a] * axes[a][j];
+        jacobian[(k * D + j) * count + i] = slope;
+      }
+      if constexpr (WithHessian)
+        toPhysicalHessian<D>(h, axes, hessian + k * pairs * count + i, count);
+    }
+  }
+}
+
+template <int D, int Order, bool WithHessian>
+TESSERA_MULTIVERSION void pullBackDerivativesBatch(const FieldView<D>& field, const ListSamples<D>& samples,
+                                                   const double* covJacobian, const double* covHessian,
+                                                   double* gradient)
+{
+  constexpr int pairs = symmetricCount(D);
+  const SupportFinder<D> finder = field.finder;
+  const Matrix<D> axes = finder.pointToIndex.fromOffset;
+  const std::size_t count = samples.count;
+  for (std::size_t i = 0; i < count; ++i) {
+    Support<D, Order> support;
+    if (!findSupport<D, Order>(finder, samples, i, support))
+      continue;
+    const SupportDerivatives<D, Order> weights(support);
+    for (int k = 0; k < field.components; ++k) {
+      double g[D] = {}, h[pairs] = {};
+      if (covJacobian)
+        for (int a = 0; a < D; ++a)
+          for (int j = 0; j < D; ++j)
+            g[a] += axes[a][j] * covJacobian[(k * D + j) * count + i];
+      if constexpr (WithHessian) {
+        double half[D][D] = {};
+        for (int p = 0, s = 0; p < D; ++p)
+          for (int q = p; q < D; ++q, ++s)
+            for (int a = 0; a < D; ++a)
+              half[a][q] += axes[a][p] * covHessian[(k * pairs + s) * count + i];
+        for (int a = 0; a < D; ++a)
+          for (int b = 0; b < D; ++b)
+            for (int q = 0; q < D; ++q)
+              h[a <= b ? symmetricIndex<D>(a, b) : symmetricIndex<D>(b, a)] += half[a][q] * axes[b][q];
+      }
+      pullBackIndexDerivatives<D, Order, WithHessian>(finder, support, weights, g, h,
+                                                      gradient + k * field.points);
+    }
+  }
+}
+
+/// Calls body with the order as a constant.
+template <class Body>
+void withOrder(int order, Body&& body)
+{
+  if (order == 1)
+    body(std::integral_constant<int, 1>{});
+  else if (order == 2)
+    body(std::integral_constant<int, 2>{});
+  else
+    body(std::integral_constant<int, 3>{});
+}
+
+}
+
+template <int D>
+BSplineField<D>::BSplineField(const BSplineGrid<D>& grid)
+    : order_(grid.order), points_(static_cast<std::ptrdiff_t>(grid.pointCount())),
+      components_(grid.cyclic ? D - 1 : D), finder_(grid)
+{
+}
+
+template <int D>
+void BSplineField<D>::displace(const ListSamples<D>& samples, const double* coefficients, bool addPoint,
+                               const PointsOut<D>& out) const
+{
+  const FieldView<D> field{finder_, points_, components_};
+  withOrder(order_,
+            [&](auto order) { DisplaceBatch<D, order()>::run(field, samples, coefficients, addPoint, out); });
+}
+
+template <int D>
+void BSplineField<D>::pullBack(const ListSamples<D>& samples, const Covectors<D>& covectors,
+                               double* gradient) const
+{
+  const FieldView<D> field{finder_, points_, components_};
+  withOrder(order_, [&](auto order) { pullBackBatch<D, order()>(field, samples, covectors, gradient); });
+}
+
+template <int D>
+void BSplineField<D>::derivatives(const ListSamples<D>& samples, const double* coefficients, double* jacobian,
+                                  double* hessian) const
+{
+  const FieldView<D> field{finder_, points_, components_};
+  withOrder(order_, [&](auto order) {
+    if (hessian)
+      derivativesBatch<D, order(), true>(field, samples, coefficients, jacobian, hessian);
+    else
+      derivativesBatch<D, order(), false>(field, samples, coefficients, jacobian, hessian);
+  });
+}
+
+template <int D>
+void BSplineField<D>::pullBackDerivatives(const ListSamples<D>& samples, const double* covJacobian,
+                                          const double* covHessian, double* gradient) const
+{
+  const FieldView<D> field{finder_, points_, components_};
+  withOrder(order_, [&](auto order) {
+    if (covHessian)
+      pullBackDerivativesBatch<D, order(), true>(field, samples, covJacobian, covHessian, gradient);
+    else
+      pullBackDerivativesBatch<D, order(), false>(field, samples, covJacobian, covHessian, gradient);
+  });
+}
+
+template class BSplineField<2>;
+template class BSplineField<3>;
+
+}

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "Components/Transforms/Shared/BSplineGrid.h"
+
+namespace tessera {
+
+/// Parameters that stand in parameter files and in transform parameter files alike.
+namespace bsplineparameters {
+Parameter<std::int64_t> splineOrder();
+Parameter<bool> useCyclicTransform();
+}
+
+/// The lines of a transform parameter file that describe a grid: GridSize, GridIndex, GridSpacing,
+/// GridOrigin, GridDirection (column-major), BSplineTransformSplineOrder, UseCyclicTransform.
+template <int D>
+std::vector<FileEntry> gridEntries(const BSplineGrid<D>& grid);
+
+/// Reads them; a GridIndex other than 0 moves the origin. Throws Error(usage) for missing or meaningless
+/// values.
+template <int D>
+BSplineGrid<D> readGrid(const Parameters& transformFile);
+
+}

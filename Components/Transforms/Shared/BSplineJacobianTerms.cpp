@@ -1,0 +1,344 @@
+#include "Components/Transforms/Shared/BSplineJacobianTerms.h"
+
+#include "Components/Transforms/Shared/BSplineSupport.h"
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace tessera {
+namespace {
+
+/// Samples whose support is inside the grid, ordered by the first control point of their support, so that
+/// neighbours in this order touch the same memory, and where the samples of each layer (of supports' first
+/// control points) begin.
+struct SortedSamples {
+  std::vector<std::uint32_t> sample;
+  std::vector<std::size_t> layerBegin; // layers + 1
+};
+
+template <int D, int Order>
+SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder, std::size_t pointCount,
+                         const ListSamples<D>& samples)
+{
+  constexpr std::uint32_t outside = ~std::uint32_t(0);
+  std::vector<std::uint32_t> cellOf(samples.count);
+  forEachRange(context, samples.count, 4096, [&](std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      Support<D, Order> support;
+      std::ptrdiff_t cell = 0;
+      const bool inside = findSupport<D, Order>(finder, samples, i, support);
+      for (int d = 0; d < D && inside; ++d)
+        cell += support.start[d] * finder.stride[d];
+      cellOf[i] = inside ? static_cast<std::uint32_t>(cell) : outside;
+    }
+  });
+  std::vector<std::size_t> begin(pointCount + 1, 0);
+  for (const std::uint32_t cell : cellOf)
+    if (cell != outside)
+      ++begin[cell + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+
+  SortedSamples sorted;
+  for (std::size_t layer = 0; layer <= static_cast<std::size_t>(finder.layers); ++layer)
+    sorted.layerBegin.push_back(begin[layer * finder.stride[D - 1]]);
+  sorted.sample.resize(begin.back());
+  for (std::size_t i = 0; i < samples.count; ++i)
+    if (cellOf[i] != outside)
+      sorted.sample[begin[cellOf[i]]++] = static_cast<std::uint32_t>(i);
+  return sorted;
+}
+
+/// Layout of M: for each control point k (row of M) and each slot (how many layers further along the last
+/// axis l is) the (2 order + 1) columns along x of the (2 order + 1) rows along the middle axis (one in 2D).
+template <int D, int Order>
+struct Bands {
+  static constexpr int taps = Order + 1, width = 2 * Order + 1;
+  static constexpr int middleTaps = Support<D, Order>::middleTaps, middleWidth = 2 * middleTaps - 1;
+  static constexpr std::size_t slotSize = std::size_t(width) * middleWidth;
+
+  bool bothSides; // a short cyclic axis: layers before and after coincide, so that each pair is stored as it
+                  // comes
+  std::ptrdiff_t layers;
+  std::size_t slots;
+  std::size_t pointSize; // values a control point
+  std::vector<double> values;
+
+  Bands(const SupportFinder<D>& finder, std::size_t pointCount)
+      : bothSides(finder.cyclic && finder.layers < width), layers(finder.layers),
+        slots(bothSides ? static_cast<std::size_t>(finder.layers) : taps), pointSize(slots * slotSize),
+        values(pointCount * pointSize)
+  {
+  }
+
+  /// First layer of the support that is paired with layer k of it.
+  int firstPartner(int k) const { return bothSides ? 0 : k; }
+  std::size_t slot(const Support<D, Order>& support, int k, int l) const
+  {
+    if (!bothSides)
+      return static_cast<std::size_t>(l - k);
+    return static_cast<std::size_t>((support.layer[l] - support.layer[k] + layers) % layers);
+  }
+  /// How often a stored value stands in M.
+  double multiplicity(std::size_t slot) const { return bothSides || slot == 0 ? 1 : 2; }
+};
+
+/// Where the row of columns l = (first of the support .. , middle l) lies for row k = (x k, middle k) of M.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE std::size_t bandRow(int xOfK, int middleOfK, int middleOfL)
+{
+  using B = Bands<D, Order>;
+  return static_cast<std::size_t>((middleOfL - middleOfK + B::middleTaps - 1) * B::width + (Order - xOfK));
+}
+
+template <int D, int Order>
+struct Weights {
+  double x[Order + 1], middle[Order + 1] = {1}, last[Order + 1];
+
+  TESSERA_ALWAYS_INLINE explicit Weights(const Support<D, Order>& support)
+  {
+    bsplineWeights<Order, double>(support.distance[0], x);
+    if constexpr (D == 3)
+      bsplineWeights<Order, double>(support.distance[1], middle);
+    bsplineWeights<Order, double>(support.distance[D - 1], last);
+  }
+};
+
+/// Adds w_k w_l of one sample for the control points k of one layer of its support.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                     const Support<D, Order>& support, int k)
+{
+  constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
+  const Weights<D, Order> w(support);
+  const Row<taps> rowX = loadRow<taps>(w.x);
+  for (int l = bands.firstPartner(k); l < taps; ++l) {
+    const std::size_t slotOffset = bands.slot(support, k, l) * bands.slotSize;
+    for (int mk = 0; mk < middleTaps; ++mk) {
+      double* points = bands.values.data()
+                       + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize + slotOffset;
+      for (int ml = 0; ml < middleTaps; ++ml) {
+        const Row<taps> row = rowX * (w.last[k] * w.last[l] * w.middle[mk] * w.middle[ml]);
+        for (int xk = 0; xk < taps; ++xk)
+          addToRow<taps>(points + xk * bands.pointSize + bandRow<D, Order>(xk, mk, ml), row * w.x[xk]);
+      }
+    }
+  }
+}
+
+/// All samples that reach control points of `layer`; each layer is written by one call alone.
+template <int D, int Order>
+TESSERA_MULTIVERSION void fillLayer(Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                    const ListSamples<D>& samples, const SortedSamples& sorted,
+                                    std::ptrdiff_t layer)
+{
+  for (int k = 0; k <= Order; ++k) {
+    std::ptrdiff_t start = layer - k;
+    if (start < 0 && finder.cyclic)
+      start += finder.layers;
+    if (start < 0)
+      continue;
+    for (std::size_t i = sorted.layerBegin[start]; i < sorted.layerBegin[start + 1]; ++i) {
+      Support<D, Order> support;
+      if (findSupport<D, Order>(finder, samples, sorted.sample[i], support))
+        addSample<D, Order>(bands, finder, support, k);
+    }
+  }
+}
+
+struct Extremes {
+  double jj = 0, jcj = 0;
+};
+
+/// Diagonal entries of J J^T (q) and J C J^T (r) for one component: sum w_k^2 / s_k and sum (w_k / s_k) M_kl
+/// (w_l / s_l).
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE void quadraticForms(const Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                          const Support<D, Order>& support, const double* inverseScales,
+                                          double& q, double& r)
+{
+  constexpr int taps = Order + 1, middleTaps = Support<D, Order>::middleTaps;
+  const Weights<D, Order> w(support);
+  const Row<taps> rowX = loadRow<taps>(w.x);
+  Row<taps> scaled[taps][middleTaps], squares{};
+  for (int l = 0; l < taps; ++l)
+    for (int m = 0; m < middleTaps; ++m) {
+      const Row<taps> weights = rowX * (w.last[l] * w.middle[m]);
+      scaled[l][m] = weights * loadRow<taps>(inverseScales + support.row(finder, m, l));
+      squares += weights * scaled[l][m];
+    }
+  q = sumOfRow<taps>(squares);
+
+  Row<taps> sum{};
+  for (int k = 0; k < taps; ++k)
+    for (int l = bands.firstPartner(k); l < taps; ++l) {
+      const std::size_t slot = bands.slot(support, k, l);
+      Row<taps> slotSum{};
+      for (int mk = 0; mk < middleTaps; ++mk) {
+        const double* points = bands.values.data()
+                               + static_cast<std::size_t>(support.row(finder, mk, k)) * bands.pointSize
+                               + slot * bands.slotSize;
+        for (int ml = 0; ml < middleTaps; ++ml)
+          for (int xk = 0; xk < taps; ++xk)
+            slotSum += loadRow<taps>(points + xk * bands.pointSize + bandRow<D, Order>(xk, mk, ml))
+                       * (scaled[l][ml] * scaled[k][mk][xk]);
+      }
+      sum += slotSum * bands.multiplicity(slot);
+    }
+  r = sumOfRow<taps>(sum);
+}
+
+/// A component's 1 / scale, and how many components share it.
+struct ScaleGroup {
+  std::vector<double> inverse;
+  double components = 0;
+};
+
+template <int D, int Order>
+TESSERA_MULTIVERSION Extremes largestTerms(const Bands<D, Order>& bands, const SupportFinder<D>& finder,
+                                           const ListSamples<D>& samples,
+                                           const std::vector<ScaleGroup>& groups, const std::uint32_t* first,
+                                           const std::uint32_t* last, double sampleCount)
+{
+  Extremes largest;
+  for (; first != last; ++first) {
+    Support<D, Order> support;
+    if (!findSupport<D, Order>(finder, samples, *first, support))
+      continue;
+    double traceJJ = 0, normJJ = 0, traceJCJ = 0, normJCJ = 0;
+    for (const ScaleGroup& group : groups) {
+      double q, r;
+      quadraticForms<D, Order>(bands, finder, support, group.inverse.data(), q, r);
+      r /= sampleCount;
+      traceJJ += group.components * q;
+      normJJ += group.components * q * q;
+      traceJCJ += group.components * r;
+      normJCJ += group.components * r * r;
+    }
+    largest.jj = std::max(largest.jj, traceJJ + 2 * std::sqrt(2.0) * std::sqrt(normJJ));
+    largest.jcj = std::max(largest.jcj, traceJCJ + 2 * std::sqrt(2.0) * std::sqrt(normJCJ));
+  }
+  return largest;
+}
+
+struct LayerSums {
+  double trace = 0, squares = 0;
+};
+
+/// tr and |.|_F^2 of the rows of C that belong to one layer of control points, times n and n^2.
+template <int D, int Order>
+LayerSums sumLayer(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, const ScaleGroup& group,
+                   std::ptrdiff_t layer)
+{
+  using B = Bands<D, Order>;
+  const auto sizeX = static_cast<std::ptrdiff_t>(grid.points.size[0]);
+  const auto sizeM = D == 3 ? static_cast<std::ptrdiff_t>(grid.points.size[1]) : 1;
+  LayerSums sums;
+  for (std::ptrdiff_t m = 0; m < sizeM; ++m)
+    for (std::ptrdiff_t x = 0; x < sizeX; ++x) {
+      const std::ptrdiff_t k = (layer * sizeM + m) * sizeX + x;
+      const double* point = bands.values.data() + static_cast<std::size_t>(k) * bands.pointSize;
+      sums.trace += point[(B::middleTaps - 1) * B::width + Order] * group.inverse[k];
+      double pointSquares = 0;
+      for (std::size_t slot = 0; slot < bands.slots; ++slot) {
+        std::ptrdiff_t layerOfL = layer + static_cast<std::ptrdiff_t>(slot);
+        if (layerOfL >= bands.layers)
+          layerOfL -= bands.layers; // not cyclic: M is zero there
+        double slotSquares = 0;
+        for (std::ptrdiff_t dm = -(B::middleTaps - 1); dm < B::middleTaps; ++dm) {
+          if (m + dm < 0 || m + dm >= sizeM)
+            continue;
+          const double* row = point + slot * B::slotSize + (dm + B::middleTaps - 1) * B::width + Order;
+          const double* inverse = group.inverse.data() + (layerOfL * sizeM + m + dm) * sizeX + x;
+          for (std::ptrdiff_t dx = std::max<std::ptrdiff_t>(-Order, -x);
+               dx <= std::min<std::ptrdiff_t>(Order, sizeX - 1 - x); ++dx)
+            slotSquares += row[dx] * row[dx] * inverse[dx];
+        }
+        pointSquares += bands.multiplicity(slot) * slotSquares;
+      }
+      sums.squares += pointSquares * group.inverse[k];
+    }
+  return sums;
+}
+
+template <int D>
+std::vector<ScaleGroup> groupScales(const BSplineGrid<D>& grid, std::span<const double> scales)
+{
+  const std::size_t points = grid.pointCount();
+  std::vector<ScaleGroup> groups;
+  for (int d = 0; d < (grid.cyclic ? D - 1 : D); ++d) {
+    ScaleGroup group{std::vector<double>(points), 1};
+    for (std::size_t k = 0; k < points; ++k)
+      group.inverse[k] = 1 / scales[d * points + k];
+    const auto same = std::find_if(groups.begin(), groups.end(),
+                                   [&](const ScaleGroup& g) { return g.inverse == group.inverse; });
+    if (same == groups.end())
+      groups.push_back(std::move(group));
+    else
+      same->components += 1;
+  }
+  return groups;
+}
+
+template <int D, int Order>
+JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const ListSamples<D>& samples,
+                      std::span<const double> scales)
+{
+  const SupportFinder<D> finder(grid);
+  const auto layers = static_cast<std::size_t>(finder.layers);
+  const auto n = static_cast<double>(samples.count);
+  const SortedSamples sorted = sortByCell<D, Order>(context, finder, grid.pointCount(), samples);
+  const std::vector<ScaleGroup> groups = groupScales(grid, scales);
+
+  Bands<D, Order> bands(finder, grid.pointCount());
+  forEachChunk(context, layers, [&](std::size_t layer) {
+    fillLayer<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(layer));
+  });
+
+  JacobianTerms terms;
+  for (const ScaleGroup& group : groups) {
+    std::vector<LayerSums> sums(layers);
+    forEachChunk(context, layers, [&](std::size_t layer) {
+      sums[layer] = sumLayer<D, Order>(bands, grid, group, static_cast<std::ptrdiff_t>(layer));
+    });
+    for (const LayerSums& layer : sums) {
+      terms.traceC += group.components * layer.trace / n;
+      terms.frobeniusC2 += group.components * layer.squares / (n * n);
+    }
+  }
+
+  constexpr std::size_t rangeSize = 1024;
+  std::vector<Extremes> largest((sorted.sample.size() + rangeSize - 1) / rangeSize);
+  forEachRange(context, sorted.sample.size(), rangeSize, [&](std::size_t first, std::size_t last) {
+    const std::uint32_t* list = sorted.sample.data();
+    largest[first / rangeSize] =
+        largestTerms<D, Order>(bands, finder, samples, groups, list + first, list + last, n);
+  });
+  for (const Extremes& range : largest) {
+    terms.maxJJ = std::max(terms.maxJJ, range.jj);
+    terms.maxJCJ = std::max(terms.maxJCJ, range.jcj);
+  }
+  return terms;
+}
+
+}
+
+template <int D>
+JacobianTerms bsplineJacobianTerms(const Context& context, const BSplineGrid<D>& grid,
+                                   const ListSamples<D>& samples, std::span<const double> scales)
+{
+  if (samples.count == 0)
+    return {};
+  if (grid.order == 1)
+    return termsOf<D, 1>(context, grid, samples, scales);
+  return grid.order == 2 ? termsOf<D, 2>(context, grid, samples, scales)
+                         : termsOf<D, 3>(context, grid, samples, scales);
+}
+
+template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<2>&, const ListSamples<2>&,
+                                            std::span<const double>);
+template JacobianTerms bsplineJacobianTerms(const Context&, const BSplineGrid<3>&, const ListSamples<3>&,
+                                            std::span<const double>);
+
+}

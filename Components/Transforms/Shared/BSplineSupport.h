@@ -1,0 +1,155 @@
+#pragma once
+
+#include "Components/Transforms/Shared/BSplineGrid.h"
+#include "Core/Compute/Math/BSplineKernel.h"
+
+#include <cstring>
+
+namespace tessera {
+
+// The (order + 1)^D control points that carry a point, as rows along x: row r of axis "middle" (y in 3D, none
+// in 2D) and of the last axis. A row is one vector register.
+
+template <int Taps>
+struct RowOf {
+  using type = double __attribute__((vector_size(32)));
+};
+template <>
+struct RowOf<2> {
+  using type = double __attribute__((vector_size(16)));
+};
+template <int Taps>
+using Row = typename RowOf<Taps>::type;
+
+template <int Taps>
+TESSERA_ALWAYS_INLINE Row<Taps> loadRow(const double* from)
+{
+  Row<Taps> row{};
+  if constexpr (Taps == 3)
+    row = Row<3>{from[0], from[1], from[2], 0};
+  else
+    std::memcpy(&row, from, sizeof(row));
+  return row;
+}
+
+template <int Taps>
+TESSERA_ALWAYS_INLINE void addToRow(double* to, Row<Taps> row)
+{
+  if constexpr (Taps == 3) {
+    for (int k = 0; k < 3; ++k)
+      to[k] += row[k];
+  } else {
+    row += loadRow<Taps>(to);
+    std::memcpy(to, &row, sizeof(row));
+  }
+}
+
+template <int Taps>
+TESSERA_ALWAYS_INLINE double sumOfRow(Row<Taps> row)
+{
+  if constexpr (Taps == 2)
+    return row[0] + row[1];
+  else
+    return (row[0] + row[2]) + (row[1] + row[3]);
+}
+
+/// What is needed of a grid to find supports.
+template <int D>
+struct SupportFinder {
+  PointToIndex<D> pointToIndex{};
+  Vec<D> startLimit{};                    // starts lie in [0, startLimit); infinite along a cyclic axis
+  std::array<std::ptrdiff_t, D> stride{}; // of control points
+  std::ptrdiff_t layers = 0;              // control points along the last axis
+  bool cyclic = false;
+
+  SupportFinder() = default;
+  explicit SupportFinder(const BSplineGrid<D>& grid)
+      : pointToIndex(grid.points.pointToIndex()), cyclic(grid.cyclic)
+  {
+    std::ptrdiff_t product = 1;
+    for (int d = 0; d < D; ++d) {
+      const auto size = static_cast<std::ptrdiff_t>(grid.points.size[d]);
+      startLimit[d] = static_cast<double>(size - grid.order);
+      stride[d] = product;
+      product *= size;
+    }
+    layers = static_cast<std::ptrdiff_t>(grid.points.size[D - 1]);
+  }
+};
+
+/// Support of one point: first control point, distance of the point from it, offsets of the layers along the
+/// last axis.
+template <int D, int Order>
+struct Support {
+  static constexpr int taps = Order + 1;
+  static constexpr int middleTaps = D == 3 ? taps : 1;
+
+  std::array<std::ptrdiff_t, D> start;
+  std::array<double, D> distance;         // in control points, as bsplineWeights takes it
+  std::ptrdiff_t rowOffset = 0;           // of the first row within a layer
+  std::array<std::ptrdiff_t, taps> layer; // along the last axis, wrapped if the grid is cyclic
+
+  /// Offset of the row (middle, last) in an array over the control points.
+  TESSERA_ALWAYS_INLINE std::ptrdiff_t row(const SupportFinder<D>& finder, int middle, int last) const
+  {
+    return rowOffset + (D == 3 ? middle * finder.stride[1] : 0) + layer[last] * finder.stride[D - 1];
+  }
+};
+
+/// Where the support of a point begins along one axis, a continuous index not yet wrapped. NaN for a point
+/// that is none.
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const ListSamples<D>& samples,
+                                       std::size_t sample, int d)
+{
+  double x =
+      finder.pointToIndex.fromOffset[d][0] * (samples.pointMm[0][sample] - finder.pointToIndex.originMm[0]);
+  for (int e = 1; e < D; ++e)
+    x +=
+        finder.pointToIndex.fromOffset[d][e] * (samples.pointMm[e][sample] - finder.pointToIndex.originMm[e]);
+  return x - firstKnotOffset<Order>();
+}
+
+/// Brought to [0, period), as along a cyclic axis.
+TESSERA_ALWAYS_INLINE double wrapped(double x, double period)
+{
+  x -= period * std::floor(x / period);
+  return x >= period ? 0 : x; // rounding of a tiny negative
+}
+
+/// False if the support that begins there is not fully inside the grid (or no number).
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const double (&x)[D],
+                                       Support<D, Order>& support)
+{
+  bool inside = true;
+  for (int d = 0; d < D; ++d)
+    inside = inside && x[d] >= 0 && (x[d] < finder.startLimit[d] || (d == D - 1 && finder.cyclic));
+  if (!inside)
+    return false;
+  for (int d = 0; d < D; ++d) {
+    support.start[d] = static_cast<std::ptrdiff_t>(x[d]);
+    support.distance[d] = x[d] - static_cast<double>(support.start[d]) + firstKnotOffset<Order>();
+  }
+  support.rowOffset = support.start[0] + (D == 3 ? support.start[1] * finder.stride[1] : 0);
+  for (int k = 0; k <= Order; ++k) {
+    const std::ptrdiff_t layer = support.start[D - 1] + k;
+    support.layer[k] = layer < finder.layers ? layer : layer - finder.layers;
+  }
+  return true;
+}
+
+/// False if the support of the point is not fully inside the grid (or the point is not a number).
+template <int D, int Order>
+TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const ListSamples<D>& samples,
+                                       std::size_t sample, Support<D, Order>& support)
+{
+  double x[D];
+  for (int d = 0; d < D; ++d)
+    x[d] = gridIndex<D, Order>(finder, samples, sample, d);
+  if (finder.cyclic)
+    x[D - 1] = wrapped(x[D - 1], static_cast<double>(finder.layers));
+  return supportFrom<D, Order>(finder, x, support);
+}
+
+}

@@ -1,0 +1,186 @@
+#pragma once
+
+#include "Components/Transforms/Shared/BendingEnergyLines.h"
+#include "Components/Transforms/Shared/ExactBendingEnergy.h"
+
+#include <algorithm>
+
+namespace tessera::bending {
+
+/// Parts of the first axis of `points` control points.
+inline int tilesOf(int points)
+{
+  return points <= lanes ? 1 : (points - 2 * reach + columnsOfTile - 1) / columnsOfTile;
+}
+
+constexpr int mostSegments = 16;
+/// Segments of groups that are not whole, where those that are have `count`.
+constexpr int segmentsOfOthers(int count)
+{
+  return (3 * count + 1) / 2;
+}
+
+/// Cuts the second axis, for `lines` of tiles and components: such that an H200 ends soonest, on every
+/// device, as the sum of a value depends on it. A row of a group that is not whole takes half as long again,
+/// and a block takes some rows' time to begin. Blocks alone on a multiprocessor take nearly as long as two.
+inline void cutRows(int lines, Plan& plan)
+{
+  constexpr int multiprocessors = 132, atOnce = 2, ofRow = 2, ofRowOfOthers = 3, toBegin = 8;
+  const int rows = plan.axes[1].points;
+  const auto ofOthers = [&](int count) { return std::min(segmentsOfOthers(count), rows); };
+  const auto longest = [&](int count) { return (rows + count - 1) / count; };
+  int best = 0;
+  for (int count = 1; count <= std::min(mostSegments, rows); ++count) {
+    const int others = ofOthers(count),
+              blocks = lines * (plan.wholeGroups() * count + plan.otherGroups() * others);
+    const int ofBlock = toBegin + std::max(ofRow * longest(count), ofRowOfOthers * longest(others));
+    const int cost = std::max((blocks + multiprocessors - 1) / multiprocessors, atOnce) * ofBlock;
+    if (count == 1 || cost < best) {
+      best = cost;
+      plan.segments = count;
+      plan.segmentsOfOthers = others;
+    }
+  }
+}
+
+/// The bands of all axes as Bands has them.
+template <int D>
+class ScaledBands {
+public:
+  explicit ScaledBands(const std::array<BendingBands, D>& bands) : bands_(bands)
+  {
+    for (int p = 0; p < derivatives; ++p)
+      middleOfZ_[p] = D == 3 ? middle(2, p) : 1;
+    middleOfY_ = middle(1, 0);
+  }
+
+  /// Those of the first axis, in which all units are.
+  double x(int point, int p, int m) const { return band(0, point, p, m) * middleOfY_ * middleOfZ_[2 - p]; }
+  /// `which` as Bands::rowsOfY has them.
+  double y(int point, int which, int m) const
+  {
+    constexpr int derivativesOf[4] = {0, 1, 1, 2}, from[4] = {0, 0, 1, 0}, to[4] = {0, 1, 2, 2};
+    return band(1, point, derivativesOf[which], m) * middleOfZ_[from[which]]
+           / (middleOfZ_[to[which]] * middleOfY_);
+  }
+  double z(int point, int p, int m) const
+  {
+    if constexpr (D == 2)
+      return p == 0 && m == reach ? 1 : 0;
+    else
+      return band(2, point, p, m) / middleOfZ_[p];
+  }
+
+private:
+  double band(int axis, int point, int p, int m) const
+  {
+    return bands_[axis].values[static_cast<std::size_t>(point) * BendingBands::perPoint + p * neighbours + m]
+           * (p == 2 ? 0.5 : 1) * (axis == D - 1 ? 4 : 1);
+  }
+  double middle(int axis, int p) const
+  {
+    return bands_[axis].firstWhole <= bands_[axis].lastWhole ? band(axis, bands_[axis].firstWhole, p, reach)
+                                                             : 1;
+  }
+
+  const std::array<BendingBands, D>& bands_;
+  double middleOfZ_[derivatives], middleOfY_;
+};
+
+/// Layers of which Bands::rowsOfZ has rows: those of whole lanes.
+inline int layersOfRows(int points)
+{
+  return (points + layersOfLane - 1) / layersOfLane * layersOfLane;
+}
+
+/// Numbers of tableOf.
+inline std::size_t tableSize(const Plan& cut)
+{
+  return static_cast<std::size_t>(layersOfRows(cut.axes[2].points)) * Bands::perRowOfZ
+         + static_cast<std::size_t>(cut.tiles) * lanes * derivatives * neighbours
+         + static_cast<std::size_t>(cut.axes[1].points) * Bands::perRowOfY;
+}
+
+/// What Bands points to: the rows of the last axis, the bands of the first one, the rows of the second one.
+template <int D>
+std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
+{
+  const ScaledBands<D> scaled(bands);
+  const int nx = bands[0].points, ny = bands[1].points, nz = D == 3 ? bands[D - 1].points : 1;
+  std::vector<double> table(static_cast<std::size_t>(layersOfRows(nz)) * Bands::perRowOfZ);
+  for (int z = 0; z < nz; ++z) {
+    const int lowest = std::max(std::min(z / layersOfLane * layersOfLane - reach, nz - layersRead), 0);
+    for (int p = 0; p < derivatives; ++p)
+      for (int at = std::max(z - reach, lowest); at <= std::min(z + reach, nz - 1); ++at)
+        table[static_cast<std::size_t>(z) * Bands::perRowOfZ + p * layersRead + at - lowest] =
+            scaled.z(z, p, at - z + reach);
+  }
+  for (int p = 0; p < derivatives; ++p)
+    for (int m = 0; m < neighbours; ++m)
+      for (int tile = 0; tile < tilesOf(nx); ++tile)
+        for (int lane = 0; lane < lanes; ++lane) {
+          const int x = tile * columnsOfTile + lane, to = lane + m - reach;
+          table.push_back(x < nx && to >= 0 && to < lanes ? scaled.x(x, p, m) : 0);
+        }
+  for (int y = 0; y < ny; ++y)
+    for (int which = 0; which < 4; ++which)
+      for (int m = 0; m < neighbours; ++m)
+        table.push_back(scaled.y(y, which, m));
+  return table;
+}
+
+/// The axes, in 2D with a last one of one control point, and how warps share them.
+template <int D>
+Plan cutOf(const std::array<Axis, D>& axes)
+{
+  Plan plan{};
+  plan.components = D;
+  for (int d = 0; d < 3; ++d)
+    plan.axes[d] = d < D ? axes[d] : Axis{1, 0, -1};
+  plan.tiles = tilesOf(axes[0].points);
+  const Axis& z = plan.axes[2];
+  plan.groups = (z.points + layers - 1) / layers;
+  plan.firstWholeGroup = (std::max(z.firstWhole, 0) + layers - 1) / layers;
+  plan.behindWholeGroups = std::max((z.lastWhole + 1) / layers, plan.firstWholeGroup);
+  for (int m = 0; m < layersRead; ++m)
+    plan.layerBytes[m] =
+        sizeof(double) * static_cast<unsigned>(std::min(m, z.points - 1)) * axes[0].points * axes[1].points;
+  cutRows(plan.tiles * plan.components, plan);
+  return plan;
+}
+
+/// A launch with any bands has no more blocks.
+inline int mostBlocks(const Plan& plan)
+{
+  return plan.groups * segmentsOfOthers(mostSegments) * plan.tiles * plan.components;
+}
+
+/// `table` of tableOf, where the blocks are to read it: at a multiple of 16 bytes.
+template <int D>
+Plan planOf(const std::array<BendingBands, D>& bands, const double* table)
+{
+  std::array<Axis, D> axes;
+  for (int d = 0; d < D; ++d)
+    axes[d] = {bands[d].points, bands[d].firstWhole, bands[d].lastWhole};
+  Plan plan = cutOf<D>(axes);
+  const ScaledBands<D> scaled(bands);
+  Bands& ofPlan = plan.bands;
+  for (int m = 0; m <= reach; ++m) {
+    if (const Axis& y = plan.axes[1]; y.firstWhole <= y.lastWhole) {
+      if (m > 0)
+        ofPlan.y0[m - 1] = scaled.y(y.firstWhole, 0, reach + m);
+      ofPlan.y1[0][m] = scaled.y(y.firstWhole, 1, reach + m);
+      ofPlan.y1[1][m] = scaled.y(y.firstWhole, 2, reach + m);
+      ofPlan.y2[m] = scaled.y(y.firstWhole, 3, reach + m);
+    }
+    if (const Axis& z = plan.axes[2]; m > 0 && z.firstWhole <= z.lastWhole)
+      for (int p = 0; p < derivatives; ++p)
+        ofPlan.z[p][m - 1] = scaled.z(z.firstWhole, p, reach + m);
+  }
+  ofPlan.rowsOfZ = table;
+  ofPlan.ofX = table + static_cast<std::size_t>(layersOfRows(plan.axes[2].points)) * Bands::perRowOfZ;
+  ofPlan.rowsOfY = ofPlan.ofX + static_cast<std::size_t>(plan.tiles) * lanes * derivatives * neighbours;
+  return plan;
+}
+
+}

@@ -1,0 +1,144 @@
+#include "Components/Transforms/Shared/ExactBendingEnergy.h"
+
+#include "Components/Transforms/Shared/BendingEnergyPlan.h"
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Compute/Error.h"
+
+#include <cuda/atomic>
+
+#include <limits>
+#include <string>
+
+namespace tessera {
+namespace {
+
+using namespace bending;
+
+constexpr std::size_t largestLayer =
+    std::numeric_limits<unsigned>::max() / (sizeof(double) * (layersRead - 1)); // of layerBytes
+
+/// The sum over the block in a fixed order, in thread 0.
+__device__ double blockSum(double value, double (&ofWarps)[warps])
+{
+#pragma unroll
+  for (int distance = lanes / 2; distance > 0; distance /= 2)
+    value += __shfl_down_sync(~0u, value, distance);
+  if (threadIdx.x % lanes == 0)
+    ofWarps[threadIdx.x / lanes] = value;
+  __syncthreads();
+  value = 0;
+  if (threadIdx.x == 0)
+    for (const double part : ofWarps)
+      value += part;
+  return value;
+}
+
+/// What the results of the blocks are added up by, in their order.
+struct BlockSums {
+  double* ofBlocks;
+  unsigned* blocksDone; // 0 before and after
+  double* value;
+};
+
+/// Adds the blocks' values, of which each thread has a part, in the block that ends last.
+__device__ void addBlocks(double own, const BlockSums& sums)
+{
+  __shared__ double ofWarps[warps];
+  __shared__ bool last;
+  const unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+  const double ofBlock = blockSum(own, ofWarps);
+  if (threadIdx.x == 0) {
+    sums.ofBlocks[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)] = ofBlock;
+    const cuda::atomic_ref<unsigned, cuda::thread_scope_device> blocksDone(*sums.blocksDone);
+    last = blocksDone.fetch_add(1, cuda::memory_order_acq_rel) == blocks - 1;
+  }
+  __syncthreads();
+  if (!last)
+    return;
+  own = 0;
+  for (unsigned block = threadIdx.x; block < blocks; block += threads)
+    own += __ldcg(sums.ofBlocks + block);
+  const double sum = blockSum(own, ofWarps);
+  if (threadIdx.x == 0) {
+    *sums.value = sum;
+    *sums.blocksDone = 0;
+  }
+}
+
+/// See Line. All lanes of a warp ask together.
+__device__ __forceinline__ Passed shuffled(const Passed& passed, int before, int after)
+{
+  Passed received;
+#pragma unroll
+  for (int l = 0; l < layersOfLane; ++l) {
+    received.up[l] = __shfl_sync(~0u, passed.up[l], before);
+    received.down[l] = __shfl_sync(~0u, passed.down[l], after);
+  }
+  return received;
+}
+
+/// Slots are constants, so that what the line holds stays in registers. True after the last row.
+template <int Slot>
+__device__ __forceinline__ bool finishesWith(Line& line, int before, int after)
+{
+  Row e;
+  line.contractAlongY(Slot, e);
+  Passed received = shuffled(line.passFirst(e), before, after);
+  line.goOn(Slot);
+  received = shuffled(line.passOn(2, e, received), before, after);
+  received = shuffled(line.passOn(1, e, received), before, after);
+  line.finish(e, received);
+  return line.isDone();
+}
+
+/// Reads the coefficients of a component (8 bytes a control point) once from memory, 4 times from the caches,
+/// and the borders of tiles and segments again; writes 8 bytes of gradient a control point.
+__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
+    bendingEnergy(const __grid_constant__ Plan plan, const double* coefficients, double* gradient,
+                  BlockSums sums)
+{
+  const int lane = threadIdx.x % lanes, before = (lane + lanes - 1) % lanes, after = (lane + 1) % lanes;
+  const Place place(plan, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x / lanes, lane);
+  Line line(plan, place, coefficients, gradient);
+#pragma unroll 1
+  while (!(finishesWith<0>(line, before, after) || finishesWith<1>(line, before, after)
+           || finishesWith<2>(line, before, after) || finishesWith<3>(line, before, after)
+           || finishesWith<4>(line, before, after) || finishesWith<5>(line, before, after)
+           || finishesWith<6>(line, before, after)))
+    ;
+  addBlocks(line.value(), sums);
+}
+
+}
+
+template <int D>
+void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const double> coefficients,
+                                           std::span<double> gradient, double* valueOnDevice)
+{
+  const cudaStream_t stream = cudaStreamOf(context);
+  if (bandsOnCuda_.size() == 0) {
+    bandsOnCuda_.fromHost(context, tableOf<D>(bands_));
+    blocksDone_.fromHost(context, std::vector<unsigned>{0});
+  }
+  const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
+  const std::size_t ofLayer = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
+  if (D == 3 && ofLayer > largestLayer)
+    throw Error(ExitCode::device,
+                "exact bending energy: a layer of " + std::to_string(ofLayer)
+                    + " control points: its rows are too far apart. Allowed on a GPU: at most "
+                    + std::to_string(largestLayer) + ".");
+  if (sumsOnCuda_.size() == 0)
+    sumsOnCuda_ = Buffer<double>(context, mostBlocks(plan));
+  const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
+  const dim3 grid(plan.blocksInLine(), plan.tiles, plan.components);
+  bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(),
+                                              gradient.empty() ? nullptr : gradient.data(), sums);
+  checkLaunch("exact bending energy");
+}
+
+template void ExactBendingEnergy<2>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,
+                                                    double*);
+template void ExactBendingEnergy<3>::evaluateOnCuda(Context&, std::span<const double>, std::span<double>,
+                                                    double*);
+
+}

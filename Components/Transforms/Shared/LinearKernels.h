@@ -1,0 +1,121 @@
+#pragma once
+
+#include "Core/Compute/HostDevice.h"
+#include "Core/Registration/Chain/TransformOnCuda.h"
+#include "Core/Registration/Samples/Samples.h"
+
+#include <cmath>
+
+// What linear transforms do with a batch.
+namespace tessera::linear {
+
+constexpr int lanes = 4;
+using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
+
+/// Sums of v and of v (x - c)^T over a batch: sample i goes to lane i % 4, lanes are added in order.
+template <int D>
+struct MomentSums {
+  TESSERA_MULTIVERSION static CovectorMoments<D> of(const ListSamples<D>& samples,
+                                                    const Covectors<D>& covectors, const Vec<D>& center)
+  {
+    Lanes sums[D] = {}, outers[D][D] = {};
+    for (std::size_t i = 0; i < samples.count; i += lanes) {
+      Lanes v[D] = {}, x[D] = {};
+      if (i + lanes <= samples.count) {
+        for (int d = 0; d < D; ++d) {
+          __builtin_memcpy(&v[d], covectors[d] + i, sizeof(Lanes));
+          __builtin_memcpy(&x[d], samples.pointMm[d] + i, sizeof(Lanes));
+        }
+      } else {
+        for (int d = 0; d < D; ++d)
+          for (std::size_t lane = 0; i + lane < samples.count; ++lane) {
+            v[d][lane] = covectors[d][i + lane];
+            x[d][lane] = samples.pointMm[d][i + lane];
+          }
+      }
+      for (int row = 0; row < D; ++row) {
+        sums[row] += v[row];
+        for (int column = 0; column < D; ++column)
+          outers[row][column] += v[row] * (x[column] - center[column]);
+      }
+    }
+    CovectorMoments<D> moments;
+    for (int row = 0; row < D; ++row)
+      for (int lane = 0; lane < lanes; ++lane) {
+        moments.sum[row] += sums[row][lane];
+        for (int column = 0; column < D; ++column)
+          moments.outer[row][column] += outers[row][column][lane];
+      }
+    return moments;
+  }
+};
+
+/// out = matrix x + offset; in place is allowed. The order of sums is ITK's: the number of control points
+/// over a transformed box hangs on the last bit where the box is a whole number of grid spacings long.
+template <int D>
+struct AffineBatch {
+  TESSERA_MULTIVERSION static void apply(const AffineMap<D>& map, const ListSamples<D>& samples,
+                                         const PointsOut<D>& out)
+  {
+    const AffineMap<D> m = map;
+    std::size_t i = 0;
+    for (; i + lanes <= samples.count; i += lanes) {
+      Lanes x[D];
+      for (int d = 0; d < D; ++d)
+        __builtin_memcpy(&x[d], samples.pointMm[d] + i, sizeof(Lanes));
+      for (int row = 0; row < D; ++row) {
+        Lanes result = m.matrix[row][0] * x[0];
+        for (int column = 1; column < D; ++column)
+          result += m.matrix[row][column] * x[column];
+        result += m.offset[row];
+        __builtin_memcpy(out[row] + i, &result, sizeof(Lanes));
+      }
+    }
+    for (; i < samples.count; ++i) {
+      Vec<D> x;
+      for (int d = 0; d < D; ++d)
+        x[d] = samples.pointMm[d][i];
+      for (int row = 0; row < D; ++row) {
+        double result = m.matrix[row][0] * x[0];
+        for (int column = 1; column < D; ++column)
+          result += m.matrix[row][column] * x[column];
+        out[row][i] = result + m.offset[row];
+      }
+    }
+  }
+};
+
+template <int D>
+void applyTo(const AffineMap<D>& map, const Samples<D>& samples, const PointsOut<D>& out)
+{
+  if (const auto* lattice = std::get_if<LatticeSamples<D>>(&samples))
+    writePoints<D>({lattice->first, lattice->size, compose(map, lattice->pointFromIndex)}, out);
+  else
+    AffineBatch<D>::apply(map, std::get<ListSamples<D>>(samples), out);
+}
+
+template <int D>
+std::size_t countOf(const Samples<D>& samples)
+{
+  if (const auto* list = std::get_if<ListSamples<D>>(&samples))
+    return list->count;
+  std::size_t count = 1;
+  for (std::size_t size : std::get<LatticeSamples<D>>(samples).size)
+    count *= size;
+  return count;
+}
+
+/// trace + 2 sqrt(2) |.|_F of a D x D matrix
+template <int D>
+double sizeOf(const Matrix<D>& m)
+{
+  double trace = 0, squares = 0;
+  for (int p = 0; p < D; ++p) {
+    trace += m[p][p];
+    for (int q = 0; q < D; ++q)
+      squares += m[p][q] * m[p][q];
+  }
+  return trace + 2 * std::sqrt(2.0) * std::sqrt(squares);
+}
+
+}

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "Components/Transforms/Shared/AutomaticInitialization.h"
+#include "Core/Registration/Transform.h"
+
+#include <array>
+
+namespace tessera {
+
+/// T(x) = A (x - c) + t + c, with A and t functions of the parameters; everything but that function.
+template <int D>
+class LinearTransform : public Transform<D> {
+public:
+  std::size_t parameterCount() const override { return parameterCount_; }
+
+  std::vector<double> initialize(Context&, const TransformStart<D>&) override;
+  void prepareForLevel(Context&, std::size_t, std::vector<double>&) override {}
+  std::vector<double> scales(Context&, const ListSamples<D>&,
+                             std::span<const double> parameters) const override;
+
+  void map(Context&, const Samples<D>&, std::span<const double> parameters,
+           const PointsOut<D>&) const override;
+  void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
+                std::span<double> gradient) const override;
+  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
+                   std::span<const double> step, const PointsOut<D>&) const override;
+  JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
+                              std::span<const double> scales) const override;
+
+  void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
+                          double* hessian) const override;
+  void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                  const double* covJacobian, const double* covHessian,
+                                  std::span<double> gradient) const override;
+  bool hasHessian() const override { return false; }
+
+  CudaForm cudaForm() const override { return CudaForm::linear; }
+  TransformOnCuda<D> onCuda(std::span<const double> parameters) const override;
+  void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&,
+                       std::span<double> gradient) const override;
+
+  std::vector<FileEntry> fileEntries() const override;
+  std::vector<double> restore(const Parameters& transformFile) override;
+
+  const Vec<D>& centerMm() const { return centerMm_; }
+
+protected:
+  static constexpr std::size_t maxParameters = D * D + D;
+  /// (dA/dmu_k, dt/dmu_k), zero beyond the parameter count: dT/dmu_k = dA_k (x - c) + dt_k.
+  using Derivatives = std::array<AffineMap<D>, maxParameters>;
+
+  /// How (Scales ...) is read: elastix takes one value for all rotations, but in SimilarityTransform entry by
+  /// entry.
+  enum class ScaleRule { oneForRotations, entryByEntry, none };
+
+  LinearTransform(const Parameters&, std::size_t parameterCount, StartRules, ScaleRule);
+
+  /// Matrix A and translation t.
+  virtual AffineMap<D> aboutCenter(std::span<const double> parameters) const = 0;
+  virtual Derivatives derivatives(std::span<const double> parameters) const = 0;
+  virtual std::vector<double> identityParameters() const = 0;
+  /// Where the translation begins in the parameters.
+  virtual std::size_t translationIndex() const = 0;
+  /// Scales without AutomaticScalesEstimation and (Scales ...); those that are not 1 belong to rotations (or
+  /// a scale).
+  virtual std::vector<double> defaultScales() const = 0;
+
+  /// Rows of the parameter table that all linear transforms but TranslationTransform have.
+  static std::vector<ParameterInfo> centeredParameters(StartRules);
+  static Derivatives noDerivatives();
+
+  /// "Euler3DTransform_double_3_3"
+  static std::string itkClass(const std::string& name);
+  std::vector<double> centerAsVector() const { return {centerMm_.begin(), centerMm_.end()}; }
+
+  Parameters settings_;
+
+private:
+  bool hasCenter() const { return startRules_ != StartRules::translation; }
+  bool centerFromSettings(const TransformStart<D>&);
+  AffineMap<D> pointMap(std::span<const double> parameters) const;
+  std::vector<double> gramian(const Context&, const ListSamples<D>&, const Derivatives&) const;
+  std::vector<double> givenScales() const;
+
+  std::size_t parameterCount_;
+  StartRules startRules_;
+  ScaleRule scaleRule_;
+  Vec<D> centerMm_{};
+};
+
+}

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "Components/Transforms/Shared/SplineSystem.h"
+#include "Core/Registration/Transform.h"
+
+// What splines do with batches. Vectors, and sums of d value / d vectors, are laid out as in
+// SplineOfLandmarks.
+namespace tessera::spline {
+
+template <int D>
+void map(const SplineOfLandmarks<D>&, const ListSamples<D>&, const PointsOut<D>&);
+
+/// sums += sum over samples of (d T / d vectors)^T v.
+template <int D>
+void addCovectors(const SplineModel<D>&, const ListSamples<D>&, const Covectors<D>&, std::span<double> sums);
+
+/// sums += sum over samples of <covJacobian, d jacobian / d vectors> + <covHessian, d hessian / d vectors>;
+/// layouts as Transform::spatialDerivatives, either may be null.
+template <int D>
+void addSpatialCovectors(const SplineModel<D>&, const ListSamples<D>&, const double* covJacobian,
+                         const double* covHessian, std::span<double> sums);
+
+/// vectors += influence * displacements of the moving landmarks.
+template <int D>
+void addProduct(const SplineModel<D>&, const std::vector<double>& influence,
+                std::span<const double> displacementsMm, std::span<double> vectors);
+
+/// gradient += influence^T * sums.
+template <int D>
+void addTransposedProduct(const SplineModel<D>&, const std::vector<double>& influence,
+                          std::span<const double> sums, std::span<double> gradient);
+
+/// Exact, in double, the same bits for any thread count. Operations: samples * numbers^2, numbers those of
+/// the system's columns: landmarks, or D times as many for elastic bodies; memory: 8 numbers^2 bytes.
+template <int D>
+JacobianTerms jacobianTerms(const Context&, const SplineModel<D>&, const std::vector<double>& influence,
+                            const ListSamples<D>&, std::span<const double> scales);
+
+}

@@ -1,0 +1,53 @@
+#include "Components/Transforms/Shared/TransformFileReading.h"
+
+#include "Core/Compute/Error.h"
+
+#include <fstream>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+const Parameter<double> transformParameters =
+    realParameter("TransformParameters", std::numeric_limits<double>::quiet_NaN(), Arity::list, "",
+                  "the transform's parameters");
+const Parameter<std::string> binaryFileName =
+    textParameter("TransformParameters", "", Arity::single, "file of little-endian doubles");
+const Parameter<bool> usesBinaryFormat =
+    booleanParameter("UseBinaryFormatForTransformationParameters", false, Arity::single,
+                     "TransformParameters names a file of little-endian doubles");
+
+std::vector<double> readDoubles(const std::string& path, std::size_t expected, const std::string& where,
+                                const std::string& because)
+{
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto bytes = file ? static_cast<std::size_t>(file.tellg()) : 0;
+  if (!file || bytes != expected * sizeof(double))
+    throw Error(ExitCode::unreadableInput, where + ": " + path + " has " + std::to_string(bytes)
+                                               + " bytes, not 8 times " + std::to_string(expected)
+                                               + " parameters (" + because
+                                               + "). Allowed: a file of that many little-endian doubles.");
+  std::vector<double> values(expected);
+  file.seekg(0);
+  file.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(bytes));
+  return values;
+}
+
+}
+
+std::vector<double> readTransformParameters(const Parameters& transformFile, std::size_t expected,
+                                            const std::string& because)
+{
+  const std::string key = transformParameters.name;
+  if (transformFile.get(usesBinaryFormat))
+    return readDoubles(pathBesideTransformFile(transformFile, key, transformFile.get(binaryFileName)),
+                       expected, transformFile.where(key), because);
+  std::vector<double> values = transformFile.all(transformParameters);
+  if (values.size() != expected)
+    transformFile.fail(
+        key, std::to_string(values.size()) + " values, but " + because + " makes " + std::to_string(expected),
+        "Allowed: " + std::to_string(expected) + " values");
+  return values;
+}
+
+}

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "Core/Compute/Math/BSplineKernel.h"
+
+namespace tessera {
+
+/// One axis of a lattice that runs along an axis of a B-spline grid: voxel i lies at grid index first + step
+/// * i, control point 0 at grid index 0.
+struct FieldAxis {
+  double first = 0;
+  double step = 1;
+  int points = 0; // control points
+  int voxels = 0;
+};
+
+/// The order + 1 control points that carry a voxel along an axis, from `start`; outside the valid region
+/// `inside` is false and `start` the nearest of those inside it. (There are none on axes of fewer than order
+/// + 1 control points.)
+struct AxisSupport {
+  int start;
+  double distance; // of the voxel from control point `start`, as bsplineWeights takes it
+  bool inside;
+};
+
+TESSERA_HOST_DEVICE inline AxisSupport supportOf(const FieldAxis& axis, int voxel, int order)
+{
+  const double half = (order - 1) / 2.0;
+  const double x = axis.first + axis.step * voxel - half;
+  if (!(x >= 0))
+    return {0, half, false};
+  if (x >= axis.points - order)
+    return {axis.points - order - 1, half, false};
+  const int start = static_cast<int>(x);
+  return {start, x - start + half, true};
+}
+
+/// Weights, or derivatives of the weights by the grid index, of the Order + 1 control points; zeros outside
+/// the valid region.
+template <int Order, class Real>
+TESSERA_HOST_DEVICE inline void axisWeights(const AxisSupport& support, Real* weights)
+{
+  double exact[Order + 1];
+  bsplineWeights<Order, double>(support.distance, exact);
+  for (int k = 0; k <= Order; ++k)
+    weights[k] = support.inside ? static_cast<Real>(exact[k]) : Real(0);
+}
+
+template <int Order, class Real>
+TESSERA_HOST_DEVICE inline void axisDerivatives(const AxisSupport& support, Real* weights)
+{
+  double exact[Order + 1];
+  bsplineDerivatives<Order, double>(support.distance, exact);
+  for (int k = 0; k <= Order; ++k)
+    weights[k] = support.inside ? static_cast<Real>(exact[k]) : Real(0);
+}
+
+}

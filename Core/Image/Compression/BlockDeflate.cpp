@@ -1,0 +1,69 @@
+#include "Core/Image/Compression/BlockDeflate.h"
+
+#include <new>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+constexpr int rawWindow = -15; // 32 KiB, neither header nor checksum
+constexpr int memoryLevel = 8; // zlib's own
+
+}
+
+std::uint32_t firstChecksum(StreamChecksum kind)
+{
+  return kind == StreamChecksum::crc32 ? 0 : 1;
+}
+
+std::uint32_t checksumOf(std::span<const std::byte> bytes, StreamChecksum kind)
+{
+  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
+  const uLong first = firstChecksum(kind);
+  return static_cast<std::uint32_t>(kind == StreamChecksum::crc32 ? crc32_z(first, data, bytes.size())
+                                                                  : adler32_z(first, data, bytes.size()));
+}
+
+std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes,
+                             StreamChecksum kind)
+{
+  const auto length = static_cast<z_off_t>(secondBytes);
+  return static_cast<std::uint32_t>(kind == StreamChecksum::crc32 ? crc32_combine(first, second, length)
+                                                                  : adler32_combine(first, second, length));
+}
+
+DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isLast, StreamChecksum kind)
+{
+  z_stream stream{};
+  if (deflateInit2(&stream, level, Z_DEFLATED, rawWindow, memoryLevel, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  DeflatedBlock result{std::vector<unsigned char>(deflateBound(&stream, block.size()) + 16),
+                       checksumOf(block, kind)};
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(block.data()));
+  stream.avail_in = static_cast<uInt>(block.size());
+  stream.next_out = result.bytes.data();
+  stream.avail_out = static_cast<uInt>(result.bytes.size());
+  deflate(&stream, isLast ? Z_FINISH : Z_FULL_FLUSH); // the room is enough for all of it
+  result.bytes.resize(stream.total_out);
+  result.bytes.shrink_to_fit(); // it waits for its place in the file
+  deflateEnd(&stream);
+  return result;
+}
+
+bool inflateBlock(std::span<const unsigned char> deflated, std::span<std::byte> block)
+{
+  z_stream stream{};
+  if (inflateInit2(&stream, rawWindow) != Z_OK)
+    throw std::bad_alloc();
+  stream.next_in = const_cast<Bytef*>(deflated.data());
+  stream.avail_in = static_cast<uInt>(deflated.size());
+  stream.next_out = reinterpret_cast<Bytef*>(block.data());
+  stream.avail_out = static_cast<uInt>(block.size());
+  const int code = inflate(&stream, Z_SYNC_FLUSH);
+  const bool isWhole = (code == Z_OK || code == Z_STREAM_END) && stream.avail_out == 0;
+  inflateEnd(&stream);
+  return isWhole;
+}
+
+}

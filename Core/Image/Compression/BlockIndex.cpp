@@ -1,0 +1,103 @@
+#include "Core/Image/Compression/BlockIndex.h"
+
+#include "Core/Image/Compression/BlockDeflate.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+
+#include <filesystem>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t fixedHeaderBytes = 10, lengthBytes = 2;
+constexpr std::size_t subfieldHeadBytes = 4; // two letters and a length
+constexpr std::size_t mostBlocks =
+    (65535 - subfieldHeadBytes - 4) / 4; // an extra field has a length of 16 bits
+constexpr std::size_t zlibHeaderBytes = 2;
+const std::string behindZlib = "TSBI";
+
+void append(std::string& text, std::uint64_t value, std::size_t byteCount)
+{
+  for (std::size_t i = 0; i < byteCount; ++i)
+    text += static_cast<char>(value >> (8 * i));
+}
+
+std::uint32_t number(const std::string& text, std::size_t position, std::size_t byteCount)
+{
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < byteCount; ++i)
+    value |= static_cast<std::uint32_t>(static_cast<unsigned char>(text[position + i])) << (8 * i);
+  return value;
+}
+
+std::string lengthsText(const BlockIndex& index)
+{
+  std::string text;
+  append(text, index.blockBytes, 4);
+  for (const std::uint32_t bytes : index.deflatedBytes)
+    append(text, bytes, 4);
+  return text;
+}
+
+BlockIndex indexOf(const std::string& lengths, std::uint64_t firstBlock)
+{
+  BlockIndex index{number(lengths, 0, 4), {}, firstBlock};
+  for (std::size_t i = 4; i < lengths.size(); i += 4)
+    index.deflatedBytes.push_back(number(lengths, i, 4));
+  return index;
+}
+
+}
+
+std::size_t gzipBlockBytes(std::uint64_t byteCount)
+{
+  std::size_t blockBytes = deflateBlockBytes;
+  while (byteCount > blockBytes * mostBlocks)
+    blockBytes *= 2;
+  return blockBytes;
+}
+
+std::string gzipHeader(const BlockIndex& index)
+{
+  const std::string lengths = lengthsText(index);
+  std::string text("\x1f\x8b\x08\x04\0\0\0\0\0\x03",
+                   fixedHeaderBytes); // deflate, an extra field, no time, Unix
+  append(text, subfieldHeadBytes + lengths.size(), lengthBytes);
+  text += "TS";
+  append(text, lengths.size(), 2);
+  return text + lengths;
+}
+
+BlockIndex gzipIndex(const std::string& path, std::uint64_t position)
+{
+  constexpr std::size_t first = fixedHeaderBytes + lengthBytes, least = first + subfieldHeadBytes + 8;
+  const std::string text = bytesOfFile(path, static_cast<std::streamoff>(position), first + 65535);
+  if (text.size() < least || !text.starts_with(std::string("\x1f\x8b\x08\x04", 4))
+      || text.compare(first, 2, "TS") != 0)
+    return {};
+  const std::size_t extra = number(text, fixedHeaderBytes, 2), payload = number(text, first + 2, 2);
+  if (extra != subfieldHeadBytes + payload || payload < 8 || payload % 4 != 0 || text.size() < first + extra)
+    return {};
+  return indexOf(text.substr(first + subfieldHeadBytes, payload), position + first + extra);
+}
+
+std::string zlibIndexText(const BlockIndex& index)
+{
+  return behindZlib + lengthsText(index);
+}
+
+BlockIndex zlibIndex(const std::string& path, std::uint64_t position, std::uint64_t streamBytes)
+{
+  std::error_code failure;
+  const std::uint64_t fileBytes = std::filesystem::file_size(path, failure), end = position + streamBytes;
+  if (failure || end < position || fileBytes < end + behindZlib.size() + 8)
+    return {};
+  const std::uint64_t lengths = fileBytes - end - behindZlib.size();
+  if (lengths % 4 != 0 || lengths > streamBytes // no block takes fewer bytes than its length does
+      || bytesOfFile(path, static_cast<std::streamoff>(position), 1) != "\x78"
+      || bytesOfFile(path, static_cast<std::streamoff>(end), behindZlib.size()) != behindZlib)
+    return {};
+  const std::string text = bytesOfFile(path, static_cast<std::streamoff>(end + behindZlib.size()), lengths);
+  return text.size() == lengths ? indexOf(text, position + zlibHeaderBytes) : BlockIndex{};
+}
+
+}

@@ -1,0 +1,78 @@
+#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+bool isGzipFile(const std::string& path)
+{
+  return bytesOfFile(path, 0, 2) == "\x1f\x8b";
+}
+
+/// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has
+/// several.
+std::uint32_t statedGzipBytes(const std::string& path)
+{
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(-4, std::ios::end);
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i)
+    value |= static_cast<std::uint32_t>(stream.get() & 0xff) << (8 * i);
+  return value;
+}
+
+std::uint64_t countedGzipBytes(const std::string& path)
+{
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(path.c_str(), "rb"), gzclose);
+  std::vector<char> block(std::size_t(1) << 20);
+  std::uint64_t total = 0;
+  int got = 0;
+  while (file && (got = gzread(file.get(), block.data(), static_cast<unsigned>(block.size()))) > 0)
+    total += static_cast<std::uint64_t>(got);
+  return total;
+}
+
+}
+
+std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count)
+{
+  std::ifstream stream(path, std::ios::binary);
+  stream.seekg(position, position < 0 ? std::ios::end : std::ios::beg);
+  std::string bytes(count, '\0');
+  stream.read(bytes.data(), static_cast<std::streamsize>(count));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return bytes;
+}
+
+bool hasEnding(const std::string& path, const std::string& lowerCaseEnding)
+{
+  const auto equal = [](char letter, char small) { return lowerLetter(letter) == small; };
+  return path.size() >= lowerCaseEnding.size()
+         && std::equal(path.end() - lowerCaseEnding.size(), path.end(), lowerCaseEnding.begin(), equal);
+}
+
+std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count)
+{
+  constexpr std::uint64_t most = std::uint64_t(1) << 62;
+  std::uint64_t product = 0;
+  return __builtin_mul_overflow(bytes, count, &product) || product > most ? most : product;
+}
+
+bool holdsBytes(const std::string& path, std::uint64_t byteCount)
+{
+  if (!isGzipFile(path))
+    return std::filesystem::file_size(path) >= byteCount;
+  return statedGzipBytes(path) == static_cast<std::uint32_t>(byteCount)
+         || countedGzipBytes(path) >= byteCount;
+}
+
+}

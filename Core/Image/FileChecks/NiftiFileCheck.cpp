@@ -1,0 +1,314 @@
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/VoxelPlace.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+using GzipFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
+
+/// The 348 bytes of a NIfTI-1 or Analyze header in the file's byte order.
+class NiftiHeader {
+public:
+  /// False if the file does not begin with such a header. Reads gzip and plain files alike.
+  bool read(const std::string& path)
+  {
+    const GzipFile file(gzopen(path.c_str(), "rb"), gzclose);
+    if (!file || gzread(file.get(), bytes_.data(), byteCount) != static_cast<int>(byteCount))
+      return false;
+    compressed_ = gzdirect(file.get()) == 0;
+    swapped_ = integerAt<std::uint32_t>(0) != byteCount;
+    if (swapped_)
+      std::reverse(bytes_.begin(), bytes_.begin() + 4);
+    return integerAt<std::uint32_t>(0, false) == byteCount;
+  }
+
+  bool isCompressed() const { return compressed_; }
+  bool isOneFile() const { return std::memcmp(&bytes_[344], "n+1", 4) == 0; }
+  bool isNifti() const { return isOneFile() || std::memcmp(&bytes_[344], "ni1", 4) == 0; }
+  int axes() const { return std::min<int>(7, integerAt<std::uint16_t>(40)); }
+  std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
+  float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
+
+  /// The first number of the axes and origin in use that no reader can reckon with: its library aborts, or
+  /// loops for ever.
+  std::optional<float> wrongPlaceNumber() const
+  {
+    constexpr float most = 1e6F; // mm a voxel
+    constexpr float far = 1e30F; // mm
+    const auto wrongOf = [&](std::size_t offset, std::size_t count, auto isOrigin) -> std::optional<float> {
+      for (std::size_t i = 0; i < count; ++i)
+        if (const float value = floatAt(offset + 4 * i); !(std::abs(value) < (isOrigin(i) ? far : most)))
+          return value;
+      return std::nullopt;
+    };
+    std::optional<float> wrong;
+    if (integerAt<std::uint16_t>(252) != 0) // quatern_b, c, d, qoffset_x, y, z
+      wrong = wrongOf(256, 6, [](std::size_t i) { return i >= 3; });
+    if (!wrong && integerAt<std::uint16_t>(254) != 0) // srow_x, y, z
+      wrong = wrongOf(280, 12, [](std::size_t i) { return i % 4 == 3; });
+    return wrong;
+  }
+
+  /// What the NIfTI library reads wrongly if it is scaled: it scales as many numbers as there are voxels, and
+  /// writes whole numbers past the end of their memory.
+  std::string wronglyScaled() const
+  {
+    const auto type = integerAt<std::uint16_t>(70);
+    const bool isColour = type == 128 || type == 2304,
+               isVector = axes() > componentAxis && size(componentAxis) > 1;
+    const bool isComplex = type == 32 || type == 1792;
+    return !valueScaling().isScaled() ? ""
+           : isColour                 ? "colours"
+           : isComplex                ? "complex numbers"
+           : isVector                 ? "vectors"
+                                      : "";
+  }
+
+  /// Where the voxels begin in their file, before compression. Less than a header, and what is no number,
+  /// means right behind it.
+  std::uint64_t firstVoxel() const
+  {
+    const float offset = floatAt(108);
+    const std::uint64_t least = isOneFile() ? byteCount : 0;
+    return offset > static_cast<float>(least) ? static_cast<std::uint64_t>(std::min(offset, farOffset))
+                                              : least;
+  }
+
+  /// Length of the file that holds the voxels, before compression.
+  std::uint64_t dataFileBytes() const { return firstVoxel() + imageBytes(); }
+
+  /// Of a file that holds one volume of numbers, or of vectors, as they are.
+  std::optional<VoxelPlace> plainVoxels(const std::string& path) const
+  {
+    const std::optional<PixelType> type = pixelType();
+    const ValueScaling scaling = valueScaling();
+    const bool isField = intent() == displacementIntent;
+    const bool hasVectors = (isField || intent() == vectorIntent) && axes() == componentAxis + 1;
+    const int components = hasVectors ? static_cast<int>(size(componentAxis)) : 1;
+    bool isOneVolume = true;
+    for (int axis = 3; axis < axes(); ++axis)
+      isOneVolume = isOneVolume && (size(axis) <= 1 || (axis == componentAxis && components > 1));
+    const bool isNumberInMm = type == PixelType::float32 || type == PixelType::float64;
+    if (!isOneFile() || !type || !isOneVolume || (scaling.isScaled() && (isField || components > 1))
+        || (isField && !isNumberInMm))
+      return std::nullopt;
+    VoxelPlace place{path, compressed_ ? FileEncoding::gzip : FileEncoding::plain, firstVoxel(), imageBytes(),
+                     *type};
+    place.swapped = swapped_ != (std::endian::native == std::endian::big);
+    place.components = components;
+    place.apart = components > 1;
+    place.towardsRas = isField && components == 3; // newer ITK too leaves those of two components as they are
+    place.scaling = scaling;
+    return place;
+  }
+
+private:
+  static constexpr std::size_t byteCount = 348;
+  static constexpr float farOffset = 0x1p62f; // no file is so long
+  static constexpr int displacementIntent = 1006,
+                       vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
+  static constexpr int componentAxis = 4;   // counted from 0
+
+  /// By ITK's rules: what is no number is 0, a slope as small as that is 1, and beside 1 so small an
+  /// intercept is none.
+  ValueScaling valueScaling() const
+  {
+    constexpr double small = std::numeric_limits<double>::epsilon();
+    const auto finiteAt = [this](std::size_t offset) {
+      const double value = floatAt(offset);
+      return std::isfinite(value) ? value : 0;
+    };
+    ValueScaling scaling{finiteAt(112), finiteAt(116)};
+    if (std::abs(scaling.slope) < small)
+      scaling.slope = 1;
+    if (scaling.slope == 1 && std::abs(scaling.intercept) <= small)
+      scaling.intercept = 0;
+    return scaling;
+  }
+
+  int intent() const { return integerAt<std::uint16_t>(68); }
+
+  std::uint64_t imageBytes() const
+  {
+    std::uint64_t bytes = voxelBytes();
+    for (int axis = 0; axis < axes(); ++axis)
+      bytes = bytesTimes(bytes, std::max<std::uint64_t>(1, size(axis)));
+    return bytes;
+  }
+
+  std::optional<PixelType> pixelType() const
+  {
+    switch (integerAt<std::uint16_t>(70)) {
+    case 2:
+      return PixelType::uint8;
+    case 4:
+      return PixelType::int16;
+    case 8:
+      return PixelType::int32;
+    case 16:
+      return PixelType::float32;
+    case 64:
+      return PixelType::float64;
+    case 256:
+      return PixelType::int8;
+    case 512:
+      return PixelType::uint16;
+    case 768:
+      return PixelType::uint32;
+    case 1024:
+      return PixelType::int64;
+    case 1280:
+      return PixelType::uint64;
+    default:
+      return std::nullopt;
+    }
+  }
+
+  /// By the datatype, as readers do; 0 if it is none of the standard's.
+  std::uint64_t voxelBytes() const
+  {
+    switch (integerAt<std::uint16_t>(70)) {
+    case 2:
+    case 256:
+      return 1;
+    case 4:
+    case 512:
+      return 2;
+    case 128:
+      return 3;
+    case 8:
+    case 16:
+    case 768:
+    case 2304:
+      return 4;
+    case 32:
+    case 64:
+    case 1024:
+    case 1280:
+      return 8;
+    case 1536:
+    case 1792:
+      return 16;
+    case 2048:
+      return 32;
+    default:
+      return 0;
+    }
+  }
+
+  template <class Unsigned>
+  Unsigned integerAt(std::size_t offset, bool swapped) const
+  {
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < sizeof(Unsigned); ++i)
+      value |= static_cast<std::uint64_t>(bytes_[offset + (swapped ? sizeof(Unsigned) - 1 - i : i)])
+               << (8 * i);
+    return static_cast<Unsigned>(value);
+  }
+  template <class Unsigned>
+  Unsigned integerAt(std::size_t offset) const
+  {
+    return integerAt<Unsigned>(offset, swapped_);
+  }
+  float floatAt(std::size_t offset) const { return std::bit_cast<float>(integerAt<std::uint32_t>(offset)); }
+
+  std::array<unsigned char, byteCount> bytes_{};
+  bool swapped_ = false; // numbers have their largest byte first
+  bool compressed_ = false;
+};
+
+/// A header in a file of its own has its voxels in .img or .img.gz.
+fs::path dataFileOf(const fs::path& path)
+{
+  const fs::path stem = path.parent_path() / (path.extension() == ".gz" ? path.stem().stem() : path.stem());
+  const fs::path plain = stem.string() + ".img", compressed = stem.string() + ".img.gz";
+  return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
+}
+
+fs::path headerFileOf(const fs::path& path)
+{
+  const std::string name = path.string();
+  const std::size_t end = name.ends_with(".img")      ? name.size() - 4
+                          : name.ends_with(".img.gz") ? name.size() - 7
+                                                      : std::string::npos;
+  if (end == std::string::npos)
+    return path;
+  const fs::path plain = name.substr(0, end) + ".hdr", compressed = name.substr(0, end) + ".hdr.gz";
+  return fs::exists(plain) || !fs::exists(compressed) ? plain : compressed;
+}
+
+}
+
+void checkNiftiFile(const std::string& path)
+{
+  if (path.ends_with(".img.gz") || path.ends_with(".hdr.gz"))
+    for (const char* plain : {".img", ".hdr"})
+      if (fs::exists(path.substr(0, path.size() - 7) + plain))
+        failToRead(path, "the uncompressed file beside it hides it from the NIfTI library",
+                   "one of both in a folder");
+  NiftiHeader header;
+  const fs::path headerPath = headerFileOf(path);
+  const bool pair = headerPath != fs::path(path) || path.ends_with(".hdr") || path.ends_with(".hdr.gz");
+  if (!header.read(headerPath) || (!header.isNifti() && !pair))
+    return;
+  if (header.isCompressed() && !hasEnding(headerPath.string(), ".gz"))
+    failToRead(path, "it is compressed, which its library sees only by a name that ends in .gz",
+               "such a name");
+  for (int axis = 0; axis < std::min(3, header.axes()); ++axis)
+    if (header.size(axis) > 1)
+      checkSpacing(path, axis, header.spacingMm(axis));
+  if (const std::optional<float> wrong = header.isNifti() ? header.wrongPlaceNumber() : std::nullopt)
+    failToRead(path, "the axes and origin of its header hold " + shortText(*wrong) + ": not a position",
+               "numbers of a qform or sform in millimetres");
+  if (const std::string what = header.isNifti() ? header.wronglyScaled() : ""; !what.empty())
+    failToRead(path, "its scl_slope and scl_inter scale " + what + ", which its library reads wrongly",
+               "colours, complex numbers and vectors that are not scaled");
+  const fs::path dataPath = header.isOneFile() ? fs::path(path) : dataFileOf(path);
+  if (!fs::exists(dataPath))
+    failToRead(path, "its data file " + dataPath.string() + " is missing",
+               "both files of the pair in one folder");
+  if (!holdsBytes(dataPath.string(), header.dataFileBytes()))
+    failToRead(path,
+               dataPath.string() + " holds less than the " + std::to_string(header.dataFileBytes())
+                   + " bytes that its header promises",
+               wholeFile);
+}
+
+bool isNifti2(const std::string& path)
+{
+  constexpr unsigned headerBytes = 540;
+  const GzipFile file(gzopen(headerFileOf(path).c_str(), "rb"), gzclose);
+  std::array<unsigned char, 8> start{};
+  if (!file || gzread(file.get(), start.data(), start.size()) != static_cast<int>(start.size()))
+    return false;
+  const auto at = [&](std::size_t i, std::size_t shift) { return static_cast<unsigned>(start[i]) << shift; };
+  const unsigned little = at(0, 0) | at(1, 8) | at(2, 16) | at(3, 24),
+                 big = at(3, 0) | at(2, 8) | at(1, 16) | at(0, 24);
+  const bool isNamed = std::memcmp(&start[4], "n+2", 4) == 0 || std::memcmp(&start[4], "ni2", 4) == 0;
+  return isNamed && (little == headerBytes || big == headerBytes);
+}
+
+std::optional<VoxelPlace> niftiVoxels(const std::string& path)
+{
+  if (!hasEnding(path, ".nii") && !hasEnding(path, ".nii.gz"))
+    return std::nullopt;
+  NiftiHeader header;
+  return header.read(path) ? header.plainVoxels(path) : std::nullopt;
+}
+
+}

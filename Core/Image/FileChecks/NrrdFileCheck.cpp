@@ -1,0 +1,213 @@
+#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/NumberedName.h"
+#include "Core/Image/Voxels/VoxelPlace.h"
+
+#include <bit>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NrrdHeader {
+  std::map<std::string, std::string> fields;
+  std::uint64_t bytes = 0; // with the empty line behind it
+
+  std::string field(const std::string& name) const
+  {
+    const auto found = fields.find(name);
+    return found == fields.end() ? "" : found->second;
+  }
+};
+
+std::string withoutBlanksBehind(std::string line)
+{
+  while (!line.empty() && std::isspace(static_cast<unsigned char>(line.back())))
+    line.pop_back();
+  return line;
+}
+
+/// Lines `field: description` up to an empty one, or to the end of a header of its own.
+std::optional<NrrdHeader> readHeader(const std::string& path)
+{
+  constexpr std::size_t limit = 1 << 16; // a header is shorter; other files may be one endless line
+  const std::string text = bytesOfFile(path, 0, limit);
+  if (!text.starts_with("NRRD000"))
+    return std::nullopt;
+  NrrdHeader header;
+  for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
+    const std::string line = withoutBlanksBehind(text.substr(start, end - start));
+    header.bytes = end + 1;
+    if (line.empty())
+      return header;
+    if (const std::size_t colon = line.find(": "); colon != std::string::npos && line[0] != '#')
+      header.fields[lowerCase(line.substr(0, colon))] = line.substr(line.find_first_not_of(' ', colon + 1));
+  }
+  return text.size() < limit ? std::optional(header) : std::nullopt;
+}
+
+std::optional<PixelType> pixelTypeOf(const std::string& name)
+{
+  static const std::map<std::string, PixelType> types = {{"signed char", PixelType::int8},
+                                                         {"int8", PixelType::int8},
+                                                         {"int8_t", PixelType::int8},
+                                                         {"uchar", PixelType::uint8},
+                                                         {"unsigned char", PixelType::uint8},
+                                                         {"uint8", PixelType::uint8},
+                                                         {"uint8_t", PixelType::uint8},
+                                                         {"short", PixelType::int16},
+                                                         {"short int", PixelType::int16},
+                                                         {"signed short", PixelType::int16},
+                                                         {"int16", PixelType::int16},
+                                                         {"int16_t", PixelType::int16},
+                                                         {"ushort", PixelType::uint16},
+                                                         {"unsigned short", PixelType::uint16},
+                                                         {"uint16", PixelType::uint16},
+                                                         {"uint16_t", PixelType::uint16},
+                                                         {"int", PixelType::int32},
+                                                         {"signed int", PixelType::int32},
+                                                         {"int32", PixelType::int32},
+                                                         {"int32_t", PixelType::int32},
+                                                         {"uint", PixelType::uint32},
+                                                         {"unsigned int", PixelType::uint32},
+                                                         {"uint32", PixelType::uint32},
+                                                         {"uint32_t", PixelType::uint32},
+                                                         {"long long", PixelType::int64},
+                                                         {"longlong", PixelType::int64},
+                                                         {"int64", PixelType::int64},
+                                                         {"int64_t", PixelType::int64},
+                                                         {"long long int", PixelType::int64},
+                                                         {"unsigned long long", PixelType::uint64},
+                                                         {"unsigned long long int", PixelType::uint64},
+                                                         {"ulonglong", PixelType::uint64},
+                                                         {"uint64", PixelType::uint64},
+                                                         {"uint64_t", PixelType::uint64},
+                                                         {"float", PixelType::float32},
+                                                         {"double", PixelType::float64}};
+  const auto found = types.find(lowerCase(name));
+  return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+/// Whether all axes are those of space, but for the first one, which may hold components. Its library turns
+/// others round.
+bool hasComponentsTogether(const std::string& kinds)
+{
+  std::istringstream words(kinds);
+  std::string kind;
+  words >> kind; // of the first
+  while (words >> kind)
+    if (kind = lowerCase(kind); kind != "domain" && kind != "space")
+      return false;
+  return true;
+}
+
+/// What names the files with voxels, if they do not follow the header.
+std::string dataFileField(const NrrdHeader& header)
+{
+  return header.field("data file") + header.field("datafile");
+}
+
+/// "LIST", in these letters, or "LIST 2" with the number of axes that a file has. Its library takes "LIST2"
+/// for that too, and refuses what else begins so.
+bool namesList(const std::string& dataFile)
+{
+  constexpr std::string_view word = "LIST";
+  if (!dataFile.starts_with(word))
+    return false;
+  const std::size_t axes = dataFile.find_first_not_of(' ', word.size());
+  return axes == std::string::npos || std::isdigit(static_cast<unsigned char>(dataFile[axes]));
+}
+
+/// Those on the lines behind "data file: LIST".
+std::vector<std::string> listedFiles(const std::string& path)
+{
+  std::ifstream stream(path, std::ios::binary);
+  std::vector<std::string> files;
+  bool isBehind = false;
+  for (std::string line; std::getline(stream, line);) {
+    line = withoutBlanksBehind(std::move(line));
+    if (isBehind && !line.empty())
+      files.push_back(line);
+    const std::size_t colon = line.find(": "),
+                      name = colon == std::string::npos ? colon : line.find_first_not_of(' ', colon + 1);
+    const std::string field = lowerCase(line.substr(0, colon));
+    isBehind = isBehind
+               || ((field == "data file" || field == "datafile") && name != std::string::npos
+                   && namesList(line.substr(name)));
+  }
+  return files;
+}
+
+/// "slice%03d.raw FIRST LAST STEP"
+std::vector<std::string> numberedFiles(const std::string& description)
+{
+  std::istringstream words(description);
+  std::string pattern;
+  long first = 0, last = 0, step = 1;
+  words >> pattern >> first >> last >> step;
+  constexpr long mostFiles = 1 << 24;
+  const NumberedName nameOf(pattern);
+  if (!nameOf.isNumbered() || step == 0 || (last - first) / step >= mostFiles)
+    return {};
+  std::vector<std::string> files;
+  for (long i = first; step > 0 ? i <= last : i >= last; i += step)
+    files.push_back(nameOf(i));
+  return files;
+}
+
+}
+
+std::vector<std::string> nrrdDataFiles(const std::string& path)
+{
+  const std::optional<NrrdHeader> header = readHeader(path);
+  const std::string apart = header ? dataFileField(*header) : "";
+  if (apart.empty())
+    return {};
+  const bool isNumbered = apart.find('%') != std::string::npos;
+  std::vector<std::string> files;
+  for (const std::string& file : isNumbered         ? numberedFiles(apart)
+                                 : namesList(apart) ? listedFiles(path)
+                                                    : std::vector{apart})
+    files.push_back((fs::path(path).parent_path() / file).string());
+  return files;
+}
+
+std::optional<VoxelPlace> nrrdVoxels(const std::string& path)
+{
+  const std::optional<NrrdHeader> header = readHeader(path);
+  if (!header)
+    return std::nullopt;
+  const std::optional<PixelType> type = pixelTypeOf(header->field("type"));
+  const std::string encoding = lowerCase(header->field("encoding")),
+                    endian = lowerCase(header->field("endian"));
+  const std::string apart = dataFileField(*header);
+  const bool skips = !(header->field("line skip") + header->field("lineskip") + header->field("byte skip")
+                       + header->field("byteskip"))
+                          .empty();
+  const bool isRaw = encoding == "raw", isGzip = encoding == "gzip" || encoding == "gz";
+  const bool isOneFile = apart.find_first_of("% ") == std::string::npos && !namesList(apart);
+  if (!type || skips || (!isRaw && !isGzip) || !isOneFile || !hasComponentsTogether(header->field("kinds")))
+    return std::nullopt;
+  VoxelPlace place;
+  place.path = apart.empty() ? path : (fs::path(path).parent_path() / apart).string();
+  place.encoding = isRaw ? FileEncoding::plain : FileEncoding::gzip;
+  (isRaw ? place.offset : place.streamAt) = apart.empty() ? header->bytes : 0;
+  place.type = *type;
+  place.byteCount = pixelTypeSize(*type);
+  std::istringstream sizes(header->field("sizes"));
+  for (std::uint64_t size = 0; sizes >> size;)
+    if (__builtin_mul_overflow(place.byteCount, size, &place.byteCount))
+      return std::nullopt;
+  place.swapped = pixelTypeSize(*type) > 1 && (endian == "big") != (std::endian::native == std::endian::big);
+  return place;
+}
+
+}

@@ -1,0 +1,55 @@
+#include "Core/Image/Files/FilesOfImage.h"
+
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/ImageFormat.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> slicesIn(const std::string& folder)
+{
+  std::vector<std::string> files;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored))
+    if (hasEnding(entry.path().string(), ".dcm"))
+      files.push_back(entry.path().string());
+  return files;
+}
+
+}
+
+std::vector<std::string> filesOfImage(const std::string& path)
+{
+  if (std::error_code ignored; fs::is_directory(path, ignored))
+    return slicesIn(path);
+  std::vector<std::string> files{path};
+  if (std::error_code ignored; !fs::is_regular_file(path, ignored)) // a pipe would be waited for
+    return files;
+  for (const auto& dataFiles : {metaImageDataFiles(path), nrrdDataFiles(path)})
+    files.insert(files.end(), dataFiles.begin(), dataFiles.end());
+  for (const auto& [header, voxels] : {std::pair{".hdr", ".img"}, {".img", ".hdr"}})
+    if (path.ends_with(header))
+      files.push_back(path.substr(0, path.size() - std::string(header).size()) + voxels);
+  return files;
+}
+
+std::vector<std::string> filesOfResult(const std::string& path)
+{
+  const std::string format = formatOf(path), stem = path.substr(0, path.size() - format.size());
+  std::vector<std::string> files{path};
+  if (format == "mhd")
+    files.insert(files.end(), {stem + "raw", stem + "zraw"});
+  if (format == "nhdr")
+    files.insert(files.end(), {stem + "raw", stem + "raw.gz"});
+  if (format == "hdr" || format == "img")
+    files = {stem + "hdr", stem + "img"};
+  return files;
+}
+
+}

@@ -1,0 +1,140 @@
+#include "Core/Image/Files/ImageFormat.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/LowerCase.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+namespace tessera {
+namespace {
+
+using enum PixelType;
+
+constexpr unsigned bit(PixelType type)
+{
+  return 1u << static_cast<unsigned>(type);
+}
+
+constexpr unsigned bits(std::initializer_list<PixelType> types)
+{
+  unsigned all = 0;
+  for (const PixelType type : types)
+    all |= bit(type);
+  return all;
+}
+
+constexpr unsigned everyType = 0x3ff;
+
+struct Format {
+  const char* extension;
+  bool planes, volumes; // dimension 2, dimension 3
+  bool vectors;         // more than one component
+  unsigned types;
+  const char* lost; // of the geometry
+};
+
+// What ITK 5.2 writes and reads back unchanged.
+constexpr Format formats[] = {
+    {"mhd", true, true, true, everyType, ""},
+    {"mha", true, true, true, everyType, ""},
+    {"nii", true, true, true, everyType, ""},
+    {"nii.gz", true, true, true, everyType, ""},
+    {"hdr", true, true, true, everyType, ""},
+    {"img", true, true, true, everyType, ""},
+    {"nrrd", true, true, true, everyType, ""},
+    {"nhdr", true, true, true, everyType, ""},
+    {"vtk", true, true, true, everyType, "direction"},
+    {"gipl", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
+    {"gipl.gz", false, true, false, bits({int8, uint8, int16, uint16, float32, float64}), "direction"},
+    {"tif", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
+    {"tiff", true, true, true, bits({int8, uint8, int16, uint16, float32}), "origin and direction"},
+    {"png", true, false, false, bits({uint8, uint16}), "origin and direction"},
+    {"jpg", true, false, false, bit(uint8), "origin and direction"},
+    {"jpeg", true, false, false, bit(uint8), "origin and direction"},
+    {"bmp", true, false, false, bit(uint8), "origin and direction"},
+    {"dcm", false, true, false, bits({uint8, int16, uint16}), ""},
+};
+
+const Format* find(const std::string& extension)
+{
+  const auto* found = std::find_if(std::begin(formats), std::end(formats),
+                                   [&](const Format& f) { return extension == f.extension; });
+  return found == std::end(formats) ? nullptr : found;
+}
+
+template <class Accept>
+std::string listFormats(Accept accept)
+{
+  std::string list;
+  for (const Format& format : formats)
+    if (accept(format))
+      list += std::string(list.empty() ? "" : ", ") + format.extension;
+  return list;
+}
+
+bool holdsDimension(const Format& format, int dimension)
+{
+  return dimension == 2 ? format.planes : dimension == 3 && format.volumes;
+}
+
+}
+
+std::vector<std::string> writableFormats()
+{
+  std::vector<std::string> names;
+  for (const Format& format : formats)
+    names.emplace_back(format.extension);
+  return names;
+}
+
+std::string readableFormats()
+{
+  return "NIfTI and Analyze (.nii, .nii.gz, .hdr, .img), MetaImage (.mhd, .mha), NRRD (.nrrd, .nhdr), GIPL, "
+         "VTK, TIFF, PNG, JPEG, "
+         "BMP, DICOM (a file, or a folder with one series)";
+}
+
+std::string formatOf(const std::string& path)
+{
+  const std::string name = lowerCase(path.substr(path.find_last_of('/') + 1));
+  for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1))
+    if (find(name.substr(dot + 1)))
+      return name.substr(dot + 1);
+  return "";
+}
+
+void checkWritable(const std::string& format, int dimension, PixelType type, int components)
+{
+  const auto refuse = [&](const std::string& wrong, const std::string& allowed) {
+    throw Error(ExitCode::unwritableOutput,
+                "image format \"" + format + "\": " + wrong + ". Allowed: " + allowed + ".");
+  };
+  const Format* known = find(format);
+  if (!known)
+    refuse("no such format", listFormats([](const Format&) { return true; }));
+  const auto fits = [&](const Format& f) {
+    return holdsDimension(f, dimension) && (f.types & bit(type)) && (components == 1 || f.vectors);
+  };
+  const std::string others = "the formats that can: " + listFormats(fits);
+  if (!holdsDimension(*known, dimension))
+    refuse("cannot hold an image of dimension " + std::to_string(dimension), others);
+  if (components > 1 && !known->vectors)
+    refuse("cannot hold " + std::to_string(components) + " components a voxel", others);
+  if (!(known->types & bit(type))) {
+    std::string types;
+    for (const PixelType other : allPixelTypes)
+      if (known->types & bit(other))
+        types += (types.empty() ? "\"" : ", \"") + pixelTypeName(other) + "\"";
+    refuse("cannot hold pixels of type \"" + pixelTypeName(type) + "\"",
+           "the types " + types + ", or " + others);
+  }
+}
+
+std::string geometryLostBy(const std::string& format)
+{
+  const Format* known = find(format);
+  return known ? known->lost : "";
+}
+
+}

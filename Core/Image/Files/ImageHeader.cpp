@@ -1,0 +1,43 @@
+#include "Core/Image/Files/ImageHeader.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/ImageSource.h"
+
+namespace tessera {
+
+std::size_t ImageHeader::voxelCount() const
+{
+  std::size_t count = 1;
+  for (std::size_t length : size)
+    count *= length;
+  return count;
+}
+
+ImageHeader readImageHeader(const std::string& path)
+{
+  return openImage(path)->header();
+}
+
+template <int D>
+ImageGeometry<D> geometryOf(const ImageHeader& header)
+{
+  if (header.dimension != D)
+    throw Error(ExitCode::usage,
+                header.path + ": dimension " + std::to_string(header.dimension) + ": an image of dimension "
+                    + std::to_string(D) + " is asked for here. Allowed: one image of dimension "
+                    + std::to_string(D) + "; a file of several volumes must be split first.");
+  ImageGeometry<D> geometry;
+  for (int i = 0; i < D; ++i) {
+    geometry.size[i] = header.size[i];
+    geometry.spacingMm[i] = header.spacingMm[i];
+    geometry.originMm[i] = header.originMm[i];
+    for (int j = 0; j < D; ++j)
+      geometry.direction[i][j] = header.direction[i][j];
+  }
+  return geometry;
+}
+
+template ImageGeometry<2> geometryOf<2>(const ImageHeader&);
+template ImageGeometry<3> geometryOf<3>(const ImageHeader&);
+
+}

@@ -1,0 +1,338 @@
+#include "Core/Image/Files/ImageSource.h"
+
+#include "Core/Compute/Files/ScratchFolder.h"
+#include "Core/Compute/Memory.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/ImageFormat.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/ItkSupport.h"
+
+#include <itkBMPImageIO.h>
+#include <itkGDCMImageIO.h>
+#include <itkGiplImageIO.h>
+#include <itkJPEGImageIO.h>
+#include <itkMetaImageIO.h>
+#include <itkNiftiImageIO.h>
+#include <itkNrrdImageIO.h>
+#include <itkPNGImageIO.h>
+#include <itkTIFFImageIO.h>
+#include <itkVTKImageIO.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <system_error>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Null if this format does not know the file.
+template <class ItkIO>
+itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
+{
+  const typename ItkIO::Pointer io = ItkIO::New();
+  return io->CanReadFile(path.c_str()) ? itk::ImageIOBase::Pointer(io) : itk::ImageIOBase::Pointer();
+}
+
+itk::ImageIOBase::Pointer readerFor(const std::string& path)
+{
+  using Finder = itk::ImageIOBase::Pointer (*)(const std::string&);
+  constexpr Finder finders[] = {readerIfKnown<itk::NiftiImageIO>, readerIfKnown<itk::MetaImageIO>,
+                                readerIfKnown<itk::NrrdImageIO>,  readerIfKnown<itk::GiplImageIO>,
+                                readerIfKnown<itk::PNGImageIO>,   readerIfKnown<itk::JPEGImageIO>,
+                                readerIfKnown<itk::TIFFImageIO>,  readerIfKnown<itk::BMPImageIO>,
+                                readerIfKnown<itk::VTKImageIO>,   readerIfKnown<itk::GDCMImageIO>};
+  for (const Finder finder : finders)
+    if (const itk::ImageIOBase::Pointer io = finder(path))
+      return io;
+  return {};
+}
+
+/// The NIfTI library takes the voxels of a.nii for those of a.nii.gz if both lie in one folder. This gives
+/// such a file a folder of its own by a symbolic link.
+class OwnFolder {
+public:
+  explicit OwnFolder(const std::string& path) : path_(path)
+  {
+    const std::string compressed = ".nii.gz";
+    if (!path.ends_with(compressed) || !fs::exists(path.substr(0, path.size() - 3)))
+      return;
+    try {
+      folder_.emplace("tessera-link-");
+      path_ = *folder_ / ("image" + compressed);
+      fs::create_symlink(fs::absolute(path), path_);
+    } catch (const std::system_error& error) {
+      failToRead(path,
+                 "the file beside it without .gz hides it from the NIfTI library, and no link to it can be "
+                 "made in a folder for "
+                 "temporary files ("
+                     + error.code().message() + ")",
+                 "one of both files in a folder, or a writable folder in TMPDIR");
+    }
+  }
+
+  const std::string& path() const { return path_; }
+
+private:
+  std::optional<ScratchFolder> folder_;
+  std::string path_;
+};
+
+/// `path` names the file in messages, `link` is opened.
+itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& link)
+{
+  const std::string readable = "an image file that exists and may be read: " + readableFormats();
+  std::error_code ignored;
+  if (!fs::exists(path, ignored))
+    failToRead(path, "no such file", readable);
+  if (!std::ifstream(path))
+    failToRead(path, "the file cannot be opened", readable);
+  checkNiftiFile(path);
+  checkMetaImageFile(path);
+  checkPictureFile(path);
+  try {
+    const itk::ImageIOBase::Pointer io = readerFor(link);
+    if (!io && isNifti2(path))
+      failToRead(path, "it is NIfTI-2, which is not read",
+                 "NIfTI-1, or another image file: " + readableFormats());
+    if (!io)
+      failToRead(path, "not an image of a format that is known", readable);
+    io->SetFileName(link);
+    io->ReadImageInformation();
+    return io;
+  } catch (const itk::ExceptionObject& exception) {
+    failToRead(path, "the image's header cannot be read: " + itkMessage(exception),
+               "a whole and valid header");
+  }
+}
+
+/// ITK gives GIPL and VTK files that were cut off without an error. To be called after Read, which finds
+/// where VTK's header ends.
+void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
+{
+  std::uint64_t headerBytes = 256; // of GIPL
+  if (const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
+      vtk && vtk->GetFileType() == itk::IOFileEnum::Binary)
+    headerBytes = static_cast<std::uint64_t>(vtk->GetHeaderSize());
+  else if (!dynamic_cast<const itk::GiplImageIO*>(&io))
+    return;
+  const std::uint64_t needed = headerBytes + static_cast<std::uint64_t>(io.GetImageSizeInBytes());
+  if (!holdsBytes(header.path, needed))
+    failToRead(header.path,
+               "the file holds less than the " + std::to_string(needed) + " bytes that its header promises",
+               wholeFile);
+}
+
+/// Before memory is taken: VTK's reader makes sizes of what stands in memory if its header has too few
+/// numbers. A number in a text takes at least two letters.
+void checkVtkLength(const itk::ImageIOBase& io, const ImageHeader& header)
+{
+  const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
+  if (!vtk)
+    return;
+  std::uint64_t least =
+      vtk->GetFileType() == itk::IOFileEnum::Binary ? pixelTypeSize(header.componentType) : 2;
+  for (const std::size_t length : header.size)
+    least = bytesTimes(least, length);
+  if (!holdsBytes(header.path, bytesTimes(least, header.components) - 1))
+    failToRead(header.path,
+               "the file is too short for the " + extentText(header.size) + " voxels of its header",
+               wholeFile);
+}
+
+std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::string& path)
+{
+  return dynamic_cast<const itk::NiftiImageIO*>(&io)  ? niftiVoxels(path)
+         : dynamic_cast<const itk::NrrdImageIO*>(&io) ? nrrdVoxels(path)
+                                                      : metaImageVoxels(path);
+}
+
+/// ITK before 5.4 takes a NIfTI displacement field for scalars on five axes.
+ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path,
+                     const std::optional<VoxelPlace>& voxels)
+{
+  ImageHeader header = headerFromItk(io, path);
+  if (!voxels || voxels->components == 1 || header.components > 1)
+    return header;
+  header.dimension = header.size[2] > 1 ? 3 : 2;
+  header.size.resize(header.dimension);
+  header.spacingMm.resize(header.dimension);
+  header.originMm.resize(header.dimension);
+  header.direction.resize(header.dimension);
+  for (std::vector<double>& row : header.direction)
+    row.resize(header.dimension);
+  header.components = voxels->components;
+  header.meaning = PixelMeaning::vector;
+  return header;
+}
+
+class FileSource final : public ImageSource {
+public:
+  FileSource(std::unique_ptr<OwnFolder> place, itk::ImageIOBase::Pointer io, const std::string& path,
+             const std::optional<VoxelPlace>& voxels)
+      : ImageSource(headerOf(*io, path, voxels)), place_(std::move(place)), io_(std::move(io)),
+        voxels_(voxels)
+  {
+    checkVtkLength(*io_, header());
+    if (voxels_ && (valueType(*voxels_) != header().componentType || valueCount(*voxels_) != valueCount()))
+      voxels_.reset(); // ITK makes other numbers of what the file holds
+    if (voxels_)
+      header_.typeInFile = voxels_->type;
+    header_.hasRanges = voxels_.has_value();
+    header_.isReadWhole = !voxels_ || voxels_->apart;
+  }
+
+  using ImageSource::read;
+
+  void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes) override
+  {
+    if (header().isReadWhole)
+      ImageSource::read(consumer, threads, notes);
+    else if (voxels_->scaling.isScaled())
+      readScaled(consumer, threads);
+    else
+      readVoxels(*voxels_, header().path, threads, consumer);
+  }
+
+  const VoxelPlace* place() const override { return voxels_ ? &*voxels_ : nullptr; }
+
+  void read(std::byte* buffer, int threads, std::vector<std::string>&) override
+  {
+    if (voxels_ && voxels_->scaling.isScaled())
+      return readScaled(
+          [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+            std::memcpy(buffer + firstByte, bytes.data(), bytes.size());
+          },
+          threads);
+    if (voxels_)
+      return readVoxels(*voxels_, header().path, threads, buffer);
+    const auto lock = lockItkFiles();
+    try {
+      askForAllVoxels(*io_);
+      io_->Read(buffer);
+    } catch (const std::exception& exception) {
+      failToRead(header().path, "the voxels cannot be read: " + itkMessage(exception), wholeFile);
+    }
+    checkLength(*io_, header());
+  }
+
+private:
+  static PixelType valueType(const VoxelPlace& voxels)
+  {
+    return voxels.scaling.isScaled() && voxels.type != PixelType::float64 ? PixelType::float32 : voxels.type;
+  }
+  static std::uint64_t valueCount(const VoxelPlace& voxels)
+  {
+    return voxels.byteCount / pixelTypeSize(voxels.type);
+  }
+  std::uint64_t valueCount() const { return byteCount() / pixelTypeSize(header().componentType); }
+
+  /// Gives what scaling makes of the file's numbers, in pieces that stay in the caches.
+  void readScaled(const VoxelConsumer& consumer, int threads) const
+  {
+    withPixelType(voxels_->type, [&]<class T>(std::type_identity<T>) {
+      using Value = ValueScaling::Value<T>;
+      readVoxels(
+          *voxels_, header().path, threads, [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+            const std::span numbers(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T));
+            std::vector<Value> values(std::min(numbers.size(), convertedAtOnce));
+            for (std::size_t first = 0; first < numbers.size(); first += values.size()) {
+              const std::span piece = numbers.subspan(first, std::min(values.size(), numbers.size() - first));
+              std::transform(piece.begin(), piece.end(), values.begin(), voxels_->scaling);
+              consumer((firstByte / sizeof(T) + first) * sizeof(Value),
+                       std::as_bytes(std::span(values).first(piece.size())));
+            }
+          });
+    });
+  }
+
+  std::unique_ptr<OwnFolder> place_;
+  itk::ImageIOBase::Pointer io_;
+  std::optional<VoxelPlace> voxels_; // where they can be read without ITK
+};
+
+/// |determinant| over the product of the columns' lengths, by elimination.
+double relativeDeterminant(std::vector<std::vector<double>> m)
+{
+  const std::size_t n = m.size();
+  double result = 1;
+  for (std::size_t j = 0; j < n; ++j) {
+    double length2 = 0;
+    for (std::size_t i = 0; i < n; ++i)
+      length2 += m[i][j] * m[i][j];
+    result /= std::sqrt(length2);
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    for (std::size_t i = k + 1; i < n; ++i)
+      if (std::abs(m[i][k]) > std::abs(m[pivot][k]))
+        pivot = i;
+    std::swap(m[k], m[pivot]);
+    result *= m[k][k];
+    for (std::size_t i = k + 1; i < n; ++i)
+      for (std::size_t j = n; j-- > k;)
+        m[i][j] -= m[i][k] / m[k][k] * m[k][j];
+  }
+  return std::abs(result);
+}
+
+}
+
+void ImageSource::read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes)
+{
+  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(byteCount());
+  read(bytes.get(), threads, notes);
+  forEachRange(Context{{}, threads}, byteCount(), std::size_t(1) << 20,
+               [&](std::size_t first, std::size_t last) {
+                 consumer(first, {bytes.get() + first, last - first});
+               });
+}
+
+void checkGeometry(const ImageHeader& header)
+{
+  for (int axis = 0; axis < header.dimension; ++axis) {
+    const std::string onAxis = " on axis " + std::to_string(axis);
+    if (header.size[axis] == 0)
+      failToRead(header.path, "size 0" + onAxis + ": the image has no voxels",
+                 "at least one voxel on each axis");
+    checkSpacing(header.path, axis, header.spacingMm[axis]);
+    if (!std::isfinite(header.originMm[axis]))
+      failToRead(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position",
+                 "finite numbers");
+  }
+  constexpr double parallel = 1e-6; // sine of the angle below which axes are one; headers round to float
+  if (!(relativeDeterminant(header.direction) > parallel)) {
+    std::string matrix;
+    for (const std::vector<double>& row : header.direction)
+      for (double value : row)
+        matrix.append(" ").append(shortText(value));
+    failToRead(header.path, "direction" + matrix + ": the matrix is singular", "axes that are not parallel");
+  }
+}
+
+std::unique_ptr<ImageSource> openImage(const std::string& path)
+{
+  const auto lock = lockItkFiles();
+  std::error_code ignored;
+  std::unique_ptr<ImageSource> source;
+  if (fs::is_directory(path, ignored)) {
+    source = openDicomFolder(path);
+  } else if (fs::is_fifo(path, ignored) || fs::is_socket(path, ignored)) {
+    failToRead(path, "this is no file but a pipe, which cannot be read at any place", "an image file");
+  } else {
+    auto place = std::make_unique<OwnFolder>(path);
+    const itk::ImageIOBase::Pointer io = openItk(path, place->path());
+    source = std::make_unique<FileSource>(std::move(place), io, path, placeOfVoxels(*io, path));
+  }
+  checkGeometry(source->header());
+  return source;
+}
+
+}

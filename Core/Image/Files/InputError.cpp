@@ -1,0 +1,32 @@
+#include "Core/Image/Files/InputError.h"
+
+#include "Core/Compute/Error.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace tessera {
+
+void failToRead(const std::string& path, const std::string& wrong, const std::string& allowed)
+{
+  throw Error(ExitCode::unreadableInput, path + ": " + wrong + ". Allowed: " + allowed + ".");
+}
+
+void checkSpacing(const std::string& path, int axis, double spacingMm)
+{
+  constexpr double least = 1e-30, most = 1e30; // volumes of voxels and their inverses can be told then
+  if (!(spacingMm > least && spacingMm < most))
+    failToRead(path,
+               "spacing " + shortText(spacingMm) + " on axis " + std::to_string(axis)
+                   + ": a voxel must have an extent",
+               "spacings above zero; a flipped axis belongs into the direction");
+}
+
+std::string shortText(double value)
+{
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+}

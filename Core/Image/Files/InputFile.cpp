@@ -1,0 +1,43 @@
+#include "Core/Image/Files/InputFile.h"
+
+#include "Core/Image/Files/InputError.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace tessera {
+
+InputFile::InputFile(const std::string& path, const std::string& name)
+    : name_(name), file_(open(path.c_str(), O_RDONLY | O_CLOEXEC))
+{
+  if (file_ < 0)
+    failToRead(name, "the file cannot be opened (" + std::string(std::strerror(errno)) + ")",
+               "a file that may be read");
+}
+
+InputFile::~InputFile()
+{
+  close(file_);
+}
+
+std::size_t InputFile::read(std::uint64_t position, void* bytes, std::size_t count) const
+{
+  std::size_t done = 0;
+  while (done < count) {
+    const ssize_t got =
+        pread(file_, static_cast<char*>(bytes) + done, count - done, static_cast<off_t>(position + done));
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got < 0)
+      failToRead(name_, "the voxels cannot be read (" + std::string(std::strerror(errno)) + ")", wholeFile);
+    if (got == 0)
+      break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+}

@@ -1,0 +1,166 @@
+#include "Core/Image/Files/ItkTransformFile.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Files/ItkSupport.h"
+
+#include <itkCompositeTransform.h>
+#include <itkHDF5TransformIO.h>
+#include <itkTransformFactoryBase.h>
+#include <itkTxtTransformIO.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <stdexcept>
+
+namespace tessera {
+namespace {
+
+using TransformIO = itk::TransformIOBaseTemplate<double>;
+using ItkBase = itk::TransformBaseTemplate<double>;
+
+/// Null if the extension is none of these.
+TransformIO::Pointer ioFor(const std::string& path)
+{
+  const std::string extension = std::filesystem::path(path).extension().string();
+  if (extension == ".tfm" || extension == ".txt")
+    return TransformIO::Pointer(itk::TxtTransformIOTemplate<double>::New());
+  if (extension == ".h5" || extension == ".hdf5")
+    return TransformIO::Pointer(itk::HDF5TransformIOTemplate<double>::New());
+  return {};
+}
+
+/// The HDF5 library would tell of other files on stderr.
+bool isHdf5(const std::string& path)
+{
+  const std::string signature("\x89HDF\r\n\x1a\n", 8);
+  return bytesOfFile(path, 0, signature.size()) == signature;
+}
+
+const std::string allowedFiles = "an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5)";
+
+bool isComposite(const std::string& className)
+{
+  return className.starts_with("CompositeTransform_");
+}
+
+template <class Container>
+std::vector<double> toVector(const Container& values)
+{
+  return {values.begin(), values.end()};
+}
+
+template <class Container>
+Container toItk(const std::vector<double>& values)
+{
+  Container container(static_cast<unsigned>(values.size()));
+  std::copy(values.begin(), values.end(), container.begin());
+  return container;
+}
+
+ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
+{
+  const itk::LightObject::Pointer object =
+      itk::ObjectFactoryBase::CreateInstance(transform.className.c_str());
+  const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
+  if (!made)
+    throw std::runtime_error("ITK has no transform \"" + transform.className + "\"");
+  made->UnRegister(); // CreateInstance gives its caller a reference of its own
+  made->SetFixedParameters(toItk<ItkBase::FixedParametersType>(transform.fixedParameters));
+  const auto count = transform.parameters.size();
+  if (made->GetNumberOfParameters() != count && !transform.className.starts_with("DisplacementField"))
+    throw std::runtime_error(transform.className + " has " + std::to_string(made->GetNumberOfParameters())
+                             + " parameters, not " + std::to_string(count));
+  made->SetParametersByValue(toItk<ItkBase::ParametersType>(transform.parameters));
+  return made;
+}
+
+template <int D>
+ItkBase::Pointer makeComposite(const std::vector<ItkBase::Pointer>& parts)
+{
+  const auto composite = itk::CompositeTransform<double, D>::New();
+  for (const ItkBase::Pointer& part : parts) {
+    auto* transform = dynamic_cast<itk::Transform<double, D, D>*>(part.GetPointer());
+    if (!transform)
+      throw std::runtime_error(part->GetTransformTypeAsString() + " cannot stand beside "
+                               + parts.front()->GetTransformTypeAsString() + " in one composite");
+    composite->AddTransform(transform);
+  }
+  return ItkBase::Pointer(composite);
+}
+
+TransformIO::ConstTransformListType listToWrite(const std::vector<ItkTransform>& transforms, bool composite)
+{
+  std::vector<ItkBase::Pointer> parts;
+  for (const ItkTransform& transform : transforms)
+    parts.push_back(makeItkTransform(transform));
+  if (composite)
+    parts = {parts.front()->GetInputSpaceDimension() == 2 ? makeComposite<2>(parts)
+                                                          : makeComposite<3>(parts)};
+  return {parts.begin(), parts.end()};
+}
+
+bool readsBack(const std::string& path, const std::vector<ItkTransform>& expected)
+{
+  try {
+    return readItkTransforms(path) == expected;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}
+
+std::vector<ItkTransform> readItkTransforms(const std::string& path)
+{
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    failToRead(path, "no such file", allowedFiles);
+  const TransformIO::Pointer io = ioFor(path);
+  if (!io)
+    failToRead(path, "the extension is not that of a transform file", allowedFiles);
+  if (dynamic_cast<itk::HDF5TransformIOTemplate<double>*>(io.GetPointer()) && !isHdf5(path))
+    failToRead(path, "this is no HDF5 file", allowedFiles);
+  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  try {
+    io->SetFileName(path);
+    io->Read();
+  } catch (const std::exception& exception) {
+    failToRead(path, "the transforms cannot be read: " + itkMessage(exception), allowedFiles);
+  }
+  std::vector<ItkTransform> transforms;
+  for (const ItkBase::Pointer& read : io->GetReadTransformList())
+    if (!isComposite(read->GetTransformTypeAsString()))
+      transforms.push_back({read->GetTransformTypeAsString(), toVector(read->GetFixedParameters()),
+                            toVector(read->GetParameters())});
+  if (transforms.empty())
+    failToRead(path, "the file holds no transform", allowedFiles);
+  return transforms;
+}
+
+void writeItkTransforms(const std::string& path, const std::vector<ItkTransform>& transforms, bool composite)
+{
+  const TransformIO::Pointer io = ioFor(path);
+  if (!io)
+    throw Error(ExitCode::unwritableOutput,
+                path + ": the extension is not that of a transform file. Allowed: " + allowedFiles + ".");
+  itk::TransformFactoryBase::RegisterDefaultTransforms();
+  AtomicFile file(path);
+  if (transforms.empty())
+    file.fail("there is no transform to write");
+  try {
+    TransformIO::ConstTransformListType list = listToWrite(transforms, composite);
+    io->SetTransformList(list);
+    io->SetFileName(file.temporaryPath());
+    io->Write();
+  } catch (const std::exception& exception) {
+    file.fail("the transforms cannot be written: " + itkMessage(exception));
+  }
+  if (!readsBack(file.temporaryPath(), transforms))
+    file.fail("the transforms could not be written whole");
+  file.commit();
+}
+
+}

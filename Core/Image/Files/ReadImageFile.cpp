@@ -1,0 +1,195 @@
+#include "Core/Compute/Error.h"
+#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Memory.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/ImageSource.h"
+#include "Core/Image/Voxels/VoxelValues.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+
+namespace tessera {
+namespace {
+
+/// For what becomes of the file, and for `bytesInFile` that must lie in memory as the file holds them.
+void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
+{
+  requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
+                    + static_cast<double>(bytesInFile),
+                header.path + ": an image of " + extentText(header.size) + " voxels",
+                "a smaller image, or more memory");
+}
+
+std::size_t bytesInFile(const ImageSource& source)
+{
+  return source.header().isReadWhole ? source.byteCount() : 0;
+}
+
+/// Calls body(first, values) with pieces of the components of all voxels, in the type of the file.
+template <class Body>
+void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& notes, Body&& body)
+{
+  withPixelType(source.header().componentType, [&]<class T>(std::type_identity<T>) {
+    source.read(
+        [&](std::uint64_t firstByte, std::span<const std::byte> bytes) {
+          body(firstByte / sizeof(T),
+               std::span(reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)));
+        },
+        threads, notes);
+  });
+}
+
+void refuseVectors(const ImageHeader& header)
+{
+  if (header.meaning == PixelMeaning::vector)
+    throw Error(ExitCode::unreadableInput,
+                header.path + ": " + std::to_string(header.components)
+                    + " components a voxel: an image of one component is asked for here. Allowed: one "
+                      "component, or colour (red, green, blue, with or without opacity).");
+}
+
+std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<std::string>& notes)
+{
+  const ImageHeader& header = source.header();
+  requireImageMemory(header, sizeof(float), source.byteCount());
+  const auto bytes = std::make_unique_for_overwrite<std::byte[]>(source.byteCount());
+  source.read(bytes.get(), threads, notes);
+  std::vector<float> voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
+  withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
+    const T* const colours = reinterpret_cast<const T*>(bytes.get());
+    const auto components = static_cast<std::size_t>(header.components);
+    forEachRange(Context{{}, threads}, voxels.size(), convertedAtOnce,
+                 [&](std::size_t first, std::size_t last) {
+                   for (std::size_t i = first; i < last; ++i)
+                     voxels[i] = luminance(colours + i * components, components);
+                 });
+  });
+  return voxels;
+}
+
+/// Every component as float. Float files are read in place.
+std::vector<float> readComponents(ImageSource& source, int threads, std::vector<std::string>& notes)
+{
+  const ImageHeader& header = source.header();
+  const bool inPlace = header.componentType == PixelType::float32;
+  requireImageMemory(header, header.components * sizeof(float), inPlace ? 0 : bytesInFile(source));
+  std::vector<float> values =
+      largeVector<float>(Context{{}, threads}, header.voxelCount() * header.components);
+  if (inPlace) {
+    source.read(reinterpret_cast<std::byte*>(values.data()), threads, notes);
+    return values;
+  }
+  std::atomic<std::size_t> rounded{0};
+  forEachPiece(source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+    std::transform(piece.begin(), piece.end(), values.begin() + first,
+                   [](T value) { return static_cast<float>(value); });
+    rounded += countRounded(piece);
+  });
+  if (rounded > 0)
+    notes.push_back(roundedNote(header.path, rounded));
+  return values;
+}
+
+/// One component of float a voxel.
+std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std::string>& notes)
+{
+  refuseVectors(source.header());
+  return source.header().components > 1 ? readLuminance(source, threads, notes)
+                                        : readComponents(source, threads, notes);
+}
+
+}
+
+void failNoneFinite(const std::string& path, std::size_t voxels)
+{
+  throw Error(ExitCode::unreadableInput, path + ": none of its " + std::to_string(voxels)
+                                             + " voxels is a finite number. Allowed: an image with values.");
+}
+
+template <int D>
+void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded)
+{
+  std::vector<float>& voxels = loaded.image.voxels;
+  std::atomic<std::size_t> count{0};
+  forEachRange(
+      Context{{}, threads}, voxels.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+        count += static_cast<std::size_t>(std::count_if(voxels.begin() + first, voxels.begin() + last,
+                                                        [](float value) { return !std::isfinite(value); }));
+      });
+  loaded.nanVoxels = count;
+  if (loaded.nanVoxels == 0)
+    return;
+  if (loaded.nanVoxels == voxels.size())
+    failNoneFinite(path, voxels.size());
+  std::vector<std::uint8_t> finite(voxels.size());
+  for (std::size_t i = 0; i < voxels.size(); ++i) {
+    finite[i] = std::isfinite(voxels[i]);
+    voxels[i] = finite[i] ? voxels[i] : 0.0f;
+  }
+  loaded.finiteVoxels = std::make_shared<Mask<D>>(loaded.image.geometry, std::move(finite));
+}
+
+template <int D>
+LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads)
+{
+  const std::unique_ptr<ImageSource> source = openImage(path);
+  LoadedImage<D> loaded;
+  loaded.image.geometry = geometryOf<D>(source->header());
+  loaded.image.voxels = readScalars(*source, threads, notes);
+  if (source->header().components > 1)
+    notes.push_back(luminanceNote(source->header()));
+  if (source->header().componentType == PixelType::float32
+      || source->header().componentType == PixelType::float64)
+    setAsideNonFinite(path, threads, loaded);
+  return loaded;
+}
+
+template <int D>
+Mask<D> readMask(const std::string& path, int threads)
+{
+  const std::unique_ptr<ImageSource> source = openImage(path);
+  const ImageHeader& header = source->header();
+  const ImageGeometry<D> geometry = geometryOf<D>(header);
+  refuseVectors(header);
+  std::vector<std::string> notes;
+  requireImageMemory(header, sizeof(std::uint8_t), bytesInFile(*source));
+  std::vector<std::uint8_t> inside(header.voxelCount());
+  const auto isInside = [](auto value) { return static_cast<std::uint8_t>(value != 0 && value == value); };
+  if (header.components > 1) {
+    const std::vector<float> voxels = readLuminance(*source, threads, notes);
+    std::transform(voxels.begin(), voxels.end(), inside.begin(), isInside);
+  } else {
+    forEachPiece(*source, threads, notes, [&]<class T>(std::size_t first, std::span<const T> piece) {
+      std::transform(piece.begin(), piece.end(), inside.begin() + first, isInside);
+    });
+  }
+  if (std::find(inside.begin(), inside.end(), 1) == inside.end())
+    throw Error(ExitCode::unreadableInput,
+                path + ": a mask of " + std::to_string(inside.size())
+                    + " voxels: it is empty, every voxel is zero. Allowed: a mask with at least one voxel "
+                      "that is not zero.");
+  return Mask<D>(geometry, std::move(inside));
+}
+
+template <int D>
+VectorImage<D> readVectorImage(const std::string& path, int threads)
+{
+  const std::unique_ptr<ImageSource> source = openImage(path);
+  std::vector<std::string> notes;
+  return {geometryOf<D>(source->header()), source->header().components,
+          readComponents(*source, threads, notes)};
+}
+
+template void setAsideNonFinite(const std::string&, int, LoadedImage<2>&);
+template void setAsideNonFinite(const std::string&, int, LoadedImage<3>&);
+template LoadedImage<2> readImage<2>(const std::string&, std::vector<std::string>&, int);
+template LoadedImage<3> readImage<3>(const std::string&, std::vector<std::string>&, int);
+template Mask<2> readMask<2>(const std::string&, int);
+template Mask<3> readMask<3>(const std::string&, int);
+template VectorImage<2> readVectorImage<2>(const std::string&, int);
+template VectorImage<3> readVectorImage<3>(const std::string&, int);
+
+}

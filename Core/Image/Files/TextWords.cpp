@@ -1,0 +1,99 @@
+#include "Core/Image/Files/TextWords.h"
+
+#include "Core/Image/Files/InputError.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view space = " \t\r\n\f\v";
+
+std::string quoted(std::string_view word)
+{
+  std::string text(1, '"');
+  text.append(word).push_back('"');
+  return text;
+}
+
+}
+
+std::string readWholeFile(const std::string& path)
+{
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored))
+    failToRead(path, "no such file", "a file that exists and may be read");
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream || std::filesystem::is_directory(path, ignored))
+    failToRead(path, "the file cannot be read or is empty",
+               "a file that exists, may be read and is not empty");
+  return std::move(text).str();
+}
+
+void TextWords::skipSpace()
+{
+  for (; position_ < text_.size() && space.find(text_[position_]) != std::string_view::npos; ++position_)
+    line_ += text_[position_] == '\n';
+}
+
+std::string_view TextWords::peek()
+{
+  skipSpace();
+  const std::size_t end = std::min(text_.find_first_of(space, position_), text_.size());
+  return std::string_view(text_).substr(position_, end - position_);
+}
+
+std::string_view TextWords::next(std::string_view expected)
+{
+  const std::string_view word = peek();
+  if (word.empty())
+    fail("the file ends where " + std::string(expected) + " should stand");
+  position_ += word.size();
+  return word;
+}
+
+double TextWords::nextNumber(std::string_view expected)
+{
+  const std::string_view word = next(expected);
+  const std::string_view digits = word.starts_with('+') ? word.substr(1) : word;
+  double value = 0;
+  const std::from_chars_result result = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (result.ec != std::errc() || result.ptr != digits.data() + digits.size() || !std::isfinite(value))
+    fail(quoted(word) + " is no finite number, where " + std::string(expected) + " should stand");
+  return value;
+}
+
+std::size_t TextWords::nextCount(std::string_view expected)
+{
+  const std::string_view word = next(expected);
+  std::size_t value = 0;
+  const std::from_chars_result result = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (result.ec != std::errc() || result.ptr != word.data() + word.size())
+    fail(quoted(word) + " is no whole number, where " + std::string(expected) + " should stand");
+  return value;
+}
+
+std::string_view TextWords::restOfLine()
+{
+  const std::size_t end = std::min(text_.find('\n', position_), text_.size());
+  std::string_view line = std::string_view(text_).substr(position_, end - position_);
+  position_ = std::min(end + 1, text_.size());
+  ++line_;
+  if (line.ends_with('\r'))
+    line.remove_suffix(1);
+  return line;
+}
+
+void TextWords::fail(const std::string& wrong) const
+{
+  failToRead(path_ + ":" + std::to_string(line_), wrong, allowed_);
+}
+
+}

@@ -1,0 +1,32 @@
+#include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
+
+#include "Core/Image/Filters/BSplinePrefilter.h"
+#include "Core/Image/Filters/LineFilterOnCuda.h"
+
+namespace tessera {
+
+template <int D>
+Buffer<float> bsplineCoefficientsOnCuda(Context& context, const float* voxels, const Size<D>& size, int order)
+{
+  const ExponentialFilter filter = splineFilter(order);
+  std::size_t count = 1;
+  for (const std::size_t n : size)
+    count *= n;
+  Buffer<float> coefficients(context, count);
+  float* const out = coefficients.span().data();
+  const float* from = voxels;
+  for (int axis = 0; axis < D; ++axis) {
+    if (size[axis] < 2 || filter.empty())
+      continue;
+    filterLinesOnCuda(context, filter, LineEnds::mirrored, LinesOnCuda::along(size, axis), from, out);
+    from = out;
+  }
+  if (from == voxels)
+    context.stream->copyOnDevice(out, voxels, count * sizeof(float));
+  return coefficients;
+}
+
+template Buffer<float> bsplineCoefficientsOnCuda<2>(Context&, const float*, const Size<2>&, int);
+template Buffer<float> bsplineCoefficientsOnCuda<3>(Context&, const float*, const Size<3>&, int);
+
+}

@@ -1,0 +1,109 @@
+#include "Core/Image/Filters/FilteredImage.h"
+
+#include "Core/Compute/DeviceMemory.h"
+#include "Core/Compute/HostCopies.h"
+#include "Core/Compute/LargeArrays.h"
+#include "Core/Image/Voxels/VolumeOnCuda.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+template <int D>
+bool smooths(const FilterStep<D>& step)
+{
+  return std::any_of(step.sigmaVoxels.begin(), step.sigmaVoxels.end(),
+                     [](double sigma) { return sigma > 0; });
+}
+
+template <int D>
+bool taps(const FilterStep<D>& step, const Size<D>& size)
+{
+  for (int d = 0; d < D; ++d)
+    if (!step.taps[d].isIdentity() || step.taps[d].count != size[d])
+      return true;
+  return false;
+}
+
+template <int D>
+ImagePointer<D> filteredOnCpu(Context& context, const ImagePointer<D>& original,
+                              const std::vector<FilterStep<D>>& steps)
+{
+  ImagePointer<D> image = original;
+  for (const FilterStep<D>& step : steps) {
+    if (smooths<D>(step))
+      image = std::make_shared<Image<D>>(smoothRecursively<D>(context, *image, step.sigmaVoxels, step.order));
+    if (taps<D>(step, image->geometry.size) || image->geometry != step.geometry)
+      image = std::make_shared<Image<D>>(applyTaps<D>(context, *image, step.taps, step.geometry));
+  }
+  return image;
+}
+
+}
+
+template <int D>
+FilterStep<D> FilterStep<D>::smoothing(const ImageGeometry<D>& geometry, const Vec<D>& sigmaVoxels,
+                                       AxisOrder order)
+{
+  FilterStep step{sigmaVoxels, order, {}, geometry};
+  for (int d = 0; d < D; ++d)
+    step.taps[d] = {{1.0}, 0, 1, geometry.size[d]};
+  return step;
+}
+
+template <int D>
+ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
+                              const std::vector<FilterStep<D>>& steps, HeldOnCuda* held,
+                              HeldOnCuda* originals)
+{
+  if (steps.empty())
+    return original;
+  if (!context.onCuda())
+    return filteredOnCpu<D>(context, original, steps);
+  const double usable = usableDeviceMemory(context);
+  const double thereBytes = areVoxelsOnCuda<D>(context, original)
+                                ? static_cast<double>(original->voxels.size() * sizeof(float))
+                                : 0;
+  const bool keepsOriginal = originals || thereBytes > 0;
+  if (filteredImageDeviceBytes<D>(original->geometry.size, steps, keepsOriginal) - thereBytes > usable)
+    return filteredInSlabs<D>(context, *original, steps, usable);
+  auto there = voxelsOnCuda<D>(context, original);
+  if (originals && std::find(originals->begin(), originals->end(), there) == originals->end())
+    originals->push_back(there);
+  VolumeOnCuda<D> volume(context, original->geometry.size, std::move(there));
+  for (const FilterStep<D>& step : steps)
+    for (int axis = D - 1; axis >= 0; --axis)
+      volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+  Buffer<float> voxels = volume.takeVoxels();
+  const auto image =
+      std::make_shared<Image<D>>(Image<D>{steps.back().geometry, largeVector<float>(context, voxels.size())});
+  copyLargeToHost(context, image->voxels.data(), voxels.span().data(), voxels.span().size_bytes());
+  const auto shared = shareVoxelsOnCuda<D>(context, image, std::move(voxels));
+  if (held)
+    held->push_back(shared);
+  return image;
+}
+
+template <int D>
+double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps,
+                                bool keepsOriginal)
+{
+  typename VolumeOnCuda<D>::Demand demand(size, keepsOriginal);
+  for (const FilterStep<D>& step : steps)
+    for (int axis = D - 1; axis >= 0; --axis)
+      demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+  return demand.mostBytes();
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template struct FilterStep<D>;                                                                             \
+  template ImagePointer<D> filteredImage(Context&, const ImagePointer<D>&,                                   \
+                                         const std::vector<FilterStep<D>>&, HeldOnCuda*, HeldOnCuda*);       \
+  template double filteredImageDeviceBytes<D>(const Size<D>&, const std::vector<FilterStep<D>>&, bool);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,136 @@
+#include "Core/Image/Filters/FilteredImage.h"
+#include "Core/Image/Voxels/VolumeOnCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+/// A volume in host memory that is filtered by pieces in device memory.
+template <int D>
+class VolumeInSlabs {
+public:
+  VolumeInSlabs(Context& context, const Image<D>& original, double deviceBytes)
+      : context_(context), size_(original.geometry.size), from_(original.voxels.data()),
+        deviceBytes_(deviceBytes)
+  {
+  }
+
+  void apply(const FilterStep<D>& step)
+  {
+    if (!leavesAxis(size_[last], step.sigmaVoxels[last], step.taps[last]))
+      filterLastAxis(step);
+    filterOtherAxes(step);
+  }
+
+  std::vector<float> takeVoxels() { return std::move(own_); }
+
+private:
+  static constexpr int last = D - 1;
+
+  std::size_t columns() const
+  {
+    std::size_t product = 1;
+    for (int d = 0; d < last; ++d)
+      product *= size_[d];
+    return product;
+  }
+  void become(std::vector<float>&& voxels)
+  {
+    own_ = std::move(voxels);
+    from_ = own_.data();
+  }
+  /// How many of `all` pieces, of which each needs so much, may be on the device at a time: a third remains
+  /// for rounding up.
+  std::size_t atATime(std::size_t all, double bytesAPiece) const
+  {
+    return std::clamp<std::size_t>(static_cast<std::size_t>(deviceBytes_ / 1.5 / bytesAPiece), 1, all);
+  }
+
+  /// In bundles of columns: each layer has a piece of a bundle in one run.
+  void filterLastAxis(const FilterStep<D>& step)
+  {
+    const std::size_t all = columns(), length = size_[last];
+    const AxisTaps& taps = step.taps[last];
+    std::vector<float> result(all * taps.count);
+    const std::size_t one[] = {1, length};
+    const double bytesAColumn = static_cast<double>((length + taps.count) * sizeof(float))
+                                + filterAxisDeviceBytes(one, 1, step.sigmaVoxels[last], taps);
+    const std::size_t most = atATime(all, bytesAColumn);
+    for (std::size_t first = 0; first < all; first += most) {
+      const std::size_t count = std::min(most, all - first), bundle[] = {count, length};
+      Buffer<float> in(context_, count * length), out(context_, count * taps.count);
+      for (std::size_t layer = 0; layer < length; ++layer)
+        context_.stream->copyToDevice(in.span().data() + layer * count, from_ + layer * all + first,
+                                      count * sizeof(float));
+      filterAxisOnCuda(context_, bundle, 1, step.sigmaVoxels[last], taps, in.span().data(),
+                       out.span().data());
+      for (std::size_t layer = 0; layer < taps.count; ++layer)
+        context_.stream->copyToHost(result.data() + layer * all + first, out.span().data() + layer * count,
+                                    count * sizeof(float));
+    }
+    size_[last] = taps.count;
+    become(std::move(result));
+  }
+
+  /// In slabs of layers.
+  void filterOtherAxes(const FilterStep<D>& step)
+  {
+    Size<D> layer = size_;
+    layer[last] = 1;
+    typename VolumeOnCuda<D>::Demand demand(layer);
+    std::size_t before = columns(), after = 1;
+    bool changes = from_ != own_.data();
+    for (int axis = last - 1; axis >= 0; --axis) {
+      changes = changes || !leavesAxis(size_[axis], step.sigmaVoxels[axis], step.taps[axis]);
+      demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+      after *= step.taps[axis].count;
+    }
+    if (!changes)
+      return;
+    std::vector<float> result(after * size_[last]);
+    const std::size_t most = atATime(size_[last], demand.mostBytes());
+    for (std::size_t first = 0; first < size_[last]; first += most) {
+      Size<D> slab = size_;
+      slab[last] = std::min(most, size_[last] - first);
+      const auto voxels = std::make_shared<Buffer<float>>();
+      voxels->fromHost(context_, {from_ + first * before, slab[last] * before});
+      VolumeOnCuda<D> volume(context_, slab, voxels);
+      for (int axis = last - 1; axis >= 0; --axis)
+        volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
+      const Buffer<float> filtered = volume.takeVoxels();
+      context_.stream->copyToHost(result.data() + first * after, filtered.span().data(),
+                                  filtered.size() * sizeof(float));
+    }
+    for (int axis = 0; axis < last; ++axis)
+      size_[axis] = step.taps[axis].count;
+    become(std::move(result));
+  }
+
+  Context& context_;
+  Size<D> size_;
+  const float* from_;
+  std::vector<float> own_;
+  double deviceBytes_;
+};
+
+}
+
+template <int D>
+ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original,
+                                const std::vector<FilterStep<D>>& steps, double deviceBytes)
+{
+  if (steps.empty())
+    return std::make_shared<Image<D>>(original);
+  VolumeInSlabs<D> volume(context, original, deviceBytes);
+  for (const FilterStep<D>& step : steps)
+    volume.apply(step);
+  return std::make_shared<Image<D>>(Image<D>{steps.back().geometry, volume.takeVoxels()});
+}
+
+template ImagePointer<2> filteredInSlabs<2>(Context&, const Image<2>&, const std::vector<FilterStep<2>>&,
+                                            double);
+template ImagePointer<3> filteredInSlabs<3>(Context&, const Image<3>&, const std::vector<FilterStep<3>>&,
+                                            double);
+
+}

@@ -1,0 +1,90 @@
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Image/Filters/LineFilterOnCuda.h"
+
+#include <limits>
+#include <string>
+
+namespace tessera {
+namespace {
+
+constexpr int mostTaps = 65;
+
+struct Taps {
+  float weights[mostTaps];
+  int taps, length;
+  long long first, step;
+  std::size_t count, stride, values;
+};
+
+/// A thread a value, neighbouring ones beside each other in memory; taps that values share come from the
+/// caches.
+__global__ void tapLines(const __grid_constant__ Taps taps, const float* in, float* out)
+{
+  const std::size_t value = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (value >= taps.values)
+    return;
+  std::size_t inner, i, outer;
+  if (taps.values <= 0xffffffffu) {
+    const auto v = static_cast<unsigned>(value), stride = static_cast<unsigned>(taps.stride),
+               count = static_cast<unsigned>(taps.count);
+    const unsigned row = v / stride;
+    inner = v - row * stride;
+    outer = row / count;
+    i = row - static_cast<unsigned>(outer) * count;
+  } else {
+    inner = value % taps.stride;
+    i = value / taps.stride % taps.count;
+    outer = value / taps.stride / taps.count;
+  }
+  const float* const line = in + outer * taps.length * taps.stride + inner;
+  const long long first = taps.first + taps.step * static_cast<long long>(i), last = taps.length - 1;
+  float sum = 0;
+  if (first >= 0 && first + taps.taps <= taps.length) {
+    const float* from = line + first * taps.stride;
+    for (int k = 0; k < taps.taps; ++k, from += taps.stride)
+      sum = fmaf(taps.weights[k], *from, sum);
+  } else {
+    for (int k = 0; k < taps.taps; ++k)
+      sum = fmaf(taps.weights[k], line[min(max(first + k, 0ll), last) * taps.stride], sum);
+  }
+  out[value] = sum;
+}
+
+}
+
+void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const AxisTaps& axis, const float* in,
+                    float* out)
+{
+  requireManageable(lines);
+  if (axis.weights.size() > mostTaps)
+    throw Error(ExitCode::device, "taps on CUDA: " + std::to_string(axis.weights.size())
+                                      + " weights: too many. Allowed: " + std::to_string(mostTaps) + ".");
+  Taps taps{};
+  std::copy(axis.weights.begin(), axis.weights.end(), taps.weights);
+  taps.taps = static_cast<int>(axis.weights.size());
+  taps.length = static_cast<int>(lines.length);
+  taps.first = axis.first;
+  taps.step = static_cast<long long>(axis.step);
+  taps.count = axis.count;
+  taps.stride = lines.stride;
+  taps.values = lines.lineCount() * axis.count;
+  if (taps.values == 0)
+    return;
+  constexpr std::size_t threads = 256;
+  tapLines<<<static_cast<unsigned>(ceilDiv(taps.values, threads)), threads, 0, cudaStreamOf(context)>>>(
+      taps, in, out);
+  checkLaunch("taps of lines");
+}
+
+void requireManageable(const LinesOnCuda& lines)
+{
+  constexpr std::size_t mostLines = std::numeric_limits<int>::max(),
+                        longest = std::size_t{1} << 25; // a grid has 65535 chunks of 512
+  if (lines.lineCount() > mostLines || lines.length > longest)
+    throw Error(ExitCode::device, "filtering lines on CUDA: " + std::to_string(lines.lineCount())
+                                      + " lines of " + std::to_string(lines.length)
+                                      + " values: too many at a time. Allowed: " + std::to_string(mostLines)
+                                      + " lines of up to " + std::to_string(longest) + ".");
+}
+
+}

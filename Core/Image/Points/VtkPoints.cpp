@@ -1,0 +1,98 @@
+#include "Core/Image/Points/VtkPoints.h"
+
+#include "Core/Image/Files/TextWords.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace tessera {
+namespace {
+
+/// Big-endian, as VTK's legacy format is everywhere.
+template <class Unsigned>
+Unsigned takeBigEndian(TextWords& words, std::string_view expected)
+{
+  const std::string_view bytes = words.rest();
+  if (bytes.size() < sizeof(Unsigned))
+    words.fail("the file ends where " + std::string(expected) + " should stand");
+  Unsigned value = 0;
+  for (std::size_t i = 0; i < sizeof(Unsigned); ++i)
+    value = static_cast<Unsigned>(value << 8 | static_cast<unsigned char>(bytes[i]));
+  words.skip(sizeof(Unsigned));
+  return value;
+}
+
+double takeCoordinate(TextWords& words, bool binary, bool isFloat)
+{
+  if (!binary)
+    return words.nextNumber("a coordinate");
+  if (isFloat)
+    return std::bit_cast<float>(takeBigEndian<std::uint32_t>(words, "a coordinate"));
+  return std::bit_cast<double>(takeBigEndian<std::uint64_t>(words, "a coordinate"));
+}
+
+/// `KIND cells numbers` and as many 32-bit numbers; stops before what is no cells.
+std::string binaryCells(TextWords& words)
+{
+  std::string text;
+  for (;;) {
+    const std::string kind(words.peek());
+    if (kind != "VERTICES" && kind != "LINES" && kind != "POLYGONS" && kind != "TRIANGLE_STRIPS")
+      return text;
+    words.next("");
+    const std::size_t cells = words.nextCount("the number of " + kind),
+                      numbers = words.nextCount("the length of " + kind);
+    words.restOfLine();
+    text += kind + " " + std::to_string(cells) + " " + std::to_string(numbers) + "\n";
+    std::uint32_t left = 0; // corners of the cell that is being read
+    for (std::size_t i = 0; i < numbers; ++i) {
+      const std::uint32_t number = takeBigEndian<std::uint32_t>(words, "a number of a cell");
+      left = left == 0 ? number : left - 1;
+      text += std::to_string(number) + (left == 0 ? "\n" : " ");
+    }
+  }
+}
+
+}
+
+VtkPoints readVtkPoints(const std::string& path)
+{
+  TextWords words(path, readWholeFile(path),
+                  "legacy VTK polydata (\"# vtk DataFile Version\", ASCII or BINARY, DATASET POLYDATA, "
+                  "POINTS n float or double)");
+  if (!words.restOfLine().starts_with("# vtk DataFile"))
+    words.fail("the file does not begin with \"# vtk DataFile\"");
+  words.restOfLine(); // a title
+  const std::string kind(words.next("ASCII or BINARY"));
+  if (kind != "ASCII" && kind != "BINARY")
+    words.fail("\"" + kind + "\" stands where ASCII or BINARY should stand");
+  const bool binary = kind == "BINARY";
+  if (words.next("DATASET") != "DATASET" || words.next("POLYDATA") != "POLYDATA")
+    words.fail("the file holds no DATASET POLYDATA");
+  if (words.next("POINTS") != "POINTS")
+    words.fail("POINTS do not follow DATASET POLYDATA");
+  const std::size_t count = words.nextCount("the number of points");
+  const std::string type(words.next("float or double"));
+  if (type != "float" && type != "double")
+    words.fail("points of type \"" + type + "\"");
+  words.restOfLine();
+  VtkPoints result;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (words.rest().empty())
+      words.fail("the file ends after " + std::to_string(i) + " of " + std::to_string(count) + " points");
+    Vec<3> point;
+    for (double& coordinate : point)
+      coordinate = takeCoordinate(words, binary, type == "float");
+    result.points.push_back(point);
+  }
+  if (binary) {
+    result.cells = binaryCells(words);
+  } else if (!words.peek().empty()) {
+    result.cells = words.rest();
+    if (!result.cells.ends_with('\n'))
+      result.cells.push_back('\n');
+  }
+  return result;
+}
+
+}

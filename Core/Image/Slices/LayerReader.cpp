@@ -1,0 +1,287 @@
+#include "Core/Image/Slices/LayerReader.h"
+
+#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/LabelImage.h"
+#include "Core/Image/Voxels/VoxelValues.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t stageBytes = std::size_t(4) << 20;
+
+/// Of voxels [first, last) in one of their images.
+template <class T>
+void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t first, std::size_t last,
+                 float* out)
+{
+  const StoredLayout& layout = stored.layout;
+  if (!layout.isLuminance && layout.ofVoxel == 1) {
+    const T* const from = stored.values + image * layout.ofComponent;
+    if (layout.scaling.isScaled())
+      std::transform(from + first, from + last, out,
+                     [scaling = layout.scaling](T number) { return static_cast<float>(scaling(number)); });
+    else
+      std::transform(from + first, from + last, out, [](T number) { return static_cast<float>(number); });
+    return;
+  }
+  for (std::size_t i = first; i < last; ++i)
+    *out++ = stored.intensity(image, i);
+}
+
+}
+
+template <int D>
+LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside)
+    : source_(openImage(path)), geometry_(geometryOf<D>(header()))
+{
+  if (as == VoxelsAs::labels) {
+    requireLabels(header());
+    labels_.emplace(header().componentType, outside);
+  } else if (header().meaning == PixelMeaning::vector) {
+    imageCount_ = components();
+  }
+}
+
+template <int D>
+std::string LayerReader<D>::whyNot() const
+{
+  return source_->place() ? ""
+                          : "files of this kind are read as a whole (not so NIfTI of one file and volume, "
+                            "scalars or vectors that are "
+                            "not scaled, and MetaImage and NRRD with binary voxels of axes in space, "
+                            "components first, in one file "
+                            "and with nothing to skip before them)";
+}
+
+template <int D>
+double LayerReader<D>::besideBytes() const
+{
+  const VoxelPlace& place = *source_->place();
+  return place.apart && place.encoding != FileEncoding::plain
+             ? static_cast<double>(components()) * voxelRangesBytes
+             : 0;
+}
+
+template <int D>
+void LayerReader<D>::open()
+{
+  const VoxelPlace& place = *source_->place();
+  while (ranges_.size() < (place.apart ? components() : 1))
+    ranges_.push_back(openVoxels(place, header().path));
+}
+
+template <int D>
+StoredLayout LayerReader<D>::layout(std::size_t voxelCount) const
+{
+  const bool isApart = source_->place()->apart;
+  return {
+      header().typeInFile, components(), isApart ? voxelCount : 1, isApart ? 1 : components(), isLuminance(),
+      labels_.has_value(), scaling()};
+}
+
+/// Components one after the other if they lie apart, else together.
+template <int D>
+template <class T>
+void LayerReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
+{
+  const std::size_t count = components(), length = out.size() / count;
+  if (!source_->place()->apart)
+    return ranges_.front()->read(firstVoxel * count * sizeof(T), std::as_writable_bytes(out), threads);
+  for (std::size_t c = 0; c < count; ++c)
+    readValues<T>(*ranges_[c], c, firstVoxel, out.subspan(c * length, length), threads);
+}
+
+/// Of one component that lies apart.
+template <int D>
+template <class T>
+void LayerReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
+                                std::span<T> out, int threads)
+{
+  ranges.read((component * voxelCount() + firstVoxel) * sizeof(T), std::as_writable_bytes(out), threads);
+  if (source_->place()->towardsRas && component < 2)
+    std::transform(out.begin(), out.end(), out.begin(), [](T value) { return static_cast<T>(-value); });
+}
+
+template <int D>
+void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
+{
+  open();
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    readValues<T>(firstVoxel, {reinterpret_cast<T*>(to), voxelCount * components()}, threads);
+  });
+}
+
+template <int D>
+void LayerReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount,
+                                   std::byte* to, int threads)
+{
+  if (ranges_.empty())
+    ranges_.push_back(openVoxels(*source_->place(), header().path));
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    readValues<T>(*ranges_.front(), component, firstVoxel, {reinterpret_cast<T*>(to), voxelCount}, threads);
+  });
+}
+
+/// Calls body(stage, voxels before it, voxels in it), in order.
+template <int D>
+template <class T, class Body>
+void LayerReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
+{
+  const std::size_t count = components(), most = std::max<std::size_t>(1, stageBytes / (count * sizeof(T)));
+  if (!stage_)
+    stage_ = std::make_unique_for_overwrite<std::byte[]>(most * count * sizeof(T));
+  T* const values = reinterpret_cast<T*>(stage_.get());
+  for (std::size_t first = firstVoxel; first < endVoxel; first += most) {
+    const std::size_t length = std::min(most, endVoxel - first);
+    readValues<T>(first, {values, length * count}, threads);
+    body(StoredVoxels<T>{values, layout(length)}, first - firstVoxel, length);
+  }
+}
+
+template <int D>
+bool LayerReader<D>::needsCounts() const
+{
+  return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    const bool roundingIsTold =
+        !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // as by readImage
+    return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsTold);
+  });
+}
+
+/// Scaling is monotonic: it is enough to ask for the ends of a type.
+template <int D>
+bool LayerReader<D>::mayBeNonFinite() const
+{
+  return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_floating_point_v<T>)
+      return true;
+    return !std::isfinite(scaling()(std::numeric_limits<T>::min()))
+           || !std::isfinite(scaling()(std::numeric_limits<T>::max()));
+  });
+}
+
+/// Values that are scaled lie beside the numbers of the file meanwhile.
+template <int D>
+std::size_t LayerReader<D>::numberingBytes() const
+{
+  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // the table's
+}
+
+template <int D>
+void LayerReader<D>::found(const VoxelCounts& counts)
+{
+  nonFinite_ = counts.nonFinite;
+  if (isLuminance())
+    notes_.push_back(luminanceNote(header()));
+  if (labels_ && counts.inexact > 0)
+    labels_->beNumbered();
+  else if (counts.inexact > 0)
+    notes_.push_back(roundedNote(header().path, counts.inexact));
+  if (nonFinite_ == voxelCount() && imageCount_ == 1)
+    failNoneFinite(header().path, voxelCount());
+}
+
+template <int D>
+void LayerReader<D>::survey(int threads)
+{
+  open();
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    found(needsCounts() ? counted<T>(threads) : VoxelCounts{});
+  });
+}
+
+template <int D>
+template <class T>
+VoxelCounts LayerReader<D>::counted(int threads)
+{
+  std::atomic<unsigned long long> nonFinite{0}, inexact{0};
+  forEachStage<T>(
+      0, voxelCount(), threads, [&](const StoredVoxels<T>& stored, std::size_t, std::size_t length) {
+        forEachRange(Context{{}, threads}, length, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+          VoxelCounts counts;
+          for (std::size_t i = first; i < last; ++i) {
+            if (std::is_floating_point_v<T> || stored.layout.scaling.isScaled())
+              counts.nonFinite += stored.isFinite(i) ? 0 : 1;
+            counts.inexact += stored.isInexact(i) ? 1 : 0;
+          }
+          nonFinite += counts.nonFinite;
+          inexact += counts.inexact;
+        });
+      });
+  finish(threads);
+  return {nonFinite, inexact};
+}
+
+template <int D>
+void LayerReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
+                                       std::uint8_t* finite) const
+{
+  if (nonFinite_ == 0)
+    return;
+  std::fill(finite + first, finite + last, std::uint8_t(1));
+  for (float* const image : images)
+    for (std::size_t i = first; i < last; ++i) {
+      finite[i] = finite[i] && std::isfinite(image[i]);
+      image[i] = std::isfinite(image[i]) ? image[i] : 0.0f;
+    }
+}
+
+template <int D>
+void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images,
+                          std::uint8_t* finite, int threads)
+{
+  const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
+                    [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
+                      forEachRange(Context{{}, threads}, length, convertedAtOnce,
+                                   [&](std::size_t first, std::size_t last) {
+                                     for (std::size_t image = 0; image < images.size(); ++image)
+                                       intensities(stored, image, first, last,
+                                                   images[image] + before + first);
+                                     setAsideNonFinite(images, before + first, before + last, finite);
+                                   });
+                    });
+  });
+}
+
+template <int D>
+void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image,
+                            std::uint8_t* finite, int threads)
+{
+  withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
+    const std::span numbers(reinterpret_cast<const T*>(stored), voxelCount);
+    const std::span<float> to(image, voxelCount);
+    if (!scaling().isScaled())
+      return labels_->template number<T>(header().path, numbers, to, threads);
+    using Value = ValueScaling::Value<T>;
+    const auto values = largeArray<Value>(voxelCount);
+    forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+      std::transform(numbers.begin() + first, numbers.begin() + last, values.get() + first, scaling());
+    });
+    labels_->template number<Value>(header().path, {values.get(), voxelCount}, to, threads);
+  });
+  forEachRange(Context{{}, threads}, voxelCount, convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    setAsideNonFinite({&image, 1}, first, last, finite);
+  });
+}
+
+template <int D>
+void LayerReader<D>::finish(int threads)
+{
+  if (!isWhole_)
+    ranges_.back()->finish(threads); // the furthest, where components lie apart
+  isWhole_ = true;
+}
+
+template class LayerReader<2>;
+template class LayerReader<3>;
+
+}

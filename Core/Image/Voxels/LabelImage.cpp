@@ -1,0 +1,57 @@
+#include "Core/Image/Voxels/LabelImage.h"
+
+#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Memory.h"
+#include "Core/Image/Files/ImageSource.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/PixelRounding.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+void requireLabels(const ImageHeader& header)
+{
+  if (header.components != 1)
+    failToRead(header.path, std::to_string(header.components) + " components a voxel: no label map",
+               "one component a voxel");
+}
+
+template <int D>
+LabelImage<D> readLabelImage(const std::string& path, double outside, int threads)
+{
+  const std::unique_ptr<ImageSource> source = openImage(path);
+  const ImageHeader& header = source->header();
+  requireLabels(header);
+  LabelImage<D> image{{}, LabelTable(header.componentType, outside)};
+  image.loaded.image.geometry = geometryOf<D>(header);
+  requireMemory(extentCount(header.size) * static_cast<double>(sizeof(float))
+                    + static_cast<double>(source->byteCount()),
+                path + ": a label map of " + extentText(header.size) + " voxels",
+                "a smaller image, or more memory");
+  std::vector<float>& voxels = image.loaded.image.voxels;
+  voxels = largeVector<float>(Context{{}, threads}, header.voxelCount());
+  withPixelType(header.componentType, [&]<class T>(std::type_identity<T>) {
+    const auto values = largeArray<T>(voxels.size());
+    std::vector<std::string> none;
+    source->read(reinterpret_cast<std::byte*>(values.get()), threads, none);
+    const std::span<const T> all(values.get(), voxels.size());
+    if (std::all_of(all.begin(), all.end(), isExactInFloat<T>)) {
+      std::transform(all.begin(), all.end(), voxels.begin(),
+                     [](T value) { return static_cast<float>(value); });
+      return;
+    }
+    requireMemory(static_cast<double>(all.size_bytes()),
+                  path + ": a table of the labels of " + extentText(header.size) + " voxels",
+                  "a smaller image, or more memory");
+    image.table.beNumbered();
+    image.table.template number<T>(path, all, voxels, threads);
+  });
+  setAsideNonFinite(path, threads, image.loaded);
+  return image;
+}
+
+template LabelImage<2> readLabelImage<2>(const std::string&, double, int);
+template LabelImage<3> readLabelImage<3>(const std::string&, double, int);
+
+}

@@ -1,0 +1,149 @@
+#include "Core/Image/Voxels/LabelTable.h"
+
+#include "Core/Compute/LargeArrays.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Core/Image/Voxels/PixelRounding.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t mostNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
+
+/// Puts the finite ones of the values to `labels`, which has room for as many: each once, in order. Returns
+/// how many there are.
+template <class T>
+std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& context)
+{
+  std::vector<std::size_t> counts((values.size() + convertedAtOnce - 1) / convertedAtOnce);
+  forEachRange(context, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    T *const begin = labels + first, *end = begin;
+    for (std::size_t i = first; i < last; ++i) {
+      T value = values[i];
+      if constexpr (std::is_floating_point_v<T>) {
+        if (!std::isfinite(value))
+          continue;
+        value += T(0); // of the two zeros one
+      }
+      if (end == begin || value != end[-1]) // labels come in runs
+        *end++ = value;
+    }
+    std::sort(begin, end);
+    counts[first / convertedAtOnce] = static_cast<std::size_t>(std::unique(begin, end) - begin);
+  });
+  T* end = labels;
+  for (std::size_t range = 0; range < counts.size(); ++range)
+    end = std::copy_n(labels + range * convertedAtOnce, counts[range], end);
+  std::sort(labels, end);
+  return static_cast<std::size_t>(std::unique(labels, end) - labels);
+}
+
+}
+
+bool LabelTable::mayBeNumbered(PixelType type)
+{
+  return type != PixelType::float32 && pixelTypeSize(type) >= sizeof(float);
+}
+
+template <class T>
+void LabelTable::number(const std::string& path, std::span<const T> values, std::span<float> numbers,
+                        int threads)
+{
+  if (roomBytes_ < values.size_bytes()) {
+    room_ = largeArray<std::byte>(values.size_bytes());
+    roomBytes_ = values.size_bytes();
+  }
+  const Context context{{}, threads};
+  count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
+  if (count_ >= mostNumbers)
+    failToRead(path, std::to_string(count_) + " different labels",
+               "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a "
+               "smaller --max-memory of "
+               "tessera-transform has fewer layers there)");
+  const float asFloat = asIntensity(outside_);
+  const bool isNumber =
+      asFloat >= 0 && asFloat < static_cast<float>(count_) && asFloat == std::floor(asFloat);
+  skipped_ = isNumber ? static_cast<std::size_t>(asFloat) : count_;
+  forEachRange(context, values.size(), convertedAtOnce, [&](std::size_t first, std::size_t last) {
+    numberRange<T>(values.subspan(first, last - first), numbers.subspan(first, last - first));
+  });
+}
+
+template <class T>
+void LabelTable::numberRange(std::span<const T> values, std::span<float> numbers) const
+{
+  const std::span<const T> labels(reinterpret_cast<const T*>(room_.get()), count_);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0 && values[i] == values[i - 1]) {
+      numbers[i] = numbers[i - 1];
+      continue;
+    }
+    const auto found = std::lower_bound(labels.begin(), labels.end(), values[i]);
+    const auto index = static_cast<std::size_t>(found - labels.begin());
+    const bool isLabel = found != labels.end() && *found == values[i];
+    numbers[i] =
+        isLabel ? static_cast<float>(index + (index >= skipped_)) : std::numeric_limits<float>::quiet_NaN();
+  }
+}
+
+std::string LabelTable::otherLabelOutside() const
+{
+  return withPixelType(type_, [&]<class T>(std::type_identity<T>) {
+    const T stored = isNumbered() ? toPixel<T>(outside_) : toPixel<T>(asIntensity(outside_));
+    const auto label = static_cast<double>(stored);
+    if constexpr (std::is_floating_point_v<T>) {
+      const double rounding = std::abs(outside_) * std::numeric_limits<float>::epsilon();
+      return std::abs(label - outside_) <= rounding ? std::string() : realText(label);
+    } else {
+      return label == outside_ ? std::string() : std::to_string(stored);
+    }
+  });
+}
+
+void LabelTable::decode(std::span<const float> values, std::byte* stored, int threads) const
+{
+  withPixelType(type_, [&]<class T>(std::type_identity<T>) {
+    T* const out = reinterpret_cast<T*>(stored);
+    const T* const labels = reinterpret_cast<const T*>(room_.get());
+    const float outside = asIntensity(outside_);
+    const T storedOutside = toPixel<T>(outside_);
+    forEachRange(Context{{}, threads}, values.size(), convertedAtOnce,
+                 [&](std::size_t first, std::size_t last) {
+                   for (std::size_t i = first; i < last; ++i) {
+                     if (!isNumbered()) {
+                       out[i] = toPixel<T>(values[i]);
+                     } else if (values[i] == outside) {
+                       out[i] = storedOutside;
+                     } else {
+                       const auto number = static_cast<std::size_t>(values[i]);
+                       out[i] = labels[number - (number > skipped_)];
+                     }
+                   }
+                 });
+  });
+}
+
+#define TESSERA_INSTANTIATE(T)                                                                               \
+  template void LabelTable::number<T>(const std::string&, std::span<const T>, std::span<float>, int);
+TESSERA_INSTANTIATE(std::int8_t)
+TESSERA_INSTANTIATE(std::uint8_t)
+TESSERA_INSTANTIATE(std::int16_t)
+TESSERA_INSTANTIATE(std::uint16_t)
+TESSERA_INSTANTIATE(std::int32_t)
+TESSERA_INSTANTIATE(std::uint32_t)
+TESSERA_INSTANTIATE(std::int64_t)
+TESSERA_INSTANTIATE(std::uint64_t)
+TESSERA_INSTANTIATE(float)
+TESSERA_INSTANTIATE(double)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,52 @@
+#include "Core/Image/Voxels/PixelType.h"
+
+#include "Core/Compute/Error.h"
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+struct Names {
+  PixelType type;
+  const char* elastix;
+  const char* sized;
+};
+
+constexpr std::array<Names, 10> names{{{PixelType::int8, "char", "int8"},
+                                       {PixelType::uint8, "unsigned char", "uint8"},
+                                       {PixelType::int16, "short", "int16"},
+                                       {PixelType::uint16, "unsigned short", "uint16"},
+                                       {PixelType::int32, "int", "int32"},
+                                       {PixelType::uint32, "unsigned int", "uint32"},
+                                       {PixelType::int64, "long", "int64"},
+                                       {PixelType::uint64, "unsigned long", "uint64"},
+                                       {PixelType::float32, "float", "float32"},
+                                       {PixelType::float64, "double", "float64"}}};
+
+}
+
+PixelType parsePixelType(const std::string& text, const std::string& where)
+{
+  std::string allowed;
+  for (const Names& entry : names) {
+    if (text == entry.elastix || text == entry.sized)
+      return entry.type;
+    allowed += std::string(allowed.empty() ? "" : ", ") + entry.elastix;
+  }
+  for (const Names& entry : names)
+    allowed += std::string(", ") + entry.sized;
+  throw Error(ExitCode::usage, where + ": \"" + text + "\": no such pixel type. Allowed: " + allowed + ".");
+}
+
+std::string pixelTypeName(PixelType type)
+{
+  return names[static_cast<std::size_t>(type)].elastix;
+}
+
+std::size_t pixelTypeSize(PixelType type)
+{
+  return withPixelType(type, []<class T>(std::type_identity<T>) { return sizeof(T); });
+}
+
+}

@@ -1,0 +1,55 @@
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Image/Voxels/StoredVoxels.h"
+
+namespace tessera {
+namespace {
+
+constexpr unsigned threadsPerBlock = 256;
+
+/// One voxel a thread, coalesced but for components that lie together. Bytes a voxel: reads what the file has
+/// of it, writes 4 of a float and 1 of `finite`.
+template <class T>
+__global__ void toFloats(StoredVoxels<T> stored, std::size_t image, std::size_t count, float* voxels,
+                         std::uint8_t* finite, VoxelCounts* counts, bool others)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(threadsPerBlock) + threadIdx.x;
+  const bool isVoxel = i < count;
+  if (voxels && isVoxel) {
+    const float value = stored.intensity(image, i);
+    voxels[i] = std::isfinite(value) ? value : 0.0f;
+  }
+  const bool isSure = std::is_integral_v<T> && !stored.layout.scaling.isScaled();
+  const bool isNumber = isSure || !(finite || counts) || !isVoxel
+                        || (stored.isFinite(i) && !(others && finite && finite[i] == 0));
+  if (finite && isVoxel)
+    finite[i] = isNumber;
+  if (!counts)
+    return;
+  const int nonFinite = __syncthreads_count(!isNumber),
+            inexact = __syncthreads_count(isVoxel && stored.isInexact(i));
+  if (threadIdx.x != 0)
+    return;
+  if (nonFinite > 0)
+    atomicAdd(&counts->nonFinite, static_cast<unsigned long long>(nonFinite));
+  if (inexact > 0)
+    atomicAdd(&counts->inexact, static_cast<unsigned long long>(inexact));
+}
+
+}
+
+void storedToFloatsOnCuda(const Context& context, const std::byte* stored, const StoredLayout& layout,
+                          std::size_t image, std::size_t count, float* voxels, std::uint8_t* finite,
+                          VoxelCounts* counts, bool others)
+{
+  if (count == 0)
+    return;
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, threadsPerBlock));
+  withPixelType(layout.type, [&]<class T>(std::type_identity<T>) {
+    toFloats<T><<<blocks, threadsPerBlock, 0, cudaStreamOf(context)>>>(
+        StoredVoxels<T>{reinterpret_cast<const T*>(stored), layout}, image, count, voxels, finite, counts,
+        others);
+  });
+  checkLaunch("converting voxels to floats");
+}
+
+}

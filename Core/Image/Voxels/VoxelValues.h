@@ -1,0 +1,66 @@
+#pragma once
+
+#include "Core/Image/Files/ImageHeader.h"
+#include "Core/Image/Voxels/PixelRounding.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+
+namespace tessera {
+
+// What the values of a file become, whoever reads them.
+
+template <class T>
+TESSERA_HOST_DEVICE double opaque()
+{
+  return std::is_integral_v<T> ? static_cast<double>(std::numeric_limits<T>::max()) : 1;
+}
+
+/// Of a voxel that is grey or colour, with or without opacity as the last component; ITK's rule (see
+/// readImage). `step` is from a component to the next.
+template <class T>
+TESSERA_HOST_DEVICE float luminance(const T* in, std::size_t components, std::size_t step = 1)
+{
+  const auto component = [&](std::size_t c) { return static_cast<float>(in[c * step]); };
+  double grey = component(0);
+  if (components >= 3)
+    grey = (2125.0 * component(0) + 7154.0 * component(1) + 721.0 * component(2)) / 10000.0;
+  const bool hasOpacity = components % 2 == 0;
+  return static_cast<float>(
+      hasOpacity ? grey * (static_cast<double>(in[(components - 1) * step]) / opaque<T>()) : grey);
+}
+
+/// How many whole numbers become others as floats.
+template <class T>
+std::size_t countRounded(std::span<const T> values)
+{
+  if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(float))
+    return values.size()
+           - static_cast<std::size_t>(std::count_if(values.begin(), values.end(), isExactInFloat<T>));
+  else
+    return 0;
+}
+
+/// Notes for users.
+inline std::string roundedNote(const std::string& path, std::size_t count)
+{
+  return path + ": " + std::to_string(count)
+         + " whole numbers above 2^24 are rounded to single precision; label maps keep theirs "
+           "(tessera-transform --labels)";
+}
+
+inline std::string luminanceNote(const ImageHeader& header)
+{
+  return header.path
+         + (header.components == 2 ? ": grey with opacity, read as their product"
+                                   : ": colour, read as luminance");
+}
+
+/// Throws Error(unreadableInput) for an image without a voxel that is a finite number.
+[[noreturn]] void failNoneFinite(const std::string& path, std::size_t voxels);
+
+}

@@ -1,0 +1,77 @@
+#pragma once
+
+#include "Core/Compute/LoadConstant.h"
+#include "Core/Compute/Math/BSplineKernel.h"
+#include "Core/Registration/Chain/TransformOnCuda.h"
+
+#include <cmath>
+
+namespace tessera {
+
+/// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both
+/// agree on which.
+template <int D, int Order>
+struct SupportOnCuda {
+  static constexpr int taps = Order + 1;
+  static constexpr int middleTaps = D == 3 ? taps : 1;
+  double distance[D]; // of the point from the first of them, as bsplineWeights takes it
+  double weights[D][taps];
+  int first;        // control point, along all axes but the last
+  int layers[taps]; // offsets of the layers along the last axis, wrapped if the grid is cyclic
+  int rowStride;    // of control points along y (3D)
+
+  /// False if the support is not fully inside the grid, or the point is not a number.
+  TESSERA_HOST_DEVICE bool find(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
+  {
+    Vec<D> x = t.pointToIndex(pointMm);
+    int start[D];
+    bool inside = true;
+    TESSERA_UNROLL
+    for (int d = 0; d < D; ++d) {
+      x[d] -= firstKnotOffset<Order>();
+      const bool wraps = t.cyclic && d == D - 1;
+      if (wraps) {
+        const double period = t.points[d];
+        x[d] -= period * std::floor(x[d] / period);
+        x[d] = x[d] >= period ? 0 : x[d];
+      }
+      inside = inside && x[d] >= 0 && (x[d] < t.points[d] - Order || wraps);
+    }
+    if (!inside)
+      return false;
+    TESSERA_UNROLL
+    for (int d = 0; d < D; ++d) {
+      start[d] = static_cast<int>(x[d]);
+      distance[d] = x[d] - start[d] + firstKnotOffset<Order>();
+      bsplineWeights<Order, double>(distance[d], weights[d]);
+    }
+    rowStride = D == 3 ? t.points[0] : 0;
+    first = start[0] + (D == 3 ? start[1] * t.points[0] : 0);
+    const int layerStride = D == 3 ? t.points[0] * t.points[1] : t.points[0];
+    TESSERA_UNROLL
+    for (int k = 0; k < taps; ++k) {
+      const int layer = start[D - 1] + k;
+      layers[k] = (layer < t.points[D - 1] ? layer : layer - t.points[D - 1]) * layerStride;
+    }
+    return true;
+  }
+
+  /// Calls visit(control point, weight) for all of them.
+  template <class Visit>
+  TESSERA_HOST_DEVICE void forEach(Visit&& visit) const
+  {
+    TESSERA_UNROLL
+    for (int last = 0; last < taps; ++last) {
+      TESSERA_UNROLL
+      for (int middle = 0; middle < middleTaps; ++middle) {
+        const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
+        const int row = first + layers[last] + middle * rowStride;
+        TESSERA_UNROLL
+        for (int k = 0; k < taps; ++k)
+          visit(row + k, weights[0][k] * ofRow);
+      }
+    }
+  }
+};
+
+}

@@ -1,0 +1,399 @@
+#pragma once
+
+#include "Core/Registration/Chain/BSplineSupportOnCuda.h"
+#include "Core/Registration/Transform.h"
+
+#ifdef __CUDA_ARCH__
+#define TESSERA_NOINLINE __noinline__
+#else
+#define TESSERA_NOINLINE
+#endif
+
+namespace tessera {
+
+// Second derivatives are kept as their upper triangles, row-wise, as everywhere.
+
+TESSERA_HOST_DEVICE constexpr int upperCount(int dimension)
+{
+  return dimension * (dimension + 1) / 2;
+}
+/// Position of (a, b), in any order.
+template <int D>
+TESSERA_HOST_DEVICE constexpr int upperIndex(int a, int b)
+{
+  return a <= b ? a * D - a * (a - 1) / 2 + b - a : b * D - b * (b - 1) / 2 + a - b;
+}
+
+/// A map's value, first and second derivatives at one point, in mm.
+template <int D>
+struct Jet {
+  double pointMm[D];
+  double jacobian[D][D];            // [component][axis]
+  double hessian[D][upperCount(D)]; // [component]
+};
+
+/// out = sum over a, b of h_ab m[a][p] m[b][q] for symmetric h.
+template <int D>
+TESSERA_HOST_DEVICE void congruence(const double* h, const double (&m)[D][D], double* out)
+{
+  double half[D][D];
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    TESSERA_UNROLL
+    for (int q = 0; q < D; ++q) {
+      half[a][q] = 0;
+      TESSERA_UNROLL
+      for (int b = 0; b < D; ++b)
+        half[a][q] = fma(h[upperIndex<D>(a, b)], m[b][q], half[a][q]);
+    }
+  }
+  TESSERA_UNROLL
+  for (int p = 0; p < D; ++p) {
+    TESSERA_UNROLL
+    for (int q = p; q < D; ++q) {
+      double sum = 0;
+      TESSERA_UNROLL
+      for (int a = 0; a < D; ++a)
+        sum = fma(m[a][p], half[a][q], sum);
+      out[upperIndex<D>(p, q)] = sum;
+    }
+  }
+}
+
+/// <g, h> over all D x D entries.
+template <int D>
+TESSERA_HOST_DEVICE double symmetricProduct(const double* g, const double* h)
+{
+  double sum = 0;
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    TESSERA_UNROLL
+    for (int b = a; b < D; ++b)
+      sum = fma((a == b ? 1 : 2) * g[upperIndex<D>(a, b)], h[upperIndex<D>(a, b)], sum);
+  }
+  return sum;
+}
+
+/// Weights along the axes of the control points that carry a point, and their derivatives with respect to the
+/// grid's index.
+template <int D, int Order>
+struct JetWeights {
+  static constexpr int taps = Order + 1;
+  double value[D][taps], first[D][taps], second[D][taps];
+
+  TESSERA_HOST_DEVICE explicit JetWeights(const SupportOnCuda<D, Order>& support)
+  {
+    TESSERA_UNROLL
+    for (int d = 0; d < D; ++d) {
+      TESSERA_UNROLL
+      for (int k = 0; k < taps; ++k)
+        value[d][k] = support.weights[d][k];
+      bsplineDerivatives<Order, double>(support.distance[d], first[d]);
+      bsplineSecondDerivatives<Order, double>(support.distance[d], second[d]);
+    }
+  }
+};
+
+/// Value, first (g) and second (h) derivatives of one component of a B-spline, with respect to the grid's
+/// index. Rows along x are summed first, then those of a layer, then layers.
+template <int D, int Order>
+TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support,
+                                          const JetWeights<D, Order>& w, const double* component,
+                                          double& value, double* g, double* h)
+{
+  constexpr int taps = Order + 1, last = D - 1;
+  value = 0;
+  for (int d = 0; d < D; ++d)
+    g[d] = 0;
+  for (int s = 0; s < upperCount(D); ++s)
+    h[s] = 0;
+  TESSERA_UNROLL
+  for (int l = 0; l < taps; ++l) {
+    double layer[3][3] = {}; // [derivatives along x][along y (3D)]
+    TESSERA_UNROLL
+    for (int m = 0; m < support.middleTaps; ++m) {
+      const double* from = component + support.first + support.layers[l] + m * support.rowStride;
+      double row[3] = {};
+      TESSERA_UNROLL
+      for (int k = 0; k < taps; ++k) {
+        const double c = loadConstant(from + k);
+        row[0] = fma(c, w.value[0][k], row[0]);
+        row[1] = fma(c, w.first[0][k], row[1]);
+        row[2] = fma(c, w.second[0][k], row[2]);
+      }
+      TESSERA_UNROLL
+      for (int x = 0; x < 3; ++x)
+        if constexpr (D == 3) {
+          layer[x][0] = fma(row[x], w.value[1][m], layer[x][0]);
+          if (x < 2)
+            layer[x][1] = fma(row[x], w.first[1][m], layer[x][1]);
+          if (x < 1)
+            layer[x][2] = fma(row[x], w.second[1][m], layer[x][2]);
+        } else {
+          layer[x][0] = row[x];
+        }
+    }
+    const double w0 = w.value[last][l], w1 = w.first[last][l], w2 = w.second[last][l];
+    value = fma(layer[0][0], w0, value);
+    g[0] = fma(layer[1][0], w0, g[0]);
+    g[last] = fma(layer[0][0], w1, g[last]);
+    h[upperIndex<D>(0, 0)] = fma(layer[2][0], w0, h[upperIndex<D>(0, 0)]);
+    h[upperIndex<D>(0, last)] = fma(layer[1][0], w1, h[upperIndex<D>(0, last)]);
+    h[upperIndex<D>(last, last)] = fma(layer[0][0], w2, h[upperIndex<D>(last, last)]);
+    if constexpr (D == 3) {
+      g[1] = fma(layer[0][1], w0, g[1]);
+      h[upperIndex<D>(0, 1)] = fma(layer[1][1], w0, h[upperIndex<D>(0, 1)]);
+      h[upperIndex<D>(1, 1)] = fma(layer[0][2], w0, h[upperIndex<D>(1, 1)]);
+      h[upperIndex<D>(1, 2)] = fma(layer[0][1], w1, h[upperIndex<D>(1, 2)]);
+    }
+  }
+}
+
+/// What one control point adds to the D first and the second derivatives (indexDerivatives's g and h), by the
+/// taps along the axes.
+template <int D>
+TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const double (&first)[D],
+                                           const double (&second)[D], double (&weights)[D + upperCount(D)])
+{
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    weights[a] = 1;
+    TESSERA_UNROLL
+    for (int d = 0; d < D; ++d)
+      weights[a] *= d == a ? first[d] : value[d];
+    TESSERA_UNROLL
+    for (int b = a; b < D; ++b) {
+      double product = 1;
+      TESSERA_UNROLL
+      for (int d = 0; d < D; ++d)
+        product *= d == a && d == b ? second[d] : d == a || d == b ? first[d] : value[d];
+      weights[D + upperIndex<D>(a, b)] = product;
+    }
+  }
+}
+
+template <int D>
+TESSERA_HOST_DEVICE void gridAxes(const TransformOnCuda<D>& t, double (&axes)[D][D])
+{
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    TESSERA_UNROLL
+    for (int j = 0; j < D; ++j)
+      axes[a][j] = t.pointToIndex.fromOffset[a][j];
+  } // d index_a / d x_j
+}
+
+/// Adds a B-spline's displacement and its derivatives to the identity's.
+template <int D, int Order>
+TESSERA_HOST_DEVICE void addBSpline(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
+{
+  SupportOnCuda<D, Order> support;
+  if (!support.find(t, pointMm))
+    return;
+  const JetWeights<D, Order> weights(support);
+  double axes[D][D];
+  gridAxes<D>(t, axes);
+  const int pointCount = t.pointCount();
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    if (k >= t.components())
+      continue;
+    double value, g[D], h[upperCount(D)];
+    indexDerivatives<D, Order>(support, weights, t.coefficients + k * pointCount, value, g, h);
+    jet.pointMm[k] += value;
+    TESSERA_UNROLL
+    for (int j = 0; j < D; ++j) {
+      TESSERA_UNROLL
+      for (int a = 0; a < D; ++a)
+        jet.jacobian[k][j] = fma(g[a], axes[a][j], jet.jacobian[k][j]);
+    }
+    congruence<D>(h, axes, jet.hessian[k]);
+  }
+}
+
+/// A transform with landmarks or an image; a call, so that it takes no registers from what is evaluated more
+/// often.
+template <int D>
+TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm, Jet<D>& jet)
+{
+  Vec<D> mapped;
+  if (t.form == CudaForm::kernelSpline) {
+    const SplineOfLandmarks<D> spline = t.kernelSpline();
+    mapped = spline(pointMm);
+    spline.derivatives(pointMm, jet.jacobian, jet.hessian);
+  } else {
+    const DisplacementImage<D> image = t.displacementImage();
+    mapped = image(pointMm);
+    image.derivatives(pointMm, jet.jacobian, jet.hessian);
+  }
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k)
+    jet.pointMm[k] = mapped[k];
+}
+
+/// One transform of a chain at the point where it is asked.
+template <int D>
+TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
+{
+  if (t.form == CudaForm::kernelSpline || t.form == CudaForm::displacementImage) {
+    Jet<D> own; // in memory: only here
+    jetOfModel<D>(t, pointMm, own);
+    jet = own;
+    return;
+  }
+  const bool linear = t.form == CudaForm::linear;
+  const Vec<D> mapped = linear ? t.map(pointMm) : pointMm;
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    jet.pointMm[k] = mapped[k];
+    TESSERA_UNROLL
+    for (int j = 0; j < D; ++j)
+      jet.jacobian[k][j] = linear ? t.map.matrix[k][j] : (k == j ? 1 : 0);
+    TESSERA_UNROLL
+    for (int s = 0; s < upperCount(D); ++s)
+      jet.hessian[k][s] = 0;
+  }
+  if (linear)
+    return;
+  if (t.order == 3)
+    addBSpline<D, 3>(t, pointMm, jet);
+  else if (t.order == 2)
+    addBSpline<D, 2>(t, pointMm, jet);
+  else
+    addBSpline<D, 1>(t, pointMm, jet);
+}
+
+/// jet = outer(jet): J = J1 J0, H_k = J0^T H1_k J0 + sum over l of J1[k][l] H0_l.
+template <int D>
+TESSERA_HOST_DEVICE void composeWith(const Jet<D>& outer, Jet<D>& jet)
+{
+  const Jet<D> inner = jet;
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    jet.pointMm[k] = outer.pointMm[k];
+    TESSERA_UNROLL
+    for (int j = 0; j < D; ++j) {
+      jet.jacobian[k][j] = 0;
+      TESSERA_UNROLL
+      for (int l = 0; l < D; ++l)
+        jet.jacobian[k][j] = fma(outer.jacobian[k][l], inner.jacobian[l][j], jet.jacobian[k][j]);
+    }
+    congruence<D>(outer.hessian[k], inner.jacobian, jet.hessian[k]);
+    TESSERA_UNROLL
+    for (int s = 0; s < upperCount(D); ++s) {
+      TESSERA_UNROLL
+      for (int l = 0; l < D; ++l)
+        jet.hessian[k][s] = fma(outer.jacobian[k][l], inner.hessian[l][s], jet.hessian[k][s]);
+    }
+  }
+}
+
+/// jet += other - identity.
+template <int D>
+TESSERA_HOST_DEVICE void addTo(const Jet<D>& other, const Vec<D>& pointMm, Jet<D>& jet)
+{
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    jet.pointMm[k] += other.pointMm[k] - pointMm[k];
+    TESSERA_UNROLL
+    for (int j = 0; j < D; ++j)
+      jet.jacobian[k][j] += other.jacobian[k][j] - (k == j ? 1 : 0);
+    TESSERA_UNROLL
+    for (int s = 0; s < upperCount(D); ++s)
+      jet.hessian[k][s] += other.hessian[k][s];
+  }
+}
+
+/// The whole chain at a point (at least one transform), and what the last one is composed with: where it is
+/// asked, and its derivatives, those of the identity if it is added or alone.
+template <int D>
+TESSERA_HOST_DEVICE void jetOfChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm, Jet<D>& jet,
+                                    Jet<D>& before)
+{
+  for (int k = 0; k < D; ++k) {
+    before.pointMm[k] = pointMm[k];
+    for (int j = 0; j < D; ++j)
+      before.jacobian[k][j] = k == j ? 1 : 0;
+    for (int s = 0; s < upperCount(D); ++s)
+      before.hessian[k][s] = 0;
+  }
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+  for (int link = 0; link < chain.count; ++link) {
+    const TransformOnCuda<D>& t = chain.links[link];
+    const bool adds = link > 0 && t.combination == Combination::add;
+    Vec<D> atMm = pointMm;
+    if (link > 0 && !adds) {
+      for (int d = 0; d < D; ++d)
+        atMm[d] = jet.pointMm[d];
+      if (link + 1 == chain.count)
+        before = jet;
+    }
+    Jet<D> own;
+    jetOf<D>(t, atMm, own);
+    if (link == 0)
+      jet = own;
+    else if (adds)
+      addTo<D>(own, pointMm, jet);
+    else
+      composeWith<D>(own, jet);
+  }
+}
+
+/// Bending energy of a jet: sum over components of |H|^2.
+template <int D>
+TESSERA_HOST_DEVICE double bendingEnergy(const Jet<D>& jet)
+{
+  double energy = 0;
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k)
+    energy += symmetricProduct<D>(jet.hessian[k], jet.hessian[k]);
+  return energy;
+}
+
+/// d energy / d J1, the last transform's spatial Jacobian: 2 <H_k, H0_l>.
+template <int D>
+TESSERA_HOST_DEVICE void bendingCovectorOfJacobian(const Jet<D>& jet, const Jet<D>& before,
+                                                   double (&covector)[D][D])
+{
+  TESSERA_UNROLL
+  for (int k = 0; k < D; ++k) {
+    TESSERA_UNROLL
+    for (int l = 0; l < D; ++l)
+      covector[k][l] = 2 * symmetricProduct<D>(jet.hessian[k], before.hessian[l]);
+  }
+}
+
+/// d energy / d (g and h of indexDerivatives) of component k of the last transform, a B-spline: the D of g,
+/// then the (upper) entries of h.
+template <int D>
+TESSERA_HOST_DEVICE void bendingCovectorOfIndex(const Jet<D>& jet, const Jet<D>& before,
+                                                const double (&axes)[D][D], const double (&ofJacobian)[D][D],
+                                                int k, double (&covector)[D + upperCount(D)])
+{
+  double toIndex[D][D]; // [x_j][index_a]: of what the chain is asked at to the grid's index
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    covector[a] = 0;
+    TESSERA_UNROLL
+    for (int l = 0; l < D; ++l)
+      covector[a] = fma(axes[a][l], ofJacobian[k][l], covector[a]);
+    TESSERA_UNROLL
+    for (int j = 0; j < D; ++j) {
+      toIndex[j][a] = 0;
+      TESSERA_UNROLL
+      for (int l = 0; l < D; ++l)
+        toIndex[j][a] = fma(axes[a][l], before.jacobian[l][j], toIndex[j][a]);
+    }
+  }
+  congruence<D>(jet.hessian[k], toIndex, covector + D);
+  TESSERA_UNROLL
+  for (int a = 0; a < D; ++a) {
+    TESSERA_UNROLL
+    for (int b = a; b < D; ++b)
+      covector[D + upperIndex<D>(a, b)] *= a == b ? 2 : 4;
+  }
+}
+
+}

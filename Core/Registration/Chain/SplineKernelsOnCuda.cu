@@ -1,0 +1,279 @@
+#include "Core/Compute/Reduction.cuh"
+#include "Core/Registration/Chain/ChainJet.h"
+#include "Core/Registration/Chain/SplineOnCuda.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr int threadsOfRows = 128;
+
+/// The rows that a lane of a warp has of `count` numbers, and their products with others: in the order of
+/// lanes, then by halves.
+template <class Term>
+__device__ double warpDot(int count, Term&& term)
+{
+  double sum = 0;
+  for (int i = threadIdx.x % 32; i < count; i += 32)
+    sum += term(i);
+  return warpSum(sum);
+}
+
+/// (numbers of vectors) a warp a number.
+template <int D>
+__global__ void __launch_bounds__(threadsOfRows)
+    vectorsOf(const __grid_constant__ TransformOnCuda<D> spline, const double* parameters, double* vectors)
+{
+  const int entry = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  const int sides = D / spline.block, columns = spline.landmarks * spline.block;
+  if (entry >= (spline.landmarks + D + 1) * D)
+    return;
+  const int row = entry / sides, side = entry % sides;
+  const double* influence = spline.influence + static_cast<std::size_t>(row) * columns;
+  const double sum = warpDot(columns, [&](int c) {
+    return influence[c] * (parameters[c * sides + side] - spline.landmarksMm[c * sides + side]);
+  });
+  const int ofAffine = entry - spline.landmarks * D; // the columns of I have a one each D + 1 numbers
+  if (threadIdx.x % 32 == 0)
+    vectors[entry] = sum + (ofAffine >= 0 && ofAffine < D * D && ofAffine % (D + 1) == 0 ? 1 : 0);
+}
+
+/// What one sample adds to the sums of a row: covectors v of T.
+template <int D>
+struct OfPoints {
+  static constexpr int values = D;
+
+  template <SplineKernel Kernel>
+  __device__ void addToLandmark(const Vec<D>& x, double alpha, const double* v, int step, Vec<D>& sum) const
+  {
+    Vec<D> covector;
+#pragma unroll
+    for (int k = 0; k < D; ++k)
+      covector[k] = v[k * step];
+    addKernel<D, Kernel>(x, covector, alpha, sum);
+  }
+  __device__ void addToAffine(const Vec<D>& pointMm, int column, const double* v, int step, Vec<D>& sum) const
+  {
+    double factor = 1;
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      factor = d == column ? pointMm[d] : factor;
+#pragma unroll
+    for (int k = 0; k < D; ++k)
+      sum[k] += factor * v[k * step];
+  }
+};
+
+/// The same: covectors of first and second derivatives.
+template <int D>
+struct OfDerivatives {
+  static constexpr int perComponent = D + upperCount(D), values = D * perComponent;
+  bool throughJacobian;
+
+  template <SplineKernel Kernel>
+  __device__ void addToLandmark(const Vec<D>& x, double alpha, const double* v, int step, Vec<D>& sum) const
+  {
+#pragma unroll
+    for (int m = 0; m < D; ++m) {
+      Vec<D> unit{};
+      unit[m] = 1;
+      double jacobian[D][D] = {}, hessian[D][upperCount(D)] = {};
+      addKernelDerivatives<D, Kernel>(x, unit, alpha, jacobian, hessian);
+#pragma unroll
+      for (int k = 0; k < D; ++k) {
+        const double* ofComponent = v + k * perComponent * step;
+        if (throughJacobian)
+#pragma unroll
+          for (int j = 0; j < D; ++j)
+            sum[m] += ofComponent[j * step] * jacobian[k][j];
+#pragma unroll
+        for (int s = 0; s < upperCount(D); ++s)
+          sum[m] += ofComponent[(D + s) * step] * hessian[k][s];
+      }
+    }
+  }
+  __device__ void addToAffine(const Vec<D>&, int column, const double* v, int step, Vec<D>& sum) const
+  {
+    if (!throughJacobian || column == D)
+      return;
+#pragma unroll
+    for (int k = 0; k < D; ++k)
+      sum[k] += v[(k * perComponent + column) * step];
+  }
+};
+
+constexpr int rowsOfBlock = 32, samplesSideBySide = 4, tileSamples = 32;
+
+/// Samples of a slab for the lanes of all rows: values[array][sample].
+template <int D, class Sample>
+struct Tile {
+  double point[D][tileSamples];
+  double values[Sample::values][tileSamples];
+};
+
+/// 32 rows a block, a lane each; its 4 warps share the samples of a slab. partials: (slabs) x (rows) x D.
+template <int D, class Sample>
+__global__ void __launch_bounds__(rowsOfBlock* samplesSideBySide)
+    sumSlab(const __grid_constant__ TransformOnCuda<D> spline, const Sample of, const std::size_t count,
+            const std::size_t perSlab, const double* points, const double* covectors, double* partials)
+{
+  __shared__ Tile<D, Sample> tile;
+  __shared__ double ofWarps[samplesSideBySide][D][rowsOfBlock];
+  const int row = blockIdx.x * rowsOfBlock + threadIdx.x, rows = spline.landmarks + D + 1;
+  const int thread = threadIdx.y * rowsOfBlock + threadIdx.x;
+  const SplineOfLandmarks<D> landmarks = spline.kernelSpline();
+  const Vec<D> landmarkMm = row < spline.landmarks ? landmarks.landmarkMm(row) : Vec<D>{};
+  Vec<D> sum{};
+  const std::size_t first = blockIdx.y * perSlab, end = min(first + perSlab, count);
+  for (std::size_t from = first; from < end; from += tileSamples) {
+    const int samples = static_cast<int>(min(end - from, static_cast<std::size_t>(tileSamples)));
+    __syncthreads();
+    for (int i = thread; i < (D + Sample::values) * tileSamples; i += rowsOfBlock * samplesSideBySide) {
+      const int array = i / tileSamples, sample = i % tileSamples;
+      if (sample >= samples)
+        continue;
+      if (array < D)
+        tile.point[array][sample] = points[array * count + from + sample];
+      else
+        tile.values[array - D][sample] = covectors[(array - D) * count + from + sample];
+    }
+    __syncthreads();
+    withKernel<D>(spline.kernel, [&](auto kernel) {
+      for (int sample = threadIdx.y; sample < samples; sample += samplesSideBySide) {
+        Vec<D> pointMm;
+#pragma unroll
+        for (int d = 0; d < D; ++d)
+          pointMm[d] = tile.point[d][sample];
+        if (isnan(pointMm[0]))
+          continue;
+        const double* values = &tile.values[0][sample];
+        if (row < spline.landmarks)
+          of.template addToLandmark<decltype(kernel)::value>(minus(pointMm, landmarkMm), spline.alpha, values,
+                                                             tileSamples, sum);
+        else if (row < rows)
+          of.addToAffine(pointMm, row - spline.landmarks, values, tileSamples, sum);
+      }
+    });
+  }
+#pragma unroll
+  for (int k = 0; k < D; ++k)
+    ofWarps[threadIdx.y][k][threadIdx.x] = sum[k];
+  __syncthreads();
+  if (threadIdx.y != 0 || row >= rows)
+    return;
+#pragma unroll
+  for (int k = 0; k < D; ++k) {
+    double total = 0;
+#pragma unroll
+    for (int warp = 0; warp < samplesSideBySide; ++warp)
+      total += ofWarps[warp][k][threadIdx.x];
+    partials[(blockIdx.y * static_cast<std::size_t>(rows) + row) * D + k] = total;
+  }
+}
+
+/// (numbers of sums) a warp a number.
+__global__ void __launch_bounds__(threadsOfRows)
+    addSlabs(int slabs, int numbers, bool overwrites, const double* partials, double* sums)
+{
+  const int number = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  if (number >= numbers)
+    return;
+  const double sum =
+      warpDot(slabs, [&](int slab) { return partials[static_cast<std::size_t>(slab) * numbers + number]; });
+  if (threadIdx.x % 32 == 0)
+    sums[number] = overwrites ? sum : sums[number] + sum;
+}
+
+/// (parameters) a warp a parameter.
+template <int D>
+__global__ void __launch_bounds__(threadsOfRows)
+    gradientOf(const __grid_constant__ TransformOnCuda<D> spline, const double* sums,
+               const GradientUpdate update, double* gradient)
+{
+  const int parameter = static_cast<int>((blockIdx.x * blockDim.x + threadIdx.x) / 32);
+  if (parameter >= spline.landmarks * D)
+    return;
+  const int sides = D / spline.block, rows = (spline.landmarks + D + 1) * spline.block;
+  const double* influence = spline.influenceTransposed + static_cast<std::size_t>(parameter / sides) * rows;
+  const double sum =
+      warpDot(rows, [&](int row) { return influence[row] * sums[row * sides + parameter % sides]; });
+  if (threadIdx.x % 32 != 0)
+    return;
+  const double factor = update.divisor == nullptr ? 1 : *update.divisor == 0 ? 0 : 1 / *update.divisor;
+  gradient[parameter] = ((update.overwrites ? 0 : gradient[parameter]) + sum) * factor;
+}
+
+unsigned blocksOfWarps(int warps)
+{
+  return static_cast<unsigned>(ceilDiv(warps * 32, threadsOfRows));
+}
+
+template <int D, class Sample>
+void sumSamples(Context& context, const TransformOnCuda<D>& spline, const Sample& of, std::size_t count,
+                const double* points, const double* covectors, double* scratch, double* sums, bool overwrites)
+{
+  const cudaStream_t stream = cudaStreamOf(context);
+  const int rows = spline.landmarks + D + 1;
+  const std::size_t perSlab = std::max<std::size_t>(ceilDiv(count, mostSplineSlabs), 4 * samplesSideBySide);
+  const int slabs = static_cast<int>(ceilDiv(count, perSlab));
+  if (slabs > 0) {
+    sumSlab<D><<<dim3(ceilDiv(rows, rowsOfBlock), slabs), dim3(rowsOfBlock, samplesSideBySide), 0, stream>>>(
+        spline, of, count, perSlab, points, covectors, scratch);
+    checkLaunch("sums over a spline's landmarks");
+  }
+  addSlabs<<<blocksOfWarps(rows * D), threadsOfRows, 0, stream>>>(slabs, rows * D, overwrites, scratch, sums);
+  checkLaunch("sums over a spline's landmarks");
+}
+
+}
+
+template <int D>
+void splineVectorsOnCuda(const Context& context, const TransformOnCuda<D>& spline, const double* parameters,
+                         double* vectors)
+{
+  vectorsOf<D><<<blocksOfWarps((spline.landmarks + D + 1) * D), threadsOfRows, 0, cudaStreamOf(context)>>>(
+      spline, parameters, vectors);
+  checkLaunch("weights of a spline");
+}
+
+template <int D>
+void sumSplineCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count,
+                              const double* points, const double* covectors, double* scratch, double* sums,
+                              bool overwrites)
+{
+  sumSamples<D>(context, spline, OfPoints<D>{}, count, points, covectors, scratch, sums, overwrites);
+}
+
+template <int D>
+void sumSplineDerivativeCovectorsOnCuda(Context& context, const TransformOnCuda<D>& spline, std::size_t count,
+                                        const double* points, const double* covectors, bool throughJacobian,
+                                        double* scratch, double* sums, bool overwrites)
+{
+  sumSamples<D>(context, spline, OfDerivatives<D>{throughJacobian}, count, points, covectors, scratch, sums,
+                overwrites);
+}
+
+template <int D>
+void splineGradientOnCuda(Context& context, const TransformOnCuda<D>& spline, const double* sums,
+                          double* gradient, const GradientUpdate& update)
+{
+  gradientOf<D><<<blocksOfWarps(spline.landmarks * D), threadsOfRows, 0, cudaStreamOf(context)>>>(
+      spline, sums, update, gradient);
+  checkLaunch("gradient of a spline");
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void splineVectorsOnCuda<D>(const Context&, const TransformOnCuda<D>&, const double*, double*);   \
+  template void sumSplineCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t, const double*, \
+                                            const double*, double*, double*, bool);                          \
+  template void sumSplineDerivativeCovectorsOnCuda<D>(Context&, const TransformOnCuda<D>&, std::size_t,      \
+                                                      const double*, const double*, bool, double*, double*,  \
+                                                      bool);                                                 \
+  template void splineGradientOnCuda<D>(Context&, const TransformOnCuda<D>&, const double*, double*,         \
+                                        const GradientUpdate&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

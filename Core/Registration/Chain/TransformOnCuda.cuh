@@ -1,0 +1,141 @@
+#pragma once
+
+#include "Core/Registration/Chain/BSplineSupportOnCuda.h"
+
+namespace tessera {
+
+template <int D, int Order>
+TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
+{
+  Vec<D> u{};
+  SupportOnCuda<D, Order> support;
+  if (!support.find(t, pointMm))
+    return u;
+  const int pointCount = t.pointCount();
+  support.forEach([&](int point, double weight) {
+    TESSERA_UNROLL
+    for (int c = 0; c < D; ++c)
+      if (c < t.components())
+        u[c] = fma(weight, loadConstant(t.coefficients + c * pointCount + point), u[c]);
+  });
+  return u;
+}
+
+/// T(x) of a transform with landmarks or an image; a call, so that it takes no registers from what is
+/// evaluated more often.
+template <int D>
+__device__ __noinline__ Vec<D> mapPointByModel(const TransformOnCuda<D>& t, Vec<D> pointMm)
+{
+  return t.form == CudaForm::kernelSpline ? t.kernelSpline()(pointMm) : t.displacementImage()(pointMm);
+}
+
+/// T(x) of one transform.
+template <int D>
+__device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
+{
+  if (t.form == CudaForm::linear)
+    return t.map(pointMm);
+  if (t.form != CudaForm::bspline)
+    return mapPointByModel<D>(t, pointMm);
+  const Vec<D> u = t.order == 3   ? displacementMm<D, 3>(t, pointMm)
+                   : t.order == 2 ? displacementMm<D, 2>(t, pointMm)
+                                  : displacementMm<D, 1>(t, pointMm);
+  Vec<D> mapped;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    mapped[d] = pointMm[d] + u[d];
+  return mapped;
+}
+
+/// mapPoint of a cubic B-spline by four neighbouring lanes, each of which sums a layer of control points; all
+/// have the result.
+template <int D>
+__device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
+{
+  Vec<D> u{};
+  SupportOnCuda<D, 3> support;
+  if (support.find(t, pointMm)) {
+    const int mine = threadIdx.x % 4, pointCount = t.pointCount();
+    double ofLayer = 0;
+    int layer = 0;
+#pragma unroll
+    for (int k = 0; k < 4; ++k) { // selects: an index that is not constant would put the arrays into memory
+      ofLayer = k == mine ? support.weights[D - 1][k] : ofLayer;
+      layer = k == mine ? support.layers[k] : layer;
+    }
+#pragma unroll
+    for (int middle = 0; middle < (D == 3 ? 4 : 1); ++middle) {
+      const double ofRow = D == 3 ? support.weights[1][middle] * ofLayer : ofLayer;
+      const double* row = t.coefficients + support.first + layer + middle * support.rowStride;
+#pragma unroll
+      for (int k = 0; k < 4; ++k) {
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+          if (c < t.components())
+            u[c] = fma(support.weights[0][k] * ofRow, __ldg(row + c * pointCount + k), u[c]);
+      }
+    }
+  }
+  Vec<D> mapped;
+#pragma unroll
+  for (int c = 0; c < D; ++c) {
+    u[c] += __shfl_xor_sync(~0u, u[c], 1);
+    u[c] += __shfl_xor_sync(~0u, u[c], 2);
+    mapped[c] = pointMm[c] + u[c];
+  }
+  return mapped;
+}
+
+/// `mapped` after `t` too, which is asked at `pointMm` if it is added, else at `mapped`.
+template <int D>
+__device__ Vec<D> mapFurther(const TransformOnCuda<D>& t, const Vec<D>& pointMm, const Vec<D>& mapped)
+{
+  if (t.combination == Combination::compose)
+    return mapPoint<D>(t, mapped);
+  Vec<D> sum = mapPoint<D>(t, pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    sum[d] += mapped[d] - pointMm[d];
+  return sum;
+}
+
+/// Where the chain's last transform is asked.
+template <int D>
+__device__ Vec<D> mapToLast(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
+{
+  if (chain.count == 0 || chain.links[chain.count - 1].combination == Combination::add)
+    return pointMm;
+  Vec<D> mapped = pointMm;
+  for (int link = 0; link + 1 < chain.count; ++link)
+    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
+  return mapped;
+}
+
+template <int D>
+__device__ Vec<D> mapChain(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
+{
+  Vec<D> mapped = pointMm;
+  for (int link = 0; link < chain.count; ++link)
+    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
+  return mapped;
+}
+
+/// The same by four neighbouring lanes, for a last transform that is a cubic B-spline. Every lane of the warp
+/// must call it.
+template <int D>
+__device__ Vec<D> mapChainByFour(const ChainOnCuda<D>& chain, const Vec<D>& pointMm)
+{
+  const TransformOnCuda<D>& last = chain.links[chain.count - 1];
+  Vec<D> mapped = pointMm;
+  for (int link = 0; link + 1 < chain.count; ++link)
+    mapped = mapFurther<D>(chain.links[link], pointMm, mapped);
+  if (last.combination == Combination::compose)
+    return mapPointByFour<D>(last, mapped);
+  Vec<D> sum = mapPointByFour<D>(last, pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    sum[d] += mapped[d] - pointMm[d];
+  return sum;
+}
+
+}

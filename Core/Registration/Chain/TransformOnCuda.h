@@ -1,0 +1,77 @@
+#pragma once
+
+#include "Core/Image/ImageGeometry.h"
+#include "Core/Registration/Chain/DisplacementImage.h"
+#include "Core/Registration/Chain/SplineKernel.h"
+
+#include <array>
+
+namespace tessera {
+
+/// How a transform is joined to what comes before it: T1(T0(x)) or T0(x) + T1(x) - x.
+enum class Combination { compose, add };
+
+enum class CudaForm { none, linear, bspline, kernelSpline, displacementImage };
+
+/// Sums over samples x with covectors v, from which the gradient of any linear transform about the centre c
+/// follows.
+template <int D>
+struct CovectorMoments {
+  Vec<D> sum{};      // sum of v
+  Matrix<D> outer{}; // sum of v (x - c)^T
+};
+
+/// A transform as kernels see it: plain data, and pointers to the device's memory that something else owns.
+template <int D>
+struct TransformOnCuda {
+  CudaForm form = CudaForm::none;
+  Combination combination = Combination::compose;
+
+  AffineMap<D> map; // linear: in mm; image of displacements: indexFromPoint
+  Vec<D> centerMm{};
+
+  PointToIndex<D> pointToIndex{}; // B-spline: index of control points; kernel spline: identity
+  std::array<int, D> points{};    // control points an axis; image of displacements: voxels an axis
+  int order = 3;                  // of a B-spline; of an image's interpolation
+  bool cyclic = false;
+  const double* coefficients =
+      nullptr; // mm; component * all control points + control point, x fastest; kernel spline: vectors
+
+  SplineKernel kernel = SplineKernel::thinPlate; // kernel spline
+  int landmarks = 0;
+  double alpha = 0;
+  const double* landmarksMm = nullptr;
+  int block = 1;                     // components that its system couples
+  const double* influence = nullptr; // d vectors / d parameters; null if they stay as they are
+  const double* influenceTransposed = nullptr;
+
+  const float* displacements = nullptr; // image of displacements: voxels
+
+  TESSERA_HOST_DEVICE int pointCount() const
+  {
+    int count = 1;
+    for (int d = 0; d < D; ++d)
+      count *= points[d];
+    return count;
+  }
+  TESSERA_HOST_DEVICE SplineOfLandmarks<D> kernelSpline() const
+  {
+    return {kernel, alpha, landmarks, landmarksMm, coefficients};
+  }
+  TESSERA_HOST_DEVICE DisplacementImage<D> displacementImage() const
+  {
+    return {displacements, points, map, order};
+  }
+  /// Those that a B-spline displaces.
+  TESSERA_HOST_DEVICE int components() const { return cyclic ? D - 1 : D; }
+};
+
+/// A chain of them, first to last.
+template <int D>
+struct ChainOnCuda {
+  static constexpr int most = 8;
+  int count = 0;
+  TransformOnCuda<D> links[most];
+};
+
+}

@@ -1,0 +1,258 @@
+#include "Core/Registration/Fields/FieldAdjoint.h"
+
+#include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Compute/VectorOps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr int mostTaps = 4;
+
+typedef double Doubles __attribute__((vector_size(32)));
+typedef double WideDoubles __attribute__((vector_size(64)));
+typedef float WideFloats __attribute__((vector_size(32)));
+constexpr int width = 8;
+
+/// Weights of the voxels of an axis; those of fewer taps end with zeros.
+struct AxisWeights {
+  int order, points;
+  std::vector<int> starts;
+  std::vector<Doubles> weights;
+
+  AxisWeights(const FieldAxis& axis, int splineOrder) : order(splineOrder), points(axis.points)
+  {
+    for (int v = 0; v < axis.voxels; ++v) {
+      const AxisSupport support = supportOf(axis, v, order);
+      double w[mostTaps] = {};
+      if (order == 3)
+        axisWeights<3, double>(support, w);
+      else if (order == 2)
+        axisWeights<2, double>(support, w);
+      else if (order == 1)
+        axisWeights<1, double>(support, w);
+      else
+        axisWeights<0, double>(support, w);
+      starts.push_back(support.start);
+      weights.push_back(Doubles{w[0], w[1], w[2], w[3]});
+    }
+  }
+  int voxels() const { return static_cast<int>(starts.size()); }
+  int lastPoint(int voxel) const { return starts[voxel] + order; }
+  /// First voxel behind `voxel` and before `end` that other control points carry, or `end`.
+  int cellEnd(int voxel, int end) const
+  {
+    const int start = starts[voxel];
+    while (voxel < end && starts[voxel] == start)
+      ++voxel;
+    return voxel;
+  }
+};
+
+/// A component's covectors with what they are multiplied by, unless that is null.
+struct Values {
+  const float* covectors;
+  const float* factors;
+};
+
+template <class Vector>
+TESSERA_ALWAYS_INLINE Vector load(const void* from)
+{
+  Vector vector;
+  std::memcpy(&vector, from, sizeof vector);
+  return vector;
+}
+
+/// to[t * stride + x] += sum over the cell's rows r of weights[r][t] * values[first + r * rowStride + x].
+/// Rows of a cell lie far apart, each too short for the processor to see where it leads: those behind them,
+/// which are next, are asked for early.
+template <bool WithFactors>
+TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, std::size_t rowStride,
+                                     const Doubles* weights, int rows, int count, int taps, double* to,
+                                     std::size_t stride)
+{
+  int x = 0;
+  for (; x + width <= count; x += width) {
+    WideDoubles sums[mostTaps] = {};
+    std::size_t at = first + x;
+    for (int r = 0; r < rows; ++r, at += rowStride) {
+      WideFloats value = load<WideFloats>(values.covectors + at);
+      __builtin_prefetch(values.covectors + at + count);
+      if constexpr (WithFactors) {
+        value *= load<WideFloats>(values.factors + at);
+        __builtin_prefetch(values.factors + at + count);
+      }
+      const WideDoubles exact = __builtin_convertvector(value, WideDoubles);
+      for (int t = 0; t < mostTaps; ++t)
+        sums[t] += weights[r][t] * exact;
+    }
+    for (int t = 0; t < taps; ++t) {
+      double* const target = to + t * stride + x;
+      const WideDoubles sum = load<WideDoubles>(target) + sums[t];
+      std::memcpy(target, &sum, sizeof sum);
+    }
+  }
+  for (; x < count; ++x)
+    for (int t = 0; t < taps; ++t) {
+      double sum = 0;
+      for (int r = 0; r < rows; ++r) {
+        const std::size_t at = first + r * rowStride + x;
+        const float value = WithFactors ? values.factors[at] * values.covectors[at] : values.covectors[at];
+        sum += weights[r][t] * value;
+      }
+      to[t * stride + x] += sum;
+    }
+}
+
+TESSERA_MULTIVERSION_TO_V4 void addCell(const Values& values, std::size_t first, std::size_t rowStride,
+                                        const Doubles* weights, int rows, int count, int taps, double* to,
+                                        std::size_t stride)
+{
+  if (values.factors)
+    addCellOf<true>(values, first, rowStride, weights, rows, count, taps, to, stride);
+  else
+    addCellOf<false>(values, first, rowStride, weights, rows, count, taps, to, stride);
+}
+
+/// to[t * stride + x] += weight[t] * row[x]
+TESSERA_MULTIVERSION_TO_V4 void addRow(const double* row, const Doubles& weights, int count, int taps,
+                                       double* to, std::size_t stride)
+{
+  for (int t = 0; t < taps; ++t) {
+    const double weight = weights[t];
+    double* at = to + t * stride;
+    for (int x = 0; x < count; ++x)
+      at[x] += weight * row[x];
+  }
+}
+
+/// The control points of a row, `to` of mostTaps - 1 more than there are.
+TESSERA_MULTIVERSION void contractRow(const double* row, const AxisWeights& axis, double* to)
+{
+  std::fill(to, to + axis.points + mostTaps - 1, 0.0);
+  const int voxels = axis.voxels();
+  for (int x = 0; x < voxels;) {
+    const int start = axis.starts[x];
+    Doubles sum = {}, more = {};
+    for (; x + 1 < voxels && axis.starts[x + 1] == start; x += 2) {
+      sum += axis.weights[x] * row[x];
+      more += axis.weights[x + 1] * row[x + 1];
+    }
+    if (x < voxels && axis.starts[x] == start) {
+      sum += axis.weights[x] * row[x];
+      ++x;
+    }
+    Doubles at;
+    std::memcpy(&at, to + start, sizeof at);
+    at += sum + more;
+    std::memcpy(to + start, &at, sizeof at);
+  }
+}
+
+/// A chunk of the last axis: the control points that carry it, summed on their own.
+struct Chunk {
+  int first, end;      // voxels
+  int layer, layers;   // control points
+  std::size_t partial; // where they begin
+};
+
+std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std::size_t perLayer)
+{
+  const int length = std::clamp(static_cast<int>(std::lround(4 / march.step)), 8, 64);
+  std::vector<Chunk> chunks;
+  std::size_t partial = 0;
+  for (int first = 0; first < march.voxels; first += length) {
+    const int end = std::min(first + length, march.voxels), layer = axis.starts[first];
+    chunks.push_back({first, end, layer, axis.lastPoint(end - 1) - layer + 1, partial});
+    partial += chunks.back().layers * perLayer;
+  }
+  return chunks;
+}
+
+/// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, layer after
+/// layer.
+void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z,
+                   const Values& values, double* partial)
+{
+  thread_local std::vector<double> rows, planes, points;
+  const std::size_t nx = x.starts.size(), ny = y.starts.size(), linesNx = y.points * nx;
+  planes.assign(chunk.layers * linesNx, 0.0);
+  points.resize(x.points + mostTaps - 1);
+  for (std::size_t v = 0; v < ny; ++v) {
+    rows.assign(chunk.layers * nx, 0.0);
+    for (int first = chunk.first; first < chunk.end;) {
+      const int end = z.cellEnd(first, chunk.end);
+      addCell(values, (first * ny + v) * nx, nx * ny, z.weights.data() + first, end - first,
+              static_cast<int>(nx), z.order + 1, rows.data() + (z.starts[first] - chunk.layer) * nx, nx);
+      first = end;
+    }
+    for (int layer = 0; layer < chunk.layers; ++layer)
+      addRow(rows.data() + layer * nx, y.weights[v], static_cast<int>(nx), y.order + 1,
+             planes.data() + layer * linesNx + y.starts[v] * nx, nx);
+  }
+  for (int line = 0; line < chunk.layers * y.points; ++line) {
+    contractRow(planes.data() + line * nx, x, points.data());
+    std::copy_n(points.begin(), x.points, partial + static_cast<std::size_t>(line) * x.points);
+  }
+}
+
+template <int D>
+void pullBackOnCpu(Context& context, const AlignedField<D>& field,
+                   const std::array<const float*, D>& covectors, const float* factors, double* gradient)
+{
+  const AxisWeights x(field.axes[0], field.order), z(field.axes[D - 1], field.order);
+  const AxisWeights y = D == 3 ? AxisWeights(field.axes[1], field.order) : AxisWeights({0, 1, 1, 1}, 0);
+  const std::size_t perLayer = static_cast<std::size_t>(x.points) * y.points,
+                    perComponent = perLayer * z.points;
+  const std::vector<Chunk> chunks = chunksOf(z, field.axes[D - 1], perLayer);
+  const std::size_t perPartial = chunks.back().partial + chunks.back().layers * perLayer;
+  std::vector<double> partial(D * perPartial);
+  forEachChunk(context, D * chunks.size(), [&](std::size_t task) {
+    const std::size_t c = task % D;
+    const Chunk& chunk = chunks[task / D];
+    contractChunk(chunk, x, y, z, {covectors[c], factors}, partial.data() + c * perPartial + chunk.partial);
+  });
+  forEachChunk(context, D * static_cast<std::size_t>(z.points), [&](std::size_t task) {
+    const std::size_t c = task % D;
+    const int layer = static_cast<int>(task / D);
+    double* to = gradient + c * perComponent + layer * perLayer;
+    for (const Chunk& chunk : chunks) {
+      if (layer < chunk.layer || layer >= chunk.layer + chunk.layers)
+        continue;
+      const double* from = partial.data() + c * perPartial + chunk.partial + (layer - chunk.layer) * perLayer;
+      for (std::size_t i = 0; i < perLayer; ++i)
+        to[i] += from[i];
+    }
+  });
+}
+
+}
+
+template <int D>
+void pullBackAlignedField(Context& context, const AlignedField<D>& field,
+                          const std::array<const float*, D>& covectors, const float* factors,
+                          GradientSummation summation, double* gradient, GradientBefore before)
+{
+  const bool weighsNothing = std::ranges::any_of(
+      field.axes, [&](const FieldAxis& axis) { return axis.points <= field.order || axis.voxels < 1; });
+  if (before == GradientBefore::goes && (weighsNothing || !context.onCuda()))
+    fill(context, 0, {gradient, D * field.pointCount()});
+  if (weighsNothing)
+    return;
+  if (context.onCuda())
+    pullBackAlignedFieldOnCuda<D>(context, field, covectors, factors, summation, gradient, before);
+  else
+    pullBackOnCpu<D>(context, field, covectors, factors, gradient);
+}
+
+template void pullBackAlignedField<2>(Context&, const AlignedField<2>&, const std::array<const float*, 2>&,
+                                      const float*, GradientSummation, double*, GradientBefore);
+template void pullBackAlignedField<3>(Context&, const AlignedField<3>&, const std::array<const float*, 3>&,
+                                      const float*, GradientSummation, double*, GradientBefore);
+
+}

@@ -1,0 +1,203 @@
+#include "Core/Registration/Fields/FieldAdjoint.h"
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Registration/Fields/FieldAdjointPlan.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+using namespace adjoint;
+
+constexpr std::size_t mostVoxels = std::size_t{1} << 32; // a thread counts in 32 bits
+
+template <int D>
+struct Covectors {
+  const float* of[D];
+  const float* factors;
+};
+
+/// A warp reads 32 voxels of a row of each component. Reads D * 4 bytes a voxel, and 4 of its factor if it
+/// has one, each once; writes a tile's control points.
+template <int D, class Sum, bool Factored>
+__global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultiprocessor)
+    sumTilesOfVoxels(const __grid_constant__ Plan plan, const __grid_constant__ Covectors<D> covectors,
+                     typename Sum::Value* partial)
+{
+  using Value = typename Sum::Value;
+  extern __shared__ __align__(32) unsigned char memory[];
+  const Shared<D, Value> shared(plan, memory);
+  const Tile tile(plan, blockIdx.x);
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
+
+  const unsigned perRow = plan.axes[0].field.voxels, perLayer = perRow * plan.axes[1].field.voxels;
+  constexpr int per = Sum::shape.columnsAThread;
+  constexpr int ahead = Factored ? 2 : 4; // of fused sums all that is under way stays in registers
+  unsigned at[per];
+  int voxels[per];
+#pragma unroll
+  for (int i = 0; i < per; ++i) {
+    const int row = threadIdx.y + i * blockDim.y;
+    const bool inside = static_cast<int>(threadIdx.x) < tile.has[0] && row < tile.has[1];
+    voxels[i] = inside ? tile.has[2] : 0;
+    at[i] =
+        inside ? tile.voxel[2] * perLayer + (tile.voxel[1] + row) * perRow + tile.voxel[0] + threadIdx.x : 0;
+  }
+  const int steps = tile.steps(plan);
+  Value* const to = shared.staged + threadIdx.y * pitch + threadIdx.x;
+  const int slotStride = plan.axes[1].length * pitch, columnStride = blockDim.y * pitch;
+  Columns<D, Sum> sums;
+
+  float next[batch][per][D], nextFactors[batch][per];
+  const auto load = [&](int z) {
+#pragma unroll
+    for (int u = 0; u < batch; ++u) {
+#pragma unroll
+      for (int i = 0; i < per; ++i) {
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+          next[u][i][c] = z + u < voxels[i] ? __ldcs(covectors.of[c] + at[i]) : 0;
+        if constexpr (Factored)
+          nextFactors[u][i] = z + u < voxels[i] ? __ldcs(covectors.factors + at[i]) : 0;
+        at[i] += perLayer;
+      }
+    }
+  };
+  load(0);
+  fillTables(plan, tile, shared, thread, threads);
+  __syncthreads();
+  for (int z = 0, used = 0, layer = 0; z < steps;) {
+    float values[batch][per][D];
+#pragma unroll
+    for (int u = 0; u < batch; ++u) {
+#pragma unroll
+      for (int i = 0; i < per; ++i) {
+#pragma unroll
+        for (int c = 0; c < D; ++c)
+          values[u][i][c] = Factored ? nextFactors[u][i] * next[u][i][c] : next[u][i][c];
+      }
+    }
+    load(z + batch);
+    used = sums.take(values, z, shared.axes[2], used, to, slotStride, columnStride);
+    z += batch;
+    if (z < steps && !mustContract(plan, tile, z, used))
+      continue;
+    __syncthreads();
+    contractAlongX<D, Sum, ahead>(plan, tile, shared, used, thread, threads);
+    __syncthreads();
+    contractAlongY<D, Sum, ahead>(plan, tile, shared, layer, used, partial, thread, threads);
+    layer += used;
+    used = 0;
+  }
+}
+
+/// gradient[c * pointCount + k] += the tiles' sums, or = if nothing stays. `Lanes` threads a control point.
+/// Reads what the first kernel wrote, and D * 8 bytes a control point if they stay; writes as many.
+template <int D, int Lanes, class Value>
+__global__ void addTiles(const __grid_constant__ Plan plan, const Value* partial, bool stays,
+                         double* gradient)
+{
+  const unsigned nx = plan.axes[0].field.points, ny = plan.axes[1].field.points,
+                 nz = plan.axes[2].field.points;
+  const unsigned count = nx * ny * nz, k = (blockIdx.x * blockDim.x + threadIdx.x) / Lanes;
+  const int lane = threadIdx.x % Lanes;
+  const unsigned held = min(k, count - 1);
+  const int point[3] = {static_cast<int>(held % nx), static_cast<int>(held / nx % ny),
+                        static_cast<int>(held / nx / ny)};
+  TileSpan spans[3];
+#pragma unroll
+  for (int d = 0; d < 3; ++d)
+    spans[d] = tilesOf(plan.axes[d], point[d]);
+  double sum[D];
+  sumTiles<D>(plan, spans, partial, point, lane, Lanes, sum);
+#pragma unroll
+  for (int c = 0; c < D; ++c) {
+#pragma unroll
+    for (int distance = Lanes / 2; distance > 0; distance /= 2)
+      sum[c] += __shfl_down_sync(~0u, sum[c], distance);
+    if (lane == 0 && k < count) {
+      double* const to = gradient + c * static_cast<std::size_t>(count) + k;
+      *to = (stays ? *to : 0) + sum[c];
+    }
+  }
+}
+
+template <int D, class Sum>
+void launch(const Context& context, const AlignedField<D>& field, const Covectors<D>& covectors,
+            GradientBefore before, double* gradient)
+{
+  using Value = typename Sum::Value;
+  const cudaStream_t stream = cudaStreamOf(context);
+  int mostShared = 0;
+  checkCuda(
+      cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
+      "shared memory of a block");
+  const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(mostShared));
+  const std::size_t bytes = Shared<D, Value>::bytes(plan);
+  const auto kernel = covectors.factors ? sumTilesOfVoxels<D, Sum, true> : sumTilesOfVoxels<D, Sum, false>;
+  if (bytes > (48 << 10))
+    checkCuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        "shared memory of the adjoint of a field");
+
+  Buffer<Value> partial(context, D * plan.componentStride() * plan.tileCount());
+  kernel<<<plan.tileCount(), dim3(columns, plan.threadRows), bytes, stream>>>(plan, covectors,
+                                                                              partial.span().data());
+  checkLaunch("tiles of the adjoint of a field");
+
+  constexpr unsigned threads = 128;
+  const unsigned points = static_cast<unsigned>(field.pointCount());
+  const bool manyTiles = tilesAPoint(plan) > 32;
+  const auto add = manyTiles ? addTiles<D, 32, Value> : addTiles<D, 1, Value>;
+  add<<<ceilDiv(points, threads / (manyTiles ? 32 : 1)), threads, 0, stream>>>(
+      plan, partial.span().data(), before == GradientBefore::stays, gradient);
+  checkLaunch("sum of the adjoint of a field");
+}
+
+}
+
+template <int D>
+void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field,
+                                const std::array<const float*, D>& covectors, const float* factors,
+                                GradientSummation summation, double* gradient, GradientBefore before)
+{
+  if (!hasSupport(field))
+    return;
+  refuseDenseGrid(field);
+  const int layers = field.axes[D - 1].voxels;
+  const std::size_t perLayer = field.voxelCount() / layers;
+  const int slab = static_cast<int>(std::clamp<std::size_t>(mostVoxels / perLayer, 1, layers));
+  for (int first = 0; first < layers; first += slab) {
+    const AlignedField<D> part = field.slab(first, std::min(slab, layers - first));
+    Covectors<D> from;
+    for (int c = 0; c < D; ++c)
+      from.of[c] = covectors[c] + first * perLayer;
+    from.factors = factors ? factors + first * perLayer : nullptr;
+    switch (summation) {
+    case GradientSummation::fusedMultiplyAdd:
+      launch<D, FusedSum>(context, part, from, before, gradient);
+      break;
+    case GradientSummation::kahan:
+      launch<D, KahanSum>(context, part, from, before, gradient);
+      break;
+    case GradientSummation::pichat:
+      launch<D, PichatSum>(context, part, from, before, gradient);
+      break;
+    case GradientSummation::doublePrecision:
+      launch<D, DoubleSum>(context, part, from, before, gradient);
+      break;
+    }
+    before = GradientBefore::stays;
+  }
+}
+
+template void pullBackAlignedFieldOnCuda<2>(Context&, const AlignedField<2>&,
+                                            const std::array<const float*, 2>&, const float*,
+                                            GradientSummation, double*, GradientBefore);
+template void pullBackAlignedFieldOnCuda<3>(Context&, const AlignedField<3>&,
+                                            const std::array<const float*, 3>&, const float*,
+                                            GradientSummation, double*, GradientBefore);
+
+}

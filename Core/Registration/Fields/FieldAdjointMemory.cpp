@@ -1,0 +1,43 @@
+#include "Core/Registration/Fields/FieldAdjoint.h"
+
+#include "Core/Registration/Fields/FieldAdjointPlan.h"
+
+namespace tessera {
+namespace {
+
+template <int D, class Sum>
+double bytesOf(const AlignedField<D>& field)
+{
+  constexpr std::size_t fewestSharedBytes = 48 << 10,
+                        mostSharedBytes = 227 << 10; // that devices let a block have
+  double most = 0;
+  for (const std::size_t shared : {fewestSharedBytes, mostSharedBytes}) {
+    const adjoint::Plan plan = adjoint::planOf<D, Sum>(field, shared);
+    most = std::max(most, static_cast<double>(plan.componentStride()) * plan.tileCount());
+  }
+  return D * sizeof(typename Sum::Value) * most;
+}
+
+}
+
+template <int D>
+double adjointBytes(const AlignedField<D>& field, GradientSummation summation)
+{
+  if (!adjoint::hasSupport(field))
+    return 0;
+  switch (summation) {
+  case GradientSummation::kahan:
+    return bytesOf<D, adjoint::KahanSum>(field);
+  case GradientSummation::pichat:
+    return bytesOf<D, adjoint::PichatSum>(field);
+  case GradientSummation::doublePrecision:
+    return bytesOf<D, adjoint::DoubleSum>(field);
+  default:
+    return bytesOf<D, adjoint::FusedSum>(field);
+  }
+}
+
+template double adjointBytes<2>(const AlignedField<2>&, GradientSummation);
+template double adjointBytes<3>(const AlignedField<3>&, GradientSummation);
+
+}

@@ -1,0 +1,105 @@
+#pragma once
+
+#include "Core/Compute/Error.h"
+#include "Core/Registration/FieldInterpolator.h"
+#include "Core/Registration/Fields/FieldAdjointTiles.h"
+
+#include <algorithm>
+#include <sstream>
+
+// How the adjoint of a field is cut into blocks: a function of the field (and of the memory that a block may
+// share) alone.
+namespace tessera::adjoint {
+
+/// Whether any voxel can have a weight.
+template <int D>
+bool hasSupport(const AlignedField<D>& field)
+{
+  return std::all_of(field.axes.begin(), field.axes.end(),
+                     [&](const FieldAxis& axis) { return axis.points > field.order && axis.voxels > 0; });
+}
+
+template <int D>
+void refuseDenseGrid(const AlignedField<D>& field)
+{
+  for (int d = 0; d < D; ++d)
+    if (field.axes[d].step > 1 + 1e-9) {
+      std::ostringstream text;
+      text << "adjoint of a field on CUDA: a grid spacing of " << 1 / field.axes[d].step << " voxels along "
+           << "xyz"[d] << ": it is less than one. Allowed: 1 or more.";
+      throw Error(ExitCode::usage, text.str());
+    }
+}
+
+inline int ceilQuotient(int a, int b)
+{
+  return (a + b - 1) / b;
+}
+
+inline Axis axisInTiles(const FieldAxis& field, int order, int length)
+{
+  Axis axis{field, order, length, ceilQuotient(field.voxels, length)};
+  axis.mostPoints = std::min(static_cast<int>((length - 1) * field.step) + 2 + order, field.points);
+  axis.tilesAPoint = 1 / (field.step * length);
+  return axis;
+}
+
+/// Voxels of a chunk such that blocks of `columnTiles` fill whole waves of a large GPU, and few control
+/// points are shared.
+inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTiles)
+{
+  const int blocksAWave =
+      132 * shape.blocksAMultiprocessor; // of an H200, on every device: the sums of a field depend on it
+  constexpr int costOfChunk = 12;        // of its begin and end, in voxels
+  long best = 0, bestLength = 0;
+  for (int chunks = ceilQuotient(march.voxels, mostChunk); chunks <= ceilQuotient(march.voxels, 4);
+       ++chunks) {
+    const int length = ceilQuotient(march.voxels, chunks);
+    const long waves =
+        (static_cast<long>(columnTiles) * ceilQuotient(march.voxels, length) + blocksAWave - 1) / blocksAWave;
+    const long cost = waves * (length + costOfChunk);
+    if (bestLength == 0 || cost < best) {
+      best = cost;
+      bestLength = length;
+    }
+    if (waves > 8 && chunks > 8)
+      break;
+  }
+  return static_cast<int>(bestLength);
+}
+
+template <int D, class Sum>
+Plan planOf(const AlignedField<D>& field, std::size_t mostSharedBytes)
+{
+  Plan plan{};
+  const FieldAxis one{0, 1, 1, 1};
+  const FieldAxis& march = field.axes[D - 1];
+  const FieldAxis& second = D == 3 ? field.axes[1] : one;
+  constexpr Shape shape = Sum::shape;
+  int rows = shape.rows;
+  while (rows > shape.columnsAThread && rows / 2 >= second.voxels)
+    rows /= 2;
+  for (;; rows /= 2) {
+    plan.axes[0] = axisInTiles(field.axes[0], field.order, columns);
+    plan.axes[1] = axisInTiles(second, D == 3 ? field.order : 0, rows);
+    plan.axes[2] =
+        axisInTiles(march, field.order, chunkLength(march, shape, plan.axes[0].tiles * plan.axes[1].tiles));
+    plan.threadRows = rows / shape.columnsAThread;
+    plan.most = std::min(static_cast<int>(batch * march.step + 1e-6) + 1, slots);
+    plan.rowPitch = plan.axes[0].mostPoints | 1;
+    plan.table = ceilQuotient(plan.axes[2].length + field.order + 1, batch) * batch;
+    if (rows == shape.columnsAThread || Shared<D, typename Sum::Value>::bytes(plan) <= mostSharedBytes)
+      return plan;
+  }
+}
+
+/// About how many tiles share a control point.
+inline double tilesAPoint(const Plan& plan)
+{
+  double tiles = 1;
+  for (const Axis& axis : plan.axes)
+    tiles *= std::min<double>(axis.tiles, 1 + (axis.order + 1) / (axis.field.step * axis.length));
+  return tiles;
+}
+
+}

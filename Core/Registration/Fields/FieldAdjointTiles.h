@@ -1,0 +1,424 @@
+#pragma once
+
+#include "Core/Compute/Math/FieldAxis.h"
+
+#include <cmath>
+#include <cstddef>
+
+// Loops over what must stay in registers, and short ones whose loads are to be under way together.
+#ifdef __CUDA_ARCH__
+#define TESSERA_UNROLL_ALL _Pragma("unroll")
+#define TESSERA_UNROLL_AHEAD _Pragma("unroll Ahead")
+#define TESSERA_UNROLL_NOT _Pragma("unroll 1")
+#else
+#define TESSERA_UNROLL_NOT
+#define TESSERA_UNROLL_ALL
+#define TESSERA_UNROLL_AHEAD
+#endif
+
+// The adjoint of an aligned field, tile by tile, as host-device code: what the threads of a block do between
+// its barriers.
+//
+// A block owns `columns` x `rows` columns of voxels and a chunk of the last axis, along which it marches:
+// each thread reads its column once, sums it onto a ring of order + 1 control points in registers, and stages
+// a sum when its control point is done. Every few staged layers the block contracts them along the first
+// axis, then along the second, and writes the tile's own partial control points. A second kernel adds the
+// partial ones of the tiles that share a control point, in their order.
+namespace tessera::adjoint {
+
+constexpr int columns = 32; // of a tile, along the first axis
+constexpr int batch = 3;    // voxels of a column under way at once, in registers
+constexpr int slots = 4;    // staged layers
+constexpr int mostTaps = 4;
+constexpr int mostChunk = 512;     // voxels of a chunk
+constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
+static_assert(batch <= slots);
+
+/// Of a tile and the block that sums it.
+struct Shape {
+  int rows; // of the tile, along the second axis, at most
+  int columnsAThread;
+  int blocksAMultiprocessor;
+
+  constexpr int threads() const { return columns * rows / columnsAThread; }
+};
+
+// Measured on an H200: two columns a thread load a weight once for both, but registers suffice only where a
+// sum is one float. The other sums are faster in smaller blocks. Copying ahead into shared memory (cp.async),
+// larger tiles and starting the second kernel early (programmatic dependent launch) did not help
+// (dox/Decisions/0013).
+constexpr Shape shapeOfPlainSums{16, 2, 3}, shapeOfOtherSums{8, 1, 4};
+
+/// A sum of products. `Value` is what it adds, and what is kept of it between the axes.
+struct FusedSum {
+  using Value = float;
+  static constexpr Shape shape = shapeOfPlainSums;
+  float sum = 0;
+  TESSERA_HOST_DEVICE void add(float weight, float value) { sum = fmaf(weight, value, sum); }
+  TESSERA_HOST_DEVICE float total() const { return sum; }
+};
+
+struct KahanSum {
+  using Value = float;
+  static constexpr Shape shape = shapeOfOtherSums;
+  float sum = 0, excess = 0;
+  TESSERA_HOST_DEVICE void add(float weight, float value)
+  {
+    const float term = fmaf(weight, value, -excess);
+    const float next = sum + term;
+    excess = (next - sum) - term;
+    sum = next;
+  }
+  TESSERA_HOST_DEVICE float total() const { return sum; }
+};
+
+struct PichatSum {
+  using Value = float;
+  static constexpr Shape shape = shapeOfOtherSums;
+  float sum = 0, missing = 0;
+  TESSERA_HOST_DEVICE void add(float weight, float value)
+  {
+    const float before = sum;
+    sum = fmaf(weight, value, sum);
+    missing += fmaf(weight, value, before - sum);
+  }
+  TESSERA_HOST_DEVICE float total() const { return sum + missing; }
+};
+
+struct DoubleSum {
+  using Value = double;
+  static constexpr Shape shape = shapeOfOtherSums;
+  double sum = 0;
+  TESSERA_HOST_DEVICE void add(double weight, double value) { sum = fma(weight, value, sum); }
+  TESSERA_HOST_DEVICE double total() const { return sum; }
+};
+
+/// An axis in tiles of `length` voxels. In 2D the second is an axis of one voxel and one control point, order
+/// 0.
+struct Axis {
+  FieldAxis field;
+  int order = 0;
+  int length = 1, tiles = 1;
+  int mostPoints = 1; // control points that carry the voxels of a tile, at most
+  double tilesAPoint = 1;
+
+  TESSERA_HOST_DEVICE int voxelsOf(int tile) const
+  {
+    const int rest = field.voxels - tile * length;
+    return rest < length ? rest : length;
+  }
+};
+
+/// Weights of order + 1 control points; the rest are zeros.
+template <class Real>
+TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support, Real (&weights)[mostTaps])
+{
+  for (Real& weight : weights)
+    weight = 0;
+  if (order == 3)
+    axisWeights<3, Real>(support, weights);
+  else if (order == 2)
+    axisWeights<2, Real>(support, weights);
+  else if (order == 1)
+    axisWeights<1, Real>(support, weights);
+  else
+    axisWeights<0, Real>(support, weights);
+}
+
+/// How the work is cut: axes[2] is the one to march along.
+struct Plan {
+  Axis axes[3];
+  int threadRows; // of a block
+  int most;       // sums that get done in a batch, at most
+  int rowPitch;   // of a layer that is contracted along the first axis
+  int table;      // voxels of a chunk with those that stand for its end, in whole batches
+
+  TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
+  TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].mostPoints * axes[1].mostPoints; }
+  TESSERA_HOST_DEVICE std::size_t componentStride() const
+  {
+    return static_cast<std::size_t>(layerPoints()) * axes[2].mostPoints;
+  }
+};
+
+template <class Value>
+struct alignas(mostTaps * sizeof(Value)) Taps {
+  Value w[mostTaps];
+};
+
+/// Weights of the voxels of a tile along an axis, and how many control points are done after each.
+template <class Value>
+struct Table {
+  Taps<Value>* taps;
+  int* advance;
+};
+
+/// The memory that a block shares.
+template <int D, class Value>
+struct Shared {
+  Table<Value> axes[3];
+  Value* staged; // [component][slot][row][pitch]
+  Value* layers; // [component][slot][row][plan.rowPitch]
+
+  static TESSERA_HOST_DEVICE int tableLength(const Plan& plan)
+  {
+    return columns + plan.axes[1].length + plan.table;
+  }
+  static TESSERA_HOST_DEVICE std::size_t bytes(const Plan& plan)
+  {
+    const int rows = plan.axes[1].length;
+    return tableLength(plan) * (sizeof(Taps<Value>) + sizeof(int))
+           + D * slots * rows * (pitch + plan.rowPitch) * sizeof(Value);
+  }
+
+  /// `memory` of that many bytes, a multiple of 32 its address.
+  TESSERA_HOST_DEVICE Shared(const Plan& plan, void* memory)
+  {
+    const int rows = plan.axes[1].length;
+    Taps<Value>* taps = static_cast<Taps<Value>*>(memory);
+    staged = reinterpret_cast<Value*>(taps + tableLength(plan));
+    layers = staged + D * slots * rows * pitch;
+    int* advance = reinterpret_cast<int*>(layers + D * slots * rows * plan.rowPitch);
+    const int lengths[3] = {columns, rows, plan.table};
+    for (int d = 0; d < 3; ++d) {
+      axes[d] = {taps, advance};
+      taps += lengths[d];
+      advance += lengths[d];
+    }
+  }
+};
+
+/// What a thread knows of its block.
+struct Tile {
+  int index, at[3];     // which of all, and along each axis
+  int voxel[3], has[3]; // first voxel, and voxels
+  int point[3];         // first control point
+  int cells[3];         // voxels with the same control points make a cell
+
+  TESSERA_HOST_DEVICE Tile(const Plan& plan, int tile) : index(tile)
+  {
+    at[0] = tile % plan.axes[0].tiles;
+    at[1] = tile / plan.axes[0].tiles % plan.axes[1].tiles;
+    at[2] = tile / plan.axes[0].tiles / plan.axes[1].tiles;
+    for (int d = 0; d < 3; ++d) {
+      const Axis& axis = plan.axes[d];
+      voxel[d] = at[d] * axis.length;
+      has[d] = axis.voxelsOf(at[d]);
+      point[d] = supportOf(axis.field, voxel[d], axis.order).start;
+      cells[d] = supportOf(axis.field, voxel[d] + has[d] - 1, axis.order).start - point[d] + 1;
+    }
+  }
+  TESSERA_HOST_DEVICE int points(const Plan& plan, int d) const { return cells[d] + plan.axes[d].order; }
+  /// Voxels of the march, and those without a value that push the last sums out.
+  TESSERA_HOST_DEVICE int steps(const Plan& plan) const { return has[2] + plan.axes[2].order + 1; }
+};
+
+/// Part of a thread in a table of `length` voxels. Behind the tile's voxels follow some that push the last
+/// sums out.
+template <class Value>
+TESSERA_HOST_DEVICE inline void fillTable(const Axis& axis, int firstVoxel, int voxels, int length,
+                                          const Table<Value>& table, int thread, int threads)
+{
+  for (int v = thread; v < length; v += threads) {
+    Taps<Value> taps{};
+    int advance = v <= voxels + axis.order ? 1 : 0;
+    if (v < voxels) {
+      const AxisSupport support = supportOf(axis.field, firstVoxel + v, axis.order);
+      weightsOf(axis.order, support, taps.w);
+      advance =
+          v + 1 < voxels ? supportOf(axis.field, firstVoxel + v + 1, axis.order).start - support.start : 0;
+    }
+    table.taps[v] = taps;
+    table.advance[v] = advance;
+  }
+}
+
+/// Part of a thread in all tables.
+template <int D, class Value>
+TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, const Shared<D, Value>& shared,
+                                           int thread, int threads)
+{
+  fillTable(plan.axes[0], tile.voxel[0], tile.has[0], columns, shared.axes[0], thread, threads);
+  fillTable(plan.axes[1], tile.voxel[1], tile.has[1], plan.axes[1].length, shared.axes[1],
+            (thread + threads / 2) % threads, threads);
+  fillTable(plan.axes[2], tile.voxel[2], tile.has[2], plan.table, shared.axes[2], threads - 1 - thread,
+            threads);
+}
+
+/// Sums of a thread's columns of voxels.
+template <int D, class Sum>
+struct Columns {
+  static constexpr int per = Sum::shape.columnsAThread;
+  Sum sums[per][D][mostTaps];
+
+  /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots
+  /// * slotStride further for component c, columnStride for the next column) and returns how many slots are
+  /// then in use.
+  TESSERA_HOST_DEVICE int take(const float (&values)[batch][per][D], int z,
+                               const Table<typename Sum::Value>& table, int used, typename Sum::Value* to,
+                               int slotStride, int columnStride)
+  {
+    TESSERA_UNROLL_ALL
+    for (int u = 0; u < batch; ++u) {
+      const Taps<typename Sum::Value> taps = table.taps[z + u];
+      TESSERA_UNROLL_ALL
+      for (int i = 0; i < per; ++i)
+        TESSERA_UNROLL_ALL
+      for (int c = 0; c < D; ++c)
+        TESSERA_UNROLL_ALL
+      for (int t = 0; t < mostTaps; ++t)
+        sums[i][c][t].add(taps.w[t], values[u][i][c]);
+      TESSERA_UNROLL_NOT
+      for (int done = table.advance[z + u]; done > 0; --done, ++used)
+        TESSERA_UNROLL_ALL
+      for (int i = 0; i < per; ++i)
+        TESSERA_UNROLL_ALL
+      for (int c = 0; c < D; ++c) {
+        to[(c * slots + used) * slotStride + i * columnStride] = sums[i][c][0].total();
+        TESSERA_UNROLL_ALL
+        for (int t = 0; t + 1 < mostTaps; ++t)
+          sums[i][c][t] = sums[i][c][t + 1];
+        sums[i][c][mostTaps - 1] = Sum();
+      }
+    }
+    return used;
+  }
+};
+
+/// Whether the staged layers have to go before the batch that begins with voxel z: it may make more than
+/// there is room for.
+TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile, int z, int used)
+{
+  const bool nearEnd = z + batch > tile.has[2];
+  return used + (nearEnd ? slots : plan.most) > slots;
+}
+
+/// A line of `count` values, `stride` apart, onto its control points, `toStride` apart. `Ahead`: how many are
+/// read at once.
+template <class Sum, int Ahead>
+TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& table, int order, int count,
+                                             const typename Sum::Value* values, int stride,
+                                             typename Sum::Value* to, int toStride)
+{
+  Sum sums[mostTaps];
+  const auto next = [&] {
+    *to = sums[0].total();
+    to += toStride;
+    TESSERA_UNROLL_ALL
+    for (int t = 0; t + 1 < mostTaps; ++t)
+      sums[t] = sums[t + 1];
+    sums[mostTaps - 1] = Sum();
+  };
+  TESSERA_UNROLL_AHEAD
+  for (int v = 0; v < count; ++v) {
+    const Taps<typename Sum::Value> taps = table.taps[v];
+    const typename Sum::Value value = values[v * stride];
+    TESSERA_UNROLL_ALL
+    for (int t = 0; t < mostTaps; ++t)
+      sums[t].add(taps.w[t], value);
+    TESSERA_UNROLL_NOT
+    for (int done = table.advance[v]; done > 0; --done)
+      next();
+  }
+  TESSERA_UNROLL_NOT
+  for (int k = 0; k <= order; ++k)
+    next();
+}
+
+/// Contracts `used` staged layers along the first axis: a thread takes a row, its neighbours the next ones.
+template <int D, class Sum, int Ahead = 4>
+TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile,
+                                               const Shared<D, typename Sum::Value>& shared, int used,
+                                               int thread, int threads)
+{
+  const int height = plan.axes[1].length;
+  for (int task = thread; task < D * used * height; task += threads) {
+    const int row = task % height, slot = task / height % used, c = task / height / used;
+    const int at = (c * slots + slot) * height + row;
+    if (row < tile.has[1])
+      contractLine<Sum, Ahead>(shared.axes[0], plan.axes[0].order, tile.has[0], shared.staged + at * pitch, 1,
+                               shared.layers + at * plan.rowPitch, 1);
+  }
+}
+
+/// And those along the second, into the tile's partial control points from layer `layer` on.
+template <int D, class Sum, int Ahead = 4>
+TESSERA_HOST_DEVICE inline void
+contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared, int layer,
+               int used, typename Sum::Value* partial, int thread, int threads)
+{
+  const int height = plan.axes[1].length, width = tile.points(plan, 0);
+  for (int task = thread; task < D * used * width; task += threads) {
+    const int i = task % width, slot = task / width % used, c = task / width / used;
+    contractLine<Sum, Ahead>(shared.axes[1], plan.axes[1].order, tile.has[1],
+                             shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
+                             partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
+                                 + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
+                             plan.axes[0].mostPoints);
+  }
+}
+
+/// Tiles of an axis that carry control point k: [first, first + count).
+struct TileSpan {
+  int first, count;
+};
+
+TESSERA_HOST_DEVICE inline int firstPoint(const Axis& axis, int tile)
+{
+  return supportOf(axis.field, tile * axis.length, axis.order).start;
+}
+TESSERA_HOST_DEVICE inline int lastPoint(const Axis& axis, int tile)
+{
+  return supportOf(axis.field, tile * axis.length + axis.voxelsOf(tile) - 1, axis.order).start + axis.order;
+}
+
+TESSERA_HOST_DEVICE inline TileSpan tilesOf(const Axis& axis, int k)
+{
+  const double guess = (k - axis.order + (axis.order - 1) / 2.0 - axis.field.first) * axis.tilesAPoint;
+  int first = guess < 0 ? 0 : guess < axis.tiles - 1 ? static_cast<int>(guess) : axis.tiles - 1;
+  while (first > 0 && lastPoint(axis, first - 1) >= k)
+    --first;
+  while (first < axis.tiles && lastPoint(axis, first) < k)
+    ++first;
+  int end = first;
+  while (end < axis.tiles && firstPoint(axis, end) <= k)
+    ++end;
+  return {first, end - first};
+}
+
+/// Part of `lane` among `lanes` in the sum of the tiles' partial values at a control point, in the tiles'
+/// order.
+template <int D, class Value>
+TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&spans)[3], const Value* partial,
+                                         const int (&point)[3], int lane, int lanes, double (&sum)[D])
+{
+  constexpr int together = 4; // are asked for at once
+  for (double& s : sum)
+    s = 0;
+  const int count = spans[0].count * spans[1].count * spans[2].count;
+  for (int first = lane; first < count; first += together * lanes) {
+    Value values[together][D] = {};
+    TESSERA_UNROLL_ALL
+    for (int t = 0; t < together; ++t) {
+      const int i = first + t * lanes;
+      if (i < count) {
+        const int x = spans[0].first + i % spans[0].count, rest = i / spans[0].count;
+        const int y = spans[1].first + rest % spans[1].count, z = spans[2].first + rest / spans[1].count;
+        const std::size_t tile =
+            (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
+        const Value* from =
+            partial + tile * D * plan.componentStride()
+            + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
+            + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
+            + (point[0] - firstPoint(plan.axes[0], x));
+        for (int c = 0; c < D; ++c)
+          values[t][c] = from[c * plan.componentStride()];
+      }
+    }
+    for (int t = 0; t < together; ++t)
+      for (int c = 0; c < D; ++c)
+        sum[c] += values[t][c];
+  }
+}
+
+}

@@ -1,0 +1,60 @@
+#include "Core/Registration/Fields/FieldOfLattice.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+/// Step 1 in all directions.
+template <int D>
+bool isBox(const VoxelLattice<D>& lattice)
+{
+  return std::ranges::all_of(lattice.step, [](std::size_t step) { return step == 1; });
+}
+
+template <int D>
+ImageGeometry<D> boxGeometry(const VoxelLattice<D>& lattice)
+{
+  ImageGeometry<D> geometry = lattice.image->geometry;
+  Vec<D> first;
+  for (int d = 0; d < D; ++d)
+    first[d] = static_cast<double>(lattice.first[d]);
+  geometry.originMm = lattice.image->geometry.pointFromIndex()(first);
+  geometry.size = lattice.count;
+  return geometry;
+}
+
+}
+
+template <int D>
+std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, const TransformChain<D>& chain,
+                                             const Registry* registry, DeviceKind device)
+{
+  const bool joined = chain.initial && chain.combination == Combination::compose;
+  if (joined || !isBox(lattice) || !registry)
+    return {};
+  TransformChain<D> last;
+  last.transform = chain.transform;
+  const std::string name = last.transform->fieldInterpolator();
+  const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name,
+                                "(FieldInterpolator \"" + name + "\")");
+  return methods.choose(device, FieldQuantity::displacements);
+}
+
+template <int D>
+const FieldMethod<D>* FieldOfLattice<D>::at(const SampleSet<D>& set)
+{
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
+  if (!lattice)
+    return nullptr;
+  if (lattice_ != *lattice) {
+    method_ = fieldOfLattice<D>(*lattice, *level_.chain, level_.registry, device_);
+    lattice_ = *lattice;
+  }
+  return method_ ? &*method_ : nullptr;
+}
+
+template class FieldOfLattice<2>;
+template class FieldOfLattice<3>;
+
+}

@@ -1,0 +1,70 @@
+#include "Core/Registration/Fields/FieldSlabs.h"
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Error.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t forTables = std::size_t(16)
+                                  << 20; // bytes a method takes beside a second copy of the control points
+
+template <int D>
+std::string extentOf(const AlignedField<D>& field)
+{
+  std::string text;
+  for (const FieldAxis& axis : field.axes)
+    text += (text.empty() ? "" : " x ") + std::to_string(axis.voxels);
+  return text;
+}
+
+/// Layers of a slab, so that it fits beside the control points.
+template <int D>
+int layersOfSlab(const Context& context, const AlignedField<D>& field, std::size_t coefficientBytes,
+                 std::size_t layerBytes, std::size_t slabBytes)
+{
+  const std::size_t free = context.stream->freeBytes(), fixed = 2 * coefficientBytes + forTables;
+  if (fixed + layerBytes > free)
+    throw Error(ExitCode::outOfMemory,
+                "a field of " + extentOf(field) + " voxels on cuda:" + std::to_string(context.device.ordinal)
+                    + ": " + std::to_string(fixed + layerBytes)
+                    + " bytes are needed for the control points and one "
+                    + "layer of voxels: " + std::to_string(free)
+                    + " are free. Allowed: a smaller or coarser output grid, or the device \"cpu\".");
+  const std::size_t layers = std::max(std::size_t(1), std::min(slabBytes, free - fixed) / layerBytes);
+  return static_cast<int>(std::min<std::size_t>(layers, field.axes[D - 1].voxels));
+}
+
+}
+
+template <int D>
+void evaluateInSlabs(Context& context, const FieldInterpolator<D>& method, FieldEvaluation<D> function,
+                     const AlignedField<D>& field, std::span<const double> coefficients, std::span<float> out,
+                     std::size_t slabBytes)
+{
+  const int layers = field.axes[D - 1].voxels;
+  const std::size_t layerValues = out.size() / layers;
+  const int most = layersOfSlab(context, field, coefficients.size() * sizeof(float),
+                                layerValues * sizeof(float), slabBytes);
+  Buffer<float> points, slab(context, layerValues * most);
+  points.fromHost(context, std::vector<float>(coefficients.begin(), coefficients.end()));
+  for (int first = 0; first < layers; first += most) {
+    const int count = std::min(most, layers - first);
+    (method.*function)(context, field.slab(first, count), {nullptr, points.span().data()},
+                       {slab.span().data(), FieldLayout::interleaved, nullptr});
+    context.stream->copyToHost(out.data() + layerValues * first, slab.span().data(),
+                               layerValues * count * sizeof(float));
+  }
+}
+
+template void evaluateInSlabs<2>(Context&, const FieldInterpolator<2>&, FieldEvaluation<2>,
+                                 const AlignedField<2>&, std::span<const double>, std::span<float>,
+                                 std::size_t);
+template void evaluateInSlabs<3>(Context&, const FieldInterpolator<3>&, FieldEvaluation<3>,
+                                 const AlignedField<3>&, std::span<const double>, std::span<float>,
+                                 std::size_t);
+
+}

@@ -1,0 +1,131 @@
+#include "Core/Registration/Fields/TransformFields.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Memory.h"
+#include "Core/Registration/Fields/FieldSlabs.h"
+#include "Core/Registration/Samples/VoxelBatches.h"
+
+namespace tessera {
+namespace {
+
+template <int D>
+using BatchMatrices = std::array<double, D * D * batchCapacity>;
+
+template <int D>
+void requireFieldMemory(const char* what, const ImageGeometry<D>& lattice, std::size_t components)
+{
+  requireMemory(extentCount(lattice.size) * static_cast<double>(components * sizeof(float)),
+                std::string(what) + " of " + extentText(lattice.size) + " voxels",
+                "a smaller or coarser output grid");
+}
+
+void requireCpuForPoints(const Context& context)
+{
+  if (context.onCuda())
+    throw Error(ExitCode::device, "a field by points: it has no CUDA form. Allowed: the device \"cpu\".");
+}
+
+template <int D>
+void evaluate(Context& context, const TransformChain<D>& chain, const FieldMethod<D>& method,
+              FieldEvaluation<D> function, std::vector<float>& values)
+{
+  if (context.onCuda())
+    evaluateInSlabs<D>(context, *method.interpolator, function, method.field, chain.parameters, values);
+  else
+    (*method.interpolator.*function)(context, method.field, {chain.parameters.data(), nullptr},
+                                     {values.data(), FieldLayout::interleaved, nullptr});
+}
+
+/// Calls body(first, count, jacobian) with the layout of Transform::spatialDerivatives for every batch of
+/// voxels.
+template <int D, class Body>
+void forEachJacobianBatch(Context& context, const TransformChain<D>& chain, const ImageGeometry<D>& lattice,
+                          Body&& body)
+{
+  requireCpuForPoints(context);
+  forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
+    BatchMatrices<D> jacobian;
+    chainSpatialDerivatives<D>(context, chain, points.list(), jacobian.data(), nullptr);
+    body(first, points.count, jacobian);
+  });
+}
+
+}
+
+template <int D>
+VectorImage<D> displacementField(Context& context, const TransformChain<D>& chain,
+                                 const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
+{
+  requireFieldMemory<D>("deformation field", lattice, D);
+  VectorImage<D> field{lattice, D, std::vector<float>(D * lattice.voxelCount())};
+  if (method) {
+    evaluate(context, chain, *method, &FieldInterpolator<D>::displacements, field.voxels);
+    return field;
+  }
+  requireCpuForPoints(context);
+  forEachVoxelBatch<D>(context, lattice, [&](std::size_t first, PointBatch<D>& points) {
+    std::array<std::array<double, batchCapacity>, D> mapped;
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      out[d] = mapped[d].data();
+    mapChain<D>(context, chain, points.list(), out);
+    for (int d = 0; d < D; ++d)
+      for (std::size_t i = 0; i < points.count; ++i)
+        field.voxels[D * (first + i) + d] = static_cast<float>(mapped[d][i] - points.mm[d][i]);
+  });
+  return field;
+}
+
+template <int D>
+Image<D> jacobianDeterminants(Context& context, const TransformChain<D>& chain,
+                              const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
+{
+  requireFieldMemory<D>("determinants of the spatial Jacobian", lattice, 1);
+  Image<D> image{lattice, std::vector<float>(lattice.voxelCount())};
+  if (method) {
+    evaluate(context, chain, *method, &FieldInterpolator<D>::jacobianDeterminants, image.voxels);
+    return image;
+  }
+  forEachJacobianBatch<D>(context, chain, lattice,
+                          [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
+                            for (std::size_t i = 0; i < count; ++i) {
+                              Matrix<D> m;
+                              for (int entry = 0; entry < D * D; ++entry)
+                                m[entry / D][entry % D] = jacobian[entry * count + i];
+                              image.voxels[first + i] = static_cast<float>(determinant(m));
+                            }
+                          });
+  return image;
+}
+
+template <int D>
+VectorImage<D> jacobianMatrices(Context& context, const TransformChain<D>& chain,
+                                const ImageGeometry<D>& lattice, const std::optional<FieldMethod<D>>& method)
+{
+  requireFieldMemory<D>("matrices of the spatial Jacobian", lattice, D * D);
+  VectorImage<D> image{lattice, D * D, std::vector<float>(D * D * lattice.voxelCount())};
+  if (method) {
+    evaluate(context, chain, *method, &FieldInterpolator<D>::jacobians, image.voxels);
+    return image;
+  }
+  forEachJacobianBatch<D>(
+      context, chain, lattice, [&](std::size_t first, std::size_t count, const BatchMatrices<D>& jacobian) {
+        for (std::size_t i = 0; i < count; ++i)
+          for (int entry = 0; entry < D * D; ++entry)
+            image.voxels[D * D * (first + i) + entry] = static_cast<float>(jacobian[entry * count + i]);
+      });
+  return image;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template VectorImage<D> displacementField(Context&, const TransformChain<D>&, const ImageGeometry<D>&,     \
+                                            const std::optional<FieldMethod<D>>&);                           \
+  template Image<D> jacobianDeterminants(Context&, const TransformChain<D>&, const ImageGeometry<D>&,        \
+                                         const std::optional<FieldMethod<D>>&);                              \
+  template VectorImage<D> jacobianMatrices(Context&, const TransformChain<D>&, const ImageGeometry<D>&,      \
+                                           const std::optional<FieldMethod<D>>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

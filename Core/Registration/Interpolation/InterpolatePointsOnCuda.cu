@@ -1,0 +1,66 @@
+#include "Core/Registration/Interpolation/InterpolatePointsOnCuda.h"
+
+#include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
+
+namespace tessera {
+namespace {
+
+constexpr unsigned threadsABlock = 128;
+
+/// (count) <- (D, count) points: loads 8 D B a point and the support's (Order + 1)^D floats, stores 4 B, 4 D
+/// B of gradients and 1 B of `inside`.
+template <int D, int Order, bool WithGradient>
+__global__ void __launch_bounds__(threadsABlock)
+    interpolatePoints(const InterpolatorOnCuda<D> image, const std::array<const double*, D> pointMm,
+                      std::size_t count, float* __restrict__ values,
+                      const std::array<float*, D> gradientsPerMm, std::uint8_t* __restrict__ inside)
+{
+  const std::size_t i = static_cast<std::size_t>(blockIdx.x) * threadsABlock + threadIdx.x;
+  if (i >= count)
+    return;
+  Vec<D> point;
+  TESSERA_UNROLL
+  for (int d = 0; d < D; ++d)
+    point[d] = pointMm[d][i];
+  float value, gradient[D];
+  const bool isIn = valueAt<D, Order>(image, point, WithGradient, value, gradient);
+  values[i] = value;
+  if (WithGradient) {
+    TESSERA_UNROLL
+    for (int d = 0; d < D; ++d)
+      gradientsPerMm[d][i] = gradient[d];
+  }
+  if (inside != nullptr)
+    inside[i] = isIn ? 1 : 0;
+}
+
+}
+
+template <int D>
+void interpolateOnCuda(Context& context, const InterpolatorOnCuda<D>& image,
+                       const std::array<const double*, D>& pointMm, std::size_t count, float* values,
+                       const std::array<float*, D>& gradientsPerMm, std::uint8_t* inside)
+{
+  if (count == 0)
+    return;
+  const cudaStream_t stream = cudaStreamOf(context);
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(count, threadsABlock));
+  withOrder(image.order, [&]<int Order>() {
+    if (gradientsPerMm[0] != nullptr)
+      interpolatePoints<D, Order, true>
+          <<<blocks, threadsABlock, 0, stream>>>(image, pointMm, count, values, gradientsPerMm, inside);
+    else
+      interpolatePoints<D, Order, false>
+          <<<blocks, threadsABlock, 0, stream>>>(image, pointMm, count, values, gradientsPerMm, inside);
+    checkLaunch("interpolateOnCuda");
+  });
+}
+
+template void interpolateOnCuda<2>(Context&, const InterpolatorOnCuda<2>&,
+                                   const std::array<const double*, 2>&, std::size_t, float*,
+                                   const std::array<float*, 2>&, std::uint8_t*);
+template void interpolateOnCuda<3>(Context&, const InterpolatorOnCuda<3>&,
+                                   const std::array<const double*, 3>&, std::size_t, float*,
+                                   const std::array<float*, 3>&, std::uint8_t*);
+
+}

@@ -1,0 +1,131 @@
+#include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
+#include "Core/Registration/Samples/SampleKernels.cuh"
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+/// `Lanes`: threads a sample, 1 or 4. With 4 the first of them looks into the moving image and writes.
+template <int D, int Order, bool WithGradient, int Lanes>
+__global__ void
+gather(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
+       const __grid_constant__ MovingOnCuda<D> moving, const __grid_constant__ GatherTarget<D> target)
+{
+  const std::size_t i = (blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x) / Lanes;
+  const bool exists = i < samples.count;
+  SampleOnCuda<D> sample;
+  sample.asked = false;
+  if (exists)
+    sample = sampleAt(samples, i);
+  Vec<D> mappedMm = sample.pointMm;
+  if constexpr (Lanes == 4)
+    mappedMm = mapChainByFour<D>(chain, sample.pointMm);
+  else if (sample.asked)
+    mappedMm = mapChain<D>(chain, sample.pointMm);
+  const bool writes = exists && threadIdx.x % Lanes == 0;
+  if (writes) {
+    float value = 0, gradient[D] = {};
+    const bool counts = sample.asked && moving.mask.contains(mappedMm)
+                        && valueAt<D, Order>(moving.image, mappedMm, WithGradient, value, gradient);
+    target.moving[i] = counts ? value : NAN;
+    if (target.fixed != nullptr)
+      target.fixed[i] = __ldg(samples.image + sample.voxel);
+    if constexpr (WithGradient) {
+      if (moving.turnsGradient) {
+        Vec<D> g;
+#pragma unroll
+        for (int d = 0; d < D; ++d)
+          g[d] = gradient[d];
+        g = apply<D>(moving.gradientMatrix, g);
+#pragma unroll
+        for (int d = 0; d < D; ++d)
+          gradient[d] = static_cast<float>(g[d]);
+      }
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        target.gradientPerMm[d][i] =
+            counts && value == value ? gradient[d] : 0; // a slope of 0 must not meet NaN
+    }
+  }
+  if (target.asked != nullptr) {
+    const int ofBlock = __syncthreads_count(writes && sample.asked);
+    if (threadIdx.x == 0 && ofBlock > 0)
+      atomicAdd(target.asked, static_cast<unsigned long long>(ofBlock));
+  }
+}
+
+template <int D, int Order, int Lanes>
+void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
+            const MovingOnCuda<D>& moving, const GatherTarget<D>& target, int threads)
+{
+  const auto blocks = static_cast<unsigned>(ceilDiv<std::size_t>(samples.count * Lanes, threads));
+  const auto kernel =
+      target.gradientPerMm[0] != nullptr ? gather<D, Order, true, Lanes> : gather<D, Order, false, Lanes>;
+  kernel<<<blocks, threads, 0, cudaStreamOf(context)>>>(samples, chain, moving, target);
+  checkLaunch("gathering samples");
+}
+
+/// Few samples wait for memory, not for arithmetic: they are spread over multiprocessors and, through a cubic
+/// B-spline, over lanes.
+template <int D, int Order>
+void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
+            const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+{
+  constexpr std::size_t few = 16384;
+  const TransformOnCuda<D>& last = chain.links[chain.count - 1];
+  if (samples.count > few)
+    launch<D, Order, 1>(context, samples, chain, moving, target, 256);
+  else if (last.form == CudaForm::bspline && last.order == 3)
+    launch<D, Order, 4>(context, samples, chain, moving, target, 64);
+  else
+    launch<D, Order, 1>(context, samples, chain, moving, target, 32);
+}
+
+template <int D>
+__global__ void addDisplacements(const __grid_constant__ SamplesOnCuda<D> samples,
+                                 const __grid_constant__ ChainOnCuda<D> before,
+                                 const std::array<float*, D> field)
+{
+  const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
+  if (i >= samples.count)
+    return;
+  const Vec<D> pointMm = sampleAt(samples, i).pointMm, mappedMm = mapChain<D>(before, pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    field[d][i] += static_cast<float>(mappedMm[d] - pointMm[d]);
+}
+
+}
+
+template <int D>
+void gatherOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& chain,
+                  const MovingOnCuda<D>& moving, const GatherTarget<D>& target)
+{
+  if (samples.count > 0)
+    withOrder(moving.image.order,
+              [&]<int Order>() { launch<D, Order>(context, samples, chain, moving, target); });
+}
+
+template <int D>
+void addDisplacementsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda<D>& before,
+                            const std::array<float*, D>& field)
+{
+  constexpr int threads = 256;
+  if (samples.count == 0)
+    return;
+  addDisplacements<D><<<static_cast<unsigned>(ceilDiv<std::size_t>(samples.count, threads)), threads, 0,
+                        cudaStreamOf(context)>>>(samples, before, field);
+  checkLaunch("displacements of a chain");
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void gatherOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,                    \
+                                const MovingOnCuda<D>&, const GatherTarget<D>&);                             \
+  template void addDisplacementsOnCuda<D>(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,          \
+                                          const std::array<float*, D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Registration/Chain/TransformOnCuda.cuh"
+#include "Core/Registration/Samples/SampleKernels.h"
+
+namespace tessera {
+
+/// One sample: its point, the voxel of the fixed image it lies on (of a lattice), and whether the mask lets
+/// it through.
+template <int D>
+struct SampleOnCuda {
+  Vec<D> pointMm;
+  std::size_t voxel = 0;
+  bool asked = true;
+};
+
+/// In the order of the CPU: x fastest. Coordinates are added up as there.
+template <int D>
+__device__ SampleOnCuda<D> sampleAt(const SamplesOnCuda<D>& samples, std::size_t i)
+{
+  SampleOnCuda<D> sample;
+  if (samples.isList()) {
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      sample.pointMm[d] = samples.pointMm[d][i];
+    return sample;
+  }
+  unsigned rest = static_cast<unsigned>(i); // a lattice has fewer than 2^32 positions
+  int index[D];
+  std::size_t stride = 1;
+#pragma unroll
+  for (int d = 0; d < D; ++d) {
+    const unsigned count = samples.positions[d];
+    const unsigned along = d == D - 1 ? rest : rest % count;
+    rest /= count;
+    index[d] = samples.first[d] + samples.step[d] * static_cast<int>(along);
+    sample.voxel += stride * static_cast<std::size_t>(index[d]);
+    stride *= static_cast<std::size_t>(samples.imageSize[d]);
+  }
+#pragma unroll
+  for (int axis = 0; axis < D; ++axis) {
+    double sum = samples.pointFromIndex.offset[axis];
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      sum += samples.pointFromIndex.matrix[axis][d] * index[d];
+    sample.pointMm[axis] = sum;
+  }
+  sample.asked = samples.isAsked(i);
+  return sample;
+}
+
+}

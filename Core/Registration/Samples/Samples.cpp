@@ -1,0 +1,363 @@
+#include "Core/Registration/Samples/Samples.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/HostDevice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+/// out[i] = base + slope * (first + step * i) + plus[0] + plus[1], in this order
+TESSERA_MULTIVERSION_TO_V4 void fillLine(double base, double slope, double first, double step,
+                                         const double (&plus)[2], std::size_t count, double* out)
+{
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = base + slope * (first + step * static_cast<double>(i)) + plus[0] + plus[1];
+}
+
+/// Part of a row of a lattice: `count` steps from `index`, which run along the first axis.
+template <int D>
+struct RowSegment {
+  Size<D> index{};
+  std::size_t step = 1, count = 0;
+};
+
+/// Calls visit(segment) for the row segments that hold positions [first, last), in order.
+template <int D, class Visit>
+void forEachSegment(const VoxelLattice<D>& lattice, std::size_t first, std::size_t last, Visit&& visit)
+{
+  while (first < last) {
+    std::size_t rest = first / lattice.count[0];
+    const std::size_t along = first % lattice.count[0];
+    RowSegment<D> segment;
+    segment.index[0] = lattice.first[0] + lattice.step[0] * along;
+    for (int d = 1; d < D; ++d) {
+      segment.index[d] = lattice.first[d] + lattice.step[d] * (rest % lattice.count[d]);
+      rest /= lattice.count[d];
+    }
+    segment.step = lattice.step[0];
+    segment.count = std::min(lattice.count[0] - along, last - first);
+    visit(segment);
+    first += segment.count;
+  }
+}
+
+template <int D>
+std::size_t voxelOffset(const Size<D>& size, const Size<D>& index)
+{
+  std::size_t offset = index[D - 1];
+  for (int d = D - 2; d >= 0; --d)
+    offset = offset * size[d] + index[d];
+  return offset;
+}
+
+template <int D>
+void writeSegment(const AffineMap<D>& pointFromIndex, const RowSegment<D>& segment, const PointsOut<D>& out)
+{
+  for (int axis = 0; axis < D; ++axis) {
+    double plus[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
+    for (int d = 1; d < D; ++d)
+      plus[d - 1] = pointFromIndex.matrix[axis][d] * static_cast<double>(segment.index[d]);
+    fillLine(pointFromIndex.offset[axis], pointFromIndex.matrix[axis][0],
+             static_cast<double>(segment.index[0]), static_cast<double>(segment.step), plus, segment.count,
+             out[axis]);
+  }
+}
+
+/// Of `count` points at `points[..][first..]`, moves those inside the mask to the front; returns how many.
+template <int D, class IsInside>
+std::size_t keepInside(const PointsOut<D>& points, float* fixed, std::size_t count, IsInside&& isInside)
+{
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!isInside(i))
+      continue;
+    for (int d = 0; d < D; ++d)
+      points[d][kept] = points[d][i];
+    fixed[kept++] = fixed[i];
+  }
+  return kept;
+}
+
+template <int D>
+std::size_t keepInMask(const Mask<D>& mask, const ImageGeometry<D>& image, const RowSegment<D>& segment,
+                       const PointsOut<D>& points, float* fixed)
+{
+  if (mask.geometry == image) {
+    const std::uint8_t* row = mask.voxels.data() + voxelOffset<D>(image.size, segment.index);
+    return keepInside<D>(points, fixed, segment.count,
+                         [&](std::size_t i) { return row[i * segment.step] != 0; });
+  }
+  return keepInside<D>(points, fixed, segment.count, [&](std::size_t i) {
+    Vec<D> point;
+    for (int d = 0; d < D; ++d)
+      point[d] = points[d][i];
+    return mask.contains(point);
+  });
+}
+
+template <int D>
+void fillFrom(const VoxelLattice<D>& lattice, std::size_t first, std::size_t last, PointBatch<D>& points,
+              float* fixed)
+{
+  const ImageGeometry<D>& geometry = lattice.image->geometry;
+  const AffineMap<D> pointFromIndex = geometry.pointFromIndex();
+  points.count = 0;
+  forEachSegment<D>(lattice, first, last, [&](const RowSegment<D>& segment) {
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      out[d] = points.mm[d].data() + points.count;
+    float* fixedOut = fixed + points.count;
+    writeSegment<D>(pointFromIndex, segment, out);
+    const float* row = lattice.image->voxels.data() + voxelOffset<D>(geometry.size, segment.index);
+    for (std::size_t i = 0; i < segment.count; ++i)
+      fixedOut[i] = row[i * segment.step];
+    points.count +=
+        lattice.mask ? keepInMask<D>(*lattice.mask, geometry, segment, out, fixedOut) : segment.count;
+  });
+}
+
+template <int D>
+void fillFrom(const PointList<D>& list, std::size_t first, std::size_t last, PointBatch<D>& points,
+              float* fixed)
+{
+  points.count = last - first;
+  for (int d = 0; d < D; ++d)
+    std::copy(list.mm[d].begin() + first, list.mm[d].begin() + last, points.mm[d].begin());
+  std::copy(list.fixed.begin() + first, list.fixed.begin() + last, fixed);
+}
+
+/// Bounding box of a mapped box.
+template <int D>
+void mapBox(const AffineMap<D>& map, Vec<D>& lowest, Vec<D>& highest)
+{
+  Vec<D> low, high;
+  low.fill(std::numeric_limits<double>::infinity());
+  high.fill(-std::numeric_limits<double>::infinity());
+  for (int corner = 0; corner < (1 << D); ++corner) {
+    Vec<D> point;
+    for (int d = 0; d < D; ++d)
+      point[d] = (corner >> d) & 1 ? highest[d] : lowest[d];
+    point = map(point);
+    for (int d = 0; d < D; ++d) {
+      low[d] = std::min(low[d], point[d]);
+      high[d] = std::max(high[d], point[d]);
+    }
+  }
+  lowest = low;
+  highest = high;
+}
+
+}
+
+template <int D>
+void fillBatch(const SampleSet<D>& set, std::size_t first, std::size_t last, PointBatch<D>& points,
+               float* fixed)
+{
+  std::visit([&](const auto& s) { fillFrom<D>(s, first, last, points, fixed); }, set);
+}
+
+template <int D>
+PointList<D> allSamples(const SampleSet<D>& set)
+{
+  PointList<D> list;
+  PointBatch<D> batch;
+  std::vector<float> fixed(batchCapacity);
+  const std::size_t positions = positionCount<D>(set);
+  for (std::size_t first = 0; first < positions; first += batchCapacity) {
+    fillBatch<D>(set, first, std::min(first + batchCapacity, positions), batch, fixed.data());
+    for (int d = 0; d < D; ++d)
+      list.mm[d].insert(list.mm[d].end(), batch.mm[d].begin(), batch.mm[d].begin() + batch.count);
+    list.fixed.insert(list.fixed.end(), fixed.begin(), fixed.begin() + batch.count);
+  }
+  return list;
+}
+
+template <int D>
+void writePoints(const LatticeSamples<D>& lattice, const PointsOut<D>& out)
+{
+  std::size_t rows = 1;
+  for (int d = 1; d < D; ++d)
+    rows *= lattice.size[d];
+  PointsOut<D> rowOut = out;
+  for (std::size_t row = 0; row < rows; ++row) {
+    RowSegment<D> segment{lattice.first, 1, lattice.size[0]};
+    std::size_t rest = row;
+    for (int d = 1; d < D; ++d) {
+      segment.index[d] += rest % lattice.size[d];
+      rest /= lattice.size[d];
+    }
+    writeSegment<D>(lattice.pointFromIndex, segment, rowOut);
+    for (int d = 0; d < D; ++d)
+      rowOut[d] += segment.count;
+  }
+}
+
+template <int D>
+ListSamples<D> asList(const Samples<D>& samples, PointBatch<D>& storage)
+{
+  if (const auto* list = std::get_if<ListSamples<D>>(&samples))
+    return *list;
+  const auto& lattice = std::get<LatticeSamples<D>>(samples);
+  storage.count = 1;
+  for (int d = 0; d < D; ++d)
+    storage.count *= lattice.size[d];
+  for (auto& axis : storage.mm)
+    if (axis.size() < storage.count)
+      axis.resize(storage.count);
+  writePoints<D>(lattice, storage.out());
+  return storage.list();
+}
+
+template <int D>
+VoxelBox<D> boundingBox(const Mask<D>& mask)
+{
+  const Size<D>& size = mask.geometry.size;
+  Size<D> lowest = size, highest{};
+  const auto isSet = [](std::uint8_t voxel) { return voxel != 0; };
+  const std::size_t rows = size[0] == 0 ? 0 : mask.voxels.size() / size[0];
+  for (std::size_t row = 0; row < rows; ++row) {
+    const std::uint8_t *begin = mask.voxels.data() + row * size[0], *end = begin + size[0];
+    const std::uint8_t* firstSet = std::find_if(begin, end, isSet);
+    if (firstSet == end)
+      continue;
+    const auto lastSet =
+        std::find_if(std::make_reverse_iterator(end), std::make_reverse_iterator(begin), isSet).base() - 1;
+    lowest[0] = std::min(lowest[0], static_cast<std::size_t>(firstSet - begin));
+    highest[0] = std::max(highest[0], static_cast<std::size_t>(lastSet - begin));
+    std::size_t rest = row;
+    for (int d = 1; d < D; ++d) {
+      lowest[d] = std::min(lowest[d], rest % size[d]);
+      highest[d] = std::max(highest[d], rest % size[d]);
+      rest /= size[d];
+    }
+  }
+  if (lowest == size)
+    throw Error(ExitCode::unreadableInput,
+                "mask: every voxel is 0: nothing lies inside. Allowed: a mask with voxels that are not 0.");
+  VoxelBox<D> box{lowest, {}};
+  for (int d = 0; d < D; ++d)
+    box.size[d] = highest[d] - lowest[d] + 1;
+  return box;
+}
+
+template <int D>
+VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level)
+{
+  const Matrix<D> pointFromIndex = full.pointFromIndex().matrix, indexFromOffset = level.indexFromOffset();
+  const auto indexOfLevel = [&](const Size<D>& voxel) {
+    Vec<D> point = full.originMm;
+    for (int i = 0; i < D; ++i) {
+      for (int j = 0; j < D; ++j)
+        point[i] += pointFromIndex[i][j] * static_cast<double>(voxel[j]);
+      point[i] -= level.originMm[i];
+    }
+    return apply<D>(indexFromOffset, point);
+  };
+  Size<D> lastVoxel = full.size;
+  for (std::size_t& axis : lastVoxel)
+    axis -= 1;
+  const Vec<D> start = indexOfLevel(Size<D>{}), end = indexOfLevel(lastVoxel);
+  VoxelBox<D> region;
+  for (int d = 0; d < D; ++d) {
+    const double most = static_cast<double>(level.size[d]) - 1;
+    const double first = std::clamp(std::ceil(start[d]), 0.0, most);
+    const double last = std::clamp(std::floor(end[d]), first, most);
+    region.first[d] = static_cast<std::size_t>(first);
+    region.size[d] = static_cast<std::size_t>(last - first) + 1;
+  }
+  return region;
+}
+
+template <int D>
+VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask)
+{
+  VoxelBox<D> box = region;
+  if (!mask)
+    return box;
+  const VoxelBox<D> inside = boundingBox<D>(*mask);
+  Vec<D> lowest, highest;
+  for (int d = 0; d < D; ++d) {
+    lowest[d] = static_cast<double>(inside.first[d]) - 0.5;
+    highest[d] = static_cast<double>(inside.first[d] + inside.size[d]) - 0.5;
+  }
+  mapBox<D>(mask->geometry.pointFromIndex(), lowest, highest);
+  mapBox<D>(geometry.indexFromPoint(), lowest, highest);
+  for (int d = 0; d < D; ++d) {
+    const double first = std::max(static_cast<double>(region.first[d]), std::floor(lowest[d]));
+    const double last =
+        std::min(static_cast<double>(region.first[d] + region.size[d]) - 1, std::ceil(highest[d]));
+    if (!(last >= first))
+      throw Error(ExitCode::unreadableInput, "no voxel of the mask lies in the image. Allowed: a mask that "
+                                             "overlaps its image in physical space.");
+    box.first[d] = static_cast<std::size_t>(first);
+    box.size[d] = static_cast<std::size_t>(last - first) + 1;
+  }
+  return box;
+}
+
+namespace {
+
+template <int D>
+VoxelLattice<D> gridIn(const VoxelBox<D>& box, const Size<D>& step, const ImagePointer<D>& image,
+                       const MaskPointer<D>& mask)
+{
+  VoxelLattice<D> lattice{image, mask, {}, step, {}};
+  for (int d = 0; d < D; ++d) {
+    lattice.count[d] = (box.size[d] - 1) / step[d] + 1;
+    lattice.first[d] = box.first[d] + ((box.size[d] - 1) - (lattice.count[d] - 1) * step[d]) / 2;
+  }
+  return lattice;
+}
+
+}
+
+template <int D>
+VoxelLattice<D> gridOfStep(const Size<D>& step, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                           const MaskPointer<D>& mask)
+{
+  return gridIn<D>(boxInMask<D>(image->geometry, region, mask.get()), step, image, mask);
+}
+
+template <int D>
+VoxelLattice<D> gridOfAbout(std::size_t wanted, const ImagePointer<D>& image, const VoxelBox<D>& region,
+                            const MaskPointer<D>& mask)
+{
+  const VoxelBox<D> box = boxInMask<D>(image->geometry, region, mask.get());
+  double voxels = 1;
+  for (int d = 0; d < D; ++d)
+    voxels *= static_cast<double>(box.size[d]);
+  const double ideal = std::pow(voxels / static_cast<double>(wanted), 1.0 / D);
+  Size<D> step;
+  step.fill(static_cast<std::size_t>(std::max(1.0, std::floor(ideal + 0.5))));
+  return gridIn<D>(box, step, image, mask);
+}
+
+template void fillBatch<2>(const SampleSet<2>&, std::size_t, std::size_t, PointBatch<2>&, float*);
+template void fillBatch<3>(const SampleSet<3>&, std::size_t, std::size_t, PointBatch<3>&, float*);
+template PointList<2> allSamples<2>(const SampleSet<2>&);
+template PointList<3> allSamples<3>(const SampleSet<3>&);
+template void writePoints<2>(const LatticeSamples<2>&, const PointsOut<2>&);
+template void writePoints<3>(const LatticeSamples<3>&, const PointsOut<3>&);
+template ListSamples<2> asList<2>(const Samples<2>&, PointBatch<2>&);
+template ListSamples<3> asList<3>(const Samples<3>&, PointBatch<3>&);
+template VoxelBox<2> boundingBox<2>(const Mask<2>&);
+template VoxelBox<3> boundingBox<3>(const Mask<3>&);
+template VoxelBox<2> regionOfLevel<2>(const ImageGeometry<2>&, const ImageGeometry<2>&);
+template VoxelBox<2> boxInMask<2>(const ImageGeometry<2>&, const VoxelBox<2>&, const Mask<2>*);
+template VoxelBox<3> regionOfLevel<3>(const ImageGeometry<3>&, const ImageGeometry<3>&);
+template VoxelBox<3> boxInMask<3>(const ImageGeometry<3>&, const VoxelBox<3>&, const Mask<3>*);
+template VoxelLattice<2> gridOfStep<2>(const Size<2>&, const ImagePointer<2>&, const VoxelBox<2>&,
+                                       const MaskPointer<2>&);
+template VoxelLattice<2> gridOfAbout<2>(std::size_t, const ImagePointer<2>&, const VoxelBox<2>&,
+                                        const MaskPointer<2>&);
+template VoxelLattice<3> gridOfStep<3>(const Size<3>&, const ImagePointer<3>&, const VoxelBox<3>&,
+                                       const MaskPointer<3>&);
+template VoxelLattice<3> gridOfAbout<3>(std::size_t, const ImagePointer<3>&, const VoxelBox<3>&,
+                                        const MaskPointer<3>&);
+
+}

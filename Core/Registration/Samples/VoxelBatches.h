@@ -1,0 +1,114 @@
+#pragma once
+
+#include "Core/Compute/Parallel.h"
+#include "Core/Registration/Samples/Samples.h"
+
+#include <algorithm>
+
+namespace tessera {
+
+/// Points of the voxels [first, first + count) of a lattice (x fastest, count <= batchCapacity) into
+/// `points`.
+template <int D>
+void fillVoxelPoints(const Size<D>& size, const AffineMap<D>& pointFromIndex, std::size_t first,
+                     std::size_t count, PointBatch<D>& points)
+{
+  std::size_t done = 0;
+  while (done < count) {
+    Vec<D> index{};
+    std::size_t rest = first + done;
+    for (int d = 0; d < D; ++d) {
+      index[d] = static_cast<double>(rest % size[d]);
+      rest /= size[d];
+    }
+    const double start = index[0];
+    const std::size_t length = std::min(count - done, size[0] - static_cast<std::size_t>(start));
+    for (int d = 0; d < D; ++d) {
+      double* mm = points.mm[d].data() + done;
+      const double originMm = pointFromIndex.offset[d], stepMm = pointFromIndex.matrix[d][0];
+      double plusMm[2] = {}; // added one by one, as ITK does: see ImageGeometry::indexFromOffset
+      for (int e = 1; e < D; ++e)
+        plusMm[e - 1] = pointFromIndex.matrix[d][e] * index[e];
+      for (std::size_t i = 0; i < length; ++i)
+        mm[i] = originMm + stepMm * (start + static_cast<double>(static_cast<std::ptrdiff_t>(i))) + plusMm[0]
+                + plusMm[1];
+    }
+    done += length;
+  }
+  points.count = count;
+}
+
+/// counts[i] = 0 for points outside of the mask; what is 0 stays so.
+template <int D>
+void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t* counts)
+{
+  for (std::size_t i = 0; i < points.count; ++i) {
+    Vec<D> pointMm;
+    for (int d = 0; d < D; ++d)
+      pointMm[d] = points.pointMm[d][i];
+    counts[i] = counts[i] && mask.contains(pointMm);
+  }
+}
+
+/// Calls body(first, points) for every batch of consecutive voxels [begin, end) of a lattice, on the
+/// context's threads; `points` are the batch's own and may be overwritten. Which voxels share a batch depends
+/// on begin and end alone.
+template <int D, class Body>
+void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin,
+                       std::size_t end, Body&& body)
+{
+  constexpr std::size_t batchesPerChunk = 16;
+  const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
+  forEachRange(context, end - begin, batchesPerChunk * batchCapacity,
+               [&](std::size_t first, std::size_t last) {
+                 PointBatch<D> points;
+                 for (std::size_t batch = begin + first; batch < begin + last; batch += batchCapacity) {
+                   fillVoxelPoints<D>(lattice.size, pointFromIndex, batch,
+                                      std::min(batchCapacity, begin + last - batch), points);
+                   body(batch, points);
+                 }
+               });
+}
+
+template <int D, class Body>
+void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, Body&& body)
+{
+  forEachVoxelBatch<D>(context, lattice, 0, lattice.voxelCount(), body);
+}
+
+/// Voxels along the first axis of a lattice, `first` counted x fastest.
+template <int D>
+struct RowPiece {
+  std::size_t first = 0, count = 0;
+  Vec<D> firstVoxel{}; // its index
+};
+
+/// Calls body(piece, points) for the pieces of at most batchCapacity voxels that cover the whole rows of
+/// [begin, end), on the context's threads; `points` may be written. Pieces of a row are the same whatever
+/// begin and end are.
+template <int D, class Body>
+void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, std::size_t begin,
+                     std::size_t end, Body&& body)
+{
+  constexpr std::size_t chunkVoxels = 16 * batchCapacity;
+  const std::size_t width = lattice.size[0];
+  if (begin >= end)
+    return;
+  const std::size_t rowsOfChunk = (chunkVoxels + width - 1) / width;
+  forEachRange(context, (end - begin) / width, rowsOfChunk, [&](std::size_t firstRow, std::size_t lastRow) {
+    PointBatch<D> points;
+    for (std::size_t row = begin / width + firstRow; row < begin / width + lastRow; ++row) {
+      RowPiece<D> piece;
+      for (std::size_t d = 1, rest = row; d < D; rest /= lattice.size[d++])
+        piece.firstVoxel[d] = static_cast<double>(rest % lattice.size[d]);
+      for (std::size_t x = 0; x < width; x += batchCapacity) {
+        piece.first = row * width + x;
+        piece.count = std::min(batchCapacity, width - x);
+        piece.firstVoxel[0] = static_cast<double>(x);
+        body(piece, points);
+      }
+    }
+  });
+}
+
+}

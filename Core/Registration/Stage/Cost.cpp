@@ -1,0 +1,322 @@
+#include "Core/Registration/Stage/Cost.h"
+
+#include "Core/Compute/Parallel.h"
+#include "Core/Compute/Range.h"
+#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace tessera {
+namespace {
+
+template <int D>
+ListSamples<D> slice(const PointList<D>& list, std::size_t first, std::size_t last)
+{
+  ListSamples<D> samples;
+  for (int d = 0; d < D; ++d)
+    samples.pointMm[d] = list.mm[d].data() + first;
+  samples.count = last - first;
+  return samples;
+}
+
+}
+
+template <int D>
+Cost<D>::Cost(const Context& context, Level level)
+    : context_(context),
+      vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
+      level_(std::move(level)), gradients_(level_.parts.size()), reports_(level_.parts.size()),
+      weights_(level_.parts.size())
+{
+  times_.ofTerms.resize(level_.parts.size());
+  std::vector<double> inverseRoots(level_.scales.size());
+  for (std::size_t i = 0; i < level_.scales.size(); ++i)
+    inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
+  inverseRootScales_.fromHost(vectors_, inverseRoots);
+  if (vectors_.onCuda()) {
+    squaredNorms_ = Buffer<double>(vectors_, level_.parts.size());
+    squaredNormsFound_ = PinnedValues<double>(vectors_, level_.parts.size());
+  }
+}
+
+template <int D>
+double Cost<D>::deviceBytes(std::size_t parameters, std::size_t terms)
+{
+  constexpr std::size_t scalesAndParameters = 2, copyForTheHost = 1;
+  return static_cast<double>(sizeof(double)
+                             * (parameters * (scalesAndParameters + terms + copyForTheHost) + terms));
+}
+
+template <int D>
+std::span<const double> Cost<D>::moveTo(std::span<const double> position)
+{
+  if (!vectors_.onCuda()) {
+    level_.chain->parameters = parametersOf(position);
+    return level_.chain->parameters;
+  }
+  if (parameters_.size() != position.size())
+    parameters_ = Buffer<double>(vectors_, position.size());
+  multiplyInto(vectors_, position, inverseRootScales(), parameters_.span());
+  return parameters_.span();
+}
+
+template <int D>
+std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
+{
+  Buffer<double> parameters(vectors_, position.size());
+  multiplyInto(vectors_, position, inverseRootScales(), parameters.span());
+  return parameters.toHost(vectors_);
+}
+
+template <int D>
+std::vector<double> Cost<D>::positionOf(std::span<const double> parameters) const
+{
+  std::vector<double> position(parameters.size());
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    position[i] = parameters[i] * std::sqrt(level_.scales[i]);
+  return position;
+}
+
+template <int D>
+double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> position,
+                        std::span<double> gradient)
+{
+  const Range range("evaluation");
+  const HostClock all(context_);
+  const std::span<const double> parameters = moveTo(position);
+  const bool wantsGradient = !gradient.empty();
+  const std::size_t terms = level_.parts.size();
+  for (std::size_t t = 0; t < terms; ++t) {
+    const Range ofTerm(level_.names[t].c_str());
+    const HostClock clock(context_);
+    if (wantsGradient && gradients_[t].size() != position.size())
+      gradients_[t] = Buffer<double>(vectors_, position.size());
+    level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters,
+                               ownGradient(t, wantsGradient));
+    reports_[t].milliseconds = clock.milliseconds();
+    times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
+  }
+  waitForTerms(wantsGradient);
+  double value = 0;
+  for (std::size_t t = 0; t < terms; ++t) {
+    reports_[t].value = level_.parts[t].term->take(parameters, ownGradient(t, wantsGradient)).value;
+    reports_[t].gradientNorm = wantsGradient && wantsNorms() ? gradientNorm(t) : 0;
+    weights_[t] = weightOf(t, wantsGradient);
+    value += weights_[t] * reports_[t].value;
+  }
+  times_.evaluations[wantsGradient] += all.milliseconds();
+  if (!wantsGradient)
+    return value;
+  if (terms == 1 && weights_[0] == 1) {
+    multiplyInto(vectors_, ownGradient(0, true), inverseRootScales(), gradient);
+    return value;
+  }
+  scaleInto(vectors_, weights_[0], ownGradient(0, true), gradient);
+  for (std::size_t t = 1; t < terms; ++t)
+    axpy(vectors_, weights_[t], ownGradient(t, true), gradient);
+  multiplyInto(vectors_, gradient, inverseRootScales(), gradient);
+  return value;
+}
+
+template <int D>
+std::span<double> Cost<D>::ownGradient(std::size_t term, bool wanted)
+{
+  return wanted ? gradients_[term].span() : std::span<double>();
+}
+
+/// For the work that was given to a CUDA device, and for the norms of gradients that lie there.
+template <int D>
+void Cost<D>::waitForTerms(bool withGradients)
+{
+  if (!context_.onCuda())
+    return;
+  if (withGradients && wantsNorms() && vectors_.onCuda()) {
+    for (std::size_t t = 0; t < gradients_.size(); ++t)
+      oncuda::dotInto(vectors_, ownGradient(t, true), ownGradient(t, true), squaredNorms_.span().data() + t);
+    squaredNormsFound_.copyLater(squaredNorms_.span().data());
+  }
+  context_.stream->wait();
+}
+
+template <int D>
+double Cost<D>::gradientNorm(std::size_t term)
+{
+  return vectors_.onCuda() ? std::sqrt(squaredNormsFound_[term]) : norm(vectors_, gradients_[term].span());
+}
+
+/// A relative weight scales a term to the norm of the first one's gradient or, if gradients are not asked, to
+/// its magnitude.
+template <int D>
+double Cost<D>::weightOf(std::size_t term, bool byGradients) const
+{
+  constexpr double nothing = 1e-10;
+  const double weight = level_.combination.weights[term];
+  if (!level_.combination.relative)
+    return weight;
+  const auto size = [&](std::size_t t) {
+    return byGradients ? reports_[t].gradientNorm : std::abs(reports_[t].value);
+  };
+  return size(term) > nothing ? weight * size(0) / size(term) : 1;
+}
+
+namespace {
+
+template <int D>
+const SampleSet<D>& samplesOf(const CostPart<D>& part)
+{
+  static const SampleSet<D> none = PointList<D>{};
+  return part.sampler ? part.sampler->samples() : none;
+}
+
+}
+
+template <int D>
+double Cost<D>::evaluate(std::span<const double> position, std::span<double> gradient)
+{
+  ++evaluations_.all;
+  evaluations_.withGradient += gradient.empty() ? 0 : 1;
+  return combine(samplesOf<D>, position, gradient);
+}
+
+template <int D>
+std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> position, bool withGradient)
+{
+  const Range range("timing of parts");
+  std::vector<std::vector<Phase>> phases;
+  const std::span<const double> parameters = moveTo(position);
+  Buffer<double> gradient(vectors_, withGradient ? position.size() : 0);
+  for (const CostPart<D>& part : level_.parts)
+    phases.push_back(part.term->timePhases(context_, samplesOf<D>(part), parameters, gradient.span()));
+  return phases;
+}
+
+template <int D>
+double Cost<D>::evaluateOnGrid(std::size_t wanted, std::span<const double> position,
+                               std::span<double> gradient)
+{
+  SampleSet<D> grid;
+  return combine(
+      [&](const CostPart<D>& part) -> const SampleSet<D>& {
+        return grid = gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask);
+      },
+      position, gradient);
+}
+
+template <int D>
+typename Cost<D>::ExactValues Cost<D>::exactValues(std::span<const double> position, const Size<D>& step)
+{
+  const std::span<const double> parameters = moveTo(position);
+  ExactValues values;
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+    const CostPart<D>& part = level_.parts[t];
+    double value = 0;
+    if (part.sampler) {
+      const SampleSet<D> samples =
+          part.sampler->givesExactValues()
+              ? part.sampler->samples()
+              : SampleSet<D>(gridOfStep<D>(step, part.fixed, part.fixedRegion, part.fixedMask));
+      value = part.term->evaluate(context_, samples, parameters, {}).value;
+    }
+    values.ofTerms.push_back(value);
+    values.combined += weights_[t] * value;
+  }
+  return values;
+}
+
+template <int D>
+void Cost<D>::drawSamples(std::uint32_t iteration, std::uint32_t attempt)
+{
+  const Range range("sampling");
+  const HostClock clock(context_);
+  std::set<ImageSampler<D>*> drawn;
+  for (std::size_t t = 0; t < level_.parts.size(); ++t) {
+    ImageSampler<D>* sampler = level_.parts[t].sampler;
+    if (!sampler || !drawn.insert(sampler).second)
+      continue;
+    Draw draw = level_.draw;
+    draw.iteration = iteration;
+    draw.seed += 0x9E3779B97F4A7C15ull * attempt
+                 + 0xD1B54A32D192ED03ull * t; // other numbers for other samplers and attempts
+    sampler->draw(context_, draw);
+  }
+  times_.sampling += clock.milliseconds();
+}
+
+template <int D>
+bool Cost<D>::samplesAreRandom() const
+{
+  return std::any_of(level_.parts.begin(), level_.parts.end(),
+                     [](const auto& part) { return part.sampler && part.sampler->isRandom(); });
+}
+
+template <int D>
+bool Cost<D>::setRandomRegion(bool on)
+{
+  bool was = false;
+  for (const CostPart<D>& part : level_.parts)
+    if (part.sampler)
+      was = part.sampler->setRandomRegion(on) || was;
+  return was;
+}
+
+template <int D>
+PointList<D> Cost<D>::gridPoints(std::size_t wanted) const
+{
+  const CostPart<D>& part = level_.parts.front();
+  PointList<D> points = allSamples<D>(gridOfAbout<D>(wanted, part.fixed, part.fixedRegion, part.fixedMask));
+  forEachRange(host_, points.positions(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      out[d] = points.mm[d].data() + first;
+    Context context = host_;
+    mapInitial<D>(context, *level_.chain, slice(points, first, last), out);
+  });
+  return points;
+}
+
+template <int D>
+JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double> position,
+                                     std::size_t& samplesFound)
+{
+  const Range range("step sizes");
+  const HostClock clock(context_);
+  const PointList<D> points = gridPoints(wanted);
+  samplesFound = points.positions();
+  const JacobianTerms terms = level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound),
+                                                                     parametersOf(position), level_.scales);
+  times_.stepSizes += clock.milliseconds();
+  return terms;
+}
+
+template <int D>
+std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const double> position,
+                                             std::span<const double> gradient)
+{
+  const Range range("step sizes");
+  const HostClock clock(context_);
+  const PointList<D> points = gridPoints(wanted);
+  const std::vector<double> parameters = parametersOf(position), step = parametersOf(gradient);
+  std::vector<double> lengths(points.positions());
+  forEachRange(host_, lengths.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
+    PointBatch<D> vectors;
+    Context context = host_;
+    level_.chain->transform->pushForward(context, Samples<D>(slice(points, first, last)), parameters, step,
+                                         vectors.out());
+    for (std::size_t i = first; i < last; ++i) {
+      double squared = 0;
+      for (int d = 0; d < D; ++d)
+        squared += vectors.mm[d][i - first] * vectors.mm[d][i - first];
+      lengths[i] = std::sqrt(squared);
+    }
+  });
+  times_.stepSizes += clock.milliseconds();
+  return lengths;
+}
+
+template class Cost<2>;
+template class Cost<3>;
+
+}

@@ -1,0 +1,124 @@
+#pragma once
+
+#include "Core/Compute/PinnedValues.h"
+#include "Core/Compute/Transfers.h"
+#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/CostTerm.h"
+#include "Core/Registration/ImageSampler.h"
+#include "Core/Registration/Optimizer.h"
+#include "Core/Registration/Registration.h"
+
+#include <functional>
+
+namespace tessera {
+
+/// One term in a level's cost, with the grid its exact values are taken on.
+template <int D>
+struct CostPart {
+  CostTerm<D>* term = nullptr;
+  ImageSampler<D>* sampler = nullptr; // null: the term needs none
+  ImagePointer<D> fixed;
+  VoxelBox<D> fixedRegion; // of `fixed`, that samples may be taken from
+  MaskPointer<D> fixedMask;
+};
+
+/// The cost of one level: weighted terms through one transform chain, in the optimizer's scaled space.
+template <int D>
+class Cost final : public CostFunction {
+public:
+  struct Level {
+    std::vector<CostPart<D>> parts;
+    std::vector<std::string> names; // of the terms, for profilers
+    TermCombination combination;
+    TransformChain<D>* chain = nullptr; // parameters are updated as positions are asked
+    std::vector<double> scales;
+    Draw draw;
+    bool newSamplesEveryIteration = false;
+    double meanInPlaneSpacingMm = 1;
+    std::function<void(const std::string&)> log;
+  };
+
+  /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before
+  /// scaling, as elastix prints it for several terms (0 if there is only one).
+  struct TermReport {
+    double value = 0, gradientNorm = 0, milliseconds = 0;
+  };
+
+  Cost(const Context& context, Level level);
+  /// What its vectors take of a CUDA device if they lie there.
+  static double deviceBytes(std::size_t parameters, std::size_t terms);
+
+  /// Where vectorContext says: on the host for a linear transform.
+  const Context& context() const override { return vectors_; }
+  std::size_t parameterCount() const override { return level_.scales.size(); }
+  std::span<const double> inverseRootScales() const override { return inverseRootScales_.span(); }
+  double evaluate(std::span<const double> position, std::span<double> gradient) override;
+  void drawSamples(std::uint32_t iteration, std::uint32_t attempt) override;
+  bool samplesAreRandom() const override;
+  bool newSamplesEveryIteration() const override { return level_.newSamplesEveryIteration; }
+  bool setRandomRegion(bool on) override;
+  double meanInPlaneSpacingMm() const override { return level_.meanInPlaneSpacingMm; }
+  double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
+                        std::span<double> gradient) override;
+  JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
+                              std::size_t& samplesFound) override;
+  std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position,
+                                      std::span<const double> gradient) override;
+  Draw draw() const override { return level_.draw; }
+  void log(const std::string& line) override { level_.log(line); }
+
+  const std::vector<TermReport>& termReports() const { return reports_; }
+  /// How often evaluate was asked, and how often of it with a gradient.
+  struct EvaluationCount {
+    std::size_t all = 0, withGradient = 0;
+  };
+  const EvaluationCount& evaluations() const { return evaluations_; }
+  /// Milliseconds of the host so far, less those of transfers. Evaluations are those of evaluate and
+  /// evaluateOnGrid: first values alone, then those with gradients.
+  struct Times {
+    std::array<double, 2> evaluations{};
+    std::vector<std::array<double, 2>> ofTerms; // on the CPU; on CUDA they are waited for together
+    double sampling = 0, stepSizes = 0;         // drawSamples; jacobianTerms and displacementsMm
+  };
+  const Times& times() const { return times_; }
+  /// CostTerm::timePhases for each term, at a position.
+  std::vector<std::vector<Phase>> timePhases(std::span<const double> position, bool withGradient);
+  /// Values of the terms over every `step`-th voxel of their fixed images (over its own samples, if a sampler
+  /// gives exact values; 0 for a term without sampler), and their sum by the weights of the last evaluate.
+  struct ExactValues {
+    double combined = 0;
+    std::vector<double> ofTerms;
+  };
+  ExactValues exactValues(std::span<const double> position, const Size<D>& step);
+
+  /// x_i = y_i / sqrt(scale_i), on the host.
+  std::vector<double> parametersOf(std::span<const double> position) const;
+  /// y_i = x_i sqrt(scale_i), from host to host.
+  std::vector<double> positionOf(std::span<const double> parameters) const;
+
+private:
+  using SamplesOfPart = std::function<const SampleSet<D>&(const CostPart<D>&)>;
+  double combine(const SamplesOfPart&, std::span<const double> position, std::span<double> gradient);
+  std::span<double> ownGradient(std::size_t term, bool wanted);
+  void waitForTerms(bool withGradients);
+  double gradientNorm(std::size_t term);
+  /// A single term's is the optimizer's.
+  bool wantsNorms() const { return level_.parts.size() > 1; }
+  double weightOf(std::size_t term, bool byGradients) const;
+  PointList<D> gridPoints(std::size_t wanted) const;
+  /// x at a position, where terms want it.
+  std::span<const double> moveTo(std::span<const double> position);
+
+  Context context_, vectors_, host_;
+  Level level_;
+  Buffer<double> inverseRootScales_, parameters_; // parameters_ on CUDA only
+  std::vector<Buffer<double>> gradients_;         // one a term
+  Buffer<double> squaredNorms_;                   // of them, if they lie on a CUDA device
+  PinnedValues<double> squaredNormsFound_;
+  std::vector<TermReport> reports_;
+  std::vector<double> weights_; // one a term, as the last evaluate used them
+  EvaluationCount evaluations_;
+  Times times_;
+};
+
+}

@@ -1,0 +1,28 @@
+#include "Core/Registration/Stage/DeviceSupport.h"
+
+#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/Stage/StageComponents.h"
+
+namespace tessera {
+
+template <int D>
+std::string whyStageNotOnCuda(const Registry& registry, const Parameters& parameters,
+                              const std::shared_ptr<const TransformChain<D>>& initial)
+{
+  const StageComponents<D> components = createComponents<D>(registry, parameters);
+  TransformChain<D> chain;
+  chain.initial = initial;
+  chain.transform = components.transform;
+  std::string why = whyNotOnCuda<D>(chain);
+  for (const auto& term : components.terms)
+    if (why.empty())
+      why = term->whyNotOnCuda(chain);
+  return why.empty() ? why : why + " has no CUDA form";
+}
+
+template std::string whyStageNotOnCuda<2>(const Registry&, const Parameters&,
+                                          const std::shared_ptr<const TransformChain<2>>&);
+template std::string whyStageNotOnCuda<3>(const Registry&, const Parameters&,
+                                          const std::shared_ptr<const TransformChain<3>>&);
+
+}

@@ -1,0 +1,188 @@
+#include "Core/Registration/Stage/LevelData.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Filters/MaskErosion.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
+
+#include <algorithm>
+#include <map>
+
+namespace tessera {
+namespace {
+
+/// Images of one side at this level; a (pyramid, image) pair is computed once. What was computed on a CUDA
+/// device stays there until leaveDevice, for those who use it from then on.
+template <int D>
+class LevelImages {
+public:
+  LevelImages(Context& context, const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids,
+              const std::vector<ImagePointer<D>>& originals, std::size_t level, HeldOnCuda* originalsOnCuda)
+      : context_(context), pyramids_(pyramids), originals_(originals), level_(level),
+        originalsOnCuda_(originalsOnCuda)
+  {
+  }
+
+  const ImageGeometry<D>& fullGeometry(std::size_t term) const
+  {
+    return originals_[indexFor(originals_, term)]->geometry;
+  }
+
+  ImagePointer<D> of(std::size_t term)
+  {
+    const std::pair key{indexFor(pyramids_, term), indexFor(originals_, term)};
+    ImagePointer<D>& image = made_[key];
+    if (!image)
+      image = pyramids_[key.first]->imageOfLevel(context_, originals_[key.second], level_, &onCuda_,
+                                                 originalsOnCuda_);
+    return image;
+  }
+  void leaveDevice() { onCuda_.clear(); }
+  /// Holds, too, those that are originals, where they are there.
+  void holdOnDevice()
+  {
+    for (const auto& [key, image] : made_)
+      if (areVoxelsOnCuda<D>(context_, image))
+        onCuda_.push_back(voxelsOnCuda<D>(context_, image));
+  }
+
+private:
+  Context& context_;
+  const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids_;
+  const std::vector<ImagePointer<D>>& originals_;
+  std::size_t level_;
+  std::map<std::pair<std::size_t, std::size_t>, ImagePointer<D>> made_;
+  HeldOnCuda onCuda_;
+  HeldOnCuda* originalsOnCuda_;
+};
+
+Parameter<bool> erosionOf(ImageSide side)
+{
+  return side == ImageSide::fixed ? stageparameters::erodeFixedMask() : stageparameters::erodeMovingMask();
+}
+
+/// One a term; terms of the same kind and image share one.
+template <int D>
+std::vector<Interpolator<D>*> prepareInterpolators(Context& context, StageComponents<D>& components,
+                                                   const std::vector<ImagePointer<D>>& moving,
+                                                   std::size_t level)
+{
+  std::map<std::pair<std::size_t, const Image<D>*>, Interpolator<D>*> prepared;
+  std::vector<Interpolator<D>*> ofTerms;
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    Interpolator<D>*& interpolator = prepared[{components.interpolatorOfTerm[t], moving[t].get()}];
+    if (!interpolator) {
+      interpolator = components.interpolators[t].get();
+      interpolator->prepareForLevel(context, moving[t], level);
+    }
+    ofTerms.push_back(interpolator);
+  }
+  return ofTerms;
+}
+
+template <int D>
+MaskPointer<D> maskOf(Context& context, const std::vector<MaskPointer<D>>& masks,
+                      const Parameters& parameters,
+                      const std::vector<std::unique_ptr<ImagePyramid<D>>>& pyramids, ImageSide side,
+                      std::size_t term, std::size_t level)
+{
+  if (masks.empty())
+    return nullptr;
+  const std::size_t index = indexFor(masks, term);
+  const MaskPointer<D>& mask = masks[index];
+  if (!mask || !erodesMask(parameters, side, index, level))
+    return mask;
+  MaskPointer<D> eroded =
+      erodeMask<D>(context, mask, pyramids[indexFor(pyramids, term)]->scheduleOfLevel(level), side);
+  if (std::find(eroded->voxels.begin(), eroded->voxels.end(), 1) == eroded->voxels.end())
+    throw Error(ExitCode::unreadableInput,
+                parameters.where(erosionOf(side).name) + ": level " + std::to_string(level)
+                    + ": the erosion for this level leaves no voxel of the mask. Allowed: ("
+                    + erosionOf(side).name + " \"false\"), or a larger mask.");
+  return eroded;
+}
+
+}
+
+bool erodesMask(const Parameters& parameters, ImageSide side, std::size_t mask, std::size_t level)
+{
+  const Parameter<bool> ofSide = erosionOf(side), ofMask = stageparameters::erodeMaskOf(ofSide.name, mask);
+  if (parameters.has(ofMask.name))
+    return parameters.get(ofMask, level);
+  if (parameters.has(ofSide.name))
+    return parameters.get(ofSide, level);
+  return parameters.get(stageparameters::erodeMask(), level);
+}
+
+template <int D>
+Size<D> exactMetricStep(const Parameters& parameters, std::size_t level)
+{
+  Size<D> step;
+  for (int d = 0; d < D; ++d)
+    step[d] = static_cast<std::size_t>(
+        parameters.find(stageparameters::exactMetricSampleGridSpacing(), level * D + d).value_or(1));
+  return step;
+}
+
+template <int D>
+LevelData<D> prepareLevel(Context& context, const Registry& registry, const StageInput<D>& input,
+                          const Parameters& parameters, StageComponents<D>& components,
+                          const TransformChain<D>& chain, std::size_t level, std::size_t slabs,
+                          HeldOnCuda* originals)
+{
+  LevelImages<D> fixedImages(context, components.fixedPyramids, input.fixed, level, originals);
+  LevelImages<D> movingImages(context, components.movingPyramids, input.moving, level, originals);
+
+  // Images first, while nothing else needs memory.
+  LevelData<D> data;
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    data.fixed.push_back(fixedImages.of(t));
+    data.moving.push_back(movingImages.of(t));
+  }
+  const std::vector<Interpolator<D>*> interpolators =
+      prepareInterpolators<D>(context, components, data.moving, level);
+  movingImages.leaveDevice();
+  if (originals && level + 1 == parameters.levelCount()) {
+    fixedImages.holdOnDevice();
+    originals->clear();
+  }
+
+  for (std::size_t t = 0; t < components.terms.size(); ++t) {
+    TermLevel<D> termLevel;
+    termLevel.level = level;
+    termLevel.fixed = data.fixed[t];
+    termLevel.moving = data.moving[t];
+    termLevel.fixedMask =
+        maskOf(context, input.fixedMasks, parameters, components.fixedPyramids, ImageSide::fixed, t, level);
+    termLevel.movingMask = maskOf(context, input.movingMasks, parameters, components.movingPyramids,
+                                  ImageSide::moving, t, level);
+    termLevel.chain = &chain;
+    termLevel.points = input.hasPoints ? &input.points : nullptr;
+    termLevel.registry = &registry;
+    termLevel.slabs = slabs;
+    termLevel.interpolator = interpolators[t];
+
+    const VoxelBox<D> region = regionOfLevel<D>(fixedImages.fullGeometry(t), termLevel.fixed->geometry);
+    ImageSampler<D>* sampler = nullptr;
+    if (components.terms[t]->needsSampler()) {
+      const bool own = t < components.samplers.size();
+      sampler = components.samplers[own ? t : 0].get();
+      if (own) {
+        sampler->setRegion(region);
+        sampler->prepareForLevel(context, termLevel.fixed, termLevel.fixedMask, level);
+      }
+    }
+    components.terms[t]->prepareForLevel(context, termLevel);
+    data.parts.push_back({components.terms[t].get(), sampler, termLevel.fixed, region, termLevel.fixedMask});
+  }
+  return data;
+}
+
+template Size<2> exactMetricStep<2>(const Parameters&, std::size_t);
+template Size<3> exactMetricStep<3>(const Parameters&, std::size_t);
+template LevelData<2> prepareLevel(Context&, const Registry&, const StageInput<2>&, const Parameters&,
+                                   StageComponents<2>&, const TransformChain<2>&, std::size_t, std::size_t,
+                                   HeldOnCuda*);
+template LevelData<3> prepareLevel(Context&, const Registry&, const StageInput<3>&, const Parameters&,
+                                   StageComponents<3>&, const TransformChain<3>&, std::size_t, std::size_t,
+                                   HeldOnCuda*);
+}

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "Core/Registration/Stage/Cost.h"
+#include "Core/Registration/Stage/StageComponents.h"
+
+namespace tessera {
+
+/// Images, masks, samplers and interpolators of one level, ready for its cost.
+template <int D>
+struct LevelData {
+  std::vector<CostPart<D>> parts;
+  std::vector<ImagePointer<D>> fixed, moving; // one a term; terms may share
+};
+
+/// Which of a list goes with a term: the only one, or its own.
+template <class T>
+std::size_t indexFor(const std::vector<T>& list, std::size_t term)
+{
+  return list.size() == 1 ? 0 : term;
+}
+
+/// Whether the level erodes a mask: ErodeMask, then Erode<Side>Mask, then Erode<Side>Mask<i>; the last one
+/// given wins.
+bool erodesMask(const Parameters&, ImageSide, std::size_t mask, std::size_t level);
+
+/// ExactMetricSampleGridSpacing.
+template <int D>
+Size<D> exactMetricStep(const Parameters&, std::size_t level);
+
+/// Computes the level's images (each once), erodes masks as the parameters say, and prepares every term; see
+/// TermLevel::slabs. `originals` (null: they are not kept) holds the images at full resolution that a CUDA
+/// device makes those of, until the last level's are made.
+template <int D>
+LevelData<D> prepareLevel(Context&, const Registry&, const StageInput<D>&, const Parameters&,
+                          StageComponents<D>&, const TransformChain<D>&, std::size_t level, std::size_t slabs,
+                          HeldOnCuda* originals = nullptr);
+}

@@ -1,0 +1,75 @@
+#pragma once
+
+#include "Core/Compute/Range.h"
+#include "Core/Compute/Transfers.h"
+#include "Core/Registration/Reporter.h"
+#include "Core/Registration/Stage/Cost.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tessera {
+
+/// What was measured of a level, in milliseconds of the host. All but `total` are less those of transfers.
+template <int D>
+struct LevelTimes {
+  double total = 0, transfers = 0;
+  double preparation = 0; // until the first samples are drawn, less reports
+  double minimizing = 0;  // with the evaluations, draws, step sizes and reports in it
+  double reporting = 0;
+  double reportingBefore = 0, samplingBefore = 0; // minimizing
+  typename Cost<D>::Times cost;
+  std::array<std::vector<std::vector<Phase>>, 2>
+      phases; // of an evaluation for its value, and with the gradient: for each term
+  std::vector<std::string> termNames;
+  std::string device, deviceOfVectors;
+};
+
+/// Rows that add up to the total. Evaluations are measured as a whole; each kind goes to its parts in the
+/// proportion in which one that was timed part by part did, on CUDA over all terms, on the CPU for each term.
+template <int D>
+std::vector<TimeRow> timeTable(const LevelTimes<D>&);
+
+/// Measures a level, from the moment it is made.
+template <int D>
+class LevelWatch {
+public:
+  LevelWatch(const Context&, std::vector<std::string> termNames);
+
+  void preparationEnds(const Cost<D>&);
+  double secondsSoFar() const { return (hostMilliseconds() - start_) / 1000; }
+
+  template <class Work>
+  void report(Work&& work)
+  {
+    const Range range("reporting");
+    const HostClock clock(context_);
+    work();
+    times_.reporting += clock.milliseconds();
+  }
+  template <class Work>
+  auto minimize(const Cost<D>& cost, Work&& work)
+  {
+    times_.reportingBefore = times_.reporting;
+    times_.samplingBefore = cost.times().sampling;
+    const Range range("optimizer");
+    const HostClock clock(context_);
+    auto report = work();
+    times_.minimizing = clock.milliseconds();
+    return report;
+  }
+  /// Times an evaluation of each kind that there was, part by part, and fills the summary's seconds, time and
+  /// phases.
+  void tell(Cost<D>&, std::span<const double> position, LevelSummary&);
+
+private:
+  const Context& context_;
+  double start_, transfersBefore_;
+  HostClock clock_;
+  LevelTimes<D> times_;
+  std::optional<Range> preparation_;
+};
+
+}

@@ -1,0 +1,252 @@
+#include "Core/Registration/Stage/StageComponents.h"
+
+#include "Core/Compute/Error.h"
+
+#include <array>
+
+namespace tessera {
+namespace {
+
+/// A key that names components, and what elastix takes where it is absent; no default: mandatory or may be
+/// absent.
+struct RoleKey {
+  const char* role;
+  const char* defaultName;
+  bool mandatory;
+};
+
+constexpr std::array<RoleKey, 10> roleKeys{{
+    {"Registration", "MultiResolutionRegistration", false},
+    {"FixedImagePyramid", "FixedSmoothingImagePyramid", false},
+    {"MovingImagePyramid", "MovingSmoothingImagePyramid", false},
+    {"Interpolator", "BSplineInterpolator", false},
+    {"ImageSampler", "", false},
+    {"Metric", "", true},
+    {"Optimizer", "", true},
+    {"Transform", "", true},
+    {"ResampleInterpolator", "FinalBSplineInterpolator", false},
+    {"Resampler", "DefaultResampler", false},
+}};
+
+Parameter<std::string> roleParameter(const RoleKey& key)
+{
+  return textParameter(key.role, key.defaultName, Arity::list, "names the component");
+}
+
+const Parameter<std::int64_t>& numberOfResolutions()
+{
+  static const auto parameter = [] {
+    auto p = integerParameter("NumberOfResolutions", 3, 1, Arity::single, "", "levels, coarse to fine");
+    p.maximum = 32; // default factors are powers of two
+    return p;
+  }();
+  return parameter;
+}
+
+/// One for all, or one a metric.
+void checkCount(const Parameters& parameters, const std::string& role, std::size_t given, std::size_t metrics)
+{
+  if (given == 1 || given == metrics)
+    return;
+  parameters.fail(role, std::to_string(given) + " for " + std::to_string(metrics) + " metrics",
+                  "Allowed: one for all metrics, or one for each");
+}
+
+void checkCounts(const Parameters& parameters, std::size_t metrics)
+{
+  const std::size_t fixedPyramids = componentNames(parameters, "FixedImagePyramid").size();
+  const std::size_t samplers = componentNames(parameters, "ImageSampler").size();
+  checkCount(parameters, "Interpolator", componentNames(parameters, "Interpolator").size(), metrics);
+  checkCount(parameters, "FixedImagePyramid", fixedPyramids, metrics);
+  checkCount(parameters, "MovingImagePyramid", componentNames(parameters, "MovingImagePyramid").size(),
+             metrics);
+  if (samplers > 0 && samplers < metrics && fixedPyramids > samplers)
+    parameters.fail("ImageSampler", "fewer samplers than fixed image pyramids",
+                    "Allowed: a sampler for each fixed image pyramid");
+}
+
+/// Sampler i for metric i; a surplus, or one sampler, is as elastix takes it.
+std::string labelOf(const std::string& role, std::size_t index)
+{
+  return role + std::to_string(index);
+}
+
+}
+
+std::vector<std::string> componentNames(const Parameters& parameters, const std::string& role)
+{
+  for (const RoleKey& key : roleKeys) {
+    if (role != key.role)
+      continue;
+    std::vector<std::string> names = parameters.all(roleParameter(key));
+    if (names.empty() && *key.defaultName)
+      names = {key.defaultName};
+    if (names.empty() && key.mandatory)
+      throw Error(ExitCode::usage, parameters.map().fileName() + ": (" + role
+                                       + "): not given. Allowed: a component of this role; "
+                                       + "--list-components lists them.");
+    return names;
+  }
+  throw Error(ExitCode::usage, role + ": no such role of components.");
+}
+
+const ComponentDescription& stageDescription()
+{
+  static const ComponentDescription description = [] {
+    ComponentDescription d{"", "Stage", {}, "What a stage reads whatever its components are.", {}};
+    for (const RoleKey& key : roleKeys)
+      d.parameters.push_back(roleParameter(key));
+    d.parameters.push_back(numberOfResolutions());
+    d.parameters.push_back(stageparameters::randomSeed());
+    d.parameters.push_back(stageparameters::howToCombineTransforms());
+    d.parameters.push_back(stageparameters::newSamplesEveryIteration());
+    d.parameters.push_back(stageparameters::erodeMask());
+    d.parameters.push_back(stageparameters::erodeFixedMask());
+    d.parameters.push_back(stageparameters::erodeMovingMask());
+    d.parameters.push_back(stageparameters::showExactMetricValue());
+    d.parameters.push_back(stageparameters::exactMetricSampleGridSpacing());
+    d.parameters.push_back(stageparameters::exactMetricEveryXIterations());
+    for (int image = 0; image < 10; ++image)
+      for (const char* side : {"ErodeFixedMask", "ErodeMovingMask"})
+        d.parameters.push_back(stageparameters::erodeMaskOf(side, image));
+    return d;
+  }();
+  return description;
+}
+
+namespace stageparameters {
+
+Parameter<std::int64_t> randomSeed()
+{
+  return integerParameter("RandomSeed", 121212, 0, Arity::single, "",
+                          "seed of every random number of the stage");
+}
+
+Parameter<std::string> howToCombineTransforms()
+{
+  return textParameter("HowToCombineTransforms", "Compose", Arity::single,
+                       "with an initial transform T0: \"Compose\" T1(T0(x)), \"Add\" T0(x) + T1(x) - x",
+                       {"Compose", "Add"});
+}
+
+Parameter<bool> newSamplesEveryIteration()
+{
+  return booleanParameter("NewSamplesEveryIteration", false, Arity::perLevel,
+                          "draw new samples for every iteration");
+}
+
+Parameter<bool> erodeMask()
+{
+  return booleanParameter("ErodeMask", true, Arity::perLevel,
+                          "erode the masks by what the pyramid smears over their border");
+}
+
+Parameter<bool> erodeFixedMask()
+{
+  return booleanParameter("ErodeFixedMask", true, Arity::perLevel,
+                          "the same for the fixed masks; wins over ErodeMask");
+}
+
+Parameter<bool> erodeMovingMask()
+{
+  return booleanParameter("ErodeMovingMask", true, Arity::perLevel,
+                          "the same for the moving masks; wins over ErodeMask");
+}
+
+Parameter<bool> erodeMaskOf(const std::string& side, std::size_t image)
+{
+  return booleanParameter(side + std::to_string(image), true, Arity::perLevel,
+                          "the same for one mask; wins over the others");
+}
+
+Parameter<bool> showExactMetricValue()
+{
+  return booleanParameter("ShowExactMetricValue", false, Arity::perLevel,
+                          "add the metric over a regular grid to the iteration table");
+}
+
+Parameter<std::int64_t> exactMetricSampleGridSpacing()
+{
+  return integerParameter("ExactMetricSampleGridSpacing", 1, 1, Arity::perLevelAndDimension, "voxels",
+                          "step of that grid");
+}
+
+Parameter<std::int64_t> exactMetricEveryXIterations()
+{
+  return integerParameter("ExactMetricEveryXIterations", 1, 1, Arity::perLevel, "iterations",
+                          "how often that value is computed");
+}
+
+}
+
+std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>& map)
+{
+  return static_cast<std::size_t>(Parameters(map, "", 3, 1).get(numberOfResolutions()));
+}
+
+std::vector<ChosenComponent> chosenComponents(const Registry& registry,
+                                              const std::shared_ptr<const ParameterMap>& map)
+{
+  const Parameters parameters(map, "", 3, levelCountOf(map));
+  std::vector<ChosenComponent> chosen{{"", &stageDescription()}};
+  for (const RoleKey& key : roleKeys) {
+    const std::vector<std::string> names = componentNames(parameters, key.role);
+    for (std::size_t i = 0; i < names.size(); ++i)
+      chosen.push_back(
+          {labelOf(key.role, i), &registry.require(key.role, names[i], parameters.where(key.role))});
+  }
+  checkCounts(parameters, componentNames(parameters, "Metric").size());
+  return chosen;
+}
+
+template <int D>
+StageComponents<D> createComponents(const Registry& registry, const Parameters& parameters)
+{
+  const auto create = [&]<class Role>(std::type_identity<Role>, const std::vector<std::string>& names,
+                                      std::size_t index) {
+    const std::string role = Role::roleName;
+    return registry.create<Role>(names[index], parameters.withLabel(labelOf(role, index)),
+                                 parameters.where(role));
+  };
+  const auto names = [&](const char* role) { return componentNames(parameters, role); };
+
+  StageComponents<D> made;
+  made.registration = create(std::type_identity<Registration>{}, names("Registration"), 0);
+  made.transform = create(std::type_identity<Transform<D>>{}, names("Transform"), 0);
+  if (!made.transform->canBeOptimized())
+    parameters.fail("Transform", "a transform without parameters that an optimizer could find",
+                    "Allowed: such a transform in the file of -t0, and here one with parameters, such as "
+                    "\"BSplineTransform\"");
+  made.optimizer = create(std::type_identity<Optimizer>{}, names("Optimizer"), 0);
+
+  const std::vector<std::string> metrics = names("Metric"), samplers = names("ImageSampler"),
+                                 interpolators = names("Interpolator");
+  checkCounts(parameters, metrics.size());
+  made.registration->checkTermCount(metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    made.terms.push_back(create(std::type_identity<CostTerm<D>>{}, metrics, i));
+    made.terms[i]->checkTransform(*made.transform);
+    if (made.terms[i]->needsSampler() && samplers.empty())
+      parameters.fail("Metric", "\"" + metrics[i] + "\" needs samples, but the text names no ImageSampler",
+                      "Allowed: for example (ImageSampler \"RandomCoordinate\")");
+    made.interpolatorOfTerm.push_back(interpolators.size() == 1 ? 0 : i);
+    made.interpolators.push_back(
+        create(std::type_identity<Interpolator<D>>{}, interpolators, made.interpolatorOfTerm[i]));
+    if (made.terms[i]->needsSampler())
+      made.interpolators[i]->requireGradients();
+  }
+  for (std::size_t i = 0; i < samplers.size(); ++i)
+    made.samplers.push_back(create(std::type_identity<ImageSampler<D>>{}, samplers, i));
+  for (std::size_t i = 0; i < names("FixedImagePyramid").size(); ++i)
+    made.fixedPyramids.push_back(std::move(
+        create(std::type_identity<FixedImagePyramid<D>>{}, names("FixedImagePyramid"), i)->pyramid));
+  for (std::size_t i = 0; i < names("MovingImagePyramid").size(); ++i)
+    made.movingPyramids.push_back(std::move(
+        create(std::type_identity<MovingImagePyramid<D>>{}, names("MovingImagePyramid"), i)->pyramid));
+  return made;
+}
+
+template StageComponents<2> createComponents<2>(const Registry&, const Parameters&);
+template StageComponents<3> createComponents<3>(const Registry&, const Parameters&);
+
+}

@@ -1,0 +1,317 @@
+#include "Core/Registration/Stage/StageMemory.h"
+
+#include "Core/Registration/Stage/LevelData.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <set>
+#include <tuple>
+
+namespace tessera {
+namespace {
+
+constexpr double smallArrays = 1 << 20; // bytes: results, tables of axes, what allocations are rounded up by
+
+/// The stage's chain at each level. Where an initial transform bends space, grids are laid as if it did not:
+/// what they cover is stretched as their spacing is, and asking all border voxels takes long.
+template <int D>
+std::vector<TransformChain<D>> chainsOf(Context& host, const Parameters& parameters,
+                                        const StageExtent<D>& stage, const StageComponents<D>& components)
+{
+  const bool asksInitial = stage.initialIsKnown && isLinearChain(stage.initial.get());
+  const auto models = components.transform->modelsOfLevels(host, stage.fixed.front(),
+                                                           asksInitial ? stage.initial.get() : nullptr);
+  TransformChain<D> chain;
+  chain.initial = stage.initial;
+  chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add"
+                          ? Combination::add
+                          : Combination::compose;
+  chain.transform = components.transform;
+  std::vector<TransformChain<D>> chains(parameters.levelCount(), chain);
+  for (std::size_t level = 0; level < models.size(); ++level)
+    chains[level].transform = models[level];
+  return chains;
+}
+
+/// One level of a stage whose components are made.
+template <int D>
+class LevelExtent {
+public:
+  LevelExtent(const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
+              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level,
+              double usableBytes)
+      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level),
+        chain_(chain), usableBytes_(usableBytes)
+  {
+    addImages();
+    addOriginals();
+    addPyramids();
+    for (std::size_t t = 0; t < components.terms.size(); ++t)
+      terms_.push_back(termExtent(t));
+  }
+
+  /// Grids that a level's terms are evaluated on have so many layers at most.
+  std::size_t layers() const
+  {
+    std::size_t most = 1;
+    for (const TermExtent<D>& term : terms_)
+      for (const auto* lattices : {&term.lattices, &term.valueLattices})
+        for (const VoxelLattice<D>& lattice : *lattices)
+          most = std::max(most, lattice.count[D - 1]);
+    return most;
+  }
+
+  /// `keepsOriginals`: as LevelPlan.
+  DeviceMemory memory(std::size_t slabs, bool keepsOriginals = false)
+  {
+    DeviceMemory memory = images_;
+    if (keepsOriginals && level_ + 1 < parameters_.levelCount())
+      memory.add("originals", originalBytes_);
+    for (std::size_t t = 0; t < terms_.size(); ++t) {
+      terms_[t].slabs = slabs;
+      memory.add(components_.terms[t]->deviceMemory(terms_[t]));
+    }
+    const OptimizerExtent optimizer = components_.optimizer->extentOfLevel(level_);
+    if (chain_.transform->cudaForm() != CudaForm::linear) {
+      const std::size_t parameters = chain_.transform->parameterCount();
+      memory.add("optimizer", static_cast<double>((1 + optimizer.vectors) * parameters * sizeof(double)));
+      memory.add("cost", Cost<D>::deviceBytes(parameters, terms_.size()));
+    }
+    memory.add("small arrays", smallArrays);
+    const double pyramids =
+        keepsOriginals ? pyramidBytesOfKept_ : std::min(pyramidBytes_, usableBytes_); // slabs need no more
+    memory.add("pyramids", std::max(0.0, pyramids - memory.bytes()));
+    return memory;
+  }
+
+private:
+  ImageGeometry<D> fixedGeometry(std::size_t term) const
+  {
+    return components_.fixedPyramids[indexFor(components_.fixedPyramids, term)]->geometryOfLevel(
+        stage_.fixed[indexFor(stage_.fixed, term)], level_);
+  }
+
+  /// Images are shared by their pyramid and file, eroded masks by nobody.
+  void addImages()
+  {
+    double images = 0, masks = 0;
+    std::set<std::tuple<ImageSide, std::size_t, std::size_t>> known;
+    std::set<std::pair<std::size_t, std::tuple<ImageSide, std::size_t, std::size_t>>> interpolated;
+    std::set<std::pair<ImageSide, std::size_t>> knownMasks;
+    const auto addMask = [&](const std::vector<MaskExtent<D>>& ofSide, ImageSide side, std::size_t term) {
+      if (ofSide.empty())
+        return;
+      const std::size_t mask = indexFor(ofSide, term);
+      if (erodesMask(parameters_, side, mask, level_) || knownMasks.insert({side, mask}).second)
+        masks += static_cast<double>(ofSide[mask].geometry.voxelCount());
+    };
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      const std::tuple fixed{ImageSide::fixed, indexFor(components_.fixedPyramids, t),
+                             indexFor(stage_.fixed, t)};
+      const std::tuple moving{ImageSide::moving, indexFor(components_.movingPyramids, t),
+                              indexFor(stage_.moving, t)};
+      if (components_.terms[t]->needsSampler()) {
+        if (known.insert(fixed).second)
+          images += static_cast<double>(fixedGeometry(t).voxelCount() * sizeof(float));
+        addMask(stage_.fixedMasks, ImageSide::fixed, t);
+      }
+      if (interpolated.insert({components_.interpolatorOfTerm[t], moving}).second)
+        images +=
+            Interpolator<D>::deviceBytes(components_.movingPyramids[std::get<1>(moving)]->geometryOfLevel(
+                stage_.moving[std::get<2>(moving)], level_));
+      addMask(stage_.movingMasks, ImageSide::moving, t);
+    }
+    images_.add("images", images);
+    images_.add("masks", masks);
+  }
+
+  /// Images at full resolution that were filtered for this level or one before. What a sampler takes of them
+  /// counts as its image.
+  void addOriginals()
+  {
+    std::set<std::pair<ImageSide, std::size_t>> known;
+    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side,
+                         std::size_t term) {
+      const ImagePyramid<D>& pyramid = *pyramids[indexFor(pyramids, term)];
+      const std::size_t image = indexFor(originals, term);
+      bool isFiltered = false;
+      for (std::size_t level = 0; level <= level_; ++level)
+        isFiltered = isFiltered || !pyramid.stepsOfLevel(originals[image], level).empty();
+      if (!isFiltered || !known.insert({side, image}).second)
+        return;
+      const auto bytes = static_cast<double>(originals[image].voxelCount() * sizeof(float));
+      keptBytes_ += bytes;
+      const bool isSampled = side == ImageSide::fixed && components_.terms[term]->needsSampler();
+      originalBytes_ += isSampled && pyramid.stepsOfLevel(originals[image], level_).empty() ? 0 : bytes;
+    };
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      add(components_.fixedPyramids, stage_.fixed, ImageSide::fixed, t);
+      add(components_.movingPyramids, stage_.moving, ImageSide::moving, t);
+    }
+  }
+
+  /// As LevelImages computes them: what is made stays until all are.
+  void addPyramids()
+  {
+    double made = smallArrays;
+    std::set<std::tuple<ImageSide, std::size_t, std::size_t>> known;
+    const auto add = [&](const auto& pyramids, const std::vector<ImageGeometry<D>>& originals, ImageSide side,
+                         std::size_t term) {
+      const std::size_t pyramid = indexFor(pyramids, term), image = indexFor(originals, term);
+      const auto steps = pyramids[pyramid]->stepsOfLevel(originals[image], level_);
+      if (steps.empty() || !known.insert({side, pyramid, image}).second)
+        return;
+      const Size<D>& size = originals[image].size;
+      const double others = keptBytes_ - static_cast<double>(originals[image].voxelCount() * sizeof(float));
+      pyramidBytes_ = std::max(pyramidBytes_, made + filteredImageDeviceBytes<D>(size, steps));
+      pyramidBytesOfKept_ =
+          std::max(pyramidBytesOfKept_, made + others + filteredImageDeviceBytes<D>(size, steps, true));
+      made += static_cast<double>(steps.back().geometry.voxelCount() * sizeof(float));
+    };
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      add(components_.fixedPyramids, stage_.fixed, ImageSide::fixed, t);
+      add(components_.movingPyramids, stage_.moving, ImageSide::moving, t);
+    }
+    double coefficients = 0;
+    for (std::size_t t = 0; t < components_.interpolators.size(); ++t)
+      if (!components_.interpolators[t]->readsVoxels())
+        coefficients += Interpolator<D>::deviceBytes(
+            components_.movingPyramids[indexFor(components_.movingPyramids, t)]->geometryOfLevel(
+                stage_.moving[indexFor(stage_.moving, t)], level_));
+    pyramidBytesOfKept_ =
+        std::max(pyramidBytesOfKept_, made + keptBytes_ + coefficients); // while interpolators are prepared
+  }
+
+  TermExtent<D> termExtent(std::size_t t)
+  {
+    TermExtent<D> extent;
+    extent.level = level_;
+    extent.chain = &chain_;
+    extent.pointPairs = stage_.pointPairs;
+    extent.registry = &registry_;
+    extent.movingMasked = !stage_.movingMasks.empty()
+                          && stage_.movingMasks[indexFor(stage_.movingMasks, t)].geometry.voxelCount() > 0;
+    if (!components_.terms[t]->needsSampler())
+      return extent;
+    const bool own = t < components_.samplers.size();
+    const std::size_t sampled = own ? t : 0; // whose image the samples are of
+    const auto fixed = std::make_shared<Image<D>>(Image<D>{fixedGeometry(sampled), {}});
+    const VoxelBox<D> region =
+        regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, sampled)], fixed->geometry);
+    const std::size_t ofImage = indexFor(stage_.fixedMasks, sampled);
+    const MaskExtent<D> masked = stage_.fixedMasks.empty() ? MaskExtent<D>{} : stage_.fixedMasks[ofImage];
+    const bool isMasked = masked.geometry.voxelCount() > 0;
+    extent.maskMayCrop =
+        isMasked && (!masked.mask || erodesMask(parameters_, ImageSide::fixed, ofImage, level_));
+    ImageSampler<D>& sampler = *components_.samplers[sampled];
+    sampler.setRegion(region);
+    const SampleExtent<D> samples = sampler.extentOfLevel({fixed, isMasked, masked.mask}, level_);
+    if (own)
+      images_.add("samples", samples.deviceBytes);
+    extent.listedSamples = samples.listed;
+    if (samples.lattice)
+      extent.lattices.push_back(*samples.lattice);
+    if (const std::size_t wanted = components_.optimizer->extentOfLevel(level_).gridSamples; wanted > 0)
+      extent.lattices.push_back(gridOfAbout<D>(wanted, fixed, region, masked.mask));
+    if (parameters_.get(stageparameters::showExactMetricValue(), level_) && !sampler.givesExactValues())
+      extent.valueLattices.push_back(
+          gridOfStep<D>(exactMetricStep<D>(parameters_, level_), fixed, region, masked.mask));
+    return extent;
+  }
+
+  const Registry& registry_;
+  const Parameters& parameters_;
+  const StageExtent<D>& stage_;
+  const StageComponents<D>& components_;
+  std::size_t level_;
+  const TransformChain<D>& chain_;
+  double usableBytes_;
+  double keptBytes_ = 0,
+         originalBytes_ = 0; // of originals, while the level's images are computed and afterwards
+  double pyramidBytes_ = 0,
+         pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
+  DeviceMemory images_;           // and what else does not depend on slabs
+  std::vector<TermExtent<D>> terms_;
+};
+
+}
+
+template <int D>
+StageExtent<D> extentOf(const StageInput<D>& input)
+{
+  StageExtent<D> extent;
+  for (const ImagePointer<D>& image : input.fixed)
+    extent.fixed.push_back(image->geometry);
+  for (const ImagePointer<D>& image : input.moving)
+    extent.moving.push_back(image->geometry);
+  const auto addMasks = [](const std::vector<MaskPointer<D>>& masks, std::vector<MaskExtent<D>>& to) {
+    for (const MaskPointer<D>& mask : masks)
+      to.push_back(mask ? MaskExtent<D>{mask->geometry, mask} : MaskExtent<D>{});
+  };
+  addMasks(input.fixedMasks, extent.fixedMasks);
+  addMasks(input.movingMasks, extent.movingMasks);
+  extent.pointPairs = input.points.fixedMm.size();
+  extent.initial = input.initial;
+  return extent;
+}
+
+template <int D>
+std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const Parameters& parameters,
+                                 const StageExtent<D>& stage, double usableBytes)
+{
+  const StageComponents<D> components = createComponents<D>(registry, parameters);
+  const std::vector<TransformChain<D>> chains = chainsOf<D>(host, parameters, stage, components);
+  std::vector<LevelPlan> plans;
+  std::deque<LevelExtent<D>> extents;
+  for (std::size_t level = 0; level < chains.size(); ++level) {
+    LevelExtent<D>& extent =
+        extents.emplace_back(registry, parameters, stage, components, chains[level], level, usableBytes);
+    LevelPlan plan{extent.memory(1), 1, usableBytes};
+    const std::size_t most = extent.layers();
+    while (!plan.fits() && plan.slabs < most) {
+      const std::size_t fewest = plan.slabs + std::max<std::size_t>(1, plan.slabs / 8);
+      plan.slabs = std::min(most, fewest);
+      plan.memory = extent.memory(plan.slabs);
+    }
+    plans.push_back(std::move(plan));
+  }
+  std::vector<LevelPlan> keeping = plans;
+  for (std::size_t level = 0; level < keeping.size(); ++level) {
+    keeping[level].memory = extents[level].memory(plans[level].slabs, true);
+    keeping[level].keepsOriginals = true;
+  }
+  return std::all_of(keeping.begin(), keeping.end(), [](const LevelPlan& plan) { return plan.fits(); })
+             ? keeping
+             : plans;
+}
+
+std::string planText(const LevelPlan& plan, std::size_t level, const std::string& device)
+{
+  std::string text = "level " + std::to_string(level) + ": about " + memoryText(plan.memory.bytes())
+                     + " of memory of " + device + " are needed";
+  if (plan.slabs > 1)
+    text += " in " + std::to_string(plan.slabs) + " slabs";
+  text += " (" + plan.memory.text() + ")";
+  return std::isinf(plan.usableBytes) ? text : text + ", " + memoryText(plan.usableBytes) + " may be taken";
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry& registry,
+                                                    const Parameters& parameters, const StageExtent<D>& stage)
+{
+  const StageComponents<D> components = createComponents<D>(registry, parameters);
+  return std::make_shared<TransformChain<D>>(chainsOf<D>(host, parameters, stage, components).back());
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template StageExtent<D> extentOf(const StageInput<D>&);                                                    \
+  template std::vector<LevelPlan> planStage(Context&, const Registry&, const Parameters&,                    \
+                                            const StageExtent<D>&, double);                                  \
+  template std::shared_ptr<const TransformChain<D>> chainAfter(Context&, const Registry&, const Parameters&, \
+                                                               const StageExtent<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

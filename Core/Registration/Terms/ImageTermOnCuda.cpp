@@ -1,0 +1,352 @@
+#include "Core/Registration/Terms/ImageTermOnCuda.h"
+
+#include "Core/Compute/Range.h"
+#include "Core/Compute/VectorOps.h"
+#include "Core/Compute/VectorOpsOnCuda.h"
+#include "Core/Registration/Fields/FieldAdjoint.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tessera {
+namespace {
+
+template <int D>
+std::array<const float*, D> asConst(const std::array<float*, D>& arrays)
+{
+  std::array<const float*, D> result;
+  std::copy(arrays.begin(), arrays.end(), result.begin());
+  return result;
+}
+
+}
+
+template <int D>
+ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
+                                    const std::optional<Matrix<D>>& gradientMatrix,
+                                    GradientSummation summation)
+    : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
+      samples_(context, level.fixed), fields_(level, DeviceKind::cuda), result_(context, 1),
+      found_(context, 1)
+{
+  moving_.image = level.interpolator->onCuda();
+  moving_.turnsGradient = gradientMatrix.has_value();
+  moving_.gradientMatrix = gradientMatrix.value_or(identityMatrix<D>());
+  if (level.movingMask) {
+    movingMask_ = voxelsOnCuda<D>(context, level.movingMask);
+    moving_.mask = MaskOnCuda<D>(*level.movingMask, *movingMask_);
+  }
+}
+
+template <int D>
+DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const Metric& metric,
+                                              GradientSummation summation)
+{
+  const std::size_t parameters = extent.chain->transform->parameterCount();
+  const bool isLinear = extent.chain->transform->cudaForm() == CudaForm::linear;
+  // How long arrays get; those of a value alone need no slopes, and gradients only for a field.
+  std::size_t values = extent.listedSamples, gradients = values, slopes = values, fixed = 0, whole = 0;
+  std::size_t coefficients = 0, asked = 0, displacements = 0, pulledBack = extent.listedSamples;
+  const bool bendsBefore = !isLinearChain(extent.chain->initial.get());
+  double scratch = sizeof(double) * (isLinear ? momentScratch<D>() : 0);
+  const auto addLattice = [&](const VoxelLattice<D>& lattice, bool withGradient) {
+    const std::size_t all = lattice.count[D - 1], layers = std::min(layersOfSlab(lattice, extent.slabs), all);
+    const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, all));
+    const bool isWhole = lattice.count == lattice.image->geometry.size && !extent.maskMayCrop;
+    const auto aligned = isLinear
+                             ? std::nullopt
+                             : fieldOfLattice<D>(lattice, *extent.chain, extent.registry, DeviceKind::cuda);
+    values = std::max(values, slab);
+    if (lattice.mask || extent.maskMayCrop)
+      asked = std::max(asked, lattice.positions());
+    if (aligned && bendsBefore && extent.slabs == 1)
+      displacements = std::max(displacements, D * slab);
+    if (!isWhole)
+      fixed = std::max(fixed, slab);
+    else if (layers == all)
+      whole = std::max(whole, slab);
+    if (withGradient || aligned)
+      gradients = std::max(gradients, slab);
+    if (aligned)
+      coefficients = 2 * parameters; // some methods take a copy of theirs
+    if (!withGradient)
+      return;
+    slopes = std::max(slopes, slab);
+    if (aligned)
+      scratch =
+          std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(layers)), summation));
+    else
+      pulledBack = std::max(pulledBack, slab);
+  };
+  for (const VoxelLattice<D>& lattice : extent.lattices)
+    addLattice(lattice, true);
+  for (const VoxelLattice<D>& lattice : extent.valueLattices)
+    addLattice(lattice, false);
+
+  DeviceMemory memory;
+  memory.add("samples",
+             static_cast<double>(sizeof(float) * (values + D * gradients + slopes + fixed + displacements)
+                                 + asked + sizeof(Result)));
+  memory.add("metric", std::max(metric.deviceBytes(extent.level, values, false),
+                                metric.deviceBytes(extent.level, whole, true)));
+  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain)
+                              + static_cast<double>(sizeof(float) * coefficients));
+  memory.add("pull-back", scratch + ParameterPullBack<D>::deviceBytes(*extent.chain->transform, pulledBack));
+  return memory;
+}
+
+template <int D>
+void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
+                              std::span<double> gradient)
+{
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
+  const FieldMethod<D>* aligned = alignedField(set);
+  positions_ = samples.count;
+  masked_ = samples.asked != nullptr;
+
+  const Plan plan{samples.count, samples.fixed, samples.pointMm[0], samples.image,     samples.asked,
+                  samples.first, samples.step,  samples.positions,  parameters.data(), gradient.data()};
+  if (recording_ && plan == recorded_)
+    return recording_->replay();
+  if (plan.count > recorded_.count)
+    recording_.reset(); // more samples move the arrays that it works on
+  const std::vector<Slab> slabs = slabsOf(set, samples, aligned);
+  const bool again = plan == last_;
+  last_ = plan;
+  if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::mostRecorded
+      || level_.chain->transform->cudaForm() == CudaForm::linear)
+    return giveWork(context, slabs, aligned, parameters, gradient);
+  context.stream->beginRecording(); // of what has run once: it takes no more memory
+  giveWork(context, slabs, aligned, parameters, gradient);
+  recording_ = context.stream->endRecording();
+  recorded_ = plan;
+  recording_->replay();
+}
+
+template <int D>
+std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const SampleSet<D>& set,
+                                                  std::span<const double> parameters,
+                                                  std::span<double> gradient)
+{
+  std::vector<Phase> phases;
+  const SamplesOnCuda<D> samples = samples_.of(context, set);
+  const FieldMethod<D>* aligned = alignedField(set);
+  phases_ = &phases;
+  giveWork(context, slabsOf(set, samples, aligned), aligned, parameters, gradient);
+  phases_ = nullptr;
+  return phases;
+}
+
+template <int D>
+template <class Work>
+void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
+{
+  const Range range(name);
+  if (!phases_)
+    return work();
+  context.stream->startTimer();
+  work();
+  const double milliseconds = context.stream->stopTimerMilliseconds();
+  const auto known = std::ranges::find(*phases_, name, &Phase::name);
+  if (known != phases_->end())
+    known->milliseconds += milliseconds;
+  else
+    phases_->push_back({name, milliseconds});
+}
+
+/// Whole layers of the last axis, in order.
+template <int D>
+std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SamplesOnCuda<D>& samples,
+                                                                           const FieldMethod<D>* aligned,
+                                                                           std::size_t layers)
+{
+  const int all = samples.positions[D - 1], most = static_cast<int>(layers);
+  const std::size_t perLayer = samples.count / all;
+  std::vector<Slab> slabs;
+  for (int first = 0; first < all; first += most) {
+    const int count = std::min(most, all - first);
+    Slab slab{samples, {}, first == 0};
+    slab.samples.count = perLayer * count;
+    slab.samples.first[D - 1] += samples.step[D - 1] * first;
+    slab.samples.positions[D - 1] = count;
+    if (samples.fixed)
+      slab.samples.fixed += perLayer * first;
+    if (samples.asked)
+      slab.samples.asked += perLayer * first;
+    if (aligned)
+      slab.field = aligned->field.slab(first, count);
+    slabs.push_back(slab);
+  }
+  return slabs;
+}
+
+template <int D>
+std::vector<typename ImageTermOnCuda<D>::Slab>
+ImageTermOnCuda<D>::slabsOf(const SampleSet<D>& set, const SamplesOnCuda<D>& samples,
+                            const FieldMethod<D>* aligned) const
+{
+  const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
+  if (lattice && samples.count > 0)
+    return slabsOf(samples, aligned, layersOfSlab(*lattice, level_.slabs));
+  return {Slab{samples, {}, true}};
+}
+
+template <int D>
+void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& slabs,
+                                  const FieldMethod<D>* aligned, std::span<const double> parameters,
+                                  std::span<double> gradient)
+{
+  const ChainOnCuda<D> chain = chain_.at(context, parameters);
+  const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
+  const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
+  Result* result = result_.span().data();
+  if (slabs.front().samples.asked || level_.chain->transform->cudaForm() == CudaForm::linear)
+    context.stream->fill(result, 0, sizeof(Result)); // samples that are asked for and moments are added to it
+  metric_->begin(context);
+  const auto slopes = [&](const Slab& slab) {
+    metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
+  };
+  for (const Slab& slab : slabs) {
+    gather(context, slab, interpolator, chain, parameters, wantsGradient && whole,
+           slab.samples.asked ? &result->asked : nullptr);
+    phase(context, "metric", [&] {
+      metric_->accumulate(context, pairsOf(slab, whole));
+      if (&slab != &slabs.back())
+        return;
+      metric_->finish(context, &result->metric);
+      if (wantsGradient && whole)
+        slopes(slab);
+    });
+  }
+  for (const Slab& slab : slabs) {
+    if (!wantsGradient)
+      break;
+    if (!whole) {
+      gather(context, slab, interpolator, chain, parameters, true, nullptr);
+      phase(context, "metric", [&] { slopes(slab); });
+    }
+    phase(context, "pull-back", [&] { pullBack(context, slab, chain, gradient, result); });
+  }
+  found_.copyLater(result);
+}
+
+template <int D>
+IntensityPairs ImageTermOnCuda<D>::pairsOf(const Slab& slab, bool whole) const
+{
+  const SamplesOnCuda<D>& samples = slab.samples;
+  return {samples.fixed ? samples.fixed : fixed_.span().data(), movingValues_.span().data(), samples.count,
+          whole && samples.fixed && samples.fixed == samples.image};
+}
+
+template <int D>
+TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient)
+{
+  const Result& found = found_[0];
+  if (!gradient.empty() && level_.chain->transform->cudaForm() == CudaForm::linear) {
+    std::ranges::fill(gradient, 0.0);
+    level_.chain->transform->pullBackMoments(parameters, found.moments, gradient);
+  }
+  return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
+}
+
+/// Null if the samples have to go point by point.
+template <int D>
+const FieldMethod<D>* ImageTermOnCuda<D>::alignedField(const SampleSet<D>& set)
+{
+  if (const auto* lattice = std::get_if<VoxelLattice<D>>(&set); lattice && lattice_ != *lattice) {
+    lattice_ = *lattice;
+    displacementsBefore_ = {};
+  }
+  return fields_.at(set);
+}
+
+template <int D>
+std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
+{
+  std::array<float*, D> arrays;
+  for (int d = 0; d < D; ++d)
+    arrays[d] = gradients_.span().data() + d * samples;
+  return arrays;
+}
+
+/// field += T0(x) - x in the aligned lattice; found once if it is not in slabs: splines and fields cost more
+/// than reading them.
+template <int D>
+void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesOnCuda<D>& samples)
+{
+  const std::span<float> field = gradients_.span().first(D * samples.count);
+  if (level_.slabs > 1)
+    return addDisplacementsOnCuda<D>(context, samples, chain_.before(), gradientArrays(samples.count));
+  if (displacementsBefore_.size() == 0) {
+    displacementsBefore_ = Buffer<float>(context, D * samples.count);
+    context.stream->fill(displacementsBefore_.span().data(), 0, displacementsBefore_.span().size_bytes());
+    std::array<float*, D> arrays;
+    for (int d = 0; d < D; ++d)
+      arrays[d] = displacementsBefore_.span().data() + d * samples.count;
+    addDisplacementsOnCuda<D>(context, samples, chain_.before(), arrays);
+  }
+  oncuda::add(context, std::as_const(displacementsBefore_).span(), field);
+}
+
+template <int D>
+void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldInterpolator<D>* interpolator,
+                                const ChainOnCuda<D>& chain, std::span<const double> parameters,
+                                bool withGradient, unsigned long long* asked)
+{
+  const SamplesOnCuda<D>& samples = slab.samples;
+  GatherTarget<D> target;
+  target.moving = grown(context, movingValues_, samples.count);
+  if (!samples.fixed)
+    target.fixed = grown(context, fixed_, samples.count);
+  if (withGradient || slab.field)
+    grown(context, gradients_, D * samples.count);
+  if (withGradient)
+    target.gradientPerMm = gradientArrays(samples.count);
+  target.asked = asked;
+  const bool warps = !samples.isList() && moving_.image.order == 1;
+  if (!slab.field || !warps) {
+    const auto linear = warps ? foldedLinear(chain) : std::nullopt;
+    return phase(context, "transform and interpolation", [&] {
+      if (linear)
+        warpLatticeOnCuda<D>(context, samples, *linear, {}, moving_, target);
+      else
+        gatherOnCuda<D>(context, samples, chain, moving_, target);
+    });
+  }
+  const std::span<float> coefficients(grown(context, coefficients_, parameters.size()), parameters.size());
+  const std::array<float*, D> field = gradientArrays(samples.count);
+  const auto before = foldedLinear(chain_.before());
+  phase(context, "transform", [&] {
+    oncuda::toFloat(context, parameters, coefficients);
+    interpolator->displacements(context, *slab.field, {nullptr, coefficients.data()},
+                                {field[0], FieldLayout::planar, nullptr});
+    if (!before)
+      addDisplacementsBefore(context, samples);
+  });
+  phase(context, "interpolation", [&] {
+    warpLatticeOnCuda<D>(context, samples, before.value_or(AffineMap<D>{}), asConst<D>(field), moving_,
+                         target);
+  });
+}
+
+/// Adds to what slabs before gave.
+template <int D>
+void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const ChainOnCuda<D>& chain,
+                                  std::span<double> gradient, Result* result)
+{
+  const SamplesOnCuda<D>& samples = slab.samples;
+  const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
+  const float* slopes = slopes_.span().data();
+  if (level_.chain->transform->cudaForm() == CudaForm::linear)
+    return momentsOnCuda<D>(context, samples, chain, gradients, slopes,
+                            grown(context, scratch_, momentScratch<D>()), &result->moments);
+  if (slab.field)
+    return pullBackAlignedField<D>(context, *slab.field, gradients, slopes, summation_, gradient.data(),
+                                   slab.isFirst ? GradientBefore::goes : GradientBefore::stays);
+  pullBack_.add(context, samples, chain, gradients, slopes, gradient, {slab.isFirst});
+}
+
+template class ImageTermOnCuda<2>;
+template class ImageTermOnCuda<3>;
+
+}

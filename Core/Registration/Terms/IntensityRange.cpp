@@ -1,0 +1,104 @@
+#include "Core/Registration/Terms/IntensityRange.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+struct Extremes {
+  float lowest = infinity, highest = -infinity;
+
+  void take(float value)
+  {
+    lowest = value < lowest ? value : lowest; // false for NaN
+    highest = value > highest ? value : highest;
+  }
+  void merge(const Extremes& other)
+  {
+    lowest = std::min(lowest, other.lowest);
+    highest = std::max(highest, other.highest);
+  }
+};
+
+/// Eight independent pairs, so that the loop is not one chain of comparisons.
+Extremes extremesOf(const float* values, std::size_t count)
+{
+  Extremes lanes[8];
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8)
+    for (int lane = 0; lane < 8; ++lane)
+      lanes[lane].take(values[i + lane]);
+  for (; i < count; ++i)
+    lanes[0].take(values[i]);
+  for (const Extremes& lane : lanes)
+    lanes[0].merge(lane);
+  return lanes[0];
+}
+
+template <int D>
+Extremes extremesInMask(const Image<D>& image, const Mask<D>& mask, std::size_t row)
+{
+  const std::size_t length = image.geometry.size[0];
+  const float* values = image.voxels.data() + row * length;
+  Extremes found;
+  if (mask.geometry == image.geometry) {
+    const std::uint8_t* inside = mask.voxels.data() + row * length;
+    for (std::size_t i = 0; i < length; ++i)
+      if (inside[i])
+        found.take(values[i]);
+    return found;
+  }
+  const AffineMap<D> pointFromIndex = image.geometry.pointFromIndex();
+  Vec<D> index{};
+  for (int d = 1; d < D; ++d) {
+    index[d] = static_cast<double>(row % image.geometry.size[d]);
+    row /= image.geometry.size[d];
+  }
+  for (std::size_t i = 0; i < length; ++i) {
+    index[0] = static_cast<double>(i);
+    if (mask.contains(pointFromIndex(index)))
+      found.take(values[i]);
+  }
+  return found;
+}
+
+}
+
+template <int D>
+IntensityRange intensityRange(const Context& context, const Image<D>& image, const Mask<D>* mask,
+                              const std::string& name)
+{
+  constexpr std::size_t rowsPerChunk = 256;
+  const std::size_t length = image.geometry.size[0], rows = length == 0 ? 0 : image.voxels.size() / length;
+  std::vector<Extremes> found((rows + rowsPerChunk - 1) / rowsPerChunk);
+  forEachRange(context, rows, rowsPerChunk, [&](std::size_t first, std::size_t last) {
+    Extremes chunk;
+    for (std::size_t row = first; row < last; ++row)
+      chunk.merge(mask ? extremesInMask<D>(image, *mask, row)
+                       : extremesOf(image.voxels.data() + row * length, length));
+    found[first / rowsPerChunk] = chunk;
+  });
+
+  Extremes all;
+  for (const Extremes& chunk : found)
+    all.merge(chunk);
+  if (all.lowest > all.highest)
+    throw Error(ExitCode::unreadableInput,
+                name + ": no voxel with a value" + (mask ? " lies inside its mask" : "")
+                    + ". Allowed: an image with values and a mask that overlaps it.");
+  return {all.lowest, all.highest};
+}
+
+template IntensityRange intensityRange<2>(const Context&, const Image<2>&, const Mask<2>*,
+                                          const std::string&);
+template IntensityRange intensityRange<3>(const Context&, const Image<3>&, const Mask<3>*,
+                                          const std::string&);
+
+}

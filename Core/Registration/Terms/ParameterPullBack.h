@@ -1,0 +1,32 @@
+#pragma once
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Registration/Samples/SampleKernels.h"
+#include "Core/Registration/Transform.h"
+
+namespace tessera {
+
+/// gradient += J^T v of a chain's last transform, point by point on a CUDA device, if its parameters lie
+/// there; keeps the memory that it takes. Equal input gives equal bits.
+template <int D>
+class ParameterPullBack {
+public:
+  /// Covectors as momentsOnCuda's.
+  void add(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+           const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
+           const GradientUpdate&);
+
+  /// What that takes of the device for so many samples.
+  static double deviceBytes(const Transform<D>& last, std::size_t samples);
+
+private:
+  void addSpline(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+                 const std::array<const float*, D>& covectors, const float* factors,
+                 std::span<double> gradient, const GradientUpdate&);
+
+  Buffer<unsigned long long> fixedPoint_; // zero between calls
+  Buffer<unsigned> largest_;
+  Buffer<double> samples_, scratch_, sums_;
+};
+
+}

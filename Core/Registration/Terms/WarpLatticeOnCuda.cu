@@ -1,0 +1,317 @@
+#include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
+#include "Core/Registration/Samples/FixedPointIndex.h"
+#include "Core/Registration/Samples/SampleKernels.cuh"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+// A block warps 64 x 32 positions of a plane: threads go along y, so that the moving image's rows are found
+// in the first cache.
+constexpr int blockWidth = 64, blockHeight = 4, rowsAThread = 8;
+
+/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are
+/// turned by. Indices are in fixed point, 32 bits behind the point: steps add up exactly, and conversions,
+/// which a GPU does slowly, are few.
+template <int D>
+struct LatticeWarp {
+  SamplesOnCuda<D> samples;
+  MovingOnCuda<D> moving;
+  GatherTarget<D> target;
+  AffineMap<D> before;
+  std::array<const float*, D> field;
+  long long start[D], step[D][D]; // of index d, less bitsOfWholeNumbers; along position axis e
+  float indexFromMm[D][D];
+  float gradientFromIndex[D][D];
+  bool maskHasImagesGrid;
+  float margin, marginPerMm; // voxels by which indices may be off: at least, and a millimetre of displacement
+};
+
+/// Voxels before a plane from which on a point belongs to the cell behind it, as cellOf has it by its
+/// rounding to float: indices of lattices that lie on the planes are rounded here, and many of their points
+/// would get the slope of the other side.
+constexpr float planeWidth = 0x1p-18f;
+
+/// The cell of index + shift, and the fraction in it; `index` is less by bitsOfWholeNumbers.
+template <int D>
+struct WarpedCell : SplineCell<D> {
+  bool inside;
+
+  __device__ WarpedCell(const InterpolatorOnCuda<D>& image, const long long (&index)[D],
+                        const float (&shift)[D])
+  {
+    this->interior = true;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const float rest = fmaf(static_cast<float>(static_cast<unsigned>(index[d])), 0x1p-32f, shift[d]);
+      const float rounded = rest + wholeNumbers, nearest = rounded - wholeNumbers;
+      int first = static_cast<int>(index[d] >> 32) + __float_as_int(rounded);
+      float fraction = rest - nearest;
+      if (fraction < -planeWidth) {
+        first -= 1;
+        fraction += 1;
+      }
+      this->first[d] = first;
+      this->fraction[d] = fraction;
+      this->interior =
+          this->interior && static_cast<unsigned>(first) < static_cast<unsigned>(image.size[d] - 1);
+    }
+    inside = this->interior || atBorder(image);
+  }
+
+private:
+  /// Whether a point that is not between voxels is at most half a voxel away from one.
+  __device__ bool atBorder(const InterpolatorOnCuda<D>& image)
+  {
+    bool within = true;
+#pragma unroll
+    for (int d = 0; d < D; ++d) {
+      const int last = image.size[d] - 1;
+      within = within && (this->first[d] >= 0 || (this->first[d] == -1 && this->fraction[d] >= 0.5f))
+               && (this->first[d] < last || (this->first[d] == last && this->fraction[d] < 0.5f));
+      if (image.lastVoxelClosesCell && this->first[d] == last && this->fraction[d] <= planeWidth) {
+        this->first[d] = last - 1;
+        this->fraction[d] = 1;
+      }
+    }
+    return within;
+  }
+};
+
+/// Whether the moving mask contains T(x) of position i, by the CPU's expressions; a call, so that it takes no
+/// registers from the rest.
+template <int D>
+__device__ __noinline__ bool inMaskAsOnCpu(const LatticeWarp<D>& w, unsigned i, Vec<D> displacementMm)
+{
+  Vec<D> mappedMm = w.before(sampleAt(w.samples, i).pointMm);
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    mappedMm[d] += displacementMm[d];
+  return w.moving.mask.contains(mappedMm);
+}
+
+/// The same: by the cell of the moving image, if its grid is the mask's, and the nearest voxel is sure.
+template <int D>
+__device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsigned i, const float (&u)[D])
+{
+  float farthest = 0;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    farthest = fmaxf(farthest, fabsf(u[d]));
+  const float margin = fmaf(w.marginPerMm, farthest, w.margin);
+  bool sure = w.maskHasImagesGrid;
+  std::size_t voxel = 0;
+#pragma unroll
+  for (int d = D - 1; d >= 0; --d) {
+    sure = sure && fabsf(cell.fraction[d] - 0.5f) > margin;
+    voxel = voxel * w.moving.image.size[d] + (cell.first[d] + (cell.fraction[d] >= 0.5f));
+  }
+  if (sure)
+    return __ldg(w.moving.mask.voxels + voxel) != 0;
+  Vec<D> displacementMm;
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    displacementMm[d] = u[d];
+  return inMaskAsOnCpu<D>(w, i, displacementMm);
+}
+
+template <int D, bool WithField, bool WithGradient, bool Masked>
+__global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
+    warpLattice(const __grid_constant__ LatticeWarp<D> w)
+{
+  const int x = blockIdx.x * blockWidth + threadIdx.x, z = blockIdx.z;
+  const int firstRow = (blockIdx.y * blockHeight + threadIdx.y) * rowsAThread;
+  const int rows = x < w.samples.positions[0] ? min(rowsAThread, w.samples.positions[1] - firstRow) : 0;
+  const unsigned width = w.samples.positions[0];
+  unsigned i = (static_cast<unsigned>(z) * w.samples.positions[1] + firstRow) * width
+               + x; // there are fewer than 2^32 positions
+  long long index[D];
+#pragma unroll
+  for (int d = 0; d < D; ++d)
+    index[d] = w.start[d] + w.step[d][0] * x + w.step[d][1] * firstRow + (D == 3 ? w.step[d][D - 1] * z : 0);
+
+  float next[D] = {};
+  const auto readDisplacement = [&](unsigned at) {
+    if constexpr (WithField) {
+#pragma unroll
+      for (int d = 0; d < D; ++d)
+        next[d] = w.field[d][at];
+    }
+  };
+  if (rows > 0)
+    readDisplacement(i);
+  int askedRows = 0;
+#pragma unroll 1
+  for (int row = 0; row < rows; ++row, i += width) {
+    float u[D], shift[D] = {};
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      u[d] = next[d];
+    if (row + 1 < rows)
+      readDisplacement(i + width);
+    if constexpr (WithField) {
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+#pragma unroll
+        for (int e = 0; e < D; ++e)
+          shift[d] = fmaf(w.indexFromMm[d][e], u[e], shift[d]);
+      }
+    }
+    const WarpedCell<D> cell(w.moving.image, index, shift);
+    bool counts = cell.inside;
+    if constexpr (Masked) {
+      const bool asked = w.samples.isAsked(i);
+      askedRows += asked;
+      counts = counts && asked && (w.moving.mask.voxels == nullptr || inMask<D>(w, cell, i, u));
+    }
+    float value = NAN, slope[D] = {};
+    if (counts)
+      value = linearInCell<D>(w.moving.image, cell, slope);
+    const bool isNumber = value == value; // where it is not, a slope of 0 must not meet a gradient of NaN
+    w.target.moving[i] = value;
+    if (w.target.fixed != nullptr) {
+      const int position[3] = {x, firstRow + row, z};
+      std::size_t voxel = 0;
+#pragma unroll
+      for (int d = D - 1; d >= 0; --d)
+        voxel = voxel * w.samples.imageSize[d] + (w.samples.first[d] + w.samples.step[d] * position[d]);
+      w.target.fixed[i] = __ldg(w.samples.image + voxel);
+    }
+    if constexpr (WithGradient) {
+#pragma unroll
+      for (int d = 0; d < D; ++d) {
+        float gradient = 0;
+#pragma unroll
+        for (int e = 0; e < D; ++e)
+          gradient = fmaf(w.gradientFromIndex[d][e], slope[e], gradient);
+        w.target.gradientPerMm[d][i] = isNumber ? gradient : 0;
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < D; ++d)
+      index[d] += w.step[d][1];
+  }
+  if constexpr (Masked)
+    if (w.target.asked != nullptr) {
+      for (int offset = 16; offset > 0; offset /= 2)
+        askedRows += __shfl_down_sync(~0u, askedRows, offset);
+      if (threadIdx.x % 32 == 0 && askedRows > 0)
+        atomicAdd(w.target.asked, static_cast<unsigned long long>(askedRows));
+    }
+}
+
+template <int D>
+bool sameGrid(const MaskOnCuda<D>& mask, const InterpolatorOnCuda<D>& image)
+{
+  return mask.size == image.size && mask.pointToIndex.fromOffset == image.pointToIndex.fromOffset
+         && mask.pointToIndex.originMm == image.pointToIndex.originMm;
+}
+
+template <int D>
+LatticeWarp<D> warpOf(const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
+                      const std::array<const float*, D>& field, const MovingOnCuda<D>& moving,
+                      const GatherTarget<D>& target)
+{
+  LatticeWarp<D> w{
+      samples, moving, target, before, field, {}, {}, {}, {}, sameGrid<D>(moving.mask, moving.image), {}, {}};
+  AffineMap<D> steps{Matrix<D>{}, {}};
+  for (int d = 0; d < D; ++d) {
+    steps.matrix[d][d] = samples.step[d];
+    steps.offset[d] = samples.first[d];
+  }
+  AffineMap<D> toIndex{moving.image.pointToIndex.fromOffset, {}};
+  for (int d = 0; d < D; ++d)
+    for (int e = 0; e < D; ++e)
+      toIndex.offset[d] -= toIndex.matrix[d][e] * moving.image.pointToIndex.originMm[e];
+  const AffineMap<D> map = compose(toIndex, compose(before, compose(samples.pointFromIndex, steps)));
+  const Matrix<D> turned = multiply<D>(moving.gradientMatrix, transpose<D>(toIndex.matrix));
+  const auto fixedPoint = [](double value) {
+    return std::llrint(std::clamp(value, -2e9, 2e9) * 4294967296.0);
+  };
+  double positions = 1, longest = 0;
+  for (int d = 0; d < D; ++d) {
+    positions += samples.positions[d];
+    double row = 0;
+    for (int e = 0; e < D; ++e)
+      row += std::abs(toIndex.matrix[d][e]);
+    longest = std::max(longest, row);
+  }
+  w.margin =
+      static_cast<float>(0x1p-20 + 0x1p-33 * positions); // fractions are floats, steps rounded to 32 bits
+  w.marginPerMm = static_cast<float>(0x1p-21 * longest); // some roundings to 24 bits
+  for (int d = 0; d < D; ++d) {
+    w.start[d] = fixedPoint(map.offset[d]) - (static_cast<long long>(bitsOfWholeNumbers) << 32);
+    for (int e = 0; e < D; ++e) {
+      w.step[d][e] = fixedPoint(map.matrix[d][e]);
+      w.indexFromMm[d][e] = static_cast<float>(toIndex.matrix[d][e]);
+      w.gradientFromIndex[d][e] = static_cast<float>(turned[d][e]);
+    }
+  }
+  return w;
+}
+
+template <int D, bool WithField>
+void launch(Context& context, const LatticeWarp<D>& w)
+{
+  const bool withGradient = w.target.gradientPerMm[0] != nullptr;
+  const bool masked = w.samples.asked != nullptr || w.moving.mask.voxels != nullptr;
+  const auto kernel =
+      masked ? withGradient ? warpLattice<D, WithField, true, true> : warpLattice<D, WithField, false, true>
+      : withGradient ? warpLattice<D, WithField, true, false>
+                     : warpLattice<D, WithField, false, false>;
+  const dim3 blocks(ceilDiv(w.samples.positions[0], blockWidth),
+                    ceilDiv(w.samples.positions[1], blockHeight * rowsAThread),
+                    D == 3 ? w.samples.positions[D - 1] : 1);
+  kernel<<<blocks, dim3(blockWidth, blockHeight), 0, cudaStreamOf(context)>>>(w);
+  checkLaunch("warping a lattice");
+}
+
+}
+
+template <int D>
+void warpLatticeOnCuda(Context& context, const SamplesOnCuda<D>& samples, const AffineMap<D>& before,
+                       const std::array<const float*, D>& field, const MovingOnCuda<D>& moving,
+                       const GatherTarget<D>& target)
+{
+  if (samples.count == 0)
+    return;
+  const LatticeWarp<D> w = warpOf<D>(samples, before, field, moving, target);
+  if (field[0] != nullptr)
+    launch<D, true>(context, w);
+  else
+    launch<D, false>(context, w);
+}
+
+template <int D>
+std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>& chain)
+{
+  AffineMap<D> folded;
+  for (int link = 0; link < chain.count; ++link) {
+    const TransformOnCuda<D>& t = chain.links[link];
+    if (t.form != CudaForm::linear)
+      return std::nullopt;
+    if (t.combination == Combination::compose) {
+      folded = compose(t.map, folded);
+      continue;
+    }
+    for (int d = 0; d < D; ++d) {
+      folded.offset[d] += t.map.offset[d];
+      for (int e = 0; e < D; ++e)
+        folded.matrix[d][e] += t.map.matrix[d][e] - (d == e ? 1 : 0);
+    }
+  }
+  return folded;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&,                 \
+                                     const std::array<const float*, D>&, const MovingOnCuda<D>&,             \
+                                     const GatherTarget<D>&);                                                \
+  template std::optional<AffineMap<D>> foldedLinear<D>(const ChainOnCuda<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}

@@ -1,0 +1,71 @@
+#include "Core/Registration/TransformFiles/FilesOfTransform.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Image/Files/FilesOfImage.h"
+#include "Core/Registration/TransformFiles/TransformFilePath.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The lines of a parameter text that may name a file, without those that hold a transform's many numbers.
+std::string linesOfPaths(const std::string& path)
+{
+  constexpr std::size_t longest = std::size_t(1) << 16;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  for (std::string line; std::getline(file, line);)
+    if (line.size() < longest
+        && (line.find("FileName") != std::string::npos
+            || line.find("TransformParameters") != std::string::npos))
+      text += line + "\n";
+  return text;
+}
+
+/// The paths of a transform parameter file, whichever transform reads them; what is no path of a file is left
+/// out.
+std::vector<std::string> namedFiles(const std::string& path)
+{
+  std::vector<std::string> files, notes;
+  const Parameters file(std::make_shared<ParameterMap>(parseParameterText(linesOfPaths(path), path, notes)),
+                        "", 0, 1);
+  for (const ParameterEntry& entry : file.map().entries())
+    if (entry.values.size() == 1)
+      try {
+        files.push_back(pathBesideTransformFile(file, entry.name, entry.values.front()));
+      } catch (const Error&) {
+      }
+  return files;
+}
+
+void addFiles(const std::string& path, std::vector<std::string>& files)
+{
+  if (std::find(files.begin(), files.end(), path) != files.end())
+    return; // a chain that closes a circle
+  for (const std::string& file : filesOfImage(path))
+    files.push_back(file);
+  if (std::error_code ignored; !fs::is_regular_file(path, ignored))
+    return;
+  try {
+    for (const std::string& named : namedFiles(path))
+      addFiles(named, files);
+  } catch (const Error&) { // no parameter text
+  }
+}
+
+}
+
+std::vector<std::string> filesOfTransform(const std::string& path)
+{
+  std::vector<std::string> files;
+  addFiles(path, files);
+  return files;
+}
+
+}

@@ -1,0 +1,173 @@
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <array>
+#include <sstream>
+
+namespace tessera {
+namespace {
+
+/// What the fixed parameters of a class are, or what its parameters lack.
+enum class Layout { plain, identity, center, centerAndOrder, centerWithoutScale, grid };
+
+struct Counterpart {
+  const char* itkName;
+  std::size_t dimension; // 0: any
+  const char* name;
+  Layout layout;
+};
+
+constexpr std::array<Counterpart, 12> counterparts{{
+    {"TranslationTransform", 0, "TranslationTransform", Layout::plain},
+    {"IdentityTransform", 0, "TranslationTransform", Layout::identity},
+    {"Euler2DTransform", 2, "EulerTransform", Layout::center},
+    {"Rigid2DTransform", 2, "EulerTransform", Layout::center},
+    {"Euler3DTransform", 3, "EulerTransform", Layout::centerAndOrder},
+    {"VersorRigid3DTransform", 3, "SimilarityTransform", Layout::centerWithoutScale},
+    {"Similarity2DTransform", 2, "SimilarityTransform", Layout::center},
+    {"Similarity3DTransform", 3, "SimilarityTransform", Layout::center},
+    {"AffineTransform", 0, "AffineTransform", Layout::center},
+    {"MatrixOffsetTransformBase", 0, "AffineTransform", Layout::center},
+    {"BSplineTransform", 0, "BSplineTransform", Layout::grid},
+    {"BSplineDeformableTransform", 0, "BSplineTransform", Layout::grid},
+}};
+
+/// "AffineTransform", "double", "3", "3"
+std::vector<std::string> partsOf(const std::string& className)
+{
+  std::vector<std::string> parts;
+  std::istringstream stream(className);
+  for (std::string part; std::getline(stream, part, '_');)
+    parts.push_back(part);
+  return parts;
+}
+
+const Counterpart& counterpartOf(const ItkTransform& transform, std::size_t dimension,
+                                 const std::string& path)
+{
+  const std::vector<std::string> parts = partsOf(transform.className);
+  const std::string base = parts.empty() ? "" : parts[0], where = path + ": " + transform.className + ": ";
+  const std::size_t given = itkDimension(transform.className);
+  if (given != 0 && given != dimension)
+    throw Error(ExitCode::unreadableInput,
+                where + "a transform in " + std::to_string(given) + "D where " + std::to_string(dimension)
+                    + "D is needed. Allowed: transforms of the images' dimension.");
+  std::string known;
+  for (const Counterpart& counterpart : counterparts) {
+    if (base == counterpart.itkName && (counterpart.dimension == 0 || counterpart.dimension == dimension))
+      return counterpart;
+    known += std::string(known.empty() ? "" : ", ") + counterpart.itkName;
+  }
+  throw Error(ExitCode::unreadableInput,
+              where + "no such transform here. Known: " + known + ", and composites of them.");
+}
+
+void checkFixedCount(const ItkTransform& transform, std::size_t least, const std::string& path)
+{
+  if (transform.fixedParameters.size() < least)
+    throw Error(ExitCode::unreadableInput,
+                path + ": " + transform.className + ": " + std::to_string(transform.fixedParameters.size())
+                    + " fixed parameters. Allowed: " + std::to_string(least) + ".");
+}
+
+ParameterEntry entryOf(const std::string& name, const double* first, std::size_t count)
+{
+  ParameterEntry entry{name, {}, 0};
+  for (std::size_t i = 0; i < count; ++i)
+    entry.values.push_back(realText(first[i]));
+  return entry;
+}
+
+template <int D>
+void addGrid(const ItkTransform& transform, ParameterMap& map)
+{
+  const double* fixed = transform.fixedParameters.data(); // size, origin, spacing, direction row by row
+  map.add(entryOf("GridSize", fixed, D));
+  map.add(entryOf("GridOrigin", fixed + D, D));
+  map.add(entryOf("GridSpacing", fixed + 2 * D, D));
+  std::array<double, D * D> columns;
+  for (int row = 0; row < D; ++row)
+    for (int column = 0; column < D; ++column)
+      columns[column * D + row] = fixed[3 * D + row * D + column];
+  map.add(entryOf("GridDirection", columns.data(), D * D));
+  const std::vector<std::string> parts = partsOf(transform.className);
+  map.add({"BSplineTransformSplineOrder", {parts.size() > 4 ? parts[4] : "3"}, 0});
+}
+
+}
+
+std::size_t itkDimension(const std::string& className)
+{
+  const std::vector<std::string> parts = partsOf(className);
+  const auto dimension = parts.size() > 2 ? parseInteger(parts[2]) : std::nullopt;
+  return dimension && *dimension > 0 ? static_cast<std::size_t>(*dimension) : 0;
+}
+
+template <int D>
+ParameterMap parametersFromItk(const ItkTransform& transform, const std::string& path)
+{
+  const Counterpart& counterpart = counterpartOf(transform, D, path);
+  std::vector<double> values = transform.parameters;
+  ParameterMap map(path);
+  switch (counterpart.layout) {
+  case Layout::plain:
+    break;
+  case Layout::identity:
+    values.assign(D, 0.0);
+    break;
+  case Layout::centerWithoutScale:
+    values.push_back(1.0);
+    [[fallthrough]];
+  case Layout::center:
+  case Layout::centerAndOrder:
+    checkFixedCount(transform, D, path);
+    map.add(entryOf("CenterOfRotationPoint", transform.fixedParameters.data(), D));
+    if (counterpart.layout == Layout::centerAndOrder)
+      map.add({"ComputeZYX",
+               {transform.fixedParameters.size() > D && transform.fixedParameters[D] != 0 ? "true" : "false"},
+               0});
+    break;
+  case Layout::grid:
+    checkFixedCount(transform, 3 * D + D * D, path);
+    addGrid<D>(transform, map);
+    break;
+  }
+  map.add({"Transform", {counterpart.name}, 0});
+  map.add(entryOf("TransformParameters", values.data(), values.size()));
+  return map;
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>>
+chainFromItk(const std::vector<ItkTransform>& transforms, const Registry& registry, const std::string& path,
+             const Parameters::Warn& warn, std::shared_ptr<const TransformChain<D>> initial)
+{
+  if (transforms.empty())
+    throw Error(ExitCode::unreadableInput, path + ": no transform in it. Allowed: a file with at least one.");
+  std::shared_ptr<const TransformChain<D>> chain = std::move(initial);
+  for (auto transform = transforms.rbegin(); transform != transforms.rend(); ++transform) {
+    const auto map = std::make_shared<ParameterMap>(parametersFromItk<D>(*transform, path));
+    const Parameters parameters(map, "", D, 1, warn);
+    std::shared_ptr<Transform<D>> restored =
+        registry.create<Transform<D>>(map->find("Transform")->values[0], parameters, path);
+    std::vector<double> values = restored->restore(parameters);
+    chain = std::make_shared<TransformChain<D>>(
+        TransformChain<D>{chain, Combination::compose, restored, std::move(values)});
+  }
+  return chain;
+}
+
+template ParameterMap parametersFromItk<2>(const ItkTransform&, const std::string&);
+template ParameterMap parametersFromItk<3>(const ItkTransform&, const std::string&);
+template std::shared_ptr<const TransformChain<2>> chainFromItk(const std::vector<ItkTransform>&,
+                                                               const Registry&, const std::string&,
+                                                               const Parameters::Warn&,
+                                                               std::shared_ptr<const TransformChain<2>>);
+template std::shared_ptr<const TransformChain<3>> chainFromItk(const std::vector<ItkTransform>&,
+                                                               const Registry&, const std::string&,
+                                                               const Parameters::Warn&,
+                                                               std::shared_ptr<const TransformChain<3>>);
+
+}

@@ -1,0 +1,310 @@
+#include "Core/Registration/TransformFiles/TransformFile.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/ErrorContext.h"
+#include "Core/Compute/LowerCase.h"
+#include "Core/Image/FileChecks/FileCheck.h"
+#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/TransformFiles/ItkTransformConversion.h"
+#include "Core/Registration/TransformFiles/TransformFilePath.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+const Parameter<std::string> transformName = textParameter("Transform", "", Arity::single, "the transform");
+const Parameter<std::string> transformFileName =
+    textParameter("TransformFileName", "", Arity::single, "file of ITK transforms");
+const Parameter<std::string> initialNew =
+    textParameter("InitialTransformParameterFileName", "", Arity::single,
+                  "file of the initial transform, from version 5.2 on");
+const Parameter<std::string> initialOld =
+    textParameter("InitialTransformParametersFileName", "", Arity::single,
+                  "file of the initial transform, up to version 5.1");
+const Parameter<std::int64_t> numberOfParameters =
+    integerParameter("NumberOfParameters", 0, 0, Arity::single, "", "how many TransformParameters there are");
+const Parameter<bool> binaryFormat =
+    booleanParameter("UseBinaryFormatForTransformationParameters", false, Arity::single,
+                     "TransformParameters names a binary file");
+const Parameter<std::int64_t> fixedDimension =
+    integerParameter("FixedImageDimension", 0, 1, Arity::single, "", "dimension of the fixed image");
+const Parameter<std::int64_t> movingDimension =
+    integerParameter("MovingImageDimension", 0, 1, Arity::single, "", "dimension of the moving image");
+const Parameter<std::int64_t> sizeRow =
+    integerParameter("Size", 0, 1, Arity::list, "voxels", "size of the output");
+const Parameter<std::int64_t> indexRow =
+    integerParameter("Index", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
+                     "index of the first output voxel");
+const Parameter<double> spacingRow =
+    realParameter("Spacing", none, Arity::list, "mm", "spacing of the output");
+const Parameter<double> originRow =
+    realParameter("Origin", none, Arity::list, "mm", "point of the index 0 of the output");
+const Parameter<double> directionRow = realParameter(
+    "Direction", none, Arity::list, "", "unit vectors of the output's axes, one after the other");
+const Parameter<bool> useDirectionCosines = booleanParameter(
+    "UseDirectionCosines", true, Arity::single, "false: images are taken as if their axes were the world's");
+
+/// A transform file is an input: whatever is wrong in it is so reported.
+template <class Read>
+auto asInput(Read&& read)
+{
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw Error(error.code() == ExitCode::usage ? ExitCode::unreadableInput : error.code(), error.what());
+  }
+}
+
+bool isItkFile(const std::string& path)
+{
+  const std::string extension = lowerCase(fs::path(path).extension().string());
+  if (extension == ".tfm" || extension == ".h5" || extension == ".hdf5" || extension == ".hdf")
+    return true;
+  const std::string mark = "#Insight Transform File";
+  return bytesOfFile(path, 0, mark.size()) == mark;
+}
+
+std::shared_ptr<const ParameterMap> readMap(const std::string& path, const Parameters::Warn& warn)
+{
+  std::vector<std::string> notes;
+  auto map = std::make_shared<ParameterMap>(readParameterFile(path, notes));
+  for (const std::string& note : notes)
+    if (warn)
+      warn(note);
+  return map;
+}
+
+/// The path of the initial transform; empty: none.
+std::string initialPath(const Parameters& file)
+{
+  const std::string newest = file.get(initialNew), old = file.get(initialOld);
+  if (!newest.empty() && !old.empty() && newest != old)
+    file.warn(file.where(initialNew.name) + ": " + initialOld.name + " says \"" + old
+              + "\"; the newer key is used, as elastix does.");
+  const std::string& path = newest.empty() ? old : newest;
+  if (path.empty() || path == "NoInitialTransform")
+    return "";
+  return pathBesideTransformFile(file, newest.empty() ? initialOld.name : initialNew.name, path);
+}
+
+void checkDimensions(const Parameters& file, std::size_t dimension)
+{
+  for (const auto* row : {&fixedDimension, &movingDimension})
+    if (file.has(row->name) && static_cast<std::size_t>(file.get(*row)) != dimension)
+      file.fail(row->name,
+                "a transform in another dimension than the " + std::to_string(dimension) + "D images",
+                "Allowed: " + std::to_string(dimension));
+}
+
+void checkParameterCount(const Parameters& file)
+{
+  const ParameterEntry* values = file.map().find("TransformParameters");
+  if (!file.has(numberOfParameters.name) || file.get(binaryFormat))
+    return;
+  const std::size_t given = values ? values->values.size() : 0,
+                    said = static_cast<std::size_t>(file.get(numberOfParameters));
+  if (given != said)
+    file.fail(numberOfParameters.name, "TransformParameters has " + std::to_string(given) + " values",
+              "Allowed: figures that agree");
+}
+
+/// Reads a chain from its end to its start; knows which files are open.
+template <int D>
+class ChainReader {
+public:
+  using Chain = std::shared_ptr<const TransformChain<D>>;
+
+  ChainReader(const Registry& registry, const Parameters::Warn& warn) : registry_(registry), warn_(warn) {}
+
+  Chain read(const std::string& path)
+  {
+    if (isItkFile(path))
+      return chainFromItk<D>(readItkTransforms(path), registry_, path, warn_);
+    return fromMap(Parameters(readMap(path, warn_), "", D, 1, warn_));
+  }
+
+  Chain fromMap(const Parameters& file)
+  {
+    const Visit visit(open_, file.map().fileName());
+    checkDimensions(file, D);
+    const std::string before = initialPath(file);
+    Chain initial;
+    if (!before.empty())
+      initial = readBefore(file, before);
+    const std::string name = file.get(transformName);
+    if (name.empty())
+      file.fail(transformName.name, "not given", "Allowed: the name of a transform");
+    const bool adds = file.get(stageparameters::howToCombineTransforms()) == "Add";
+    if (name == "File")
+      return fromItk(file, initial, adds);
+    checkParameterCount(file);
+    std::shared_ptr<Transform<D>> transform =
+        registry_.create<Transform<D>>(name, file, file.where(transformName.name));
+    std::vector<double> values = transform->restore(file);
+    return std::make_shared<TransformChain<D>>(TransformChain<D>{
+        initial, adds ? Combination::add : Combination::compose, transform, std::move(values)});
+  }
+
+private:
+  /// Marks a file as open; a file that is open already closes a circle.
+  struct Visit {
+    std::vector<std::string>& open;
+
+    Visit(std::vector<std::string>& files, const std::string& path) : open(files)
+    {
+      const std::string canonical = fs::weakly_canonical(path).string();
+      if (std::find(open.begin(), open.end(), canonical) != open.end())
+        throw Error(ExitCode::unreadableInput,
+                    path + ": it is its own initial transform, through " + std::to_string(open.size())
+                        + " file(s). Allowed: a chain that ends with \"NoInitialTransform\".");
+      open.push_back(canonical);
+    }
+    ~Visit() { open.pop_back(); }
+  };
+
+  Chain readBefore(const Parameters& file, const std::string& path)
+  {
+    return withContext(file.map().fileName() + ": its initial transform", [&] { return read(path); });
+  }
+
+  Chain fromItk(const Parameters& file, const Chain& initial, bool adds)
+  {
+    if (!file.has(transformFileName.name))
+      file.fail(transformName.name, "without TransformFileName",
+                "Allowed: (TransformFileName \"...\") of an ITK transform file beside it");
+    const std::string path =
+        pathBesideTransformFile(file, transformFileName.name, file.get(transformFileName));
+    const std::vector<ItkTransform> transforms = readItkTransforms(path);
+    if (!adds || !initial)
+      return chainFromItk<D>(transforms, registry_, path, warn_, initial);
+    if (transforms.size() != 1)
+      file.fail(stageparameters::howToCombineTransforms().name,
+                std::to_string(transforms.size()) + " transforms are to be added to another",
+                "Allowed: Compose, or one transform in " + path);
+    TransformChain<D> single = *chainFromItk<D>(transforms, registry_, path, warn_);
+    single.initial = initial;
+    single.combination = Combination::add;
+    return std::make_shared<TransformChain<D>>(std::move(single));
+  }
+
+  const Registry& registry_;
+  const Parameters::Warn& warn_;
+  std::vector<std::string> open_;
+};
+
+/// All values of a list, `count` of them; `fallback` where the key is absent.
+template <class T>
+std::vector<double> valuesOf(const Parameters& file, const Parameter<T>& row,
+                             const std::vector<double>& fallback)
+{
+  const std::vector<T> given = file.all(row);
+  if (given.empty())
+    return fallback;
+  if (given.size() != fallback.size())
+    file.fail(row.name, std::to_string(given.size()) + " values",
+              "Allowed: " + std::to_string(fallback.size()) + " values");
+  return {given.begin(), given.end()};
+}
+
+template <int D>
+ImageGeometry<D> readGeometry(const Parameters& file)
+{
+  if (!file.has(sizeRow.name))
+    file.fail(sizeRow.name, "not given: the output has no grid",
+              "Allowed: " + std::to_string(D) + " numbers of voxels");
+  const std::vector<double> size = valuesOf(file, sizeRow, std::vector<double>(D));
+  const std::vector<double> index = valuesOf(file, indexRow, std::vector<double>(D, 0.0));
+  const std::vector<double> spacing = valuesOf(file, spacingRow, std::vector<double>(D, 1.0));
+  const std::vector<double> origin = valuesOf(file, originRow, std::vector<double>(D, 0.0));
+  std::vector<double> identity(D * D, 0.0);
+  for (int d = 0; d < D; ++d)
+    identity[d * D + d] = 1;
+  const std::vector<double> direction = valuesOf(file, directionRow, identity);
+  ImageGeometry<D> geometry;
+  Vec<D> first;
+  for (int d = 0; d < D; ++d) {
+    if (!(spacing[d] > 0))
+      file.fail(spacingRow.name, "not above 0", "Allowed: distances above 0");
+    geometry.size[d] = static_cast<std::size_t>(size[d]);
+    geometry.spacingMm[d] = spacing[d];
+    geometry.originMm[d] = origin[d];
+    first[d] = index[d];
+    for (int row = 0; row < D; ++row)
+      geometry.direction[row][d] = direction[d * D + row];
+  }
+  if (!(std::abs(determinant(geometry.direction)) > 1e-6))
+    file.fail(directionRow.name, "the axes do not span the space", "Allowed: orthogonal unit vectors");
+  geometry.originMm = geometry.pointFromIndex()(first);
+  return geometry;
+}
+
+}
+
+template <int D>
+TransformFileContent<D> readTransformFile(const std::string& path, const Registry& registry,
+                                          const Parameters::Warn& warn)
+{
+  return asInput([&] {
+    if (isItkFile(path))
+      throw Error(ExitCode::unreadableInput,
+                  path
+                      + ": a file of ITK transforms, which has no output grid. Allowed: a transform "
+                        "parameter file (*.txt) with "
+                        "Size, Spacing, Origin, Direction, (Transform \"File\") and (TransformFileName \""
+                      + path + "\").");
+    TransformFileContent<D> content;
+    content.map = readMap(path, warn);
+    for (const std::string& line : unknownTransformFileEntries(*content.map))
+      if (warn)
+        warn(line);
+    const Parameters file(content.map, "", D, 1, warn);
+    content.chain = ChainReader<D>(registry, warn).fromMap(file);
+    content.output = readGeometry<D>(file);
+    content.useDirectionCosines = file.get(useDirectionCosines);
+    return content;
+  });
+}
+
+template <int D>
+std::shared_ptr<const TransformChain<D>> readTransformChain(const std::string& path, const Registry& registry,
+                                                            const Parameters::Warn& warn)
+{
+  return asInput([&] { return ChainReader<D>(registry, warn).read(path); });
+}
+
+std::size_t readTransformDimension(const std::string& path)
+{
+  return asInput([&] {
+    if (isItkFile(path)) {
+      const std::vector<ItkTransform> transforms = readItkTransforms(path);
+      const std::size_t dimension = transforms.empty() ? 0 : itkDimension(transforms.front().className);
+      if (dimension == 0)
+        throw Error(ExitCode::unreadableInput, path
+                                                   + ": no transform that says its dimension. Allowed: ITK's "
+                                                     "names, AffineTransform_double_3_3.");
+      return dimension;
+    }
+    const Parameters file(readMap(path, {}), "", 0, 1);
+    if (!file.has(fixedDimension.name))
+      file.fail(fixedDimension.name, "not given", "Allowed: 2 or 3");
+    return static_cast<std::size_t>(file.get(fixedDimension));
+  });
+}
+
+template TransformFileContent<2> readTransformFile<2>(const std::string&, const Registry&,
+                                                      const Parameters::Warn&);
+template TransformFileContent<3> readTransformFile<3>(const std::string&, const Registry&,
+                                                      const Parameters::Warn&);
+template std::shared_ptr<const TransformChain<2>> readTransformChain<2>(const std::string&, const Registry&,
+                                                                        const Parameters::Warn&);
+template std::shared_ptr<const TransformChain<3>> readTransformChain<3>(const std::string&, const Registry&,
+                                                                        const Parameters::Warn&);
+
+}

@@ -1,0 +1,157 @@
+#include "Core/Registration/TransformFiles/TransformFile.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Parallel.h"
+#include "Core/Parameters/ParameterText.h"
+
+#include <cmath>
+#include <set>
+
+namespace tessera {
+namespace {
+
+/// One file's text as it grows.
+class Text {
+public:
+  Text(std::vector<std::string>& warnings, int threads) : warnings_(warnings), context_{Device{}, threads} {}
+
+  void heading(const std::string& line) { text_ += "\n// " + line + "\n"; }
+
+  void add(const FileEntry& entry)
+  {
+    text_ += "(" + entry.name;
+    for (const std::string& value : entry.texts)
+      text_ += " \"" + checked(entry.name, value) + "\"";
+    if (entry.texts.empty())
+      addNumbers(entry);
+    text_ += ")\n";
+  }
+
+  std::string take() { return std::move(text_); }
+
+private:
+  /// There may be a million.
+  void addNumbers(const FileEntry& entry)
+  {
+    constexpr std::size_t ofPiece = 4096;
+    const std::vector<double>& numbers = entry.numbers;
+    for (const double number : numbers)
+      if (!std::isfinite(number))
+        throw Error(ExitCode::unwritableOutput,
+                    "(" + entry.name + "): " + realText(number)
+                        + " cannot be written to a transform parameter file. Allowed: finite numbers.");
+    std::vector<std::string> pieces((numbers.size() + ofPiece - 1) / ofPiece);
+    forEachRange(context_, numbers.size(), ofPiece, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        pieces[first / ofPiece] += " " + realText(numbers[i]);
+    });
+    for (const std::string& piece : pieces)
+      text_ += piece;
+  }
+
+  const std::string& checked(const std::string& name, const std::string& value)
+  {
+    if (value.find_first_of("\"\n\r") != std::string::npos || value.find("//") != std::string::npos)
+      throw Error(
+          ExitCode::unwritableOutput,
+          "(" + name + " \"" + value
+              + "\"): no parameter file can hold a quote, a line break or //. Allowed: another name.");
+    const std::size_t refused = value.find_first_of(",;!@#$%&|<>?");
+    if (refused != std::string::npos && told_.insert(value).second)
+      warnings_.push_back("(" + name + " \"" + value + "\"): transformix 5.0.1 refuses a file with '"
+                          + value[refused] + "' in a value; newer versions read it.");
+    return value;
+  }
+
+  std::string text_;
+  std::vector<std::string>& warnings_;
+  Context context_;
+  std::set<std::string> told_; // values, each once
+};
+
+/// A path without doubled slashes: the grammar takes // for a comment even in quotes.
+std::string pathText(const std::string& path)
+{
+  std::string text;
+  for (char c : path)
+    if (c != '/' || text.empty() || text.back() != '/')
+      text += c;
+  return text;
+}
+
+template <int D, class Value>
+FileEntry axisEntry(const std::string& name, Value&& value)
+{
+  FileEntry entry{name, {}, {}};
+  for (int d = 0; d < D; ++d)
+    entry.numbers.push_back(static_cast<double>(value(d)));
+  return entry;
+}
+
+template <int D>
+void addTransform(Text& text, const TransformFileSource<D>& source)
+{
+  const TransformChain<D>& chain = *source.chain;
+  const std::string initial = pathText(source.initialPath);
+  if (source.itkPath.empty()) {
+    text.add({"Transform", {chain.transform->name()}, {}});
+    text.add({"NumberOfParameters", {}, {static_cast<double>(chain.parameters.size())}});
+    text.add({"TransformParameters", {}, chain.parameters});
+  } else {
+    text.add({"Transform", {"File"}, {}});
+    text.add({"TransformFileName", {pathText(source.itkPath)}, {}});
+  }
+  text.add({"InitialTransformParametersFileName", {initial}, {}}); // up to 5.1
+  text.add({"InitialTransformParameterFileName", {initial}, {}});  // from 5.2
+  if (source.itkPath.empty())
+    text.add({"UseBinaryFormatForTransformationParameters", {"false"}, {}});
+  text.add({"HowToCombineTransforms", {chain.combination == Combination::compose ? "Compose" : "Add"}, {}});
+}
+
+template <int D>
+void addGeometry(Text& text, const TransformFileSource<D>& source)
+{
+  text.heading("Image specific");
+  text.add({"FixedImageDimension", {}, {D}});
+  text.add({"MovingImageDimension", {}, {D}});
+  text.add({"FixedInternalImagePixelType", {source.fixedPixelType}, {}});
+  text.add({"MovingInternalImagePixelType", {source.movingPixelType}, {}});
+  text.add(axisEntry<D>("Size", [&](int d) { return source.fixed.size[d]; }));
+  text.add(axisEntry<D>("Index", [](int) { return 0; }));
+  text.add(axisEntry<D>("Spacing", [&](int d) { return source.fixed.spacingMm[d]; }));
+  text.add(axisEntry<D>("Origin", [&](int d) { return source.fixed.originMm[d]; }));
+  FileEntry direction{"Direction", {}, {}}; // column by column
+  for (int column = 0; column < D; ++column)
+    for (int row = 0; row < D; ++row)
+      direction.numbers.push_back(source.fixed.direction[row][column]);
+  text.add(direction);
+  text.add({"UseDirectionCosines", {source.useDirectionCosines ? "true" : "false"}, {}});
+}
+
+}
+
+template <int D>
+std::string transformFileText(const TransformFileSource<D>& source, std::vector<std::string>& warnings)
+{
+  Text text(warnings, source.threads);
+  addTransform(text, source);
+  addGeometry(text, source);
+  std::vector<FileEntry> specific;
+  if (source.itkPath.empty())
+    specific = source.model ? *source.model : source.chain->transform->fileEntries();
+  if (!specific.empty())
+    text.heading(source.chain->transform->fileHeading());
+  for (const FileEntry& entry : specific)
+    text.add(entry);
+  for (const FileSection& section : source.sections) {
+    text.heading(section.heading);
+    for (const FileEntry& entry : section.entries)
+      text.add(entry);
+  }
+  return text.take();
+}
+
+template std::string transformFileText<2>(const TransformFileSource<2>&, std::vector<std::string>&);
+template std::string transformFileText<3>(const TransformFileSource<3>&, std::vector<std::string>&);
+
+}

@@ -1,0 +1,140 @@
+#include "Core/Sparse/Files/Deflate.h"
+
+#include "Core/Compute/Error.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+constexpr int gzipWindow = 15 + 16,
+              rawWindow = -15; // zlib: 16 more asks for gzip's header, less than 0 for none
+constexpr int fastLevel = 3;
+constexpr std::size_t largestPiece = std::numeric_limits<uInt>::max() / 2;
+
+[[noreturn]] void failToInflate(const std::string& where, const std::string& wrong)
+{
+  throw Error(ExitCode::unreadableInput,
+              where + ": " + wrong + ". Allowed: a whole compressed file; it may have been cut off or "
+                  + "damaged while it was copied.");
+}
+
+class Inflater {
+public:
+  Inflater(std::string_view bytes, int window, const std::string& where) : bytes_(bytes), where_(where)
+  {
+    if (inflateInit2(&stream_, window) != Z_OK)
+      throw std::bad_alloc();
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  }
+  ~Inflater() { inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  /// Fills up to `room` bytes; less means that all is done.
+  std::size_t fill(char* to, std::size_t room)
+  {
+    std::size_t filled = 0;
+    while (filled < room && !done_) {
+      const std::size_t left = bytes_.size() - consumed();
+      stream_.avail_in = static_cast<uInt>(std::min(left, largestPiece));
+      const uInt asked = static_cast<uInt>(std::min(room - filled, largestPiece));
+      stream_.next_out = reinterpret_cast<Bytef*>(to + filled);
+      stream_.avail_out = asked;
+      const int state = inflate(&stream_, Z_NO_FLUSH);
+      filled += asked - stream_.avail_out;
+      if (state == Z_STREAM_END)
+        nextMember();
+      else if (state == Z_BUF_ERROR
+               || (state == Z_OK && consumed() == bytes_.size() && stream_.avail_out > 0))
+        failToInflate(where_, "the compressed data end too early");
+      else if (state != Z_OK)
+        failToInflate(where_, std::string("the compressed data are damaged (")
+                                  + (stream_.msg ? stream_.msg : "zlib") + ")");
+    }
+    return filled;
+  }
+  std::size_t consumed() const
+  {
+    return static_cast<std::size_t>(reinterpret_cast<const char*>(stream_.next_in) - bytes_.data());
+  }
+
+private:
+  void nextMember()
+  {
+    done_ = !isGzip(bytes_.substr(consumed())); // what pads a file is no member
+    if (!done_)
+      inflateReset(&stream_);
+  }
+
+  z_stream stream_{};
+  std::string_view bytes_;
+  const std::string& where_;
+  bool done_ = false;
+};
+
+/// The length that the end of the file states, modulo 2^32 (RFC 1952): a start, right for one member below 4
+/// GiB.
+std::size_t statedBytes(std::string_view bytes)
+{
+  std::size_t value = 0;
+  for (std::size_t i = 0; i < 4 && bytes.size() >= 18; ++i)
+    value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i])) << (8 * i);
+  return std::min(value, 1032 * bytes.size()); // deflate cannot do better
+}
+
+}
+
+bool isGzip(std::string_view bytes)
+{
+  return bytes.starts_with("\x1f\x8b");
+}
+
+Array<char> inflatedGzip(std::string_view bytes, const std::string& where)
+{
+  Inflater inflater(bytes, gzipWindow, where);
+  Array<char> result(std::max(statedBytes(bytes), 2 * bytes.size()) + 1);
+  std::size_t size = 0;
+  while (true) {
+    size += inflater.fill(result.data() + size, result.size() - size);
+    if (size < result.size())
+      break;
+    Array<char> larger(2 * size);
+    std::memcpy(larger.data(), result.data(), size);
+    result = larger;
+  }
+  result.truncate(size);
+  return result;
+}
+
+Array<char> inflatedRaw(std::string_view bytes, std::size_t inflatedBytes, const std::string& where)
+{
+  Inflater inflater(bytes, rawWindow, where);
+  Array<char> result(inflatedBytes + 1);
+  if (inflater.fill(result.data(), inflatedBytes + 1) != inflatedBytes)
+    failToInflate(where, "the compressed data have another length than the file says");
+  result.truncate(inflatedBytes);
+  return result;
+}
+
+std::string gzipMember(std::string_view bytes)
+{
+  z_stream stream{};
+  if (deflateInit2(&stream, fastLevel, Z_DEFLATED, gzipWindow, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::bad_alloc();
+  std::string result(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  deflate(&stream, Z_FINISH);
+  result.resize(stream.total_out);
+  deflateEnd(&stream);
+  return result;
+}
+
+}

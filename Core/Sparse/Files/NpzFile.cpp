@@ -1,0 +1,293 @@
+#include "Core/Sparse/Files/MatrixFormats.h"
+#include "Core/Sparse/Files/Triplets.h"
+#include "Core/Sparse/Files/ZipArchive.h"
+
+#include "Core/Compute/Error.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace tessera {
+namespace {
+
+/// A one-dimensional array of a .npy member. (NumPy Enhancement Proposal 1.)
+struct NumpyArray {
+  std::string type;      // "<i4": byte order, kind, bytes
+  std::size_t count = 0; // 1 if it has no axis
+  Array<char> bytes;     // from `offset` on
+  std::size_t offset = 0;
+
+  const char* data() const { return bytes.data() + offset; }
+};
+
+/// What stands behind `key` in the text of a .npy head, up to one of `ends`.
+std::string valueOf(const std::string& head, const std::string& key, const char* ends)
+{
+  const std::size_t at = head.find("'" + key + "':");
+  if (at == std::string::npos)
+    return "";
+  const std::size_t first = head.find_first_not_of(" '(", at + key.size() + 3);
+  return first == std::string::npos ? "" : head.substr(first, head.find_first_of(ends, first) - first);
+}
+
+NumpyArray readArray(const ZipReader& zip, const std::string& name)
+{
+  const std::string member = name + ".npy";
+  if (!zip.has(member))
+    zip.fail("no member " + member, "what scipy.sparse.save_npz writes");
+  NumpyArray array;
+  array.bytes = zip.read(member);
+  const auto wrong = [&](const std::string& text) {
+    zip.fail("member " + member + ": " + text, "a one-dimensional array of numpy");
+  };
+  const std::string_view text(array.bytes.data(), array.bytes.size());
+  if (text.size() < 12 || !text.starts_with("\x93NUMPY"))
+    wrong("not an array of numpy");
+  const bool longHead = text[6] > 1;
+  std::size_t headBytes = 0;
+  std::memcpy(&headBytes, text.data() + 8, longHead ? 4 : 2);
+  array.offset = (longHead ? 12 : 10) + headBytes;
+  if (array.offset > text.size())
+    wrong("its head is cut off");
+  const std::string head(text.substr(longHead ? 12 : 10, headBytes));
+  array.type = valueOf(head, "descr", "'");
+  const std::string shape = valueOf(head, "shape", ")");
+  if (array.type.size() < 3 || array.type[0] == '>')
+    wrong("its type \"" + array.type + "\" is not read");
+  array.count = 1;
+  if (!shape.empty()) {
+    const auto [end, failure] = std::from_chars(shape.data(), shape.data() + shape.size(), array.count);
+    const std::string rest(end, shape.data() + shape.size());
+    if (failure != std::errc() || rest.find_first_not_of(", ") != std::string::npos)
+      wrong("its shape (" + shape + ") is not one length");
+  }
+  const std::size_t itemBytes =
+      std::strtoul(array.type.c_str() + 2, nullptr, 10) * (array.type[1] == 'U' ? 4 : 1);
+  if (itemBytes == 0 || (text.size() - array.offset) / itemBytes < array.count)
+    wrong("it is shorter than its shape says");
+  return array;
+}
+
+/// Calls visit(pointer to the first number) with the type of the array. Numbers in a zip file may lie at odd
+/// addresses.
+template <class Visit>
+void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArray& array, Visit&& visit)
+{
+  const auto as = [&]<class T>(T) {
+    if (reinterpret_cast<std::uintptr_t>(array.data()) % alignof(T) == 0)
+      return visit(reinterpret_cast<const T*>(array.data()));
+    Array<T> aligned(array.count);
+    std::memcpy(aligned.data(), array.data(), array.count * sizeof(T));
+    visit(static_cast<const T*>(aligned.data()));
+  };
+  const std::string type = array.type.substr(1);
+  if (type == "f8")
+    as(double{});
+  else if (type == "f4")
+    as(float{});
+  else if (type == "i8")
+    as(std::int64_t{});
+  else if (type == "i4")
+    as(std::int32_t{});
+  else if (type == "i2")
+    as(std::int16_t{});
+  else if (type == "i1")
+    as(std::int8_t{});
+  else if (type == "u8")
+    as(std::uint64_t{});
+  else if (type == "u4")
+    as(std::uint32_t{});
+  else if (type == "u2")
+    as(std::uint16_t{});
+  else if (type == "u1" || type == "b1")
+    as(std::uint8_t{});
+  else
+    zip.fail("member " + name + ".npy: numbers of type \"" + array.type + "\" are not read",
+             "integers of up to 64 bits, float32, float64 and bool");
+}
+
+/// Numbers that count something: rows, columns, entries.
+template <class To>
+Array<To> readIndices(const ZipReader& zip, const std::string& name)
+{
+  const NumpyArray array = readArray(zip, name);
+  Array<To> result(array.count);
+  visitNumbers(zip, name, array, [&]<class T>(const T* numbers) {
+    for (std::size_t i = 0; i < array.count; ++i) {
+      if constexpr (std::is_floating_point_v<T>)
+        zip.fail("member " + name + ".npy: numbers of type \"" + array.type + "\" cannot count", "integers");
+      else if (!std::in_range<To>(numbers[i]))
+        zip.fail("member " + name + ".npy: number " + std::to_string(i) + " is " + std::to_string(numbers[i]),
+                 "numbers from 0 to " + std::to_string(std::numeric_limits<To>::max()));
+      result[i] = static_cast<To>(numbers[i]);
+    }
+  });
+  return result;
+}
+
+template <class V>
+Array<V> readValues(const ZipReader& zip, const NumpyArray& array)
+{
+  Array<V> result(array.count);
+  visitNumbers(zip, "data", array, [&]<class T>(const T* numbers) {
+    for (std::size_t i = 0; i < array.count; ++i) {
+      if constexpr (std::is_integral_v<T> && std::is_integral_v<V>)
+        if (!std::in_range<V>(numbers[i]))
+          zip.fail("member data.npy: number " + std::to_string(i) + " is " + std::to_string(numbers[i]),
+                   "integers of 64 bits with sign");
+      result[i] = static_cast<V>(numbers[i]);
+    }
+  });
+  return result;
+}
+
+std::string formatName(const ZipReader& zip)
+{
+  const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in old files
+  const std::size_t step = array.type[1] == 'U' ? 4 : 1,
+                    length = std::strtoul(array.type.c_str() + 2, nullptr, 10);
+  std::string name;
+  for (std::size_t i = 0; i < length && array.count > 0 && array.data()[i * step] != '\0'; ++i)
+    name += array.data()[i * step];
+  return name;
+}
+
+template <class V>
+MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const std::string& path,
+                           std::size_t rows, std::size_t columns, const Array<V>& values)
+{
+  const Array<std::uint32_t> row = readIndices<std::uint32_t>(zip, "row"),
+                             column = readIndices<std::uint32_t>(zip, "col");
+  if (row.size() != column.size() || row.size() != values.size())
+    zip.fail(std::to_string(row.size()) + " rows, " + std::to_string(column.size()) + " columns and "
+                 + std::to_string(values.size()) + " values",
+             "as many of each");
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (row[i] >= rows || column[i] >= columns)
+      zip.fail("entry " + std::to_string(i) + " at (" + std::to_string(row[i]) + ", "
+                   + std::to_string(column[i]) + ") is outside the matrix",
+               "places inside " + std::to_string(rows) + " x " + std::to_string(columns));
+  auto [matrix, duplicates] = matrixFromTriplets<V>(
+      context, rows, columns, {{row.toVector(), column.toVector(), values.toVector()}}, path);
+  return {std::move(matrix), false, duplicates};
+}
+
+/// Of rows with a column twice, for which checkMatrix() fails before it has seen all.
+void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
+{
+  for (std::size_t row = 0; row < matrix.rows; ++row)
+    for (std::uint64_t i = matrix.rowStart[row]; i < matrix.rowStart[row + 1]; ++i)
+      if (matrix.column[i] >= matrix.columns)
+        zip.fail("row " + std::to_string(row) + " (from 0): column " + std::to_string(matrix.column[i])
+                     + " is outside the matrix",
+                 "columns from 0 to " + std::to_string(matrix.columns) + " - 1");
+}
+
+/// Rows with a column twice are allowed in SciPy's files; they are summed.
+template <class V>
+MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows,
+                    std::size_t columns, const Array<V>& values)
+{
+  CsrMatrix<V> matrix;
+  matrix.rows = rows;
+  matrix.columns = columns;
+  matrix.rowStart = readIndices<std::uint64_t>(zip, "indptr");
+  matrix.column = readIndices<std::uint32_t>(zip, "indices");
+  matrix.value = values;
+  try {
+    return {checkMatrix(context, matrix, path) ? matrix : withSortedRows(context, matrix)};
+  } catch (const Error& error) {
+    if (std::string(error.what()).find("is there twice") == std::string::npos)
+      throw;
+  }
+  checkColumns(zip, matrix);
+  TripletBlock<V> block{{}, matrix.column.toVector(), matrix.value.toVector()};
+  for (std::size_t row = 0; row < rows; ++row)
+    block.row.insert(block.row.end(), matrix.rowEntries(row), static_cast<std::uint32_t>(row));
+  auto [joined, duplicates] = matrixFromTriplets<V>(context, rows, columns, {std::move(block)}, path);
+  return {std::move(joined), false, duplicates};
+}
+
+template <class V>
+MatrixFile readAs(const Context& context, const ZipReader& zip, const std::string& path,
+                  const NumpyArray& data)
+{
+  const Array<std::uint32_t> shape = readIndices<std::uint32_t>(zip, "shape");
+  if (shape.size() != 2)
+    zip.fail("member shape.npy: " + std::to_string(shape.size()) + " lengths", "two: rows and columns");
+  const std::string format = formatName(zip);
+  if (format == "csr")
+    return fromRows<V>(context, zip, path, shape[0], shape[1], readValues<V>(zip, data));
+  if (format == "coo")
+    return fromCoordinates<V>(context, zip, path, shape[0], shape[1], readValues<V>(zip, data));
+  if (format != "csc")
+    zip.fail("the format \"" + format + "\" is not read",
+             "csr, csc or coo; tocsr() of SciPy makes the first of all others");
+  MatrixFile columns = fromRows<V>(context, zip, path, shape[1], shape[0], readValues<V>(zip, data));
+  columns.matrix = transposed(context, std::get<CsrMatrix<V>>(columns.matrix));
+  columns.notes.push_back("the format csc (by columns) was turned into rows");
+  return columns;
+}
+
+std::string arrayHead(const std::string& type, const std::string& shape)
+{
+  std::string head = "{'descr': '" + type + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+  head.append(63 - (10 + head.size()) % 64, ' ').push_back('\n');
+  const auto length = static_cast<std::uint16_t>(head.size());
+  std::string start("\x93NUMPY\x01\x00", 8);
+  start.append(reinterpret_cast<const char*>(&length), 2);
+  return start + head;
+}
+
+template <class T>
+void addArray(ZipWriter& zip, const std::string& name, const std::string& type, const T* data,
+              std::size_t count)
+{
+  zip.add(name + ".npy", arrayHead(type, std::to_string(count) + ","),
+          {reinterpret_cast<const char*>(data), count * sizeof(T)});
+}
+
+}
+
+MatrixFile readNpz(const Context& context, const std::string& path)
+{
+  const ZipReader zip(path);
+  const NumpyArray data = readArray(zip, "data");
+  const char kind = data.type[1];
+  if (kind == 'c')
+    zip.fail("its numbers are complex", "real numbers and integers");
+  if (kind == 'f' && data.type.substr(2) == "4")
+    return readAs<float>(context, zip, path, data);
+  return kind == 'f' ? readAs<double>(context, zip, path, data)
+                     : readAs<std::int64_t>(context, zip, path, data);
+}
+
+void writeNpz(const AnyCsrMatrix& any, const ByteSink& sink)
+{
+  std::visit(
+      [&]<class V>(const CsrMatrix<V>& matrix) {
+        const std::string type = std::is_same_v<V, double> ? "<f8" : std::is_same_v<V, float> ? "<f4" : "<i8";
+        const std::uint64_t shape[2] = {matrix.rows, matrix.columns};
+        ZipWriter zip(sink);
+        // SciPy wants indices and row starts of one type: 32 bits where both fit.
+        if (std::max<std::uint64_t>(matrix.entries(), matrix.columns)
+            <= std::numeric_limits<std::int32_t>::max()) {
+          const std::vector<std::int32_t> starts(matrix.rowStart.begin(), matrix.rowStart.end());
+          addArray(zip, "indices", "<i4", matrix.column.data(), matrix.column.size());
+          addArray(zip, "indptr", "<i4", starts.data(), starts.size());
+        } else {
+          const std::vector<std::int64_t> columns(matrix.column.begin(), matrix.column.end());
+          addArray(zip, "indices", "<i8", columns.data(), columns.size());
+          addArray(zip, "indptr", "<i8", matrix.rowStart.data(), matrix.rowStart.size());
+        }
+        zip.add("format.npy", arrayHead("|S3", ""), "csr");
+        addArray(zip, "shape", "<i8", shape, 2);
+        addArray(zip, "data", type, matrix.value.data(), matrix.value.size());
+        zip.finish();
+      },
+      any);
+}
+
+}

@@ -1,0 +1,83 @@
+#include "Core/Sparse/Numbers/HalfPrecisionOnCuda.h"
+
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Sparse/Analysis/WarpScan.cuh"
+#include "Core/Sparse/Numbers/HalfPrecision.h"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr int threads = 256, rowsABlock = threads / 32;
+
+/// Magnitudes of finite numbers rise as their bits do; others count as 0.
+__device__ int magnitudeBits(float value)
+{
+  return isfinite(value) ? __float_as_int(fabsf(value)) : 0;
+}
+
+/// A warp a row. Reads 4 bytes an entry, writes 4 a row.
+__global__ void __launch_bounds__(threads) exponentsOfRows(CsrView<float> matrix, std::int32_t* exponents)
+{
+  const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
+  if (row >= matrix.rows)
+    return;
+  int largest = 0;
+  for (std::uint64_t e = matrix.rowStart[row] + threadIdx.x % 32; e < matrix.rowStart[row + 1]; e += 32)
+    largest = max(largest, magnitudeBits(matrix.value[e]));
+  largest = warpMaximum(largest);
+  if (threadIdx.x % 32 == 0)
+    exponents[row] = halfExponentFor(__int_as_float(largest));
+}
+
+/// Bits of the largest number of each column; a warp a row. Reads 8 bytes an entry.
+__global__ void __launch_bounds__(threads) largestOfColumns(CsrView<float> matrix, std::int32_t* bits)
+{
+  const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
+  if (row >= matrix.rows)
+    return;
+  for (std::uint64_t e = matrix.rowStart[row] + threadIdx.x % 32; e < matrix.rowStart[row + 1]; e += 32)
+    atomicMax(bits + matrix.column[e], magnitudeBits(matrix.value[e]));
+}
+
+/// In place of the bits. Reads and writes 4 bytes a column.
+__global__ void __launch_bounds__(threads) exponentsOfBits(std::size_t count, std::int32_t* bits)
+{
+  const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+  if (i < count)
+    bits[i] = halfExponentFor(__int_as_float(bits[i]));
+}
+
+unsigned blocksFor(std::size_t count, int each)
+{
+  return static_cast<unsigned>(ceilDiv<std::size_t>(count, each));
+}
+
+}
+
+Buffer<std::int32_t> halfExponentsOfRowsOnCuda(const Context& context, const CsrView<float>& matrix)
+{
+  Buffer<std::int32_t> exponents(context, std::max<std::size_t>(matrix.rows, 1));
+  if (matrix.rows > 0)
+    exponentsOfRows<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(
+        matrix, exponents.span().data());
+  checkLaunch("powers of two of rows");
+  return exponents;
+}
+
+Buffer<std::int32_t> halfExponentsOfColumnsOnCuda(const Context& context, const CsrView<float>& matrix)
+{
+  Buffer<std::int32_t> exponents(context, std::max<std::size_t>(matrix.columns, 1));
+  std::int32_t* const data = exponents.span().data();
+  context.stream->fill(data, 0, exponents.size() * sizeof(std::int32_t));
+  if (matrix.rows > 0)
+    largestOfColumns<<<blocksFor(matrix.rows, rowsABlock), threads, 0, cudaStreamOf(context)>>>(matrix, data);
+  checkLaunch("largest numbers of columns");
+  exponentsOfBits<<<blocksFor(exponents.size(), threads), threads, 0, cudaStreamOf(context)>>>(
+      exponents.size(), data);
+  checkLaunch("powers of two of columns");
+  return exponents;
+}
+
+}

@@ -1,0 +1,85 @@
+#include "Core/Sparse/Numbers/NumberChecks.h"
+
+#include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <type_traits>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t numbersPerChunk = 1 << 18;
+using Bits64 [[gnu::may_alias]] = std::uint64_t;
+using Bits32 [[gnu::may_alias]] = std::uint32_t;
+
+/// Whether all bits of the exponent are set in one of the numbers. Without a branch, so that it runs in
+/// vectors.
+template <class Bits>
+TESSERA_ALWAYS_INLINE bool anyFull(const Bits* numbers, std::size_t count, Bits exponent)
+{
+  Bits bad = 0;
+  for (std::size_t i = 0; i < count; ++i)
+    bad |= (numbers[i] & exponent) == exponent;
+  return bad != 0;
+}
+
+TESSERA_MULTIVERSION bool rangeIsFinite(const double* first, std::size_t count)
+{
+  return !anyFull<Bits64>(reinterpret_cast<const Bits64*>(first), count, 0x7ff0000000000000);
+}
+
+TESSERA_MULTIVERSION bool rangeIsFinite(const float* first, std::size_t count)
+{
+  return !anyFull<Bits32>(reinterpret_cast<const Bits32*>(first), count, 0x7f800000);
+}
+
+/// In double, rounded up: 2^63 and more are all too much.
+double largestMagnitude(const Context& context, const Array<std::int64_t>& values)
+{
+  std::vector<double> partial((values.size() + numbersPerChunk - 1) / numbersPerChunk);
+  forEachRange(context, values.size(), numbersPerChunk, [&](std::size_t first, std::size_t last) {
+    std::int64_t low = 0, high = 0;
+    for (std::size_t i = first; i < last; ++i) {
+      low = std::min(low, values[i]);
+      high = std::max(high, values[i]);
+    }
+    partial[first / numbersPerChunk] = std::max(-static_cast<double>(low), static_cast<double>(high));
+  });
+  return partial.empty() ? 0 : *std::max_element(partial.begin(), partial.end());
+}
+
+}
+
+template <class V>
+bool allFinite(const Context& context, const Array<V>& values)
+{
+  if constexpr (std::is_integral_v<V>) {
+    return true;
+  } else {
+    std::atomic<bool> finite = true;
+    forEachRange(context, values.size(), numbersPerChunk, [&](std::size_t first, std::size_t last) {
+      if (!rangeIsFinite(values.data() + first, last - first))
+        finite.store(false, std::memory_order_relaxed);
+    });
+    return finite;
+  }
+}
+template bool allFinite(const Context&, const Array<double>&);
+template bool allFinite(const Context&, const Array<float>&);
+template bool allFinite(const Context&, const Array<std::int64_t>&);
+
+bool sumsFitInt64(const Context& context, const CsrMatrix<std::int64_t>& a, const CsrMatrix<std::int64_t>& b)
+{
+  std::uint64_t longest = 0;
+  for (std::size_t row = 0; row < a.rows; ++row)
+    longest = std::max(longest, a.rowEntries(row));
+  constexpr double room = 0x1p62; // twice as small as the limit: far above the roundings here
+  return largestMagnitude(context, a.value) * largestMagnitude(context, b.value)
+             * static_cast<double>(longest)
+         < room;
+}
+
+}

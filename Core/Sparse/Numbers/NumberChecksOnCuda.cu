@@ -1,0 +1,42 @@
+#include "Core/Sparse/Numbers/NumberChecksOnCuda.h"
+
+#include "Core/Compute/Cuda.cuh"
+
+#include <algorithm>
+
+namespace tessera {
+namespace {
+
+constexpr unsigned threads = 256, mostBlocks = 2112;
+
+/// Reads sizeof(V) bytes a number.
+template <class V>
+__global__ void __launch_bounds__(threads)
+    findNotFinite(const V* numbers, std::uint64_t count, std::uint32_t* notFinite)
+{
+  bool all = true; // nothing is written meanwhile, so that loads are under way together
+#pragma unroll 4
+  for (std::uint64_t i = blockIdx.x * std::uint64_t{threads} + threadIdx.x; i < count;
+       i += gridDim.x * std::uint64_t{threads})
+    all &= isfinite(numbers[i]) != 0;
+  if (!all)
+    *notFinite = 1;
+}
+
+}
+
+template <class V>
+void findNotFiniteOnCuda(const Context& context, const V* numbers, std::uint64_t count,
+                         std::uint32_t* notFinite)
+{
+  const auto blocks =
+      static_cast<unsigned>(std::min<std::uint64_t>(ceilDiv<std::uint64_t>(count, threads), mostBlocks));
+  if (blocks > 0)
+    findNotFinite<V><<<blocks, threads, 0, cudaStreamOf(context)>>>(numbers, count, notFinite);
+  checkLaunch("whether numbers are finite");
+}
+
+template void findNotFiniteOnCuda(const Context&, const float*, std::uint64_t, std::uint32_t*);
+template void findNotFiniteOnCuda(const Context&, const double*, std::uint64_t, std::uint32_t*);
+
+}

@@ -1,7 +1,0 @@
-#include "Core/Sparse/RowProductOnCuda.cuh"
-
-namespace tessera {
-
-TESSERA_ROW_PRODUCTS(double)
-
-}

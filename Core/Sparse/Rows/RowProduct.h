@@ -1,0 +1,156 @@
+#pragma once
+
+#include "Core/Sparse/CsrMatrix.h"
+#include "Core/Sparse/Rows/ColumnSet.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace tessera {
+
+/// Up to so many columns, a row of C is summed up in an array over all of them.
+constexpr std::size_t largestSummedColumns = std::size_t(1) << 22;
+
+/// Single rows of C = A B over a semiring, from matrices whose columns rise in each row; a workspace of one
+/// thread. Products of an entry are added in the order of k.
+template <class V, class Ring>
+class RowProduct {
+public:
+  explicit RowProduct(const CsrMatrix<V>& b)
+      : b_(b), summed_(b.columns <= largestSummedColumns), seen_(summed_ ? b.columns + 1 : 1)
+  {
+    if (summed_)
+      sums_.assign(b.columns, Ring::zero);
+  }
+
+  /// Writes the row to column and value, columns rising, and returns the number of its entries.
+  std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                       std::uint32_t* column, V* value)
+  {
+    if (count == 1)
+      return multiplyOne(ring, k[0], a[0], column, value);
+    return summed_ ? multiplySummed(ring, k, a, count, column, value)
+                   : multiplyHashed(ring, k, a, count, column, value);
+  }
+
+  /// The numbers of the row in the given columns alone.
+  void gather(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const std::uint32_t* column,
+              std::size_t columns, V* value)
+  {
+    if (!summed_)
+      return gatherHashed(ring, k, a, count, column, columns, value);
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j)
+        sums_[b_.column[j]] = ring.add(sums_[b_.column[j]], ring.multiply(a[i], b_.value[j]));
+    for (std::size_t i = 0; i < columns; ++i)
+      value[i] = sums_[column[i]];
+    for (std::size_t i = 0; i < count; ++i) // also those columns that were not asked for
+      for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j)
+        sums_[b_.column[j]] = Ring::zero;
+  }
+
+private:
+  static constexpr std::uint32_t noColumn = ~0u; // no matrix has it: see largestMatrixSide
+
+  std::size_t multiplyOne(Ring& ring, std::size_t k, V a, std::uint32_t* column, V* value)
+  {
+    const std::uint64_t first = b_.rowStart[k];
+    const std::size_t count = b_.rowEntries(k);
+    std::copy_n(b_.column.data() + first, count, column);
+    for (std::size_t i = 0; i < count; ++i)
+      value[i] = ring.add(Ring::zero, ring.multiply(a, b_.value[first + i]));
+    return count;
+  }
+
+  std::size_t multiplySummed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                             std::uint32_t* column, V* value)
+  {
+    std::uint32_t low = ~0u, high = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t first = b_.rowStart[k[i]], last = b_.rowStart[k[i] + 1];
+      if (first == last)
+        continue;
+      const std::uint32_t* const columnsOfB = b_.column.data();
+      low = std::min(low, columnsOfB[first]);
+      high = std::max(high, columnsOfB[last - 1]);
+      const V factor = a[i];
+      V* const sums = sums_.data();
+      for (std::uint64_t j = first; j < last; ++j) {
+        const std::uint32_t c = columnsOfB[j];
+        sums[c] = ring.add(sums[c], ring.multiply(factor, b_.value[j]));
+        seen_.add(c);
+      }
+    }
+    std::size_t at = 0;
+    if (low <= high)
+      seen_.drain(low, high, [&](std::uint32_t c) {
+        column[at] = c;
+        value[at++] = sums_[c];
+        sums_[c] = Ring::zero;
+      });
+    return at;
+  }
+
+  /// Where column c stands in the table, or the free place for it.
+  std::size_t placeOf(std::uint32_t c) const
+  {
+    std::size_t place = c * std::size_t(0x9e3779b1) & mask_;
+    while (keys_[place] != c && keys_[place] != noColumn)
+      place = (place + 1) & mask_;
+    return place;
+  }
+
+  /// All columns of the row in `found_`, their sums in the table.
+  void hashRow(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count)
+  {
+    std::uint64_t products = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      products += b_.rowEntries(k[i]);
+    mask_ = std::bit_ceil(2 * std::min<std::uint64_t>(products, b_.columns) + 1) - 1;
+    keys_.assign(mask_ + 1, noColumn);
+    table_.resize(std::max(table_.size(), mask_ + 1));
+    found_.clear();
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j) {
+        const std::uint32_t c = b_.column[j];
+        const std::size_t place = placeOf(c);
+        if (keys_[place] == noColumn) {
+          keys_[place] = c;
+          table_[place] = Ring::zero;
+          found_.push_back(c);
+        }
+        table_[place] = ring.add(table_[place], ring.multiply(a[i], b_.value[j]));
+      }
+  }
+
+  std::size_t multiplyHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                             std::uint32_t* column, V* value)
+  {
+    hashRow(ring, k, a, count);
+    std::sort(found_.begin(), found_.end());
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      column[i] = found_[i];
+      value[i] = table_[placeOf(found_[i])];
+    }
+    return found_.size();
+  }
+
+  void gatherHashed(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
+                    const std::uint32_t* column, std::size_t columns, V* value)
+  {
+    hashRow(ring, k, a, count);
+    for (std::size_t i = 0; i < columns; ++i)
+      value[i] = table_[placeOf(column[i])];
+  }
+
+  const CsrMatrix<V>& b_;
+  bool summed_;
+  std::vector<V> sums_; // over all columns; zero between rows
+  ColumnSet seen_;
+  std::size_t mask_ = 0; // of the table's length, a power of two
+  std::vector<std::uint32_t> keys_, found_;
+  std::vector<V> table_;
+};
+
+}

@@ -1,0 +1,7 @@
+#include "Core/Sparse/Rows/RowProductOnCuda.cuh"
+
+namespace tessera {
+
+TESSERA_ROW_PRODUCTS(double)
+
+}

@@ -1,0 +1,262 @@
+#include "Core/Sparse/Tiles/TileProductOnCuda.cuh"
+
+#include "Core/Compute/Cuda.cuh"
+#include "Core/Sparse/Numbers/HalfFragment.cuh"
+
+namespace tessera {
+namespace {
+
+constexpr int threads = 256, warps = threads / 32, blocksAMultiprocessor = 4;
+constexpr int tilesOfAAtOnce = 32; // a lane each
+
+/// A tile of B that a tile of A meets, by their numbers: that of A's among those at hand.
+struct alignas(8) Meeting {
+  std::uint32_t tileOfB, tileOfA;
+};
+
+struct Memory {
+  TileRowPattern<threads> row;
+  union {
+    double2 ofA[tilesOfAAtOnce][32];           // columns k and k + 4 of row r of a tile of A at 4 r + k
+    std::uint32_t halfOfA[tilesOfAAtOnce][32]; // columns 2 k and 2 k + 1
+  };
+  std::uint16_t partner[slotsAtOnce]
+                       [tilesOfAAtOnce];     // 1 + index of B's tile that such a tile of A meets, 0: none
+  std::uint32_t rows[slotsAtOnce][tileSide]; // see rankEntries
+  Meeting meetings[warps][tilesOfAAtOnce];   // of the slot of each warp, in the order of A's tiles
+  int next[tileSide];                        // entries of each row in these slots
+};
+
+/// c += a b for 8 x 4 and 4 x 8 numbers: lane 4 i + k holds a(i, k) and b(k, i), lane 4 i + j has c(i, 2 j)
+/// and c(i, 2 j + 1).
+__device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+               : "+d"(c.x), "+d"(c.y)
+               : "d"(a), "d"(b));
+#else
+  const int lane = threadIdx.x % 32, row = lane / 4 * 4, column = lane % 4 * 8;
+#pragma unroll
+  for (int k = 0; k < 4; ++k) {
+    const double ofRow = __shfl_sync(~0u, a, row + k);
+    c.x = fma(ofRow, __shfl_sync(~0u, b, column + k), c.x);
+    c.y = fma(ofRow, __shfl_sync(~0u, b, column + 4 + k), c.y);
+  }
+#endif
+}
+
+/// Tiles [first, last) of A as the tensor cores take them, and which tile of B each meets for each slot from
+/// `firstSlot` on.
+template <bool half, class V>
+__device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_t first, std::uint32_t last,
+                              const TileView<V>& b, int lowest, int words, int firstSlot, int count)
+{
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int i = threadIdx.x; i < count * tilesOfAAtOnce / 2; i += threads)
+    reinterpret_cast<unsigned*>(shared.partner)[i] = 0;
+  for (std::uint32_t tile = first + warp; tile < last; tile += warps) {
+    if constexpr (half) {
+      const std::uint32_t pair =
+          a.halfPairs[tile * std::size_t{32} + lane]; // rows 2 (lane % 4) and the next of column lane / 4
+      auto* const to =
+          reinterpret_cast<std::uint16_t*>(shared.halfOfA[tile - first]) + 16 * (lane % 4) + lane / 4;
+      to[0] = static_cast<std::uint16_t>(pair);
+      to[8] = static_cast<std::uint16_t>(pair >> 16);
+      continue;
+    }
+    const TilePair<V> pair =
+        a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and 4 more of column lane / 4
+    double* const to =
+        reinterpret_cast<double*>(shared.ofA[tile - first]) + 8 * (lane % 4) + 2 * (lane / 4 % 4) + lane / 16;
+    to[0] = pair.low;
+    to[32] = pair.high;
+  }
+  __syncthreads();
+  shared.row.forPairs(a, first, last, b, [&](int i, TilePattern ofA, std::uint32_t firstOfB, int j) {
+    int c = static_cast<int>(b.column[firstOfB + j]);
+    if (!inWindow(c, lowest, words) || !patternsMeet(ofA, b.pattern[firstOfB + j]))
+      return;
+    const int slot = shared.row.window.rank(c) - firstSlot;
+    if (slot >= 0 && slot < count)
+      shared.partner[slot][i] = static_cast<std::uint16_t>(j + 1);
+  });
+  __syncthreads();
+}
+
+/// Adds the products of `Count` pairs of tiles: loads first, so that they are under way together. `ofB` is
+/// this lane's pair of tile 0.
+template <int Count, class V>
+__device__ __forceinline__ void addProducts(const double2* ofA, const Meeting* meetings,
+                                            const TilePair<V>* ofB, double2& even, double2& odd)
+{
+  TilePair<V> pairs[Count];
+  std::uint32_t tilesOfA[Count];
+#pragma unroll
+  for (int u = 0; u < Count; ++u) {
+    const Meeting meeting = meetings[u];
+    tilesOfA[u] = meeting.tileOfA;
+    pairs[u] = ofB[meeting.tileOfB * std::size_t{32}];
+  }
+#pragma unroll
+  for (int u = 0; u < Count; ++u) {
+    const double2 tileOfA = ofA[tilesOfA[u] * 32];
+    multiplyAdd(even, tileOfA.x, pairs[u].low);
+    multiplyAdd(odd, tileOfA.y, pairs[u].high);
+  }
+}
+
+/// The sum of the products of a warp's pairs of tiles.
+template <class V>
+__device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeting* meetings, int count,
+                                                 const TilePair<V>* ofB)
+{
+  constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // as registers allow
+  double2 even = {0, 0}, odd = {0, 0};          // two sums, so that neither waits for the other
+  int i = 0;
+#pragma unroll 1
+  for (; i + ahead <= count; i += ahead)
+    addProducts<ahead>(ofA, meetings + i, ofB, even, odd);
+  if (ahead > 2 && i + 2 <= count) {
+    addProducts<2>(ofA, meetings + i, ofB, even, odd);
+    i += 2;
+  }
+  if (i < count)
+    addProducts<1>(ofA, meetings + i, ofB, even, odd);
+  return {even.x + odd.x, even.y + odd.y};
+}
+
+/// The same for tiles in half precision: two pairs at a time, the lower half of the fragment is not used.
+__device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, const Meeting* meetings,
+                                                     int count, const std::uint32_t* ofB)
+{
+  constexpr int ahead = 4;
+  float sums[4] = {};
+#pragma unroll 1
+  for (int i = 0; i < count; i += ahead) {
+    std::uint32_t b[ahead], tilesOfA[ahead];
+#pragma unroll
+    for (int u = 0; u < ahead; ++u) {
+      const Meeting meeting = meetings[min(i + u, count - 1)];
+      tilesOfA[u] = meeting.tileOfA;
+      b[u] = i + u < count ? ofB[meeting.tileOfB * std::size_t{32}] : 0;
+    }
+#pragma unroll
+    for (int u = 0; u < ahead; u += 2)
+      multiplyAddHalf(sums, {ofA[tilesOfA[u] * 32], 0, ofA[tilesOfA[u + 1] * 32], 0}, {b[u], b[u + 1]});
+  }
+  return {sums[0], sums[1]};
+}
+
+/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each
+/// that it meets, three times unless tiles of C were kept, 64 numbers of both once; writes 4 + sizeof(V) an
+/// entry of C.
+template <bool half, class V>
+__global__ void __launch_bounds__(threads, blocksAMultiprocessor)
+    multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows,
+                  const std::uint64_t* rowStart, KeptTileView kept, std::uint32_t* columns, V* values)
+{
+  extern __shared__ __align__(16) unsigned char memory[];
+  Memory& shared = *reinterpret_cast<Memory*>(memory);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rowOfTile = lane / 4,
+            columnOfTile = lane % 4 * 2;
+  const std::uint32_t group = groups[blockIdx.x], firstOfA = a.rowStart[group],
+                      lastOfA = a.rowStart[group + 1];
+  const std::uint64_t startOfRow =
+      rowStart[min(group * tileSide + rowOfTile, rows)]; // rows behind the last have no entries
+  std::uint32_t* const columnsOfRow = columns + startOfRow;
+  V* const valuesOfRow = values + startOfRow;
+  Meeting* const meetings = shared.meetings[warp];
+  unsigned done = 0; // entries of the row before these slots
+  const std::uint32_t firstKept = kept.first[group];
+  const int countOfKept = static_cast<int>(kept.count[group]);
+  const std::uint32_t* const keptColumns = kept.column + firstKept;
+  int lowestOfAll = 0, highest = 0; // columns of tiles
+  if (countOfKept > 0) {
+    lowestOfAll = static_cast<int>(keptColumns[0]);
+    highest = static_cast<int>(keptColumns[countOfKept - 1]);
+  } else {
+    shared.row.findRange(a, firstOfA, lastOfA, b);
+    lowestOfAll = shared.row.window.lowest;
+    highest = shared.row.window.highest;
+  }
+  for (int lowest = lowestOfAll; lowest <= highest; lowest += windowColumns) {
+    const int words = min(windowWords, (highest - lowest) / 32 + 1);
+    const int slots = countOfKept > 0 ? shared.row.markKept(keptColumns, countOfKept, lowest, words)
+                                      : shared.row.mark(a, firstOfA, lastOfA, b, lowest, words);
+    for (int firstSlot = 0; firstSlot < slots; firstSlot += slotsAtOnce) {
+      const int count = min(slotsAtOnce, slots - firstSlot);
+      if (countOfKept > 0)
+        shared.row.bringPatterns(keptColumns + firstSlot, kept.pattern + firstKept + firstSlot, count);
+      else
+        shared.row.findPatterns(a, firstOfA, lastOfA, b, lowest, words, firstSlot, count);
+      rankEntries<threads>(shared.row.pattern, count, shared.rows, shared.next);
+      for (std::uint32_t first = firstOfA; first < lastOfA; first += tilesOfAAtOnce) {
+        const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
+        const bool isFirst = first == firstOfA;
+        __syncthreads();
+        bringTilesOfA<half>(shared, a, first, last, b, lowest, words, firstSlot, count);
+        const std::uint32_t beforeB =
+            first + lane < last ? b.rowStart[a.column[first + lane]] - 1 : 0; // partners count from 1
+        unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
+        for (int slot = warp; slot < count; slot += warps) {
+          const unsigned met = __ballot_sync(~0u, partner != 0);
+          if (partner != 0)
+            meetings[__popc(met & bitsBefore(lane))] = {beforeB + partner, static_cast<std::uint32_t>(lane)};
+          partner = slot + warps < count ? shared.partner[slot + warps][lane] : 0;
+          if (met == 0 && !isFirst)
+            continue;
+          __syncwarp();
+          double2 sum;
+          if constexpr (half)
+            sum = sumOfHalfProducts(&shared.halfOfA[0][lane], meetings, __popc(met), b.halfPairs + lane);
+          else
+            sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
+          __syncwarp(); // the next slot's meetings overwrite these
+          const unsigned state = shared.rows[slot][rowOfTile], ofRow = state >> 16;
+          const unsigned at = done + (state & 0xffffu) + __popc(ofRow & bitsBefore(columnOfTile));
+          const std::uint32_t column =
+              shared.row.column[slot] * static_cast<std::uint32_t>(tileSide) + columnOfTile;
+          const auto write = [&](unsigned to, std::uint32_t columnOfEntry, double value) {
+            columnsOfRow[to] = columnOfEntry;
+            valuesOfRow[to] = static_cast<V>(isFirst ? value : valuesOfRow[to] + value);
+          };
+          if (ofRow >> columnOfTile & 1)
+            write(at, column, sum.x);
+          if (ofRow >> columnOfTile & 2)
+            write(at + (ofRow >> columnOfTile & 1), column + 1, sum.y);
+        }
+      }
+      __syncthreads();
+      done += shared.next[rowOfTile];
+      __syncthreads();
+    }
+  }
+}
+
+}
+
+template <class V>
+void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const TileView<V>& b,
+                           const std::uint32_t* groups, std::uint32_t groupCount, const KeptTileView& kept,
+                           CsrOnCuda<V>& c)
+{
+  auto kernel = multiplyTiles<false, V>;
+  if constexpr (std::is_same_v<V, float>)
+    kernel = b.pairs ? kernel : multiplyTiles<true, V>;
+  checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(sizeof(Memory))),
+            "shared memory of a product by tiles");
+  kernel<<<groupCount, threads, sizeof(Memory), cudaStreamOf(context)>>>(
+      a, b, groups, c.rows, c.rowStart.span().data(), kept, c.column.span().data(), c.value.span().data());
+  checkLaunch("product by tiles");
+}
+
+template void multiplyByTilesOnCuda(const Context&, const TileView<float>&, const TileView<float>&,
+                                    const std::uint32_t*, std::uint32_t, const KeptTileView&,
+                                    CsrOnCuda<float>&);
+template void multiplyByTilesOnCuda(const Context&, const TileView<double>&, const TileView<double>&,
+                                    const std::uint32_t*, std::uint32_t, const KeptTileView&,
+                                    CsrOnCuda<double>&);
+
+}

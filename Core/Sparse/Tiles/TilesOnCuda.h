@@ -1,0 +1,97 @@
+#pragma once
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Sparse/CsrOnCuda.h"
+#include "Core/Sparse/Tiles/TilePattern.h"
+
+#include <cstdint>
+
+namespace tessera {
+
+/// Two numbers of a tile that one lane of a warp holds as an operand of the tensor cores.
+template <class V>
+struct alignas(2 * sizeof(V)) TilePair {
+  V low, high; // rows r and r + 4
+};
+
+/// A matrix in 8 x 8 tiles that have an entry, by rows of tiles, for kernels. Pair 4 c + r of the 32 of a
+/// tile holds the numbers of rows r and r + 4, column c, or, in half precision, those of rows 2 r and 2 r +
+/// 1; where there is no entry it is 0.
+template <class V>
+struct TileView {
+  const std::uint32_t* rowStart = nullptr; // rows of tiles + 1
+  const std::uint32_t* column = nullptr;   // of tiles
+  const TilePattern* pattern = nullptr;    // of each tile
+  const TilePair<V>* pairs = nullptr;      // 32 of each tile; null: they are in half precision
+  const std::uint32_t* halfPairs = nullptr;
+};
+
+/// The same, on a CUDA device. V is float or double.
+template <class V>
+struct TilesOnCuda {
+  /// Memory for so many tiles, whose numbers may be in half precision.
+  TilesOnCuda(const Context&, std::size_t rows, std::uint32_t tiles, bool half);
+
+  Buffer<std::uint32_t> rowStart, column;
+  Buffer<TilePattern> pattern;
+  Buffer<TilePair<V>> pairs; // or
+  Buffer<std::uint32_t> halfPairs;
+
+  TileView<V> view() const
+  {
+    return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data(),
+            halfPairs.span().data()};
+  }
+  /// What `tiles` tiles of `rows` rows take.
+  static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles, bool half);
+};
+
+/// The tiles of a matrix. `tilesOfGroups` are those of each group of 8 rows and one more, as the analysis
+/// counts them, `tiles` their sum. `half`: the numbers, of type float, are those of half precision and held
+/// so. Sets *notFinite to 1 if a number is infinite or none. If `wanted` is given, only groups for which it
+/// is not 0 are looked at, and tiles of others hold anything.
+template <class V>
+TilesOnCuda<V> makeTilesOnCuda(const Context&, const CsrView<V>&, const std::uint32_t* tilesOfGroups,
+                               std::uint32_t tiles, bool half, std::uint32_t* notFinite,
+                               const std::uint8_t* wanted = nullptr);
+
+/// Other numbers for tiles that were made of a matrix of this pattern.
+template <class V>
+void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite,
+                       const std::uint8_t* wanted = nullptr);
+
+/// The tiles of C, as far as counting entries kept them for multiplying, as kernels see them.
+struct KeptTileView {
+  std::uint32_t *first, *count; // of each row of tiles: its tiles, count 0 if they were not kept
+  std::uint32_t* column;
+  TilePattern* pattern;
+  unsigned long long* used; // tiles that were asked for
+  std::uint32_t room;       // for so many
+};
+
+/// The same on the device.
+struct KeptTilesOnCuda {
+  KeptTilesOnCuda(const Context&, std::size_t rows, std::uint32_t room);
+
+  Buffer<std::uint32_t> first, count, column;
+  Buffer<TilePattern> pattern;
+
+  KeptTileView view(unsigned long long* used);
+  static std::uint64_t bytes(std::size_t rows, std::uint32_t room);
+};
+
+/// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A.
+/// `rows` are those of A. Keeps tiles of C where there is room.
+template <class V>
+void countByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, std::size_t rows,
+                        const std::uint32_t* groups, std::uint32_t groupCount, std::uint32_t* rowCounts,
+                        const KeptTileView& kept);
+
+/// Columns and values of C = A B in those groups, by tensor cores in double precision, or in single if the
+/// tiles are in half. All numbers of A and B are finite: what is no entry takes part as a zero.
+template <class V>
+void multiplyByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b,
+                           const std::uint32_t* groups, std::uint32_t groupCount, const KeptTileView& kept,
+                           CsrOnCuda<V>& c);
+
+}

@@ -1,0 +1,98 @@
+#include "Components/ImagePyramids/Shared/PyramidSchedule.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ParameterText.h"
+
+#include <gtest/gtest.h>
+
+using namespace tessera;
+using namespace tessera::testing;
+
+namespace {
+
+using Factors = Schedule<2, std::size_t>;
+
+Factors factorsOf(const std::string& text, std::size_t levels, FactorRule rule = FactorRule::free,
+                  ImageSide side = ImageSide::fixed)
+{
+  const Parameters parameters = parametersOf(text, 2, levels, sideName(side) + "ImagePyramid0");
+  return readFactors<2>(parameters, factorRows(side), rule);
+}
+
+/// The factors, and every line that was warned of.
+std::pair<Factors, std::string> factorsAndWarnings(const std::string& text, std::size_t levels)
+{
+  std::string warnings;
+  std::vector<std::string> notes;
+  const auto map = std::make_shared<ParameterMap>(parseParameterText(text, "text", notes));
+  const Parameters parameters(map, "FixedImagePyramid0", 2, levels,
+                              [&](const std::string& line) { warnings += line + "\n"; });
+  return {readFactors<2>(parameters, factorRows(ImageSide::fixed), FactorRule::free), warnings};
+}
+
+}
+
+TEST(PyramidScheduleTest, HalvesFactorsByDefault)
+{
+  const auto [factors, warnings] = factorsAndWarnings("(NumberOfResolutions 4)", 4);
+
+  EXPECT_EQ(factors, (Factors{{8, 8}, {4, 4}, {2, 2}, {1, 1}}));
+  EXPECT_EQ(warnings, "");
+}
+
+TEST(PyramidScheduleTest, ReadsLevelsCoarseToFineAxisByAxis)
+{
+  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 8 4 3 0)", 2), (Factors{{8, 4}, {3, 0}}));
+}
+
+TEST(PyramidScheduleTest, LetsTheMoreSpecialNameWinEntryByEntry)
+{
+  const std::string text =
+      "(ImagePyramidSchedule 8 8 4 4)\n(FixedImagePyramidSchedule 6 6)\n(FixedImagePyramid0Schedule 5)\n"
+      "(MovingImagePyramidSchedule 9 9 9 9)";
+  EXPECT_EQ(factorsOf(text, 2), (Factors{{5, 6}, {4, 4}}));
+  EXPECT_EQ(factorsOf(text, 2, FactorRule::free, ImageSide::moving), (Factors{{9, 9}, {9, 9}}));
+}
+
+TEST(PyramidScheduleTest, FallsBackToTheWholeDefaultIfEntriesAreMissing)
+{
+  const auto [factors, warnings] = factorsAndWarnings("(ImagePyramidSchedule 16 16 3)", 2);
+
+  EXPECT_EQ(factors, (Factors{{2, 2}, {1, 1}}));
+  EXPECT_TRUE(contains(warnings, "text:1")) << warnings;
+  EXPECT_TRUE(contains(warnings, "3 entries for 2 levels of 2 axes: the default schedule is used instead."))
+      << warnings;
+}
+
+TEST(PyramidScheduleTest, CutsFractionsOffWithAWarning)
+{
+  const auto [factors, warnings] = factorsAndWarnings("(ImagePyramidSchedule 2.5 2.0 0.5 1)", 2);
+
+  EXPECT_EQ(factors, (Factors{{2, 2}, {0, 1}}));
+  EXPECT_TRUE(contains(warnings, "the fraction of a factor is cut off")) << warnings;
+}
+
+TEST(PyramidScheduleTest, KeepsFactorsDecreasingAndAboveZeroWhereAsked)
+{
+  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 4 0 8 2 2 3)", 3, FactorRule::decreasing),
+            (Factors{{4, 1}, {4, 1}, {2, 1}}));
+  EXPECT_EQ(factorsOf("(ImagePyramidSchedule 4 0 8 2 2 3)", 3, FactorRule::free),
+            (Factors{{4, 0}, {8, 2}, {2, 3}}));
+}
+
+TEST(PyramidScheduleTest, RefusesNegativeFactors)
+{
+  const std::string message = errorText([] { factorsOf("(ImagePyramidSchedule 2 2 -1 1)", 2); });
+
+  EXPECT_TRUE(contains(message, "text:1")) << message;
+  EXPECT_TRUE(contains(message, "Allowed:")) << message;
+}
+
+TEST(PyramidScheduleTest, DescribesEachSideByItsOwnNames)
+{
+  const ComponentDescription description =
+      pyramidDescription(ImageSide::moving, "SmoothingImagePyramid", "", {});
+
+  EXPECT_EQ(description.role, "MovingImagePyramid");
+  EXPECT_EQ(description.aliases, std::vector<std::string>{"MovingSmoothingImagePyramid"});
+}

@@ -1,0 +1,147 @@
+// needs: GPU
+#include "Components/Resamplers/Shared/InputLayers.h"
+#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/ResampleScenes.h"
+#include "Testing/Support/ResamplingChecks.h"
+
+#include "Core/Compute/DeviceMemory.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels", "0", "1"};
+
+/// With as few layers as will do, and with more.
+template <int D>
+void expectTheWholesBits(const std::string& word, const std::string& extrapolation)
+{
+  Size<D> fixedSize{}, movingSize{};
+  for (int d = 0; d < D; ++d) {
+    fixedSize[d] = 43 - 2 * static_cast<std::size_t>(d);
+    movingSize[d] = 41 + 7 * static_cast<std::size_t>(d);
+  }
+  const ResampleScene<D> scene(fixedSize, movingSize);
+  const TransformChain<D> chain = letterChain<D>(word, scene.fixed);
+  const ImageGeometry<D>& output = scene.fixed->geometry;
+  const InputLayers<D> input(chain, scene.moving->geometry, output);
+  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  const DefaultResampler<D> resampler(parametersOf("(DefaultPixelValue " + std::to_string(outsideValue)
+                                                       + ")\n(ResampleExtrapolation \"" + extrapolation
+                                                       + "\")",
+                                                   D, 1, ""));
+  for (const std::string interpolator : voxelInterpolators) {
+    const ImagePointer<D> moving = imageFor<D>(interpolator, scene.moving->geometry);
+    const Resampling<D> whole{&chain, output, moving, nullptr, extrapolation};
+    const std::vector<float> expected = whole.on(cuda, interpolator);
+    for (const std::size_t atOnce : {input.mostAskedBy(1), input.mostAskedBy(1) + 2, movingSize[D - 1]}) {
+      const auto prepared = resampleInterpolator<D>(interpolator);
+      prepared->prepareForLevel(host, moving, 0);
+      const ResampleSource<D> source{prepared.get(), nullptr,
+                                     std::make_shared<LayerWindowOnCuda<D>>(moving, atOnce)};
+      EXPECT_EQ(resampler.resample(cuda, chain, source, output).voxels, expected)
+          << word << ", " << interpolator << ", " << extrapolation << ", " << atOnce << " layers at once";
+    }
+  }
+}
+
+TEST(InputLayersOnCuda, GiveTheBitsOfTheWholeImage)
+{
+  TESSERA_NEEDS_GPU();
+  for (const std::string extrapolation : {"Constant", "Nearest"})
+    for (const std::string word : {"T", "E", "S", "A", "B", "AB", "BA", "TABES"}) {
+      expectTheWholesBits<2>(word, extrapolation);
+      expectTheWholesBits<3>(word, extrapolation);
+    }
+}
+
+/// A lattice of so many voxels that linear interpolation goes by planes of the image that a copy engine
+/// brings, if it is there as a whole: also near its border and beyond, and in chunks that begin anywhere.
+TEST(InputLayersOnCuda, GiveTheBitsOfPlanesOfTheWholeImage)
+{
+  TESSERA_NEEDS_GPU();
+  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  const Vec<3> spacingMm{0.8, 0.9, 1.1};
+  const auto fixed =
+      std::make_shared<Image<3>>(noiseImage<3>(centredGeometry<3>({262, 259, 250}, spacingMm), 3));
+  const ImageGeometry<3>& output = fixed->geometry;
+  const ImagePointer<3> moving = imageFor<3>("linear", centredGeometry<3>({248, 240, 231}, spacingMm));
+  const auto prepared = resampleInterpolator<3>("linear");
+  prepared->prepareForLevel(host, moving, 0);
+  const DefaultResampler<3> resampler(
+      parametersOf("(DefaultPixelValue " + std::to_string(outsideValue) + ")", 3, 1, ""));
+  for (const std::string word : {"T", "A"}) {
+    const TransformChain<3> chain = letterChain<3>(word, fixed);
+    const Resampling<3> whole{&chain, output, moving, nullptr};
+    const std::vector<float> expected = whole.on(cuda, "linear");
+    const ResampleSource<3> source{prepared.get(), nullptr,
+                                   std::make_shared<LayerWindowOnCuda<3>>(moving, 90)};
+    EXPECT_TRUE(resampler.resample(cuda, chain, source, output).voxels == expected) << word;
+    for (const LayerRange& layers : {LayerRange{0, 9}, LayerRange{69, 90}, LayerRange{219, 31}}) {
+      const std::vector<float> part = whole.on(cuda, "linear", layers);
+      ASSERT_EQ(part.size(), layers.count * output.size[0] * output.size[1]);
+      const auto first = static_cast<std::ptrdiff_t>(layers.first * output.size[0] * output.size[1]);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + first))
+          << word << ", layers from " << layers.first;
+    }
+  }
+}
+
+TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
+{
+  TESSERA_NEEDS_GPU();
+  const ResampleScene<3> scene({30, 31, 32}, {200, 190, 180}); // 27 MB
+  const TransformChain<3> chain = letterChain<3>("A", scene.fixed);
+  const ImageGeometry<3>& output = scene.fixed->geometry;
+  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  const DefaultResampler<3> resampler(parametersOf("", 3, 1, ""));
+  const auto interpolator = resampleInterpolator<3>("linear");
+  interpolator->prepareForLevel(cuda, scene.moving, 0);
+  const Image<3> expected = resampler.resample(cuda, chain, {interpolator.get(), nullptr}, output);
+  interpolator->endLevel();
+  interpolator->prepareForLevel(host, scene.moving, 0);
+  constexpr double limitBytes = 12e6;
+
+  const LayersThatFit layers = resampler.layersThatFit(chain, *interpolator, false, output, limitBytes);
+  ASSERT_GT(layers.atOnce, 0u) << layers.whyNot;
+  EXPECT_LT(layers.atOnce, 180u);
+  limitDeviceMemory(limitBytes);
+  takePeakDeviceMemory(cuda);
+  const Image<3> result = resampler.resample(
+      cuda, chain,
+      {interpolator.get(), nullptr, std::make_shared<LayerWindowOnCuda<3>>(scene.moving, layers.atOnce)},
+      output);
+  const double taken = takePeakDeviceMemory(cuda);
+  limitDeviceMemory(std::numeric_limits<double>::infinity());
+
+  EXPECT_EQ(result.voxels, expected.voxels);
+  EXPECT_LE(taken, limitBytes);
+  EXPECT_GT(taken, limitBytes / 2);
+}
+
+TEST(InputLayersOnCuda, AreRefusedWhereTheyDoNotHelp)
+{
+  TESSERA_NEEDS_GPU();
+  const ResampleScene<2> scene({30, 31}, {200, 190});
+  Context host;
+  const auto whyNot = [&](const std::string& name, const std::string& word, const std::string& text,
+                          double bytes) {
+    const auto interpolator = resampleInterpolator<2>(name);
+    interpolator->prepareForLevel(host, imageFor<2>(name, scene.moving->geometry), 0);
+    const LayersThatFit layers = DefaultResampler<2>(parametersOf(text, 2, 1, ""))
+                                     .layersThatFit(letterChain<2>(word, scene.fixed), *interpolator, false,
+                                                    scene.fixed->geometry, bytes);
+    EXPECT_EQ(layers.atOnce, 0u) << layers.whyNot;
+    return layers.whyNot;
+  };
+
+  EXPECT_EQ(whyNot("3", "A", "", 1e9), "the coefficients of splines are made of whole lines of it");
+  EXPECT_EQ(whyNot("linear", "A", "(ResampleExtrapolation \"Mirror\")", 1e9),
+            "any part of its mirror image may be asked for");
+  EXPECT_EQ(whyNot("linear", "BB", "", 1e9), "where these transforms lead is not known beforehand");
+  EXPECT_NE(whyNot("linear", "A", "", 1e3).find(" of its 190 layers, 0 fit"), std::string::npos);
+}
+
+}
+}

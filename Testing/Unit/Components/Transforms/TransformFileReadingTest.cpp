@@ -1,0 +1,70 @@
+#include "Components/Transforms/Shared/TransformFileReading.h"
+
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using testing::contains;
+using testing::errorText;
+using testing::TemporaryFolder;
+
+Parameters fileOf(const std::string& path)
+{
+  std::vector<std::string> notes;
+  return Parameters(std::make_shared<ParameterMap>(readParameterFile(path, notes)), "", 2, 1);
+}
+
+TEST(TransformFileReading, ParametersAreCounted)
+{
+  const TemporaryFolder folder;
+  const Parameters file = fileOf(folder.write("t.txt", "(TransformParameters 1 2.5 -3e-2)\n"));
+  EXPECT_EQ(readTransformParameters(file, 3, "a model"), (std::vector<double>{1, 2.5, -0.03}));
+  const std::string message = errorText([&] { readTransformParameters(file, 4, "a model"); });
+  EXPECT_TRUE(contains(message, "t.txt:1") && contains(message, "3 values")
+              && contains(message, "a model makes 4"))
+      << message;
+}
+
+TEST(TransformFileReading, BinaryParametersLieBesideTheTransformFile)
+{
+  const TemporaryFolder folder;
+  const double values[] = {0.1, -7, 1e300};
+  folder.write("t.dat", std::string(reinterpret_cast<const char*>(values), sizeof(values)));
+  const Parameters file = fileOf(folder.write(
+      "t.txt", "(UseBinaryFormatForTransformationParameters \"true\")\n(TransformParameters \"t.dat\")\n"));
+  EXPECT_EQ(readTransformParameters(file, 3, "a model"), (std::vector<double>{0.1, -7, 1e300}));
+  const std::string message =
+      errorText([&] { readTransformParameters(file, 2, "a model"); }, ExitCode::unreadableInput);
+  EXPECT_TRUE(contains(message, "24 bytes") && contains(message, "2 parameters")) << message;
+}
+
+TEST(TransformFileReading, MissingFilesAreToldWithBothPlaces)
+{
+  const TemporaryFolder folder;
+  const Parameters file = fileOf(folder.write("t.txt", "(Field \"u.mha\")\n"));
+  const std::string message =
+      errorText([&] { pathBesideTransformFile(file, "Field", "u.mha"); }, ExitCode::unreadableInput);
+  EXPECT_TRUE(contains(message, "neither u.mha nor " + (folder / "u.mha"))) << message;
+  EXPECT_TRUE(message.ends_with("the transform file's folder.")) << message;
+}
+
+TEST(TransformFileReading, AFileOfAFolderThatWasMovedIsNamedNotTaken)
+{
+  const TemporaryFolder folder;
+  folder.write("u.mha", "");
+  const Parameters file = fileOf(folder.write("t.txt", "(Field \"old/u.mha\")\n(Initial \"old/t.txt\")\n"));
+  const std::string message =
+      errorText([&] { pathBesideTransformFile(file, "Field", "old/u.mha"); }, ExitCode::unreadableInput);
+  EXPECT_TRUE(contains(message, "if " + (folder / "u.mha") + " is meant, write (Field \"u.mha\")."))
+      << message;
+  const std::string itself =
+      errorText([&] { pathBesideTransformFile(file, "Initial", "old/t.txt"); }, ExitCode::unreadableInput);
+  EXPECT_TRUE(itself.ends_with("the transform file's folder.")) << itself;
+}
+
+}
+}

@@ -1,0 +1,91 @@
+#include "Core/Compute/Files/AtomicFile.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+class AtomicFileTest : public ::testing::Test {
+protected:
+  testing::TemporaryFolder folder;
+};
+
+TEST_F(AtomicFileTest, TextReplacesWhatWasThere)
+{
+  folder.write("a.txt", "a longer text of yesterday");
+
+  writeTextFile(folder / "a.txt", "today\n");
+
+  EXPECT_EQ(folder.read("a.txt"), "today\n");
+  EXPECT_EQ(folder.entryCount(), 1u);
+}
+
+TEST_F(AtomicFileTest, NothingAppearsBeforeCommitNorWithout)
+{
+  {
+    AtomicFile file(folder / "a.txt");
+    std::ofstream(file.temporaryPath()) << "half";
+    EXPECT_FALSE(std::filesystem::exists(folder / "a.txt"));
+  }
+  EXPECT_EQ(folder.entryCount(), 0u);
+}
+
+TEST_F(AtomicFileTest, FilesBesideItComeAlong)
+{
+  AtomicFile file(folder / "a.mhd");
+  std::ofstream(file.temporaryPath()) << "header";
+  std::ofstream(std::filesystem::path(file.temporaryPath()).replace_extension(".raw")) << "data";
+
+  file.commit();
+
+  EXPECT_EQ(folder.read("a.mhd"), "header");
+  EXPECT_EQ(folder.read("a.raw"), "data");
+}
+
+TEST_F(AtomicFileTest, FilesHaveTheUsualPermissions)
+{
+  const mode_t mask = umask(027);
+  writeTextFile(folder / "a.txt", "text");
+  umask(mask);
+
+  EXPECT_EQ(static_cast<unsigned>(std::filesystem::status(folder / "a.txt").permissions()), 0640u);
+}
+
+TEST_F(AtomicFileTest, AFileOfTheWorkingFolderNeedsNoFolderInItsName)
+{
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  writeTextFile("a.txt", "here");
+  std::filesystem::current_path(before);
+
+  EXPECT_EQ(folder.read("a.txt"), "here");
+}
+
+TEST_F(AtomicFileTest, AFullDiskIsAnErrorAndLeavesNothing)
+{
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limits{10, 10};
+    setrlimit(RLIMIT_FSIZE, &limits);
+    const std::string path = folder / "a.txt";
+    const std::string message = testing::messageOf([&] { writeTextFile(path, std::string(100, 'x')); });
+    _exit(message.starts_with(path + ": cannot be written whole (File too large). Allowed: ") ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(folder.entryCount(), 0u);
+}
+
+}
+}

@@ -1,0 +1,143 @@
+// needs: ITK
+#include "Core/Image/Compression/BlockIndex.h"
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Voxels/VoxelPlace.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/ItkFiles.h"
+#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+class DamagedFiles : public ::testing::Test {
+protected:
+  DamagedFiles()
+  {
+    for (float& value : image.voxels)
+      value = std::floor(value);
+  }
+
+  std::vector<float> load(const std::string& path, int threads)
+  {
+    std::vector<std::string> notes;
+    return readImage<3>(path, notes, threads).image.voxels;
+  }
+
+  void expectDamaged(const std::string& bytes)
+  {
+    const std::string path = folder.write("damaged" + ending, bytes);
+    for (const int threads : {1, 3})
+      EXPECT_EQ(testing::errorText([&] { load(path, threads); }, ExitCode::unreadableInput),
+                path
+                    + ": the voxels cannot be read: the compressed data are damaged or cut off. Allowed: a "
+                      "whole file; it may have "
+                      "been cut off while it was copied.");
+  }
+
+  testing::TemporaryFolder folder;
+  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}),
+                                          1); // 1.1 MB of shorts: several blocks
+  std::string ending;
+};
+
+TEST_F(DamagedFiles, BlocksThatWereChangedAreTold)
+{
+  ending = ".nii.gz";
+  writeImage(folder / "a.nii.gz", image, PixelType::int16, true, 2);
+  const std::string good = folder.read("a.nii.gz");
+  const BlockIndex index = gzipIndex(folder / "a.nii.gz");
+  ASSERT_GT(index.deflatedBytes.size(), 4u);
+  const auto changed = [&](std::size_t position) {
+    std::string bytes = good;
+    bytes[position] = static_cast<char>(bytes[position] ^ 0x10);
+    return bytes;
+  };
+
+  expectDamaged(changed(good.size() / 2)); // inside a block
+  expectDamaged(changed(good.size() - 7)); // the checksum
+  expectDamaged(good.substr(0, good.size() / 2)
+                + good.substr(good.size() / 2 + 1)); // a byte is missing: by one thread
+  std::string swapped = good;                        // two blocks changed their places, and their lengths
+  BlockIndex other = index;
+  std::swap(other.deflatedBytes[1], other.deflatedBytes[2]);
+  const std::size_t second = index.firstBlock + index.deflatedBytes[0],
+                    lengths[] = {index.deflatedBytes[1], index.deflatedBytes[2]};
+  swapped = gzipHeader(other) + good.substr(index.firstBlock, index.deflatedBytes[0])
+            + good.substr(second + lengths[0], lengths[1]) + good.substr(second, lengths[0])
+            + good.substr(second + lengths[0] + lengths[1]);
+  ASSERT_EQ(swapped.size(), good.size());
+  expectDamaged(swapped);
+}
+
+TEST_F(DamagedFiles, AWrongIndexIsNoHarmIfTheStreamIsWhole)
+{
+  writeImage(folder / "a.nii.gz", image, PixelType::int16, true, 2);
+  BlockIndex index = gzipIndex(folder / "a.nii.gz");
+  ++index.deflatedBytes[0]; // the sum no longer ends where the file does
+  folder.write("b.nii.gz", gzipHeader(index) + folder.read("a.nii.gz").substr(index.firstBlock));
+
+  EXPECT_EQ(load(folder / "b.nii.gz", 3) == image.voxels, true);
+}
+
+TEST_F(DamagedFiles, BlocksOfAMetaImageToo)
+{
+  for (const std::string name : {"a.mha", "a.mhd"}) {
+    writeImage(folder / name, image, PixelType::int16, true, 2);
+    const VoxelPlace place = *metaImageVoxels(folder / name);
+    const std::string data = name == "a.mhd" ? "a.zraw" : name, good = folder.read(data);
+    const BlockIndex index = zlibIndex(place.path, place.streamAt, place.zlibBytes);
+    ASSERT_GT(index.deflatedBytes.size(), 4u);
+    const std::uint64_t end = place.streamAt + place.zlibBytes;
+    const auto expectChangedIsDamaged = [&](std::uint64_t position) {
+      std::string bytes = good;
+      bytes[position] = static_cast<char>(bytes[position] ^ 0x10);
+      if (name == "a.mhd") {
+        folder.write("damaged.zraw", bytes);
+        bytes = folder.read(name);
+        bytes.replace(bytes.find("= a.zraw"), 8, "= damaged.zraw");
+      }
+      ending = name.substr(1);
+      expectDamaged(bytes);
+    };
+
+    expectChangedIsDamaged(place.streamAt);                         // the head of the stream
+    expectChangedIsDamaged(index.firstBlock + place.zlibBytes / 2); // inside a block
+    expectChangedIsDamaged(end - 1);                                // the checksum
+  }
+}
+
+TEST_F(DamagedFiles, AWrongIndexBehindAMetaImageIsNoHarm)
+{
+  writeImage(folder / "a.mha", image, PixelType::int16, true, 2);
+  const VoxelPlace place = *metaImageVoxels(folder / "a.mha");
+  const std::uint64_t end = place.streamAt + place.zlibBytes;
+  const std::string file = folder.read("a.mha"), stream = file.substr(0, end), behind = file.substr(end);
+  BlockIndex longer = zlibIndex(place.path, place.streamAt, place.zlibBytes), fewer = longer;
+  ++longer.deflatedBytes[0]; // the sum no longer ends where the stream does
+  fewer.deflatedBytes.pop_back();
+  for (const std::string& other :
+       {std::string(), std::string("x"), "other" + behind, behind.substr(0, behind.size() - 1),
+        behind + "1234", zlibIndexText(longer), zlibIndexText(fewer)}) {
+    folder.write("b.mha", stream + other);
+    EXPECT_EQ(load(folder / "b.mha", 3) == image.voxels, true);
+  }
+}
+
+TEST_F(DamagedFiles, StreamsOfOthersToo)
+{
+  for (const std::string name : {"a.nii.gz", "a.mha", "a.nrrd"}) {
+    ending = name.substr(1);
+    testing::writeByItk<short>(folder / name, image.geometry, 1, {image.voxels.begin(), image.voxels.end()},
+                               true);
+    std::string bytes = folder.read(name);
+    const std::size_t checksum = bytes.size() - (ending == ".mha" ? 2 : 6);
+    bytes[checksum] = static_cast<char>(bytes[checksum] ^ 1);
+    expectDamaged(bytes);
+  }
+}
+
+}
+}

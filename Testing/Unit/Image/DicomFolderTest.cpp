@@ -1,0 +1,145 @@
+// needs: ITK
+#include "Core/Image/Files/ImageFile.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <itkGDCMImageIO.h>
+#include <itkMetaDataObject.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+
+namespace tessera {
+namespace {
+
+constexpr int width = 4, height = 3;
+
+std::string decimals(std::initializer_list<double> values)
+{
+  std::string text;
+  for (const double value : values) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%s%.6f", text.empty() ? "" : "\\", value);
+    text += number;
+  }
+  return text;
+}
+
+/// A slice of shorts `100 * value + voxel` whose rows run along -y and columns along z: a coronal plane.
+void writeSlice(const std::string& path, double yMm, int value, const std::string& series)
+{
+  const itk::GDCMImageIO::Pointer io = itk::GDCMImageIO::New();
+  auto& tags = io->GetMetaDataDictionary();
+  const auto set = [&](const char* tag, const std::string& text) {
+    itk::EncapsulateMetaData<std::string>(tags, tag, text);
+  };
+  set("0008|0008", "ORIGINAL\\PRIMARY\\AXIAL");
+  set("0008|0016", "1.2.840.10008.5.1.4.1.1.2"); // CT Image Storage
+  set("0008|0060", "CT");
+  set("0020|000d", "1.2.826.0.1.3680043.2.1125.1");
+  set("0020|000e", "1.2.826.0.1.3680043.2.1125.1." + series);
+  set("0020|0032", decimals({-20.5, yMm, 7.25}));
+  set("0020|0037", decimals({1, 0, 0, 0, 0, -1}));
+  set("0028|0030", decimals({1.5, 0.75})); // between rows, between columns
+  std::vector<std::int16_t> voxels;
+  for (int i = 0; i < width * height; ++i)
+    voxels.push_back(static_cast<std::int16_t>(100 * value + i));
+  io->SetFileName(path);
+  io->SetKeepOriginalUID(true);
+  io->SetNumberOfDimensions(3);
+  const std::array<int, 3> size{width, height, 1};
+  itk::ImageIORegion region(3);
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    io->SetDimensions(axis, size[axis]);
+    region.SetSize(axis, size[axis]);
+  }
+  io->SetSpacing(0, 0.75);
+  io->SetSpacing(1, 1.5);
+  io->SetOrigin(0, -20.5);
+  io->SetOrigin(1, yMm);
+  io->SetOrigin(2, 7.25);
+  io->SetDirection(0, std::vector<double>{1, 0, 0});
+  io->SetDirection(1, std::vector<double>{0, 0, -1});
+  io->SetDirection(2, std::vector<double>{0, 1, 0});
+  io->SetComponentType(itk::IOComponentEnum::SHORT);
+  io->SetPixelType(itk::IOPixelEnum::SCALAR);
+  io->SetNumberOfComponents(1);
+  io->SetIORegion(region);
+  io->Write(voxels.data());
+}
+
+class DicomFolder : public ::testing::Test {
+protected:
+  LoadedImage<3> load() { return readImage<3>(folder.path(), notes); }
+
+  testing::TemporaryFolder folder;
+  std::vector<std::string> notes;
+};
+
+TEST_F(DicomFolder, SlicesAreStackedByTheirPlaceNotByTheirName)
+{
+  writeSlice(folder / "a.dcm", 12, 3, "1");
+  writeSlice(folder / "b.dcm", 4, 1, "1");
+  writeSlice(folder / "c.dcm", 8, 2, "1");
+  folder.write("readme.txt", "no image");
+
+  const Image<3> image = load().image;
+
+  const AffineMap<3> pointFromIndex = image.geometry.pointFromIndex();
+  EXPECT_EQ(image.geometry.size, (Size<3>{width, height, 3}));
+  ASSERT_EQ(image.voxels.size(), 3u * width * height);
+  for (int slice = 0; slice < 3; ++slice) {
+    const int value = static_cast<int>(image.voxels[slice * width * height]) / 100; // 1, 2, 3 at 4, 8, 12 mm
+    const Vec<3> point = pointFromIndex({2, 1, static_cast<double>(slice)});
+    const Vec<3> expected{-20.5 + 2 * 0.75, 4.0 * value, 7.25 - 1.5};
+    for (int d = 0; d < 3; ++d)
+      EXPECT_NEAR(point[d], expected[d], 1e-6) << "slice " << slice; // the tags have six decimals
+    EXPECT_EQ(image.voxels[slice * width * height + 7], 100 * value + 7);
+  }
+  EXPECT_TRUE(notes.empty());
+}
+
+TEST_F(DicomFolder, UnevenSlicesAreTold)
+{
+  writeSlice(folder / "a.dcm", 0, 1, "1");
+  writeSlice(folder / "b.dcm", 3, 2, "1");
+  writeSlice(folder / "c.dcm", 8, 3, "1");
+
+  load();
+
+  EXPECT_EQ(notes,
+            std::vector<std::string>{
+                folder.path()
+                + ": the slices are not evenly spaced: one lies 1 mm from its place on the grid of 4 mm"});
+}
+
+TEST_F(DicomFolder, SeveralSeriesAreRefusedAndListed)
+{
+  writeSlice(folder / "a.dcm", 0, 1, "1");
+  writeSlice(folder / "b.dcm", 3, 2, "1");
+  writeSlice(folder / "c.dcm", 0, 3, "2");
+
+  const std::string message = testing::messageOf([&] { load(); });
+
+  EXPECT_EQ(testing::exitCodeOf([&] { load(); }), ExitCode::unreadableInput);
+  EXPECT_TRUE(message.starts_with(
+      folder.path()
+      + ": the folder holds 2 DICOM series. Allowed: a folder with one series. The series are:"))
+      << message;
+  EXPECT_NE(message.find("2 files, the first " + folder.path()), std::string::npos) << message;
+  EXPECT_NE(message.find("1 files, the first " + folder / "c.dcm"), std::string::npos) << message;
+}
+
+TEST_F(DicomFolder, OneFileIsAnImageOfOneSlice)
+{
+  writeSlice(folder / "a.dcm", 5, 1, "1");
+
+  const ImageHeader header = readImageHeader(folder / "a.dcm");
+
+  EXPECT_EQ(header.size, (std::vector<std::size_t>{width, height, 1}));
+  EXPECT_EQ(readImageHeader(folder.path()).size, header.size);
+}
+
+}
+}

@@ -1,0 +1,433 @@
+#include "Core/Image/Files/ImageFile.h"
+#include "Core/Image/Files/InputError.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Phantom.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstring>
+#include <map>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tessera {
+namespace {
+
+using testing::exitCodeOf;
+using testing::messageOf;
+using testing::TemporaryFolder;
+
+void read3(const std::string& path)
+{
+  std::vector<std::string> notes;
+  readImage<3>(path, notes);
+}
+
+/// Noise, which does not compress; the first voxel is 0.
+Image<3> smallImage()
+{
+  Image<3> image{testing::centredGeometry<3>({16, 12, 10}, {1, 1, 1}), {0}};
+  for (std::uint32_t i = 1; i < image.geometry.voxelCount(); ++i)
+    image.voxels.push_back(static_cast<float>(randomWords({}, i, 0)[0] % 256));
+  return image;
+}
+
+class ImageFileErrors : public ::testing::Test {
+protected:
+  /// A MetaImage of 4 x 3 x 2 bytes with one line of the header replaced.
+  std::string metaImage(const std::string& key, const std::string& value) const
+  {
+    std::map<std::string, std::string> header{{"ElementSpacing", "1 1 1"},
+                                              {"Offset", "0 0 0"},
+                                              {"DimSize", "4 3 2"},
+                                              {"TransformMatrix", "1 0 0 0 1 0 0 0 1"}};
+    header[key] = value;
+    std::string text = "ObjectType = Image\nNDims = 3\n";
+    for (const auto& [name, number] : header)
+      text += name + " = " + number + "\n";
+    return folder.write("image.mha", text + "ElementType = MET_UCHAR\nElementDataFile = LOCAL\n"
+                                         + std::string(24, '\x01'));
+  }
+
+  /// A NIfTI of smallImage() with a float of its header replaced.
+  std::string nifti(std::size_t offset, float value) const
+  {
+    writeImage(folder / "image.nii", smallImage(), PixelType::uint8, false);
+    std::string bytes = folder.read("image.nii");
+    std::memcpy(bytes.data() + offset, &value, sizeof value);
+    return folder.write("image.nii", bytes);
+  }
+
+  /// What read3 says after the path.
+  std::string complaint(const std::string& path) const
+  {
+    EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput);
+    const std::string message = messageOf([&] { read3(path); });
+    return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+  }
+
+  TemporaryFolder folder;
+};
+
+const std::string spacingRule =
+    ": a voxel must have an extent. Allowed: spacings above zero; a flipped axis belongs into the direction.";
+
+TEST_F(ImageFileErrors, SpacingThatIsNotAboveZero)
+{
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 0 1")), "spacing 0 on axis 1" + spacingRule);
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 1 -2")), "spacing -2 on axis 2" + spacingRule);
+  EXPECT_EQ(complaint(nifti(84, 0)), "spacing 0 on axis 1" + spacingRule); // pixdim[2]
+  EXPECT_EQ(complaint(nifti(88, -2)), "spacing -2 on axis 2" + spacingRule);
+  EXPECT_EQ(complaint(nifti(80, NAN)), "spacing nan on axis 0" + spacingRule);
+}
+
+TEST_F(ImageFileErrors, NumbersThatAreNone)
+{
+  EXPECT_EQ(complaint(metaImage("Offset", "0 nan 0")),
+            "Offset = 0 nan 0: nan is not a finite number. Allowed: finite numbers.");
+  EXPECT_EQ(complaint(metaImage("ElementSpacing", "1 x 1")),
+            "ElementSpacing = 1 x 1: x is not a finite number. Allowed: finite numbers.");
+}
+
+TEST_F(ImageFileErrors, AxesOfANiftiThatAreNoNumbers)
+{
+  const std::string rule = ": not a position. Allowed: numbers of a qform or sform in millimetres.";
+  for (const std::size_t offset :
+       {256, 268, 280, 292, 296, 320}) // quatern_b, qoffset_x, srow_x, srow_y, srow_z
+    for (const float value : {INFINITY, NAN, -3e38F})
+      EXPECT_EQ(complaint(nifti(offset, value)),
+                "the axes and origin of its header hold " + shortText(value) + rule)
+          << offset;
+}
+
+TEST_F(ImageFileErrors, SingularDirection)
+{
+  EXPECT_EQ(complaint(metaImage("TransformMatrix", "1 0 0 1 0 0 0 0 1")),
+            "direction 1 1 0 0 0 0 0 0 1: the matrix is singular. Allowed: axes that are not parallel.");
+  EXPECT_EQ(complaint(metaImage("TransformMatrix", "0 0 0 0 0 0 0 0 0")),
+            "direction 0 0 0 0 0 0 0 0 0: the matrix is singular. Allowed: axes that are not parallel.");
+}
+
+TEST_F(ImageFileErrors, NoVoxels)
+{
+  EXPECT_EQ(complaint(metaImage("DimSize", "4 0 2")),
+            "size 0 on axis 1: the image has no voxels. Allowed: at least one voxel on each axis.");
+}
+
+TEST_F(ImageFileErrors, NoSuchFileAndNoImage)
+{
+  const std::string allowed =
+      ". Allowed: an image file that exists and may be read: " + readableFormats() + ".";
+  EXPECT_EQ(complaint(folder / "nothing.mha"), "no such file" + allowed);
+  EXPECT_EQ(complaint(folder.write("text.png", "hello")), "not an image of a format that is known" + allowed);
+  EXPECT_EQ(complaint(folder.write("empty.nii", "")), "not an image of a format that is known" + allowed);
+  EXPECT_EQ(complaint(folder.path()),
+            "the folder holds no DICOM images. Allowed: an image file, or a folder with one DICOM series.");
+}
+
+TEST_F(ImageFileErrors, SeveralVolumesAreRefusedWithTheirDimension)
+{
+  const std::string path =
+      folder.write("four.mha", "ObjectType = Image\nNDims = 4\nDimSize = 2 1 1 3\nElementType = MET_UCHAR\n"
+                               "ElementDataFile = LOCAL\nabcdef");
+  EXPECT_EQ(readImageHeader(path).dimension, 4);
+  EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::usage);
+  EXPECT_EQ(messageOf([&] { read3(path); }),
+            path
+                + ": dimension 4: an image of dimension 3 is asked for here. Allowed: one image of "
+                  "dimension 3; a file of several volumes must be split first.");
+}
+
+TEST_F(ImageFileErrors, ThreeFloatsAreNoColour)
+{
+  writeVectorImage(folder / "field.mha",
+                   VectorImage<3>{smallImage().geometry, 3, std::vector<float>(16 * 12 * 10 * 3)}, false);
+  EXPECT_EQ(complaint(folder / "field.mha"), "3 components a voxel: an image of one component is asked for "
+                                             "here. Allowed: one component, or colour (red, green, blue, "
+                                             "with or without opacity).");
+}
+
+TEST_F(ImageFileErrors, AnEmptyMask)
+{
+  Image<3> image = smallImage();
+  std::fill(image.voxels.begin(), image.voxels.end(), 0.0f);
+  writeImage(folder / "mask.mha", image, PixelType::uint8, false);
+  const auto readIt = [&] { readMask<3>(folder / "mask.mha"); };
+  EXPECT_EQ(exitCodeOf(readIt), ExitCode::unreadableInput);
+  EXPECT_EQ(messageOf(readIt), folder / "mask.mha"
+                                   + ": a mask of 1920 voxels: it is empty, every voxel is zero. Allowed: a "
+                                     "mask with at least one voxel "
+                                     "that is not zero.");
+}
+
+TEST_F(ImageFileErrors, FilesThatWereCutOff)
+{
+  for (const std::string format : {"mha", "nii", "nii.gz", "nrrd", "gipl", "gipl.gz", "vtk", "tif", "dcm"}) {
+    SCOPED_TRACE(format);
+    writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, true);
+    const std::string bytes = folder.read("image." + format);
+    for (const std::size_t kept : {bytes.size() - 40, bytes.size() / 2}) {
+      const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
+      EXPECT_EQ(exitCodeOf([&] { read3(path); }), ExitCode::unreadableInput)
+          << kept << " of " << bytes.size() << " bytes";
+    }
+  }
+}
+
+TEST_F(ImageFileErrors, PicturesThatWereCutOff)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
+  for (const std::string format : {"png", "jpg", "bmp", "tif"}) {
+    SCOPED_TRACE(format);
+    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
+    const std::string bytes = folder.read("image." + format);
+    std::vector<std::string> notes;
+    EXPECT_NO_THROW(readImage<2>(folder / ("image." + format), notes));
+    for (const std::size_t kept : {bytes.size() * 9 / 10, bytes.size() / 2, std::size_t(60)}) {
+      const std::string path = folder.write("cut." + format, bytes.substr(0, kept));
+      EXPECT_EQ(exitCodeOf([&] { readImage<2>(path, notes); }), ExitCode::unreadableInput)
+          << kept << " of " << bytes.size();
+    }
+  }
+}
+
+TEST_F(ImageFileErrors, PicturesThatWereChanged)
+{
+  Image<2> picture{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels};
+  const auto expectRefused = [&](const std::string& format, const std::string& what, std::size_t behind,
+                                 char byte) {
+    SCOPED_TRACE(what);
+    writeImage(folder / ("image." + format), picture, PixelType::uint8, false);
+    std::string bytes = folder.read("image." + format);
+    bytes[bytes.find(what) + behind] = byte;
+    std::vector<std::string> notes;
+    const std::string path = folder.write("changed." + format, bytes);
+    EXPECT_EQ(messageOf([&] { readImage<2>(path, notes); }),
+              path + ": the picture is cut off or damaged. Allowed: " + wholeFile + ".");
+  };
+  expectRefused("png", "IHDR", 7, '\x31'); // another width than the checksum knows
+  expectRefused("png", "IDAT", 9, '\x77');
+  expectRefused("jpg", "\xff\xdb", 4, '\x09'); // no such table of quantisation
+  expectRefused("jpg", "\xff\xc4", 4, '\x44'); // nor of codes
+  expectRefused("jpg", "\xff\xc4", 5, '\x7f'); // more codes of one bit than there are
+  expectRefused("jpg", "\xff\xda", 5, '\x77'); // a scan of no component
+  expectRefused("jpg", "\xff\xda", 1, '\x2d'); // no marker
+}
+
+TEST_F(ImageFileErrors, HeadersThatPromiseMoreThanAnyFileHolds)
+{
+  const std::string cutOff = ". Allowed: a whole file; it may have been cut off while it was copied.";
+  const std::string meta = metaImage("DimSize", "4294967296 4294967296 4"); // 2^66
+  const std::string metaBytes = std::to_string(folder.read("image.mha").size());
+  EXPECT_TRUE(complaint(meta).starts_with(meta + " holds " + metaBytes + " bytes of the 461168601842738"))
+      << complaint(meta);
+  EXPECT_EQ(complaint(nifti(108, 1e30f)), folder / "image.nii" + " holds less than the "
+                                              + std::to_string((std::uint64_t(1) << 62) + 1920)
+                                              + " bytes that its header promises" + cutOff);
+  const std::int16_t sizes[] = {7, 32767, 32767, 32767, 32767, 32767, 32767, 32767};
+  std::string bytes = folder.read("image.nii");
+  std::memcpy(bytes.data() + 40, sizes, sizeof sizes);
+  EXPECT_TRUE(
+      complaint(folder.write("image.nii", bytes)).ends_with(" bytes that its header promises" + cutOff));
+}
+
+TEST_F(ImageFileErrors, AVtkFileTooShortForItsSizeTakesNoMemory)
+{
+  writeImage(folder / "a.vtk", smallImage(), PixelType::uint8, false);
+  std::string text = folder.read("a.vtk");
+  text.replace(text.find("DIMENSIONS 16 12 10"), 19, "DIMENSIONS 16 12 999999999");
+
+  EXPECT_EQ(complaint(folder.write("b.vtk", text)),
+            "the file is too short for the 16 x 12 x 999999999 voxels of its header. Allowed: a whole file; "
+            "it may have been cut off "
+            "while it was copied.");
+}
+
+TEST_F(ImageFileErrors, ACompressedFileWithoutItsEnding)
+{
+  writeImage(folder / "a.nii.gz", smallImage(), PixelType::uint8, true);
+
+  EXPECT_EQ(
+      complaint(folder.write("b.nii", folder.read("a.nii.gz"))),
+      "it is compressed, which its library sees only by a name that ends in .gz. Allowed: such a name.");
+}
+
+TEST_F(ImageFileErrors, MetaImagesWithoutWhatTheyNeed)
+{
+  for (const std::string count : {"0", "-2"})
+    EXPECT_EQ(complaint(metaImage("ElementNumberOfChannels", count)),
+              "ElementNumberOfChannels = " + count
+                  + ": not a number of components. Allowed: a whole number above 0.");
+  const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 3\n";
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\n")),
+            "its header does not come to ElementDataFile. Allowed: a whole header.");
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementDataFile = a.raw\n")),
+            "its header has no ElementType. Allowed: a whole header.");
+  EXPECT_EQ(complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile =\n")),
+            "its header has no ElementDataFile. Allowed: a whole header.");
+  for (const std::string& name :
+       {std::string("."), std::string(300, 'a')}) // the second of more letters than names have
+    EXPECT_EQ(
+        complaint(folder.write("a.mhd", head + "ElementType = MET_UCHAR\nElementDataFile = " + name + "\n")),
+        "its data file " + (folder / name) + " is missing. Allowed: a data file where ElementDataFile says.");
+}
+
+TEST_F(ImageFileErrors, MetaImagesOfSeveralFiles)
+{
+  const std::string head =
+      "ObjectType = Image\nNDims = 3\nDimSize = 2 2 3\nElementType = MET_UCHAR\nElementDataFile = ";
+  for (const int slice : {0, 1, 2})
+    folder.write("s0" + std::to_string(2 * slice) + ".raw", std::string(4, static_cast<char>(slice + 1)));
+  const auto voxels = [&](const std::string& dataFile) {
+    std::vector<std::string> notes;
+    return readImage<3>(folder.write("a.mhd", head + dataFile + "\n"), notes).image.voxels;
+  };
+  const std::vector<float> expected{1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3};
+  EXPECT_EQ(voxels("LIST\ns00.raw\ns02.raw\ns04.raw"), expected);
+  EXPECT_EQ(voxels("LIST 2\ns00.raw\ns02.raw\ns04.raw"), expected);
+  EXPECT_EQ(voxels("s%02d.raw 0 4 2"), expected);
+
+  const auto complaintOf = [&](const std::string& dataFile) {
+    return complaint(folder.write("a.mhd", head + dataFile + "\n"));
+  };
+  const std::string missing = " is missing. Allowed: a data file where ElementDataFile says.";
+  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw"),
+            "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
+  EXPECT_EQ(complaintOf("LIST\ns00.raw\ns02.raw\ns06.raw"),
+            "its data file " + (folder / "s06.raw") + missing);
+  EXPECT_EQ(complaintOf("s%02d.raw 0 5 1"), "its data file " + (folder / "s01.raw") + missing);
+  EXPECT_EQ(complaintOf("s%02d.raw 0 2 2"),
+            "ElementDataFile names 2 files of 3. Allowed: a file for each slice.");
+  for (const std::string pattern :
+       {"s%02d.raw 0 4 0", "s%02d.raw 0 2", "s%02x.raw 0 4 2", "s%02d%d.raw 0 4 2"})
+    EXPECT_EQ(
+        complaintOf(pattern),
+        "ElementDataFile: no numbers of slices can be made of it. Allowed: a name such as slice%03d.raw "
+        "FIRST LAST STEP.");
+  folder.write("s02.raw", "123");
+  EXPECT_TRUE(complaintOf("s%02d.raw 0 4 2")
+                  .starts_with(folder / "s02.raw" + " holds 3 bytes of the 4 that its header promises"));
+}
+
+TEST_F(ImageFileErrors, PairsThatLackTheirData)
+{
+  for (const auto& [header, data] :
+       std::map<std::string, std::string>{{"image.mhd", "image.raw"}, {"image.hdr", "image.img"}}) {
+    SCOPED_TRACE(header);
+    writeImage(folder / header, smallImage(), PixelType::uint8, false);
+    folder.write(data, "short");
+    EXPECT_EQ(exitCodeOf([&] { read3(folder / header); }), ExitCode::unreadableInput);
+    std::filesystem::remove(folder / data);
+    EXPECT_TRUE(complaint(folder / header).starts_with("its data file " + (folder / data) + " is missing"));
+  }
+}
+
+TEST_F(ImageFileErrors, TwoNiftiFilesOfOneNameAreNotConfused)
+{
+  Image<3> image = smallImage();
+  writeImage(folder / "a.nii.gz", image, PixelType::uint8, true);
+  image.voxels[0] = 99;
+  writeImage(folder / "a.nii", image, PixelType::uint8, false);
+
+  std::vector<std::string> notes;
+  EXPECT_EQ(readImage<3>(folder / "a.nii.gz", notes).image.voxels[0], 0);
+}
+
+TEST(WritableTest, FormatsAreRefusedForWhatTheyCannotHold)
+{
+  EXPECT_EQ(messageOf([] { checkWritable("xyz", 3, PixelType::int16); }),
+            "image format \"xyz\": no such format. Allowed: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, "
+            "vtk, gipl, gipl.gz, tif, tiff, "
+            "png, jpg, jpeg, bmp, dcm.");
+  EXPECT_EQ(messageOf([] { checkWritable("png", 3, PixelType::uint8); }),
+            "image format \"png\": cannot hold an image of dimension 3. Allowed: the formats that can: mhd, "
+            "mha, nii, nii.gz, hdr, img, "
+            "nrrd, nhdr, vtk, gipl, gipl.gz, tif, tiff, dcm.");
+  EXPECT_EQ(messageOf([] { checkWritable("png", 2, PixelType::int16); }),
+            "image format \"png\": cannot hold pixels of type \"short\". Allowed: the types \"unsigned "
+            "char\", \"unsigned short\", "
+            "or the "
+            "formats that can: mhd, mha, nii, nii.gz, hdr, img, nrrd, nhdr, vtk, tif, tiff.");
+  EXPECT_EQ(messageOf([] { checkWritable("gipl", 3, PixelType::float32, 3); }),
+            "image format \"gipl\": cannot hold 3 components a voxel. Allowed: the formats that can: mhd, "
+            "mha, nii, nii.gz, hdr, img, "
+            "nrrd, nhdr, vtk, tif, tiff.");
+  EXPECT_EQ(exitCodeOf([] { checkWritable("xyz", 3, PixelType::int16); }), ExitCode::unwritableOutput);
+}
+
+TEST_F(ImageFileErrors, PlacesThatCannotBeWrittenTo)
+{
+  const auto write = [&](const std::string& path) {
+    return [=] { writeImage(path, smallImage(), PixelType::int16, false); };
+  };
+  const std::string noFolder = folder / "missing/result.mhd";
+  EXPECT_TRUE(messageOf(write(noFolder))
+                  .starts_with(noFolder + ": there is no folder " + folder / "missing" + ". Allowed: "));
+  std::filesystem::create_directory(folder / "taken.mhd");
+  EXPECT_TRUE(messageOf(write(folder / "taken.mhd"))
+                  .starts_with(folder / "taken.mhd" + ": this is a folder, not a file. Allowed: "));
+  EXPECT_TRUE(messageOf(write("/proc/result.mhd"))
+                  .starts_with("/proc/result.mhd: the folder cannot be written to ("));
+  for (const std::string& path : {noFolder, folder / "taken.mhd", std::string("/proc/result.mhd")})
+    EXPECT_EQ(exitCodeOf(write(path)), ExitCode::unwritableOutput);
+}
+
+/// Runs `write` where no file can grow beyond `limit` bytes, as on a disk that is full. Returns its exit
+/// code.
+template <class Write>
+ExitCode exitCodeOnFullDisk(rlim_t limit, Write&& write)
+{
+  const pid_t child = fork();
+  if (child == 0) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limits{limit, limit};
+    setrlimit(RLIMIT_FSIZE, &limits);
+    _exit(static_cast<int>(exitCodeOf(write)));
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::someRowsFailed;
+}
+
+TEST_F(ImageFileErrors, AFullDiskLeavesNothing)
+{
+  for (const std::string& format : writableFormats())
+    for (const bool compress : {false, true}) {
+      const bool plane = format == "png" || format.starts_with("jp") || format == "bmp";
+      const auto write = [&] {
+        if (plane)
+          writeImage(folder / ("image." + format),
+                     Image<2>{testing::centredGeometry<2>({48, 40}, {1, 1}), smallImage().voxels},
+                     PixelType::uint8, compress);
+        else
+          writeImage(folder / ("image." + format), smallImage(), PixelType::uint8, compress);
+      };
+      for (const rlim_t limit : {0, 100, 700, 900}) {
+        SCOPED_TRACE(format + (compress ? ", compressed, " : ", ") + std::to_string(limit) + " bytes");
+
+        EXPECT_EQ(exitCodeOnFullDisk(limit, write), ExitCode::unwritableOutput);
+
+        EXPECT_EQ(folder.entryCount(), 0u);
+      }
+      EXPECT_EQ(exitCodeOnFullDisk(1 << 20, write), ExitCode::done) << format;
+      for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+        std::filesystem::remove(entry);
+    }
+}
+
+TEST_F(ImageFileErrors, AFullDiskLeavesTheFileThatWasThere)
+{
+  folder.write("image.nii.gz", "the result of yesterday");
+
+  exitCodeOnFullDisk(500, [&] { writeImage(folder / "image.nii.gz", smallImage(), PixelType::uint8, true); });
+
+  EXPECT_EQ(folder.read("image.nii.gz"), "the result of yesterday");
+  EXPECT_EQ(folder.entryCount(), 1u);
+}
+
+}
+}

@@ -1,0 +1,139 @@
+// needs: ITK
+#include "Core/Image/Files/ItkTransformFile.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <itkCompositeTransform.h>
+#include <itkHDF5TransformIO.h>
+#include <itkTransformFileReader.h>
+#include <itkTxtTransformIO.h>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace tessera {
+namespace {
+
+const ItkTransform affine{"AffineTransform_double_3_3",
+                          {1.0 / 3, -2.5, 1e-17},
+                          {1.1, 0.02, 0, 0.01, 0.95, 0, 0, 0, 1.2, 123.4567891234567, -1.0 / 3, 4}};
+const ItkTransform euler{"Euler3DTransform_double_3_3", {10, 20, 30, 0}, {0.1, -0.2, 0.3, 1, 2, 3}};
+const ItkTransform translation{"TranslationTransform_double_2_2", {}, {0.1 + 0.2, -1e-300}};
+
+ItkTransform spline()
+{
+  ItkTransform transform{"BSplineTransform_double_3_3",
+                         {5, 4, 6, -3.5, 2, 1, 2.5, 3, 3.5, 0.6, -0.8, 0, 0.8, 0.6, 0, 0, 0, 1},
+                         {}};
+  for (int i = 0; i < 3 * 5 * 4 * 6; ++i)
+    transform.parameters.push_back(std::sin(i));
+  return transform;
+}
+
+class ItkTransformFile : public ::testing::TestWithParam<const char*> {
+protected:
+  std::string path() const { return folder / (std::string("transform.") + GetParam()); }
+
+  testing::TemporaryFolder folder;
+};
+
+INSTANTIATE_TEST_SUITE_P(Extension, ItkTransformFile, ::testing::Values("tfm", "txt", "h5", "hdf5"),
+                         [](const auto& extension) { return std::string(extension.param); });
+
+TEST_P(ItkTransformFile, TransformsComeBackToTheLastBit)
+{
+  for (const std::vector<ItkTransform>& transforms :
+       {std::vector{affine}, std::vector{translation}, std::vector{euler, spline(), affine}}) {
+    writeItkTransforms(path(), transforms, false);
+    EXPECT_EQ(readItkTransforms(path()), transforms);
+    EXPECT_EQ(folder.entryCount(), 1u);
+  }
+}
+
+TEST_P(ItkTransformFile, ACompositeIsGivenByItsPartsInOrder)
+{
+  writeItkTransforms(path(), {spline(), affine}, true);
+  EXPECT_EQ(readItkTransforms(path()), (std::vector<ItkTransform>{spline(), affine}));
+}
+
+itk::TransformFileReader::Pointer readWithItk(const std::string& path)
+{
+  const auto reader = itk::TransformFileReader::New();
+  if (path.ends_with(".tfm") || path.ends_with(".txt"))
+    reader->SetTransformIO(itk::TxtTransformIO::New());
+  else
+    reader->SetTransformIO(itk::HDF5TransformIO::New());
+  reader->SetFileName(path);
+  reader->Update();
+  return reader;
+}
+
+TEST_P(ItkTransformFile, ItkReadsACompositeThatAppliesTheLastTransformFirst)
+{
+  ItkTransform doubling = affine, shift = affine;
+  doubling.fixedParameters = shift.fixedParameters = {0, 0, 0};
+  doubling.parameters = {2, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0};
+  shift.parameters = {1, 0, 0, 0, 1, 0, 0, 0, 1, 10, 0, 0};
+
+  writeItkTransforms(path(), {doubling, shift}, true);
+
+  const auto reader = readWithItk(path());
+  ASSERT_EQ(reader->GetTransformList()->size(), 1u);
+  const auto* composite = dynamic_cast<const itk::CompositeTransform<double, 3>*>(
+      reader->GetTransformList()->front().GetPointer());
+  ASSERT_NE(composite, nullptr);
+  const double point[3] = {1, 1, 1};
+  EXPECT_EQ(composite->TransformPoint(itk::Point<double, 3>(point))[0], 2 * (1 + 10));
+}
+
+TEST_P(ItkTransformFile, ItkReadsSingleTransforms)
+{
+  writeItkTransforms(path(), {spline()}, false);
+  const auto reader = readWithItk(path());
+  ASSERT_EQ(reader->GetTransformList()->size(), 1u);
+  const auto& parameters = reader->GetTransformList()->front()->GetParameters();
+  EXPECT_EQ(std::vector<double>(parameters.begin(), parameters.end()), spline().parameters);
+}
+
+TEST_P(ItkTransformFile, WhatItkCannotHoldIsRefusedAndLeavesNothing)
+{
+  const auto messageFor = [&](const ItkTransform& transform) {
+    return testing::messageOf([&] { writeItkTransforms(path(), {transform}, false); });
+  };
+  EXPECT_TRUE(messageFor({"FooTransform_double_3_3", {}, {}})
+                  .starts_with(path()
+                               + ": the transforms cannot be written: ITK has no transform "
+                                 "\"FooTransform_double_3_3\". Allowed: "));
+  EXPECT_TRUE(
+      messageFor({"AffineTransform_double_3_3", {0, 0, 0}, {1, 2}})
+          .starts_with(
+              path()
+              + ": the transforms cannot be written: AffineTransform_double_3_3 has 12 parameters, not 2. "));
+  EXPECT_EQ(testing::exitCodeOf([&] { writeItkTransforms(path(), {}, true); }), ExitCode::unwritableOutput);
+  EXPECT_EQ(folder.entryCount(), 0u);
+}
+
+TEST_P(ItkTransformFile, WhatIsNoTransformFileIsRefused)
+{
+  folder.write(std::string("transform.") + GetParam(), "hello\n");
+  EXPECT_EQ(testing::exitCodeOf([&] { readItkTransforms(path()); }), ExitCode::unreadableInput);
+}
+
+TEST(ItkTransformFileNames, OtherExtensionsAreRefused)
+{
+  const testing::TemporaryFolder folder;
+  const std::string rule = ": the extension is not that of a transform file. Allowed: an ITK transform file: "
+                           ".tfm or .txt (text), .h5 or "
+                           ".hdf5 (HDF5).";
+  const std::string path = folder.write("a.mat", "x");
+  EXPECT_EQ(testing::messageOf([&] { readItkTransforms(path); }), path + rule);
+  EXPECT_EQ(testing::messageOf([&] { writeItkTransforms(path, {affine}, false); }), path + rule);
+  EXPECT_EQ(
+      testing::messageOf([&] { readItkTransforms(folder / "none.tfm"); }),
+      folder / "none.tfm"
+          + ": no such file. Allowed: an ITK transform file: .tfm or .txt (text), .h5 or .hdf5 (HDF5).");
+}
+
+}
+}

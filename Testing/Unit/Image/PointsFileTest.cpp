@@ -1,0 +1,160 @@
+#include "Core/Image/Points/PointsFile.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/Phantom.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+namespace tessera {
+namespace {
+
+class PointsFile : public ::testing::Test {
+protected:
+  template <int D>
+  InputPoints<D> points(const std::string& text) const
+  {
+    return readPoints<D>(folder.write("points.txt", text));
+  }
+  /// What reading says after the path.
+  std::string complaint(const std::string& name, const std::string& text) const
+  {
+    const std::string path = folder.write(name, text);
+    const auto readIt = [&] { readPoints<3>(path); };
+    EXPECT_EQ(testing::exitCodeOf(readIt), ExitCode::unreadableInput);
+    const std::string message = testing::messageOf(readIt);
+    return message.starts_with(path + ":") ? message.substr(path.size() + 1) : message;
+  }
+
+  testing::TemporaryFolder folder;
+};
+
+template <class Number>
+std::string bigEndian(std::initializer_list<Number> numbers)
+{
+  using Bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
+  std::string bytes;
+  for (const Number number : numbers)
+    for (int shift = 8 * (static_cast<int>(sizeof(Number)) - 1); shift >= 0; shift -= 8)
+      bytes += static_cast<char>(std::bit_cast<Bits>(number) >> shift);
+  return bytes;
+}
+
+TEST_F(PointsFile, TheFirstWordSaysWhatTheNumbersAre)
+{
+  EXPECT_FALSE(points<2>("point\n1\n1.5 -2e1\n").areIndices);
+  EXPECT_TRUE(points<2>("index\n1\n1 2\n").areIndices);
+  EXPECT_TRUE(points<2>("1\n1 2\n").areIndices);
+  EXPECT_EQ(points<2>("point\n2\n1.5 -2e1\n+3\t.25").values, (std::vector<Vec<2>>{{1.5, -20}, {3, 0.25}}));
+  EXPECT_EQ(points<3>("point\r\n1\r\n1 2 3\r\n").values, (std::vector<Vec<3>>{{1, 2, 3}}));
+  EXPECT_TRUE(points<3>("point\n0\n").values.empty());
+}
+
+TEST_F(PointsFile, IndicesAreRoundedHalfUpBeforeTheyArePoints)
+{
+  const ImageGeometry<2> grid{{9, 9}, {2, 3}, {10, -5}, identityMatrix<2>()};
+
+  const std::vector<Vec<2>> inMm = pointsInMm<2>({true, {{-1.5, -0.5}, {0.5, 2.4}}, ""}, grid);
+
+  EXPECT_EQ(inMm, (std::vector<Vec<2>>{{10 - 2, -5}, {10 + 2, -5 + 2 * 3}}));
+  EXPECT_EQ(pointsInMm<2>({false, {{0.25, 7.5}}, ""}, grid), (std::vector<Vec<2>>{{0.25, 7.5}}));
+}
+
+TEST_F(PointsFile, WrongTextsAreRefusedWithFileAndLine)
+{
+  const std::string allowed =
+      ". Allowed: \"index\" or \"point\", the number of points, and one number an axis for each point.";
+  EXPECT_EQ(complaint("p.txt", "point\n3\n1 2 3\n4 5 6\n"), "5: the file ends after 2 of 3 points" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2"),
+            "3: the file ends where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 2 3\n4 5 6\n"),
+            "4: \"4\" follows the last of 1 points of 3 coordinates" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 x 3\n"),
+            "3: \"x\" is no finite number, where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "point\n1\n1 nan 3\n"),
+            "3: \"nan\" is no finite number, where a coordinate should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "1.5 2 3\n"),
+            "1: \"1.5\" is no whole number, where the number of points should stand" + allowed);
+  EXPECT_EQ(complaint("p.txt", "points\n1\n1 2 3\n"),
+            "1: \"points\" is no whole number, where the number of points should stand" + allowed);
+  EXPECT_EQ(testing::messageOf([&] { readPoints<3>(folder / "none.txt"); }),
+            folder / "none.txt" + ": no such file. Allowed: a file that exists and may be read.");
+}
+
+TEST_F(PointsFile, VtkIsReadInBothEncodings)
+{
+  const std::vector<Vec<3>> expected{{1.5, 2.5, 3}, {-7.25, 1, 0.125}};
+  const std::string head = "# vtk DataFile Version 3.0\ntitle\n", set = "\nDATASET POLYDATA\nPOINTS 2 ";
+  const std::string ascii =
+      folder.write("a.vtk", head + "ASCII" + set + "float\n1.5 2.5 3 -7.25\n1 .125\nPOLYGONS 1 3\n2 0 1\n");
+  const std::string floats =
+      folder.write("f.vtk", head + "BINARY" + set + "float\n"
+                                + bigEndian<float>({1.5f, 2.5f, 3, -7.25f, 1, 0.125f}) + "\n");
+  const std::string doubles = folder.write(
+      "d.vtk", head + "BINARY" + set + "double\n" + bigEndian<double>({1.5, 2.5, 3, -7.25, 1, 0.125})
+                   + "\nPOLYGONS 2 5\n" + bigEndian<std::int32_t>({2, 0, 1, 1, 0}) + "\n");
+
+  for (const std::string& path : {ascii, floats, doubles}) {
+    EXPECT_EQ(readPoints<3>(path).values, expected) << path;
+    EXPECT_FALSE(readPoints<3>(path).areIndices);
+  }
+  EXPECT_EQ(readPoints<2>(ascii).values, (std::vector<Vec<2>>{{1.5, 2.5}, {-7.25, 1}}));
+  EXPECT_EQ(readPoints<3>(ascii).cells, "POLYGONS 1 3\n2 0 1\n");
+  EXPECT_EQ(readPoints<3>(floats).cells, "");
+  EXPECT_EQ(readPoints<3>(doubles).cells, "POLYGONS 2 5\n2 0 1\n1 0\n");
+}
+
+TEST_F(PointsFile, WrongVtkIsRefusedWithFileAndLine)
+{
+  const std::string head = "# vtk DataFile Version 3.0\ntitle\n";
+  EXPECT_TRUE(complaint("p.vtk", "point\n1\n")
+                  .starts_with("2: the file does not begin with \"# vtk DataFile\". Allowed: "));
+  EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET POLYDATA\nPOINTS 2 float\n1 2 3\n")
+                  .starts_with("7: the file ends where a coordinate should stand. Allowed: "));
+  EXPECT_TRUE(complaint("p.vtk", head + "BINARY\nDATASET POLYDATA\nPOINTS 1 double\nabc")
+                  .starts_with("6: the file ends where a coordinate should stand. Allowed: "));
+  EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET STRUCTURED_POINTS\n")
+                  .starts_with("4: the file holds no DATASET POLYDATA. "));
+  EXPECT_TRUE(complaint("p.vtk", head + "ASCII\nDATASET POLYDATA\nPOINTS 1 int\n1 2 3")
+                  .starts_with("5: points of type \"int\". "));
+}
+
+TEST_F(PointsFile, OutputPointsAreWrittenAsTransformixWritesThem)
+{
+  // What transformix 5.0.1 wrote for an affine matrix and two points on an oblique grid.
+  const ImageGeometry<3> grid{
+      {6, 5, 4}, {1.5, 2, 3}, {-10, 5, 7}, {{{0.6, -0.8, 0}, {0.8, 0.6, 0}, {0, 0, 1}}}};
+  const AffineMap<3> map{{{{1.1, 0.02, 0}, {0.01, 0.95, 0}, {0, 0, 1.2}}}, {123.4567891, -3, 4}};
+  const std::vector<Vec<3>> input{{1.23456789, 2, 3}, {1000, -2000.5, 17}};
+  const std::vector<Vec<3>> output{map(input[0]), map(input[1])};
+
+  EXPECT_EQ(outputPointsText<3>({input, output, grid, &grid}),
+            "Point\t0\t; InputIndex = [ 3 -5 -1 ]\t; InputPoint = [ 1.234568 2.000000 3.000000 ]\t; "
+            "OutputIndexFixed = [ 51 -56 0 ]\t; "
+            "OutputPoint = [ 124.854814 -1.087654 7.600000 ]\t; Deformation = [ 123.620247 -3.087654 "
+            "4.600000 ]\t; OutputIndexMoving = [ "
+            "51 -56 0 ]\n"
+            "Point\t1\t; InputIndex = [ -666 -1006 3 ]\t; InputPoint = [ 1000.000000 -2000.500000 17.000000 "
+            "]\t; OutputIndexFixed = [ "
+            "-535 -1047 6 ]\t; OutputPoint = [ 1183.446789 -1893.475000 24.400000 ]\t; Deformation = [ "
+            "183.446793 107.025002 7.400000 "
+            "]\t; OutputIndexMoving = [ -535 -1047 6 ]\n");
+  EXPECT_EQ(outputPointsText<3>({input, output, grid, nullptr}).find("OutputIndexMoving"), std::string::npos);
+}
+
+TEST_F(PointsFile, VtkOutputReadsBackToTheLastBit)
+{
+  const std::vector<Vec<3>> points{{1.0 / 3, -1e-300, 1e22}, {0.1, 125.1567891, -0.6099999999999999}};
+  const std::vector<Vec<2>> plane{{1.0 / 3, 2.5}};
+  const std::string cells = "LINES 1 3\n2 0 1\n";
+
+  const InputPoints<3> back = readPoints<3>(folder.write("out.vtk", outputPointsVtk<3>(points, cells)));
+
+  EXPECT_EQ(back.values, points);
+  EXPECT_EQ(back.cells, cells);
+  EXPECT_EQ(readPoints<2>(folder.write("plane.vtk", outputPointsVtk<2>(plane, ""))).values, plane);
+}
+
+}
+}

@@ -1,0 +1,408 @@
+// needs: ITK
+#include "Core/Image/Voxels/VoxelPlace.h"
+
+#include "Core/Image/Files/ImageFile.h"
+#include "Testing/Support/ItkFiles.h"
+#include "Testing/Support/NoiseImage.h"
+#include "Testing/Support/ScaledNifti.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <zlib.h>
+
+namespace tessera {
+namespace {
+
+using testing::TemporaryFolder;
+using testing::writeByItk;
+
+std::string gzipped(const std::string& text)
+{
+  z_stream stream{};
+  deflateInit2(&stream, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY);
+  std::string result(deflateBound(&stream, text.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
+  stream.avail_in = static_cast<uInt>(text.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  deflate(&stream, Z_FINISH);
+  result.resize(stream.total_out);
+  deflateEnd(&stream);
+  return result;
+}
+
+void swapNumbers(std::string& bytes, std::size_t first, std::size_t last, std::size_t size)
+{
+  for (std::size_t i = first; i < last; i += size)
+    std::reverse(bytes.begin() + i, bytes.begin() + i + size);
+}
+
+class VoxelPlaceTest : public ::testing::Test {
+protected:
+  VoxelPlaceTest()
+  {
+    for (float& value : image.voxels)
+      value = std::floor(value);
+    shorts.assign(image.voxels.begin(), image.voxels.end());
+  }
+
+  std::vector<float> load(const std::string& path, int threads = 1)
+  {
+    std::vector<std::string> notes;
+    return readImage<3>(path, notes, threads).image.voxels;
+  }
+
+  /// A NIfTI of the shorts, its header and its voxels with the largest byte first.
+  std::string bigEndianNifti()
+  {
+    writeByItk<short>(folder / "little.nii", image.geometry, 1, shorts, false);
+    std::string bytes = folder.read("little.nii");
+    swapNumbers(bytes, 0, 4, 4);
+    swapNumbers(bytes, 40, 56, 2);   // dim
+    swapNumbers(bytes, 56, 68, 4);   // intent_p
+    swapNumbers(bytes, 68, 76, 2);   // intent_code to slice_start
+    swapNumbers(bytes, 76, 120, 4);  // pixdim to scl_inter
+    swapNumbers(bytes, 120, 122, 2); // slice_end
+    swapNumbers(bytes, 124, 148, 4);
+    swapNumbers(bytes, 252, 256, 2); // qform_code, sform_code
+    swapNumbers(bytes, 256, 328, 4);
+    swapNumbers(bytes, 352, bytes.size(), 2);
+    return bytes;
+  }
+
+  TemporaryFolder folder;
+  Image<3> image = testing::noiseImage<3>(testing::obliqueGeometry<3>({101, 83, 67}),
+                                          1); // 1.1 MB of shorts: several pieces
+  std::vector<short> shorts;
+};
+
+TEST_F(VoxelPlaceTest, FilesOfItkGiveTheirVoxelsOnAnyNumberOfThreads)
+{
+  for (const std::string name : {"a.nii", "a.nii.gz", "a.mha", "a.mhd", "a.nrrd"})
+    for (const bool compress : {false, true}) {
+      SCOPED_TRACE(name + (compress ? ", compressed" : ""));
+      writeByItk<short>(folder / name, image.geometry, 1, shorts, compress);
+      writeByItk<float>(folder / ("float." + name), image.geometry, 1, image.voxels, compress);
+      ASSERT_TRUE(niftiVoxels(folder / name) || metaImageVoxels(folder / name)
+                  || nrrdVoxels(folder / name)); // not left to ITK
+      for (const int threads : {1, 3}) {
+        EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
+        EXPECT_EQ(load(folder / ("float." + name), threads) == image.voxels, true);
+      }
+    }
+}
+
+TEST_F(VoxelPlaceTest, OwnCompressedFilesGiveTheirVoxelsOnAnyNumberOfThreads)
+{
+  for (const std::string name : {"a.nii.gz", "a.mha", "a.nrrd"})
+    for (const PixelType type : {PixelType::int16, PixelType::float32, PixelType::float64}) {
+      SCOPED_TRACE(name + ", " + pixelTypeName(type));
+      writeImage(folder / name, image, type, true, 2);
+      for (const int threads : {1, 3})
+        EXPECT_EQ(load(folder / name, threads) == image.voxels, true);
+    }
+}
+
+TEST_F(VoxelPlaceTest, TheOtherOrderOfBytes)
+{
+  folder.write("a.nii", bigEndianNifti());
+  folder.write("a2.nii.gz", gzipped(bigEndianNifti()));
+  writeByItk<short>(folder / "a.mha", image.geometry, 1, shorts, false);
+  std::string meta = folder.read("a.mha");
+  swapNumbers(meta, meta.size() - 2 * shorts.size(), meta.size(), 2);
+  meta.replace(meta.find("BinaryDataByteOrderMSB = False"), 30, "BinaryDataByteOrderMSB = True");
+  folder.write("a.mha", meta);
+  writeByItk<short>(folder / "a.nrrd", image.geometry, 1, shorts, false);
+  std::string nrrd = folder.read("a.nrrd");
+  swapNumbers(nrrd, nrrd.size() - 2 * shorts.size(), nrrd.size(), 2);
+  nrrd.replace(nrrd.find("endian: little"), 14, "endian: big");
+  folder.write("a.nrrd", nrrd);
+
+  EXPECT_TRUE(niftiVoxels(folder / "a.nii")->swapped);
+  EXPECT_TRUE(metaImageVoxels(folder / "a.mha")->swapped);
+  EXPECT_TRUE(nrrdVoxels(folder / "a.nrrd")->swapped);
+  for (const char* name : {"a.nii", "a2.nii.gz", "a.mha", "a.nrrd"}) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(load(folder / name, 3) == image.voxels, true);
+    EXPECT_EQ(testing::readByItk<short>(folder / name) == shorts, true); // the test itself
+  }
+}
+
+TEST_F(VoxelPlaceTest, SeveralGzipMembersAreOneFile)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  const std::string bytes = folder.read("a.nii");
+  folder.write("b.nii.gz", gzipped(bytes.substr(0, 100)) + gzipped(bytes.substr(100, 700001))
+                               + gzipped(bytes.substr(700101)));
+
+  EXPECT_EQ(load(folder / "b.nii.gz") == image.voxels, true);
+}
+
+TEST_F(VoxelPlaceTest, AnExtensionBetweenHeaderAndVoxelsIsSkipped)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  std::string bytes = folder.read("a.nii");
+  const float offset = 352 + 16;
+  std::memcpy(bytes.data() + 108, &offset, sizeof offset);
+  const std::int32_t extension[] = {1, 16, 6, 0x41414141,
+                                    0x41414141}; // there is one, its length, its kind, its text
+  bytes.replace(348, 4, reinterpret_cast<const char*>(extension), sizeof extension);
+  folder.write("b.nii", bytes);
+  folder.write("c.nii.gz", gzipped(bytes));
+
+  EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
+  EXPECT_EQ(load(folder / "c.nii.gz") == image.voxels, true);
+}
+
+TEST_F(VoxelPlaceTest, VoxelsThatBeginBeforeTheEndOfTheHeaderBeginBehindIt)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  std::string bytes = folder.read("a.nii");
+  for (const float offset : {0.0f, -5.0f, 347.0f, std::numeric_limits<float>::quiet_NaN()}) {
+    std::memcpy(bytes.data() + 108, &offset, sizeof offset);
+    folder.write("b.nii", bytes);
+    const std::vector<short> itks = testing::readByItk<short>(folder / "b.nii");
+    EXPECT_EQ(load(folder / "b.nii") == std::vector<float>(itks.begin(), itks.end()), true) << offset;
+  }
+}
+
+TEST_F(VoxelPlaceTest, AScaleThatIsNoNumberIsNone)
+{
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                  infinite = std::numeric_limits<float>::infinity();
+  writeByItk<float>(folder / "a.nii", image.geometry, 1, image.voxels, false);
+  std::string bytes = folder.read("a.nii");
+  for (const auto& [slope, intercept] :
+       {std::pair{nan, 0.0f}, {1.0f, nan}, {nan, nan}, {infinite, -infinite}}) {
+    std::memcpy(bytes.data() + 112, &slope, sizeof slope);
+    std::memcpy(bytes.data() + 116, &intercept, sizeof intercept);
+    folder.write("b.nii", bytes);
+    EXPECT_TRUE(niftiVoxels(folder / "b.nii"));
+    EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
+    EXPECT_EQ(testing::readByItk<float>(folder / "b.nii") == image.voxels, true);
+  }
+}
+
+/// As readImage gives them.
+template <class T>
+std::vector<float> numbersOfItk(const std::string& path)
+{
+  const std::vector<T> values = testing::readByItk<T>(path);
+  std::vector<float> numbers(values.size());
+  std::transform(values.begin(), values.end(), numbers.begin(), [](T value) {
+    const auto number = static_cast<float>(value);
+    return std::isfinite(number) ? number : 0;
+  });
+  return numbers;
+}
+
+TEST_F(VoxelPlaceTest, ScaledNumbersHaveTheBitsOfItk)
+{
+  const auto expectItks = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
+    SCOPED_TRACE(pixelTypeName(type) + " by " + std::to_string(scaling.slope) + " and "
+                 + std::to_string(scaling.intercept));
+    const std::string path = testing::writeScaled(folder, "a.nii", "s.nii", scaling);
+    ASSERT_TRUE(niftiVoxels(path)); // not left to ITK
+    EXPECT_TRUE(niftiVoxels(path)->scaling.isScaled());
+    const std::vector<float> expected =
+        type == PixelType::float64 ? numbersOfItk<double>(path) : numbersOfItk<float>(path);
+    for (const int threads : {1, 3})
+      EXPECT_EQ(load(path, threads) == expected, true);
+    folder.write("z.nii.gz", gzipped(folder.read("s.nii")));
+    EXPECT_EQ(load(folder / "z.nii.gz", 3) == expected, true);
+  };
+  writeImage(folder / "a.nii", image, PixelType::int16, false); // several pieces
+  expectItks(PixelType::int16, {0.1f, -10.3f});
+  Image<3> few = testing::noiseImage<3>(testing::obliqueGeometry<3>({7, 6, 5}), 3);
+  for (float& value : few.voxels)
+    value = (value - 100) * 3e7f; // of both signs, and beyond what floats hold of whole numbers
+  few.voxels[0] = 0;              // by any scale a number
+  for (const PixelType type : allPixelTypes) {
+    writeImage(folder / "a.nii", few, type, false);
+    for (const testing::SlopeAndIntercept& scaling : testing::scalings)
+      expectItks(type, scaling);
+  }
+}
+
+TEST_F(VoxelPlaceTest, AScaleThatIsNoneLeavesTheirTypeToNumbers)
+{
+  writeByItk<int>(folder / "a.nii", image.geometry, 1, std::vector<int>(shorts.size(), 16777217), false);
+  for (const testing::SlopeAndIntercept& none :
+       {testing::SlopeAndIntercept{0, 0}, {1, 0}, {1e-17f, 0}, {1, 1e-17f}}) {
+    const std::string path = testing::writeScaled(folder, "a.nii", "b.nii", none);
+    EXPECT_FALSE(niftiVoxels(path)->scaling.isScaled());
+    EXPECT_EQ(readImageHeader(path).componentType, PixelType::int32);
+    EXPECT_EQ(testing::readByItk<int>(path)[0], 16777217);
+  }
+}
+
+TEST_F(VoxelPlaceTest, ScaledNumbersInTheOtherOrderOfBytes)
+{
+  std::string bytes = bigEndianNifti();
+  const float scaling[] = {0.1f, -10.3f};
+  std::memcpy(bytes.data() + 112, scaling, sizeof scaling);
+  swapNumbers(bytes, 112, 120, 4);
+  folder.write("s.nii", bytes);
+
+  ASSERT_TRUE(niftiVoxels(folder / "s.nii"));
+  EXPECT_EQ(load(folder / "s.nii", 2) == numbersOfItk<float>(folder / "s.nii"), true);
+  EXPECT_EQ(load(folder / "s.nii")[0],
+            static_cast<float>(shorts[0] * static_cast<double>(0.1f) - static_cast<double>(10.3f)));
+}
+
+TEST_F(VoxelPlaceTest, AFourthAxisOfOneIsOneVolumeAndAFifthHoldsComponents)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  std::string bytes = folder.read("a.nii");
+  bytes[40] = 4; // dim[0]; dim[4] is 1
+  EXPECT_TRUE(niftiVoxels(folder.write("b.nii", bytes)));
+  EXPECT_EQ(load(folder / "b.nii") == image.voxels, true);
+
+  bytes[40] = 5;
+  bytes[50] = 2; // dim[5]
+  EXPECT_FALSE(niftiVoxels(folder.write("c.nii", bytes)));
+}
+
+template <int D>
+void expectItksVectors(const TemporaryFolder& folder, const ImageGeometry<D>& geometry, int components)
+{
+  std::vector<float> values(geometry.voxelCount() * components);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 30011) - 7;
+  const std::vector<short> shorts(values.begin(), values.end());
+  for (const std::string name : {"v.nii", "v.nii.gz"})
+    for (const bool isOurs : {false, true}) {
+      SCOPED_TRACE(name + ", components " + std::to_string(components) + ", axes " + std::to_string(D));
+      if (isOurs)
+        writeVectorImage<D>(folder / name, {geometry, components, values}, true, 2);
+      else
+        writeByItk<float>(folder / name, geometry, components, values, true);
+      writeByItk<short>(folder / ("short." + name), geometry, components, shorts, true);
+      ASSERT_TRUE(niftiVoxels(folder / name)->apart);
+
+      const VectorImage<D> read = readVectorImage<D>(folder / name, 3);
+      EXPECT_EQ(read.components, components);
+      EXPECT_EQ(read.voxels == values, true);
+      EXPECT_EQ(testing::readByItk<float>(folder / name) == values, true);
+      EXPECT_EQ(readVectorImage<D>(folder / ("short." + name), 1).voxels == values, true);
+    }
+}
+
+TEST_F(VoxelPlaceTest, VectorsOfNiftiAreThoseOfItk)
+{
+  expectItksVectors<3>(folder, testing::obliqueGeometry<3>({61, 47, 43}),
+                       3); // 1.5 MB: pieces and blocks hold ends of components
+  expectItksVectors<3>(folder, testing::obliqueGeometry<3>({5, 4, 3}), 2);
+  expectItksVectors<2>(folder, testing::obliqueGeometry<2>({7, 5}), 2);
+  expectItksVectors<2>(folder, testing::obliqueGeometry<2>({7, 5}), 4);
+}
+
+/// NIFTI_INTENT_DISPVECT, which the standard has in coordinates to the right, to the front and up.
+TEST_F(VoxelPlaceTest, NiftiDisplacementsAreTurnedFromRas)
+{
+  const ImageGeometry<3> geometry = testing::obliqueGeometry<3>({3, 4, 5});
+  VectorImage<3> field{geometry, 3, std::vector<float>(180)};
+  for (std::size_t i = 0; i < field.voxels.size(); ++i)
+    field.voxels[i] = static_cast<float>(i) + 1;
+  const auto withIntent = [&](const std::string& name, std::int16_t code, auto&& write) {
+    write(folder / name);
+    std::string bytes = folder.read(name);
+    std::memcpy(bytes.data() + 68, &code, sizeof code);
+    return folder.write(name, bytes);
+  };
+  const auto writeField = [&](const std::string& path) { writeVectorImage(path, field, false); };
+
+  const VectorImage<3> read = readVectorImage<3>(withIntent("field.nii", 1006, writeField));
+
+  EXPECT_EQ(read.components, 3);
+  EXPECT_EQ(read.geometry.size, geometry.size);
+  const VectorImage<3> plain = readVectorImage<3>(withIntent("vectors.nii", 1007, writeField));
+  EXPECT_EQ(plain.voxels, field.voxels);
+  EXPECT_EQ(read.geometry.spacingMm, plain.geometry.spacingMm);
+  EXPECT_EQ(read.geometry.originMm, plain.geometry.originMm);
+  EXPECT_EQ(read.geometry.direction, plain.geometry.direction);
+  for (std::size_t i = 0; i < field.voxels.size(); ++i)
+    EXPECT_EQ(read.voxels[i], i % 3 < 2 ? -field.voxels[i] : field.voxels[i]) << i;
+
+  const VectorImage<2> plane{
+      testing::obliqueGeometry<2>({3, 4}), 2, {field.voxels.begin(), field.voxels.begin() + 24}};
+  const std::string two =
+      withIntent("two.nii", 1006, [&](const std::string& path) { writeVectorImage(path, plane, false); });
+  EXPECT_EQ(readVectorImage<2>(two).voxels, plane.voxels); // ITK 5.4 turns those of three components alone
+}
+
+TEST_F(VoxelPlaceTest, AnUncompressedFileMayEndInGz)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  folder.write("b.nii.gz", folder.read("a.nii"));
+
+  EXPECT_EQ(load(folder / "b.nii.gz") == image.voxels, true);
+}
+
+TEST_F(VoxelPlaceTest, EndingsMayBeInCapitals)
+{
+  writeByItk<short>(folder / "a.nii.gz", image.geometry, 1, shorts, true);
+  folder.write("B.NII.GZ", folder.read("a.nii.gz"));
+
+  EXPECT_EQ(load(folder / "B.NII.GZ") == image.voxels, true);
+}
+
+TEST_F(VoxelPlaceTest, WhatOnlyItsLibraryReadsIsLeftToIt)
+{
+  writeByItk<short>(folder / "a.nii", image.geometry, 1, shorts, false);
+  writeImage(folder / "pair.hdr", image, PixelType::int16, false);
+  EXPECT_FALSE(niftiVoxels(folder / "pair.hdr"));
+  const std::string head = "ObjectType = Image\nNDims = 2\nDimSize = 2 1\nElementType = MET_SHORT\n";
+  EXPECT_FALSE(metaImageVoxels(folder.write("list.mhd", head + "ElementDataFile = LIST\na.raw\nb.raw\n")));
+  EXPECT_FALSE(
+      metaImageVoxels(folder.write("offset.mhd", head + "HeaderSize = -1\nElementDataFile = a.raw\n")));
+  EXPECT_FALSE(
+      metaImageVoxels(folder.write("text.mha", head + "BinaryData = False\nElementDataFile = LOCAL\n1 2\n")));
+  EXPECT_TRUE(metaImageVoxels(folder.write("plain.mhd", head + "ElementDataFile = a.raw\n")));
+}
+
+TEST_F(VoxelPlaceTest, NrrdVectorsAreThoseOfItk)
+{
+  const ImageGeometry<3> geometry = testing::obliqueGeometry<3>({5, 4, 3});
+  std::vector<float> values(180);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i);
+  for (const bool compress : {false, true}) {
+    writeByItk<float>(folder / "a.nrrd", geometry, 3, values, compress);
+    ASSERT_TRUE(nrrdVoxels(folder / "a.nrrd"));
+    EXPECT_EQ(readVectorImage<3>(folder / "a.nrrd").voxels, values);
+  }
+  const std::string head =
+      "NRRD0005\ntype: short\ndimension: 3\nsizes: 2 3 4\nendian: little\nencoding: raw\n";
+  EXPECT_TRUE(nrrdVoxels(folder.write("a.nhdr", head + "data file: a.raw\n")));
+  EXPECT_TRUE(nrrdVoxels(folder.write("a.nhdr", head + "kinds: vector space space\ndata file: a.raw\n")));
+  for (const std::string other :
+       {"kinds: domain domain list\ndata file: a.raw\n", "byte skip: 4\ndata file: a.raw\n",
+        "line skip: 1\ndata file: a.raw\n", "data file: a%d.raw 0 3 1\n", "data file: LIST\na.raw\n"})
+    EXPECT_FALSE(nrrdVoxels(folder.write("a.nhdr", head + other))) << other; // left to its library
+}
+
+TEST_F(VoxelPlaceTest, IntegersThatFloatRoundsAreCounted)
+{
+  std::vector<int> numbers(image.voxels.size(), 1 << 30);
+  numbers[3] = (1 << 24) + 1;
+  numbers[4] = -(1 << 24) - 1;
+  numbers[5] = (1 << 24) + 2;
+  writeByItk<int>(folder / "a.mha", image.geometry, 1, numbers, false);
+
+  std::vector<std::string> notes;
+  readImage<3>(folder / "a.mha", notes, 2);
+
+  EXPECT_EQ(notes,
+            std::vector<std::string>{folder / "a.mha"
+                                     + ": 2 whole numbers above 2^24 are rounded to single precision; label "
+                                       "maps keep theirs (tessera-transform --labels)"});
+}
+
+}
+}

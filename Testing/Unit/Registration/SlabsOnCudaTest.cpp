@@ -1,0 +1,116 @@
+// needs: GPU
+#include "Core/Registration/Terms/ImageTermOnCuda.h"
+
+#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
+#include "Components/Metrics/NormalizedMutualInformation.h"
+#include "Core/Registration/Terms/ImageTerm.h"
+#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/MaskScenes.h"
+#include "Testing/Support/StageRuns.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+struct Evaluation : TermEvaluation {
+  std::vector<std::string> phases;
+};
+
+template <class Formula>
+Evaluation evaluateInSlabs(TermScene<3>& scene, const SampleSet<3>& samples, std::size_t slabs)
+{
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", 3, 1, "Metric0");
+  ImageTerm<3> term(parameters, std::make_unique<MetricOf<Formula>>(parameters));
+  scene.level.registry = &allComponents();
+  scene.level.slabs = slabs;
+  scene.interpolator->prepareForLevel(cuda, scene.moving, 0);
+  term.prepareForLevel(cuda, scene.level);
+  const Context vectors = vectorContext<3>(cuda, *scene.chain->transform);
+  Buffer<double> position, gradient(vectors, scene.chain->parameters.size());
+  position.fromHost(vectors, scene.chain->parameters);
+  const auto evaluate = [&](std::span<double> wanted) {
+    return term.evaluate(cuda, samples, std::as_const(position).span(), wanted);
+  };
+  const TermValue valueAlone = evaluate({}), value = evaluate(gradient.span());
+  EXPECT_EQ(valueAlone.value, value.value) << slabs << " slabs";
+  Evaluation result{{value, gradient.toHost(vectors)}, {}};
+  for (int again = 0; again < 2; ++again) { // not recorded as one piece
+    EXPECT_EQ(evaluate(gradient.span()).value, value.value) << slabs << " slabs";
+    EXPECT_EQ(gradient.toHost(vectors), result.gradient) << slabs << " slabs: not the same bits again";
+  }
+  for (const Phase& phase : term.timePhases(cuda, samples, std::as_const(position).span(), gradient.span()))
+    result.phases.push_back(phase.name);
+  return result;
+}
+
+double norm(const std::vector<double>& a)
+{
+  return std::sqrt(std::inner_product(a.begin(), a.end(), a.begin(), 0.0));
+}
+
+/// Sums of floats and of fixed point in other portions: some 1e-6 of their size.
+template <class Formula>
+void expectAsWhole(TermScene<3>& scene, const SampleSet<3>& samples, const std::string& what)
+{
+  const Evaluation whole = evaluateInSlabs<Formula>(scene, samples, 1);
+  for (const std::size_t slabs : {2, 3, 7, 1000}) {
+    const Evaluation cut = evaluateInSlabs<Formula>(scene, samples, slabs);
+    const std::string of = what + ", " + std::to_string(slabs) + " slabs";
+    EXPECT_EQ(cut.term.asked, whole.term.asked) << of;
+    EXPECT_EQ(cut.term.valid, whole.term.valid) << of;
+    EXPECT_NEAR(cut.term.value, whole.term.value, 1e-6 * std::abs(whole.term.value)) << of;
+    std::vector<double> difference = cut.gradient;
+    for (std::size_t i = 0; i < difference.size(); ++i)
+      difference[i] -= whole.gradient[i];
+    EXPECT_LE(norm(difference), 1e-5 * norm(whole.gradient)) << of;
+    EXPECT_EQ(cut.phases, whole.phases) << of << ": a part is told once";
+  }
+}
+
+template <class Formula>
+class SlabsOnCuda : public ::testing::Test {
+};
+using Formulas = ::testing::Types<AdvancedNormalizedCorrelation, NormalizedMutualInformation>;
+TYPED_TEST_SUITE(SlabsOnCuda, Formulas);
+
+TYPED_TEST(SlabsOnCuda, OfAlignedBSplinesAreTheWhole)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 20, 18});
+  scene.useBSpline();
+  expectAsWhole<TypeParam>(scene, scene.lattice(1), "B-spline");
+  TermScene<3> after(1, {27, 20, 18});
+  after.useAffine();
+  after.useAsInitial(Combination::add);
+  after.useBSpline();
+  expectAsWhole<TypeParam>(after, after.lattice(1), "B-spline added to affine");
+}
+
+TYPED_TEST(SlabsOnCuda, OfOtherLatticesAreTheWhole)
+{
+  TESSERA_NEEDS_GPU();
+  for (const int order : {1, 3}) {
+    TermScene<3> scene(order, {27, 20, 18});
+    scene.useBSpline();
+    expectAsWhole<TypeParam>(scene, scene.lattice(2), "B-spline, every second voxel");
+    scene.useAffine();
+    expectAsWhole<TypeParam>(scene, scene.lattice(1), "affine");
+    expectAsWhole<TypeParam>(scene, scene.lattice(3), "affine, every third voxel");
+  }
+}
+
+TYPED_TEST(SlabsOnCuda, InMasksAreTheWhole)
+{
+  TESSERA_NEEDS_GPU();
+  TermScene<3> scene(1, {27, 20, 18});
+  useMasksOfABall(scene);
+  scene.useBSpline();
+  expectAsWhole<TypeParam>(scene, scene.lattice(1), "B-spline in masks");
+  scene.useAffine();
+  expectAsWhole<TypeParam>(scene, scene.lattice(1), "affine in masks");
+}
+
+}
+}

@@ -1,0 +1,182 @@
+// needs: GPU
+#include "Core/Registration/Stage/StageMemory.h"
+
+#include "Core/Compute/Error.h"
+#include "Core/Compute/Transfers.h"
+#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/StageRuns.h"
+
+#include <limits>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+/// Every level takes no more than was planned, and not much less.
+void expectPlanned(StageInput<3> input, const std::string& what, double usableBytes = 1e12)
+{
+  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  input.plans =
+      planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
+  QuietReporter<3> reporter;
+
+  const StageResult<3> result = runStage<3>(cuda, allComponents(), input, reporter);
+
+  for (const LevelSummary& level : result.levels) {
+    const std::string of =
+        what + ", level " + std::to_string(level.level) + ": " + input.plans[level.level].memory.text();
+    EXPECT_EQ(level.deviceBytesPlanned, input.plans[level.level].memory.bytes());
+    EXPECT_LE(level.deviceBytesTaken, level.deviceBytesPlanned) << of;
+    EXPECT_GE(1.2 * level.deviceBytesTaken + 4e6, level.deviceBytesPlanned)
+        << of; // 1 MB for small arrays, what masks are eroded by
+  }
+}
+
+const Size<3> size{150, 130, 96};
+const std::string freeForm =
+    "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) (NumberOfResolutions 2) "
+    "(Optimizer \"ConjugateGradient\") (Metric \"NormalizedMutualInformation\") (NumberOfHistogramBins 64) ";
+
+TEST(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  expectPlanned(stageInput<3>(size, freeForm), "dense B-spline");
+  expectPlanned(stageInput<3>(size, freeForm + "(GradientSummation \"Double\")"),
+                "dense B-spline, sums in double");
+  expectPlanned(
+      stageInput<3>(size, freeForm + "(Interpolator \"BSplineInterpolator\") (BSplineInterpolationOrder 3)"),
+      "dense B-spline, cubic interpolation");
+}
+
+TEST(StageMemoryOnCuda, OfSlabsIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  StageInput<3> input = stageInput<3>(size, freeForm);
+  expectPlanned(input, "dense B-spline in slabs", 40e6);
+  expectPlanned(stageInput<3>(size, ""), "affine in slabs", 25e6);
+}
+
+TEST(StageMemoryOnCuda, OfLinearTransformsIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  expectPlanned(stageInput<3>(size, "(NumberOfResolutions 3)"), "affine");
+  expectPlanned(stageInput<3>(size, "(ImageSampler \"Grid\")"), "affine on a grid");
+  expectPlanned(stageInput<3>(size,
+                              "(FixedImagePyramid \"FixedSmoothingImagePyramid\") (NumberOfResolutions 2) "
+                              "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"),
+                "affine, levels of one size");
+}
+
+TEST(StageMemoryOnCuda, OfRandomSamplesIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  const std::string sampled =
+      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 10) (NewSamplesEveryIteration "
+      "\"true\") "
+      "(Metric \"AdvancedMattesMutualInformation\") (Optimizer \"AdaptiveStochasticGradientDescent\") ";
+  expectPlanned(
+      stageInput<3>(size, sampled + "(ImageSampler \"RandomCoordinate\") (NumberOfSpatialSamples 2048)"),
+      "random points");
+  expectPlanned(
+      stageInput<3>(size,
+                    sampled + "(ImageSampler \"RandomCoordinate\") (FixedImageBSplineInterpolationOrder 3)"),
+      "random points of a cubic spline");
+  expectPlanned(stageInput<3>(size, sampled + "(ImageSampler \"Random\") (NumberOfSpatialSamples 500000)"),
+                "many random voxels");
+}
+
+TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  for (const char* sampler : {"Full", "Random", "RandomSparseMask"}) {
+    StageInput<3> input =
+        stageInput<3>(size, freeForm + "(ImageSampler \"" + sampler + "\") (ErodeMask \"false\")");
+    const auto inside = [&](const Vec<3>& p) { return Ellipsoid<3>{{}, {50, 60, 40}}(p) > 0; };
+    const auto mask = std::make_shared<Mask<3>>(drawMask<3>(input.fixed.front()->geometry, inside));
+    input.fixedMasks = input.movingMasks = {mask};
+    expectPlanned(input, std::string("masks, ") + sampler);
+  }
+}
+
+TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  const std::string two =
+      "(Registration \"MultiMetricMultiResolutionRegistration\") "
+      "(Metric \"AdvancedMeanSquares\" \"TransformBendingEnergyPenalty\") (Metric1Weight 0.01) "
+      "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) ";
+  expectPlanned(stageInput<3>(size, two), "sampled bending energy in all voxels");
+  expectPlanned(stageInput<3>(size, two + "(BendingEnergyIntegration \"Exact\")"), "exact bending energy");
+  expectPlanned(stageInput<3>(size, two + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"),
+                "exact metric values");
+}
+
+/// What a stage takes of the bus, and where it ends.
+struct Uploads {
+  double bytes;
+  std::vector<double> parameters;
+
+  explicit Uploads(const StageInput<3>& input)
+  {
+    Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+    QuietReporter<3> reporter;
+    parameters = runStage<3>(cuda, allComponents(), input, reporter).chain->parameters;
+    bytes = bytesToDevice(cuda);
+  }
+};
+
+TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
+{
+  TESSERA_NEEDS_GPU();
+  Context host;
+  StageInput<3> input =
+      stageInput<3>(size, "(NumberOfResolutions 3) (FixedImagePyramid \"FixedSmoothingImagePyramid\") "
+                          "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"); // levels of one size
+  const auto plan = [&](double usableBytes) {
+    return planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input),
+                        usableBytes);
+  };
+  const auto ofImages =
+      static_cast<double>((input.fixed[0]->voxels.size() + input.moving[0]->voxels.size()) * sizeof(float));
+
+  input.plans = plan(1e12);
+  ASSERT_TRUE(input.plans[0].keepsOriginals);
+  const Uploads kept(input);
+  double most = 0;
+  for (LevelPlan& level : input.plans) {
+    most = std::max(most, level.memory.bytes());
+    level.keepsOriginals = false;
+  }
+  const Uploads again(input);
+
+  EXPECT_GE(kept.bytes, ofImages);
+  EXPECT_LE(kept.bytes, ofImages + 1e6); // and parameters and tables of some kB
+  EXPECT_GE(again.bytes, 3 * ofImages);
+  EXPECT_EQ(kept.parameters, again.parameters);
+  EXPECT_TRUE(plan(most)[0].keepsOriginals);
+  EXPECT_FALSE(plan(most - 1)[0].keepsOriginals);
+}
+
+TEST(StageMemoryOnCuda, WhatIsAskedBeyondTheLimitIsRefused)
+{
+  TESSERA_NEEDS_GPU();
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
+  limitDeviceMemory(10e6);
+  EXPECT_LE(cuda.stream->freeBytes(), 10e6);
+  {
+    Buffer<float> most(cuda, 2000000);
+    try {
+      Buffer<float> more(cuda, 1000000);
+      ADD_FAILURE() << "12 MB of 10 MB were taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::outOfMemory);
+    }
+  }
+  Buffer<float> again(cuda, 2000000); // what was given back may be taken
+  EXPECT_EQ(again.size(), 2000000u);
+  limitDeviceMemory(std::numeric_limits<double>::infinity());
+}
+
+}
+}

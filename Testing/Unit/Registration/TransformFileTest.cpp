@@ -1,0 +1,346 @@
+#include "Core/Registration/TransformFiles/TransformFile.h"
+
+#include "Components/Transforms/AffineTransform.h"
+#include "Components/Transforms/EulerTransform.h"
+#include "Components/Transforms/SimilarityTransform.h"
+#include "Components/Transforms/TranslationTransform.h"
+#include "Core/Compute/Error.h"
+#include "Testing/Support/TemporaryFolder.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+using namespace tessera;
+namespace fs = std::filesystem;
+
+namespace {
+
+class TransformFile : public ::testing::Test {
+protected:
+  tessera::testing::TemporaryFolder temporary;
+  fs::path folder = temporary.path();
+  Registry registry;
+  std::vector<std::string> warnings;
+  Parameters::Warn warn = [this](const std::string& line) { warnings.push_back(line); };
+
+  void SetUp() override
+  {
+    registry.add<Transform<2>, TranslationTransform<2>>();
+    registry.add<Transform<3>, TranslationTransform<3>>();
+    registry.add<Transform<2>, EulerTransform<2>>();
+    registry.add<Transform<3>, EulerTransform<3>>();
+    registry.add<Transform<2>, AffineTransform<2>>();
+    registry.add<Transform<3>, AffineTransform<3>>();
+    registry.add<Transform<3>, SimilarityTransform<3>>();
+  }
+
+  std::string write(const std::string& name, const std::string& text)
+  {
+    fs::create_directories((folder / name).parent_path());
+    std::ofstream(folder / name, std::ios::binary) << text;
+    return (folder / name).string();
+  }
+  /// A translation in the plane with an output grid.
+  static std::string translation(const std::string& values, const std::string& more = "")
+  {
+    return "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters " + values
+           + ")\n(FixedImageDimension 2)\n(MovingImageDimension 2)\n(Size 4 5)\n" + more;
+  }
+  template <int D>
+  Vec<D> mapped(const TransformChain<D>& chain, Vec<D> point)
+  {
+    Context context;
+    ListSamples<D> list;
+    PointsOut<D> out;
+    for (int d = 0; d < D; ++d)
+      list.pointMm[d] = out[d] = &point[d];
+    list.count = 1;
+    mapChain<D>(context, chain, list, out);
+    return point;
+  }
+  /// Message of the error that reading ends with.
+  std::string failure(const std::string& path)
+  {
+    try {
+      readTransformFile<2>(path, registry, warn);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::unreadableInput);
+      return error.what();
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+};
+
+/// An Euler transform as registration would leave it.
+TransformChain<3> eulerChain(const std::string& more = "")
+{
+  std::vector<std::string> notes;
+  const auto map = std::make_shared<ParameterMap>(parseParameterText(
+      "(CenterOfRotationPoint -75.5 0.1 -1274.5082611211)\n(TransformParameters 0 0 0 0 0 0)\n" + more,
+      "text", notes));
+  const Parameters parameters(map, "", 3, 1);
+  auto transform = std::make_shared<EulerTransform<3>>(parameters);
+  transform->restore(parameters);
+  return {
+      nullptr, Combination::compose, transform, {0.000128, -2.9e-05, 1.0 / 3, -0.028817, 1e-7, 123456.789}};
+}
+
+ImageGeometry<3> lungGeometry()
+{
+  ImageGeometry<3> geometry{{57, 78, 64}, {2.732, 2.732, 5}, {-152.461, -148.986, -1432}};
+  geometry.direction = {{{0, -1, 0}, {1, 0, 0}, {0, 0, 1}}};
+  return geometry;
+}
+
+}
+
+TEST_F(TransformFile, HasTheLayoutThatTransformix501Writes)
+{
+  const TransformChain<3> chain = eulerChain();
+  TransformFileSource<3> source;
+  source.chain = &chain;
+  source.initialPath = "out//TransformParameters.0.txt";
+  source.fixed = lungGeometry();
+  source.sections = {
+      {"ResampleInterpolator specific", {{"ResampleInterpolator", {"FinalBSplineInterpolator"}, {}}}},
+      {"Resampler specific", {{"DefaultPixelValue", {}, {-1000}}}}};
+
+  EXPECT_EQ(transformFileText<3>(source, warnings), R"file((Transform "EulerTransform")
+(NumberOfParameters 6)
+(TransformParameters 0.000128 -2.9e-05 0.3333333333333333 -0.028817 1e-07 123456.789)
+(InitialTransformParametersFileName "out/TransformParameters.0.txt")
+(InitialTransformParameterFileName "out/TransformParameters.0.txt")
+(UseBinaryFormatForTransformationParameters "false")
+(HowToCombineTransforms "Compose")
+
+// Image specific
+(FixedImageDimension 3)
+(MovingImageDimension 3)
+(FixedInternalImagePixelType "float")
+(MovingInternalImagePixelType "float")
+(Size 57 78 64)
+(Index 0 0 0)
+(Spacing 2.732 2.732 5)
+(Origin -152.461 -148.986 -1432)
+(Direction 0 1 0 -1 0 0 0 0 1)
+(UseDirectionCosines "true")
+
+// EulerTransform specific
+(CenterOfRotationPoint -75.5 0.1 -1274.5082611211)
+(ComputeZYX "false")
+
+// ResampleInterpolator specific
+(ResampleInterpolator "FinalBSplineInterpolator")
+
+// Resampler specific
+(DefaultPixelValue -1000)
+)file");
+  EXPECT_TRUE(warnings.empty());
+}
+
+TEST_F(TransformFile, ReadsBackTheSameBits)
+{
+  const TransformChain<3> chain = eulerChain("(ComputeZYX \"true\")");
+  TransformFileSource<3> source;
+  source.chain = &chain;
+  source.fixed = lungGeometry();
+
+  const TransformFileContent<3> content =
+      readTransformFile<3>(write("t.txt", transformFileText<3>(source, warnings)), registry, warn);
+
+  EXPECT_EQ(content.chain->parameters, chain.parameters);
+  EXPECT_EQ(content.output, source.fixed);
+  EXPECT_TRUE(content.useDirectionCosines);
+  const Vec<3> point{12, 34, 56};
+  EXPECT_EQ(mapped<3>(*content.chain, point), mapped<3>(chain, point));
+}
+
+TEST_F(TransformFile, ItkFileTakesThePlaceOfParameters)
+{
+  const TransformChain<3> chain = eulerChain();
+  TransformFileSource<3> source;
+  source.chain = &chain;
+  source.itkPath = "out/TransformParameters.0.tfm";
+
+  const std::string text = transformFileText<3>(source, warnings);
+
+  EXPECT_EQ(text.rfind("(Transform \"File\")\n(TransformFileName \"out/TransformParameters.0.tfm\")\n", 0),
+            0u);
+  EXPECT_EQ(text.find("(TransformParameters "), std::string::npos);
+  EXPECT_EQ(text.find("CenterOfRotationPoint"), std::string::npos);
+}
+
+TEST_F(TransformFile, WarnsOnceOfAValueThat501Refuses)
+{
+  const TransformChain<3> chain = eulerChain();
+  TransformFileSource<3> source;
+  source.chain = &chain;
+  source.initialPath = "a,b/TransformParameters.0.txt";
+
+  transformFileText<3>(source, warnings);
+
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("5.0.1 refuses a file with ','"), std::string::npos);
+}
+
+TEST_F(TransformFile, WhatNoFileCanHoldIsAnError)
+{
+  TransformChain<3> chain = eulerChain();
+  TransformFileSource<3> source;
+  source.chain = &chain;
+  source.initialPath = "a\"b";
+  EXPECT_THROW(transformFileText<3>(source, warnings), Error);
+  source.initialPath = "NoInitialTransform";
+  chain.parameters[2] = std::nan("");
+  EXPECT_THROW(transformFileText<3>(source, warnings), Error);
+}
+
+TEST_F(TransformFile, ChainComposesOrAdds)
+{
+  write("first.txt",
+        "(Transform \"AffineTransform\")\n(TransformParameters 2 0 0 2 0 0)\n(CenterOfRotationPoint 0 0)\n");
+  const std::string composed = write(
+      "compose.txt", "(Transform \"AffineTransform\")\n(TransformParameters 0 1 1 0 5 6)\n(Size 4 5)\n"
+                     "(CenterOfRotationPoint 0 0)\n(InitialTransformParameterFileName \"first.txt\")\n");
+  const std::string added =
+      write("add.txt", translation("5 6", "(InitialTransformParametersFileName \"first.txt\")\n"
+                                          "(HowToCombineTransforms \"Add\")\n"));
+
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>(composed, registry, warn).chain, {1, 10}), (Vec<2>{25, 8}));
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>(added, registry, warn).chain, {1, 10}), (Vec<2>{7, 26}));
+}
+
+TEST_F(TransformFile, NewerInitialKeyWinsWithAWarning)
+{
+  write("one.txt", translation("1 0"));
+  write("two.txt", translation("2 0"));
+  const std::string path =
+      write("t.txt", translation("0 0", "(InitialTransformParametersFileName \"one.txt\")\n"
+                                        "(InitialTransformParameterFileName \"two.txt\")\n"));
+
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0}), (Vec<2>{2, 0}));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("one.txt"), std::string::npos);
+}
+
+TEST_F(TransformFile, InitialPathIsSeenFromTheWorkingFolderBeforeTheFilesOwn)
+{
+  const std::string name = "tessera_initial_transform_here.txt";
+  std::ofstream(name) << translation("1 0");
+  write(name, translation("2 0"));
+  const std::string path =
+      write("t.txt", translation("0 0", "(InitialTransformParameterFileName \"" + name + "\")\n"));
+
+  const Vec<2> fromWorkingFolder = mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0});
+  fs::remove(name);
+  const Vec<2> fromOwnFolder = mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {0, 0});
+
+  EXPECT_EQ(fromWorkingFolder, (Vec<2>{1, 0}));
+  EXPECT_EQ(fromOwnFolder, (Vec<2>{2, 0}));
+}
+
+TEST_F(TransformFile, GeometryIsReadColumnByColumnAndIndexMovesTheOrigin)
+{
+  const std::string path =
+      write("t.txt", translation("0 0", "(Index 2 3)\n(Spacing 0.5 2)\n(Origin 10 20)\n(Direction 0 1 -1 "
+                                        "0)\n(UseDirectionCosines \"false\")\n"));
+
+  const TransformFileContent<2> content = readTransformFile<2>(path, registry, warn);
+
+  EXPECT_EQ(content.output.size, (Size<2>{4, 5}));
+  EXPECT_EQ(content.output.direction, (Matrix<2>{{{0, -1}, {1, 0}}}));
+  EXPECT_EQ(content.output.originMm, (Vec<2>{10 - 6, 20 + 1}));
+  EXPECT_FALSE(content.useDirectionCosines);
+}
+
+TEST_F(TransformFile, BinaryParametersOfVersion50AreRead)
+{
+  const double values[2] = {1.0 / 3, -7e-9};
+  std::ofstream(folder / "t.dat", std::ios::binary)
+      .write(reinterpret_cast<const char*>(values), sizeof(values));
+  const std::string path =
+      write("t.txt",
+            "(Transform \"TranslationTransform\")\n(NumberOfParameters 2)\n(TransformParameters \"t.dat\")\n"
+            "(UseBinaryFormatForTransformationParameters \"true\")\n(Size 4 5)\n");
+
+  EXPECT_EQ(readTransformFile<2>(path, registry, warn).chain->parameters,
+            (std::vector<double>{1.0 / 3, -7e-9}));
+}
+
+TEST_F(TransformFile, ItkFileIsReadAsATransformFileAndBySuchAFile)
+{
+  const std::string itk =
+      write("e.tfm", "#Insight Transform File V1.0\n#Transform 0\nTransform: Euler2DTransform_double_2_2\n"
+                     "Parameters: 0 5 6\nFixedParameters: 1 2\n");
+  const std::string path =
+      write("t.txt", "(Transform \"File\")\n(TransformFileName \"e.tfm\")\n(Size 4 5)\n");
+
+  EXPECT_EQ(mapped<2>(*readTransformFile<2>(path, registry, warn).chain, {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(mapped<2>(*readTransformChain<2>(itk, registry, warn), {1, 2}), (Vec<2>{6, 8}));
+  EXPECT_EQ(readTransformDimension(itk), 2u);
+}
+
+TEST_F(TransformFile, DimensionIsReadWithoutBuildingTheTransform)
+{
+  EXPECT_EQ(readTransformDimension(write("t.txt", "(Transform \"Nonsense\")\n(FixedImageDimension 3)\n")),
+            3u);
+  EXPECT_THROW(readTransformDimension(write("u.txt", "(Transform \"Nonsense\")\n")), Error);
+}
+
+TEST_F(TransformFile, EntriesThatNobodyReadsAreTold)
+{
+  const std::string path = write("t.txt", translation("1 2", "(DefaultPixelValu 3)\n"));
+
+  readTransformFile<2>(path, registry, warn);
+
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(warnings[0].ends_with("(DefaultPixelValu 3): nothing reads it in a transform parameter file. "
+                                    "Did you mean \"DefaultPixelValue\"?"))
+      << warnings[0];
+}
+
+TEST_F(TransformFile, CircleIsAnErrorThatSaysSo)
+{
+  const std::string path =
+      write("a.txt", translation("0 0", "(InitialTransformParameterFileName \"b.txt\")\n"));
+  write("b.txt", translation("0 0", "(InitialTransformParameterFileName \"a.txt\")\n"));
+
+  const std::string message = failure(path);
+
+  EXPECT_NE(message.find("it is its own initial transform, through 2 file(s)"), std::string::npos) << message;
+  EXPECT_TRUE(message.starts_with(path + ": its initial transform: ")) << message;
+}
+
+TEST_F(TransformFile, CountsThatDifferAreErrorsWithBothFigures)
+{
+  const std::string message = failure(write("t.txt", translation("1 2 3")));
+  EXPECT_NE(message.find("t.txt:2: (NumberOfParameters 2): TransformParameters has 3 values"),
+            std::string::npos)
+      << message;
+  const std::string other = failure(
+      write("u.txt", "(Transform \"TranslationTransform\")\n(TransformParameters 1 2 3)\n(Size 4 5)\n"));
+  EXPECT_NE(other.find("3 values, but TranslationTransform in 2D makes 2"), std::string::npos) << other;
+}
+
+TEST_F(TransformFile, OtherDefectsAreErrorsThatNameFileAndKey)
+{
+  const auto expectFailure = [&](const std::string& text, const std::string& part) {
+    const std::string message = failure(write("t.txt", text));
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  const std::string valid = translation("0 0");
+  expectFailure("(Transform \"TranslationTransform\")\n(TransformParameters 0 0)\n", "(Size): not given");
+  expectFailure("(TransformParameters 0 0)\n(Size 4 5)\n", "(Transform): not given");
+  expectFailure("(Transform \"FooTransform\")\n(Size 4 5)\n", "FooTransform");
+  expectFailure("(Transform \"TranslationTransform\")\n(TransformParameters 0 0)\n(FixedImageDimension 3)\n",
+                "t.txt:3: (FixedImageDimension 3)");
+  expectFailure(valid + "(Spacing 1 0)\n", "(Spacing 1 0): not above 0");
+  expectFailure(valid + "(Spacing 1)\n", "(Spacing 1): 1 values");
+  expectFailure(valid + "(Direction 1 0 1 0)\n", "the axes do not span the space");
+  expectFailure(valid + "(InitialTransformParameterFileName \"nope.txt\")\n",
+                "there is neither nope.txt nor");
+  EXPECT_NE(failure((folder / "absent.txt").string()).find("absent.txt"), std::string::npos);
+}
