@@ -4,8 +4,8 @@
 #include "Components/Interpolators/Shared/NearestVoxel.h"
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
 #include "Core/Registration/Interpolation/RowInterpolator.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 #include <memory>
@@ -22,13 +22,13 @@ namespace tessera {
 template <int D>
 class BSplineInterpolator final : public Interpolator<D>,
                                   public RowInterpolator<D>,
-                                  public LayerInterpolator<D> {
+                                  public SliceInterpolator<D> {
 public:
   explicit BSplineInterpolator(const Parameters&, InterpolatorUse = InterpolatorUse::matching);
 
   void prepareForLevel(Context&, const ImagePointer<D>& image, std::size_t level) override;
   /// Orders 0 and 1 read voxels.
-  bool takesLayers() const override { return order_ < 2; }
+  bool takesSlices() const override { return order_ < 2; }
   bool readsVoxels() const override { return order_ < 2; }
   const ImageGeometry<D>& imageGeometry() const override { return geometry_; }
   void evaluate(Context&, const ListSamples<D>&, float* values, float* const* gradients,

@@ -2,7 +2,7 @@
 
 #include "Components/Interpolators/Shared/SplineBatch.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -13,7 +13,7 @@ namespace tessera {
 ///
 /// (ResampleInterpolator "LabelMajorityInterpolator")
 template <int D>
-class LabelMajorityInterpolator final : public Interpolator<D>, public LayerInterpolator<D> {
+class LabelMajorityInterpolator final : public Interpolator<D>, public SliceInterpolator<D> {
 public:
   explicit LabelMajorityInterpolator(const Parameters&) {}
 

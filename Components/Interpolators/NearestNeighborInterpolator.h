@@ -3,8 +3,8 @@
 #include "Components/Interpolators/Shared/InterpolatorUse.h"
 #include "Components/Interpolators/Shared/NearestVoxel.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
 #include "Core/Registration/Interpolation/RowInterpolator.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Interpolator.h"
 
 namespace tessera {
@@ -16,7 +16,7 @@ namespace tessera {
 template <int D>
 class NearestNeighborInterpolator final : public Interpolator<D>,
                                           public RowInterpolator<D>,
-                                          public LayerInterpolator<D> {
+                                          public SliceInterpolator<D> {
 public:
   explicit NearestNeighborInterpolator(const Parameters&, InterpolatorUse use = InterpolatorUse::matching)
       : use_(use)

@@ -7,7 +7,7 @@
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Image/Voxels/PixelRounding.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Core/Registration/Samples/VoxelBatches.h"
 
 #include <algorithm>
@@ -131,7 +131,7 @@ struct OnCpu {
   Context& context;
   const TransformChain<D>& chain;
   const ImageGeometry<D>& output;
-  GridLayers<D> asked;
+  GridSlices<D> asked;
   const std::vector<SourceBatches<D>>& images;
   std::span<const PixelsOut> results; // of each image, from the first voxel asked for
 
@@ -236,11 +236,11 @@ std::vector<MovingToResample<D>> DefaultResampler<D>::onCuda(const Context& cont
 template <int D>
 void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain,
                                        std::span<const ResampleSource<D>> sources,
-                                       const ImageGeometry<D>& output, const LayerRange& layers,
+                                       const ImageGeometry<D>& output, const SliceRange& slices,
                                        std::span<const PixelsOut> ofSources) const
 {
   if (context.onCuda())
-    return resampleToHost<D>(context, chain, onCuda(context, sources), output, layers, ofSources);
+    return resampleToHost<D>(context, chain, onCuda(context, sources), output, slices, ofSources);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
   const bool isLinear = folded && !folded->spline;
   std::optional<AffineMap<D>> mappedFromVoxel;
@@ -249,7 +249,7 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
   std::vector<SourceBatches<D>> images;
   for (const ResampleSource<D>& source : sources)
     images.emplace_back(source, extrapolation_, asIntensity(defaultPixelValue_), mappedFromVoxel);
-  const OnCpu<D> work{context, chain, output, GridLayers<D>(output, layers), images, ofSources};
+  const OnCpu<D> work{context, chain, output, GridSlices<D>(output, slices), images, ofSources};
   if (isLinear)
     work.byRows();
   else
@@ -285,8 +285,8 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
 
 /// Nothing, and why, if all of the image must be there.
 template <int D>
-std::optional<InputLayers<D>>
-DefaultResampler<D>::inputLayers(const TransformChain<D>& chain, bool readsVoxels,
+std::optional<InputSlices<D>>
+DefaultResampler<D>::inputSlices(const TransformChain<D>& chain, bool readsVoxels,
                                  const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
                                  std::string& whyNot) const
 {
@@ -298,7 +298,7 @@ DefaultResampler<D>::inputLayers(const TransformChain<D>& chain, bool readsVoxel
     whyNot = "any part of its mirror image may be asked for";
     return std::nullopt;
   }
-  const InputLayers<D> input(chain, moving, output);
+  const InputSlices<D> input(chain, moving, output);
   if (input.known())
     return input;
   whyNot = "where these transforms lead is not known beforehand";
@@ -306,37 +306,37 @@ DefaultResampler<D>::inputLayers(const TransformChain<D>& chain, bool readsVoxel
 }
 
 template <int D>
-LayersAskedFor
-DefaultResampler<D>::layersAskedFor(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
+SlicesAskedFor
+DefaultResampler<D>::slicesAskedFor(const TransformChain<D>& chain, const Interpolator<D>& interpolator,
                                     const ImageGeometry<D>& moving, const ImageGeometry<D>& output) const
 {
-  const auto* reader = dynamic_cast<const LayerInterpolator<D>*>(&interpolator);
-  LayersAskedFor asked;
-  if (const auto input = inputLayers(chain, reader && reader->takesLayers(), moving, output, asked.whyNot))
-    asked.by = [input = *input](const LayerRange& ofOutput) { return input.askedBy(ofOutput); };
+  const auto* reader = dynamic_cast<const SliceInterpolator<D>*>(&interpolator);
+  SlicesAskedFor asked;
+  if (const auto input = inputSlices(chain, reader && reader->takesSlices(), moving, output, asked.whyNot))
+    asked.by = [input = *input](const SliceRange& ofOutput) { return input.askedBy(ofOutput); };
   return asked;
 }
 
 template <int D>
-LayersThatFit DefaultResampler<D>::layersThatFit(const TransformChain<D>& chain,
+SlicesThatFit DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain,
                                                  const Interpolator<D>& interpolator, bool hasInvalidVoxels,
                                                  const ImageGeometry<D>& output, double deviceBytes) const
 {
   const ImageGeometry<D>& moving = interpolator.imageGeometry();
   std::string whyNot;
-  const std::optional<InputLayers<D>> input =
-      inputLayers(chain, interpolator.readsVoxels(), moving, output, whyNot);
+  const std::optional<InputSlices<D>> input =
+      inputSlices(chain, interpolator.readsVoxels(), moving, output, whyNot);
   if (!input)
     return {0, whyNot};
   const std::size_t all = moving.size[D - 1], needed = input->mostAskedBy(1);
-  double forLayers = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
+  double forSlices = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
   if (hasInvalidVoxels)
-    forLayers -= static_cast<double>(moving.voxelCount());
+    forSlices -= static_cast<double>(moving.voxelCount());
   const double fitting =
-      std::floor(forLayers / (Interpolator<D>::deviceBytes(moving) / static_cast<double>(all)));
+      std::floor(forSlices / (Interpolator<D>::deviceBytes(moving) / static_cast<double>(all)));
   if (fitting < static_cast<double>(needed))
-    return {0, "a layer of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all)
-                   + " layers, " + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};
+    return {0, "a slice of the result asks for " + std::to_string(needed) + " of its " + std::to_string(all)
+                   + " slices, " + std::to_string(static_cast<std::size_t>(std::max(fitting, 0.0))) + " fit"};
   return {static_cast<std::size_t>(std::min(fitting, static_cast<double>(all))), ""};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Components/Resamplers/Shared/InputLayers.h"
+#include "Components/Resamplers/Shared/InputSlices.h"
 #include "Components/Resamplers/Shared/ResamplingOnCuda.h"
 #include "Core/Registration/Interpolation/Extrapolation.h"
 #include "Core/Registration/Resampler.h"
@@ -18,7 +18,7 @@ public:
   static const ComponentDescription& description();
 
   void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                    const ImageGeometry<D>& output, const LayerRange&,
+                    const ImageGeometry<D>& output, const SliceRange&,
                     std::span<const PixelsOut> ofSources) const override;
   /// On the CPU of mapping (none where rows do without points) and of interpolation, the difference to
   /// mapping alone; on CUDA of kernels, and of copies beside them.
@@ -28,9 +28,9 @@ public:
   DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                             const ImageGeometry<D>& output) const override;
 
-  LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
+  SlicesThatFit slicesThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                               const ImageGeometry<D>& output, double deviceBytes) const override;
-  LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&,
+  SlicesAskedFor slicesAskedFor(const TransformChain<D>&, const Interpolator<D>&,
                                 const ImageGeometry<D>& moving,
                                 const ImageGeometry<D>& output) const override;
 
@@ -43,7 +43,7 @@ public:
   std::vector<FileEntry> fileEntries() const override;
 
 private:
-  std::optional<InputLayers<D>> inputLayers(const TransformChain<D>&, bool readsVoxels,
+  std::optional<InputSlices<D>> inputSlices(const TransformChain<D>&, bool readsVoxels,
                                             const ImageGeometry<D>& moving, const ImageGeometry<D>& output,
                                             std::string& whyNot) const;
   std::vector<MovingToResample<D>> onCuda(const Context&, std::span<const ResampleSource<D>>) const;

@@ -51,7 +51,7 @@ struct Mask {
   std::vector<std::uint8_t> voxels;
   PointToIndex<D> pointToIndex = geometry.pointToIndex();
   std::size_t firstVoxel =
-      0; // not 0 where the host has some layers of it alone: no points in others may be asked then
+      0; // not 0 where the host has some slices of it alone: no points in others may be asked then
 
   Mask(const ImageGeometry<D>& g, std::vector<std::uint8_t> v) : geometry(g), voxels(std::move(v)) {}
 

@@ -8,10 +8,10 @@
 namespace tessera {
 
 template <int D>
-GridLayers<D>::GridLayers(const ImageGeometry<D>& grid, const LayerRange& layers) : geometry(grid)
+GridSlices<D>::GridSlices(const ImageGeometry<D>& grid, const SliceRange& slices) : geometry(grid)
 {
-  const std::size_t all = grid.size[D - 1], first = std::min(layers.first, all);
-  geometry.size[D - 1] = std::min(layers.count, all - first);
+  const std::size_t all = grid.size[D - 1], first = std::min(slices.first, all);
+  geometry.size[D - 1] = std::min(slices.count, all - first);
   Vec<D> index{};
   index[D - 1] = static_cast<double>(first);
   geometry.originMm = grid.pointFromIndex()(index);
@@ -35,9 +35,9 @@ void requireResults(const ImageGeometry<D>& grid, std::size_t images, std::size_
 template <int D>
 std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformChain<D>& chain,
                                              std::span<const ResampleSource<D>> sources,
-                                             const ImageGeometry<D>& output, const LayerRange& layers) const
+                                             const ImageGeometry<D>& output, const SliceRange& slices) const
 {
-  const ImageGeometry<D> grid = GridLayers<D>(output, layers).geometry;
+  const ImageGeometry<D> grid = GridSlices<D>(output, slices).geometry;
   requireResults<D>(grid, sources.size(), sources.size() * sizeof(float));
   std::vector<Image<D>> results(sources.size());
   std::vector<PixelsOut> values;
@@ -45,7 +45,7 @@ std::vector<Image<D>> Resampler<D>::resample(Context& context, const TransformCh
     result = {grid, largeVector<float>(context, grid.voxelCount())};
     values.emplace_back(result.voxels.data());
   }
-  resampleInto(context, chain, sources, output, layers, values);
+  resampleInto(context, chain, sources, output, slices, values);
   return results;
 }
 
@@ -53,9 +53,9 @@ template <int D>
 std::vector<std::unique_ptr<std::byte[]>>
 Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
                              std::span<const ResampleSource<D>> sources, const ImageGeometry<D>& output,
-                             std::span<const PixelType> types, const LayerRange& layers) const
+                             std::span<const PixelType> types, const SliceRange& slices) const
 {
-  const ImageGeometry<D> grid = GridLayers<D>(output, layers).geometry;
+  const ImageGeometry<D> grid = GridSlices<D>(output, slices).geometry;
   std::size_t bytesAVoxel = 0;
   for (const PixelType type : types)
     bytesAVoxel += pixelTypeSize(type);
@@ -66,7 +66,7 @@ Resampler<D>::resamplePixels(Context& context, const TransformChain<D>& chain,
     results.push_back(largeArray<std::byte>(grid.voxelCount() * pixelTypeSize(type)));
     pixels.emplace_back(results.back().get(), type);
   }
-  resampleInto(context, chain, sources, output, layers, pixels);
+  resampleInto(context, chain, sources, output, slices, pixels);
   return results;
 }
 
@@ -77,8 +77,8 @@ Image<D> Resampler<D>::resample(Context& context, const TransformChain<D>& chain
   return std::move(resample(context, chain, std::span(&source, 1), output).front());
 }
 
-template struct GridLayers<2>;
-template struct GridLayers<3>;
+template struct GridSlices<2>;
+template struct GridSlices<3>;
 template class Resampler<2>;
 template class Resampler<3>;
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Core/Compute/DeviceMemory.h"
-#include "Core/Image/Slices/ImageLayers.h"
-#include "Core/Image/Slices/LayerWindowOnCuda.h"
+#include "Core/Image/Slices/ImageSlices.h"
+#include "Core/Image/Slices/SliceWindowOnCuda.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Registration/Interpolator.h"
 #include "Core/Registration/Phase.h"
@@ -29,27 +29,27 @@ struct ResultImageSettings {
 /// An image that is to be brought to another grid.
 template <int D>
 struct ResampleSource {
-  const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in layers
+  const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in slices
   MaskPointer<D>
       valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
-  std::shared_ptr<LayerWindowOnCuda<D>> inLayers =
+  std::shared_ptr<SliceWindowOnCuda<D>> inSlices =
       {}; // of which a CUDA device has some at a time; null: it has all
 };
 
 /// How much of an image a CUDA device can have at a time.
-struct LayersThatFit {
+struct SlicesThatFit {
   std::size_t atOnce = 0; // of the last axis; 0: it must be there as a whole
   std::string whyNot;     // then: "the coefficients of splines ..."
 };
 
-/// Layers of the last axis of a grid; those beyond its end do not count.
-struct LayerRange {
+/// Slices of the last axis of a grid; those beyond its end do not count.
+struct SliceRange {
   std::size_t first = 0, count = std::numeric_limits<std::size_t>::max();
 };
 
-/// Which layers of a moving image some layers of a result may be made of.
-struct LayersAskedFor {
-  std::function<LayerRange(const LayerRange& ofOutput)> by; // empty: it must be in memory as a whole
+/// Which slices of a moving image some slices of a result may be made of.
+struct SlicesAskedFor {
+  std::function<SliceRange(const SliceRange& ofOutput)> by; // empty: it must be in memory as a whole
   std::string whyNot;                                       // then: "the coefficients of splines ..."
 };
 
@@ -64,13 +64,13 @@ struct PixelsOut {
   std::byte* at(std::size_t voxel) const { return pixels + voxel * pixelTypeSize(type); }
 };
 
-/// Layers of a grid as a grid of their own, and as voxels [begin, end) of the whole.
+/// Slices of a grid as a grid of their own, and as voxels [begin, end) of the whole.
 template <int D>
-struct GridLayers {
+struct GridSlices {
   ImageGeometry<D> geometry;
   std::size_t begin, end;
 
-  GridLayers(const ImageGeometry<D>& grid, const LayerRange&);
+  GridSlices(const ImageGeometry<D>& grid, const SliceRange&);
 };
 
 /// Brings moving images to the fixed grid, and knows which results a parameter text asks for.
@@ -80,13 +80,13 @@ public:
   static constexpr const char* roleName = "Resampler";
   virtual ~Resampler() = default;
 
-  /// The values of every source at T(x) for the voxels x in some layers of `output`; T(x) is computed once
+  /// The values of every source at T(x) for the voxels x in some slices of `output`; T(x) is computed once
   /// for all of them. Values are floats, pixels of another type what toPixel makes of these. A voxel has the
-  /// same bits whichever layers are asked for.
+  /// same bits whichever slices are asked for.
   virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                            const ImageGeometry<D>& output, const LayerRange&,
+                            const ImageGeometry<D>& output, const SliceRange&,
                             std::span<const PixelsOut> ofSources) const = 0;
-  /// What the parts of one more resampling took, all layers.
+  /// What the parts of one more resampling took, all slices.
   virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&,
                                         std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
                                         std::span<const PixelsOut> ofSources) const = 0;
@@ -95,20 +95,20 @@ public:
   virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving,
                                     bool hasInvalidVoxels, const ImageGeometry<D>& output) const = 0;
 
-  /// With so much of a CUDA device for all of that, and the image in layers. The interpolator was prepared
+  /// With so much of a CUDA device for all of that, and the image in slices. The interpolator was prepared
   /// for the image on the CPU if it reads voxels; another one need not be.
-  virtual LayersThatFit layersThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
+  virtual SlicesThatFit slicesThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                                       const ImageGeometry<D>& output, double deviceBytes) const = 0;
 
   /// Of an image on this grid, read by this interpolator on the CPU. From one range to the next, those asked
   /// for move to one end.
-  virtual LayersAskedFor layersAskedFor(const TransformChain<D>&, const Interpolator<D>&,
+  virtual SlicesAskedFor slicesAskedFor(const TransformChain<D>&, const Interpolator<D>&,
                                         const ImageGeometry<D>& moving,
                                         const ImageGeometry<D>& output) const = 0;
 
-  /// What resampleInto() gives as images of those layers. Throws Error(outOfMemory).
+  /// What resampleInto() gives as images of those slices. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
-                                 const ImageGeometry<D>& output, const LayerRange& = {}) const;
+                                 const ImageGeometry<D>& output, const SliceRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&,
                     const ImageGeometry<D>& output) const;
   /// The same as pixels, of a type for each source. Throws Error(outOfMemory).
@@ -116,7 +116,7 @@ public:
                                                            std::span<const ResampleSource<D>>,
                                                            const ImageGeometry<D>& output,
                                                            std::span<const PixelType> types,
-                                                           const LayerRange& = {}) const;
+                                                           const SliceRange& = {}) const;
 
   /// Of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;

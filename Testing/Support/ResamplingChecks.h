@@ -64,7 +64,7 @@ struct Resampling {
   MaskPointer<D> valid;
   std::string extrapolation = "Constant";
 
-  std::vector<float> on(Context context, const std::string& interpolator, const LayerRange& layers = {}) const
+  std::vector<float> on(Context context, const std::string& interpolator, const SliceRange& slices = {}) const
   {
     const auto prepared = resampleInterpolator<D>(interpolator);
     prepared->prepareForLevel(context, moving, 0);
@@ -73,7 +73,7 @@ struct Resampling {
                                                          + "\")",
                                                      D, 1, ""));
     const ResampleSource<D> source{prepared.get(), valid};
-    return resampler.resample(context, *chain, std::span(&source, 1), output, layers)[0].voxels;
+    return resampler.resample(context, *chain, std::span(&source, 1), output, slices)[0].voxels;
   }
 };
 

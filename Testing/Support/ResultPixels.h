@@ -13,7 +13,7 @@
 namespace tessera::testing {
 
 /// One image for each pixel type, resampled at once: pixels are what rounding makes of the floats, whole and
-/// by layers. Intensities are fractions, negative ones too, and beyond the range of short; voxels of the
+/// by slices. Intensities are fractions, negative ones too, and beyond the range of short; voxels of the
 /// result are `finer` times as close as the image's.
 inline void expectRoundedFloats(Context& context, std::size_t finer)
 {
@@ -33,11 +33,11 @@ inline void expectRoundedFloats(Context& context, std::size_t finer)
   const std::vector<ResampleSource<3>> sources(std::size(allPixelTypes), source);
   const DefaultResampler<3> resampler(parametersOf("(DefaultPixelValue 40.5)", 3, 1, ""));
 
-  for (const LayerRange& layers : {LayerRange{}, LayerRange{3, 5}}) {
+  for (const SliceRange& slices : {SliceRange{}, SliceRange{3, 5}}) {
     const Image<3> floats =
-        resampler.resample(context, *scene.chain, std::span(&source, 1), output, layers).front();
+        resampler.resample(context, *scene.chain, std::span(&source, 1), output, slices).front();
     const auto pixels =
-        resampler.resamplePixels(context, *scene.chain, sources, output, allPixelTypes, layers);
+        resampler.resamplePixels(context, *scene.chain, sources, output, allPixelTypes, slices);
 
     ASSERT_EQ(pixels.size(), sources.size());
     for (std::size_t t = 0; t < pixels.size(); ++t) {

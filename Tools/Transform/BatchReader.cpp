@@ -47,7 +47,7 @@ BatchItem<D> BatchReader<D>::sized(ImageTask& task)
     item.resultBytes =
         extentCount(batch_.lattice.size) * item.components * resultCopies * static_cast<double>(bytesOfPixel);
     item.leastResultBytes = item.resultBytes / static_cast<double>(batch_.lattice.size[D - 1]);
-    if (batch_.context.onCuda()) // which has the image in layers, whether or not the result can be written so
+    if (batch_.context.onCuda()) // which has the image in slices, whether or not the result can be written so
       item.leastResultBytes = leastResultBytes<D>(
           batch_, {task, batch_.pathOf(task), 0, item.resultBytes, ofHost_}, item.components);
   };

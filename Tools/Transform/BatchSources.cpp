@@ -18,20 +18,20 @@ RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
   return room;
 }
 
-/// How many layers of an image that does not fit may be there at a time.
+/// How many slices of an image that does not fit may be there at a time.
 template <int D>
-std::size_t layersAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
+std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
                          const Interpolator<D>& interpolator)
 {
-  const LayersThatFit layers =
-      batch.resampler.layersThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
+  const SlicesThatFit slices =
+      batch.resampler.slicesThatFit(batch.chain, interpolator, moving.valid != nullptr, batch.lattice,
                                     room.usableBytes / static_cast<double>(moving.components.size()));
-  if (layers.atOnce == 0)
-    failForDevice<D>(batch, "", room, layers.whyNot);
-  batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(layers.atOnce)
+  if (slices.atOnce == 0)
+    failForDevice<D>(batch, "", room, slices.whyNot);
+  batch.log.detail("  " + deviceName(batch.context.device) + " has " + std::to_string(slices.atOnce)
                    + " of the image's " + std::to_string(moving.geometry().size[D - 1])
-                   + " layers at a time");
-  return layers.atOnce;
+                   + " slices at a time");
+  return slices.atOnce;
 }
 
 }
@@ -65,8 +65,8 @@ void BatchSources<D>::add(const ImageBatch<D>& batch, const MovingImage<D>& movi
     }
     if (interpolator.readsVoxels())
       interpolator.prepareForLevel(host, component, 0);
-    added.back().inLayers =
-        std::make_shared<LayerWindowOnCuda<D>>(component, layersAtOnce(batch, moving, room, interpolator));
+    added.back().inSlices =
+        std::make_shared<SliceWindowOnCuda<D>>(component, slicesAtOnce(batch, moving, room, interpolator));
   }
   sources.insert(sources.end(), added.begin(), added.end());
   types.resize(sources.size(), ResultFile<D>::resampledType(moving.labels, batch.pixelType));

@@ -29,7 +29,7 @@ struct BatchSources {
   std::vector<ResampleSource<D>> sources;
   std::vector<PixelType> types; // of their results
 
-  /// The image's components. One that does not fit a CUDA device goes there in layers. Throws
+  /// The image's components. One that does not fit a CUDA device goes there in slices. Throws
   /// Error(outOfMemory) where that does not help; the sources before it stay as they are then.
   void add(const ImageBatch<D>&, const MovingImage<D>&);
 };

@@ -82,8 +82,8 @@ private:
   void resampleLarge(Item<D>&) const;
 
   LargeImage large(const Item<D>&) const;
-  std::size_t layersThatFit(const Item<D>&) const;
-  std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
+  std::size_t slicesThatFit(const Item<D>&) const;
+  std::size_t allSlices() const { return batch_.lattice.size[D - 1]; }
   ResultFile<D> open(const Item<D>& item) const
   {
     return {batch_, batch_.pathOf(*item.task), item.moving.labels, item.moving.components.size(),
@@ -185,28 +185,28 @@ LargeImage BatchRun<D>::large(const Item<D>& item) const
           memory_,    item.asAWholeBytes};
 }
 
-/// Layers of the result that fit into memory beside an image that is not large.
+/// Slices of the result that fit into memory beside an image that is not large.
 template <int D>
-std::size_t BatchRun<D>::layersThatFit(const Item<D>& item) const
+std::size_t BatchRun<D>::slicesThatFit(const Item<D>& item) const
 {
   if (item.movingBytes + item.resultBytes <= memory_.bytes)
-    return allLayers();
+    return allSlices();
   requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
-  const double layers =
-      (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allLayers()));
-  return static_cast<std::size_t>(std::max(1.0, layers));
+  const double slices =
+      (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allSlices()));
+  return static_cast<std::size_t>(std::max(1.0, slices));
 }
 
 template <int D>
 void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 {
-  const std::size_t layers = layersThatFit(item);
+  const std::size_t slices = slicesThatFit(item);
   BatchSources<D> sources;
   sources.add(batch_, item.moving);
   item.moving.voxelsOnCuda.clear();
-  batch_.log.detail("  " + item.task->input + ": " + slabsText(allLayers(), layers));
+  batch_.log.detail("  " + item.task->input + ": " + slabsText(allSlices(), slices));
   ResultFile<D> file = open(item);
-  file.writeSlabs(sources.sources, layers, [](const LayerRange&) {});
+  file.writeSlabs(sources.sources, slices, [](const SliceRange&) {});
   file.commit();
 }
 
@@ -230,9 +230,9 @@ void BatchRun<D>::resample(Group<D>& group) const
     reader_.read(item);
     if (reader_.isLarge(item))
       return resampleLarge(item);
-    std::size_t layers = allLayers();
-    attempt(item, item.resampleSeconds, [&] { layers = layersThatFit(item); });
-    if (layers < allLayers()) {
+    std::size_t slices = allSlices();
+    attempt(item, item.resampleSeconds, [&] { slices = slicesThatFit(item); });
+    if (slices < allSlices()) {
       attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
       item.moving.components = {};
       item.moving.valid = nullptr;

@@ -2,21 +2,21 @@
 
 #include "Core/Compute/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Image/Slices/LayerWindow.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Core/Image/Slices/SliceWindow.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Tools/Transform/LargeImageOnCuda.h"
 #include "Tools/Transform/LargeImageRun.h"
 
 namespace tessera {
 namespace {
 
-/// How many layers are in memory at a time.
-struct LayerPlan {
+/// How many slices are in memory at a time.
+struct SlicePlan {
   std::size_t ofResult = 0, ofImage = 0;
 };
 
-/// The most that any slab of so many layers asks for.
-std::size_t mostAskedFor(const LayersAskedFor& asked, std::size_t all, std::size_t ofSlab)
+/// The most that any slab of so many slices asks for.
+std::size_t mostAskedFor(const SlicesAskedFor& asked, std::size_t all, std::size_t ofSlab)
 {
   std::size_t most = 0;
   for (std::size_t first = 0; first < all; first += ofSlab)
@@ -32,21 +32,21 @@ public:
   LargeImageReport run();
 
 private:
-  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::failAsAWhole,
+  using LargeImageRun<D>::allSlices, LargeImageRun<D>::batch_, LargeImageRun<D>::failAsAWhole,
       LargeImageRun<D>::geometry_, LargeImageRun<D>::large_, LargeImageRun<D>::read,
-      LargeImageRun<D>::reader_, LargeImageRun<D>::resultLayerBytes, LargeImageRun<D>::threads_;
+      LargeImageRun<D>::reader_, LargeImageRun<D>::resultSliceBytes, LargeImageRun<D>::threads_;
 
-  LayersAskedFor layersAskedFor() const;
-  LayerPlan planned(const LayersAskedFor&) const;
+  SlicesAskedFor slicesAskedFor() const;
+  SlicePlan planned(const SlicesAskedFor&) const;
 };
 
 template <int D>
-LayersAskedFor LargeImageOnCpu<D>::layersAskedFor() const
+SlicesAskedFor LargeImageOnCpu<D>::slicesAskedFor() const
 {
-  const std::string cannot = "it cannot be read in layers: ";
+  const std::string cannot = "it cannot be read in slices: ";
   if (const std::string why = reader_.whyNot(); !why.empty())
     failAsAWhole(cannot + why);
-  LayersAskedFor asked = batch_.resampler.layersAskedFor(
+  SlicesAskedFor asked = batch_.resampler.slicesAskedFor(
       batch_.chain, *batch_.makeInterpolator(large_.task.isLabels), geometry_, batch_.lattice);
   if (!asked.by)
     failAsAWhole(cannot + asked.whyNot);
@@ -55,23 +55,23 @@ LayersAskedFor LargeImageOnCpu<D>::layersAskedFor() const
 }
 
 template <int D>
-LayerPlan LargeImageOnCpu<D>::planned(const LayersAskedFor& asked) const
+SlicePlan LargeImageOnCpu<D>::planned(const SlicesAskedFor& asked) const
 {
-  const double layerBytes = LayerWindow<D>::layerBytes(reader_), beside = reader_.besideBytes();
-  LayerPlan plan;
+  const double sliceBytes = SliceWindow<D>::sliceBytes(reader_), beside = reader_.besideBytes();
+  SlicePlan plan;
   double bytes = 0;
-  for (plan.ofResult = allLayers(); plan.ofResult > 0; --plan.ofResult) {
-    plan.ofImage = mostAskedFor(asked, allLayers(), plan.ofResult);
-    bytes = beside + static_cast<double>(plan.ofImage) * layerBytes
-            + static_cast<double>(plan.ofResult) * resultLayerBytes();
+  for (plan.ofResult = allSlices(); plan.ofResult > 0; --plan.ofResult) {
+    plan.ofImage = mostAskedFor(asked, allSlices(), plan.ofResult);
+    bytes = beside + static_cast<double>(plan.ofImage) * sliceBytes
+            + static_cast<double>(plan.ofResult) * resultSliceBytes();
     if (bytes <= large_.budget.bytes)
       return plan;
   }
-  const double asAWhole = large_.movingBytes + resultLayerBytes();
+  const double asAWhole = large_.movingBytes + resultSliceBytes();
   large_.fail(
-      "a layer of its result takes " + memoryText(resultLayerBytes()) + " and asks for "
+      "a slice of its result takes " + memoryText(resultSliceBytes()) + " and asks for "
           + std::to_string(plan.ofImage) + " of the image's " + std::to_string(geometry_.size[D - 1])
-          + " layers, of " + memoryText(layerBytes) + " each"
+          + " slices, of " + memoryText(sliceBytes) + " each"
           + (beside > 0 ? ", and " + memoryText(beside) + " to inflate its components side by side" : ""),
       "", std::min(bytes, asAWhole));
 }
@@ -79,21 +79,21 @@ LayerPlan LargeImageOnCpu<D>::planned(const LayersAskedFor& asked) const
 template <int D>
 LargeImageReport LargeImageOnCpu<D>::run()
 {
-  const LayersAskedFor asked = layersAskedFor();
+  const SlicesAskedFor asked = slicesAskedFor();
   read([&] { reader_.survey(threads_); });
-  const LayerPlan plan = planned(asked);
-  LayerWindow<D> window(reader_, geometry_, plan.ofImage);
+  const SlicePlan plan = planned(asked);
+  SliceWindow<D> window(reader_, geometry_, plan.ofImage);
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators;
   std::vector<ResampleSource<D>> sources;
   for (std::size_t i = 0; i < reader_.imageCount(); ++i) {
     interpolators.push_back(batch_.makeInterpolator(large_.task.isLabels));
     sources.push_back({interpolators.back().get(), window.finite()});
   }
-  const auto bring = [&](const LayerRange& slab) {
-    const LayerRange needed = asked.by(slab);
+  const auto bring = [&](const SliceRange& slab) {
+    const SliceRange needed = asked.by(slab);
     read([&] { window.moveTo(needed.first, needed.count, threads_); });
     for (std::size_t i = 0; i < interpolators.size(); ++i)
-      dynamic_cast<LayerInterpolator<D>&>(*interpolators[i]).prepareForLayers(window.image(i));
+      dynamic_cast<SliceInterpolator<D>&>(*interpolators[i]).prepareForSlices(window.image(i));
   };
   return this->written(sources, plan.ofResult,
                        ", each of at most " + std::to_string(plan.ofImage) + " of the image's "
@@ -132,8 +132,8 @@ void requireSlabs(const ImageBatch<D>& batch, const LargeImage& large, std::size
 template <int D>
 double leastResultBytes(const ImageBatch<D>& batch, const LargeImage& large, std::size_t components)
 {
-  const auto layers = static_cast<double>(batch.lattice.size[D - 1]);
-  return writesSlabs<D>(batch, large, components) ? large.resultBytes / layers : large.resultBytes;
+  const auto slices = static_cast<double>(batch.lattice.size[D - 1]);
+  return writesSlabs<D>(batch, large, components) ? large.resultBytes / slices : large.resultBytes;
 }
 
 template <int D>

@@ -34,7 +34,7 @@ struct LargeImage {
 template <int D>
 void requireSlabs(const ImageBatch<D>&, const LargeImage&, std::size_t components);
 
-/// The least of the result that must be in memory at a time: a layer, or all of what cannot be written in
+/// The least of the result that must be in memory at a time: a slice, or all of what cannot be written in
 /// slabs.
 template <int D>
 double leastResultBytes(const ImageBatch<D>&, const LargeImage&, std::size_t components);
@@ -45,8 +45,8 @@ struct LargeImageReport {
   double readSeconds = 0; // the rest: resampling and writing
 };
 
-/// Reads, resamples and writes an image that does not fit in memory beside one layer of its result: of the
-/// image, too, no more is there than the layers that a slab of the result is made of. The file has the bytes
+/// Reads, resamples and writes an image that does not fit in memory beside one slice of its result: of the
+/// image, too, no more is there than the slices that a slab of the result is made of. The file has the bytes
 /// that it has of the image as a whole. Throws Error(outOfMemory) where that cannot be, with the reason; and
 /// as readMovingImage and ResultFile.
 template <int D>

@@ -23,23 +23,23 @@ public:
   LargeImageReport run();
 
 private:
-  using LargeImageRun<D>::allLayers, LargeImageRun<D>::batch_, LargeImageRun<D>::geometry_,
+  using LargeImageRun<D>::allSlices, LargeImageRun<D>::batch_, LargeImageRun<D>::geometry_,
       LargeImageRun<D>::large_, LargeImageRun<D>::read, LargeImageRun<D>::reader_,
-      LargeImageRun<D>::resultLayerBytes, LargeImageRun<D>::threads_;
+      LargeImageRun<D>::resultSliceBytes, LargeImageRun<D>::threads_;
 
   [[noreturn]] void failAsAWhole(const std::string& why) const
   {
-    LargeImageRun<D>::failAsAWhole("it cannot go to " + deviceName(context_.device) + " in layers: " + why);
+    LargeImageRun<D>::failAsAWhole("it cannot go to " + deviceName(context_.device) + " in slices: " + why);
   }
   void requireResult() const;
-  std::size_t layersOfResult() const;
-  std::size_t layersOfImage() const;
+  std::size_t slicesOfResult() const;
+  std::size_t slicesOfImage() const;
   void prepareInterpolators();
-  void addSources(std::size_t layersAtOnce);
+  void addSources(std::size_t slicesAtOnce);
   void bringMask();
 
   Context context_; // with the threads that may read
-  std::deque<LayerReader<D>>
+  std::deque<SliceReader<D>>
       others_; // one for each image behind the first, so that each goes through the file once
   std::deque<VoxelsToCuda<D>> voxels_;
   std::vector<std::unique_ptr<Interpolator<D>>> interpolators_;
@@ -58,26 +58,26 @@ void LargeImageOnCuda<D>::requireResult() const
   if (least <= large_.budget.bytes)
     return;
   requireSlabs<D>(batch_, ofResult, reader_.imageCount());
-  large_.fail("a layer of its result takes " + memoryText(least), "", least);
+  large_.fail("a slice of its result takes " + memoryText(least), "", least);
 }
 
 /// In the host's memory at a time.
 template <int D>
-std::size_t LargeImageOnCuda<D>::layersOfResult() const
+std::size_t LargeImageOnCuda<D>::slicesOfResult() const
 {
-  const double fitting = large_.budget.bytes / resultLayerBytes();
-  return fitting < static_cast<double>(allLayers()) ? static_cast<std::size_t>(fitting) : allLayers();
+  const double fitting = large_.budget.bytes / resultSliceBytes();
+  return fitting < static_cast<double>(allSlices()) ? static_cast<std::size_t>(fitting) : allSlices();
 }
 
 /// On the device at a time.
 template <int D>
-std::size_t LargeImageOnCuda<D>::layersOfImage() const
+std::size_t LargeImageOnCuda<D>::slicesOfImage() const
 {
   const bool hasInvalidVoxels = reader_.nonFiniteVoxels() > 0;
   const double usable = usableDeviceMemory(context_),
                ofEach = usable / static_cast<double>(reader_.imageCount())
                         - VoxelsToCuda<D>::deviceBytes(reader_.header());
-  const LayersThatFit fit = batch_.resampler.layersThatFit(batch_.chain, *interpolators_.front(),
+  const SlicesThatFit fit = batch_.resampler.slicesThatFit(batch_.chain, *interpolators_.front(),
                                                            hasInvalidVoxels, batch_.lattice, ofEach);
   if (fit.atOnce > 0)
     return fit.atOnce;
@@ -115,18 +115,18 @@ void LargeImageOnCuda<D>::bringMask()
 }
 
 template <int D>
-void LargeImageOnCuda<D>::addSources(std::size_t layersAtOnce)
+void LargeImageOnCuda<D>::addSources(std::size_t slicesAtOnce)
 {
-  const std::size_t ofLayer = geometry_.voxelCount() / geometry_.size[D - 1];
+  const std::size_t ofSlice = geometry_.voxelCount() / geometry_.size[D - 1];
   for (std::size_t i = 0; i < interpolators_.size(); ++i) {
-    const auto bring = [this, ofLayer, i](const Context&, std::size_t first, std::size_t count,
+    const auto bring = [this, ofSlice, i](const Context&, std::size_t first, std::size_t count,
                                           float* voxels) {
       std::vector<float*> images(interpolators_.size(), nullptr);
       images[i] = voxels;
-      read([&] { voxels_[i].bring(first * ofLayer, (first + count) * ofLayer, images, nullptr, nullptr); });
+      read([&] { voxels_[i].bring(first * ofSlice, (first + count) * ofSlice, images, nullptr, nullptr); });
     };
     sources_.push_back({interpolators_[i].get(), valid_,
-                        std::make_shared<LayerWindowOnCuda<D>>(geometry_, layersAtOnce, bring)});
+                        std::make_shared<SliceWindowOnCuda<D>>(geometry_, slicesAtOnce, bring)});
   }
 }
 
@@ -141,15 +141,15 @@ LargeImageReport LargeImageOnCuda<D>::run()
   if (large_.movingBytes == 0) // it goes there as a whole
     requireResult();
   prepareInterpolators();
-  const std::size_t ofImage = layersOfImage();
+  const std::size_t ofImage = slicesOfImage();
   requireResult();
-  const std::size_t ofResult = layersOfResult();
+  const std::size_t ofResult = slicesOfResult();
   bringMask();
   addSources(ofImage);
   return this->written(sources_, ofResult,
                        "; " + deviceName(context_.device) + " has " + std::to_string(ofImage)
                            + " of the image's " + std::to_string(geometry_.size[D - 1]) + " at a time",
-                       [](const LayerRange&) {}); // sources bring layers as they are asked for
+                       [](const SliceRange&) {}); // sources bring slices as they are asked for
 }
 
 }

@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// As resampleLargeImage, on the batch's CUDA device: layers of the image go there from the file, through
+/// As resampleLargeImage, on the batch's CUDA device: slices of the image go there from the file, through
 /// pieces of the host's memory that do not grow with it, and those of the result come from there in slabs.
 template <int D>
 LargeImageReport resampleLargeImageOnCuda(const ImageBatch<D>&, const LargeImage&);

@@ -14,29 +14,29 @@ LargeImageRun<D>::LargeImageRun(const ImageBatch<D>& batch, const LargeImage& la
 }
 
 template <int D>
-LayerReader<D> LargeImageRun<D>::opened() const
+SliceReader<D> LargeImageRun<D>::opened() const
 {
-  return openInLayers<D>(large_.task, batch_.resampler.outsideValue());
+  return openInSlices<D>(large_.task, batch_.resampler.outsideValue());
 }
 
 template <int D>
-void LargeImageRun<D>::failAsAWhole(const std::string& whyNotInLayers) const
+void LargeImageRun<D>::failAsAWhole(const std::string& whyNotInSlices) const
 {
   const double ofResult = leastResultBytes<D>(batch_, large_, reader_.imageCount());
   large_.fail("the image takes " + memoryText(large_.asAWholeBytes) + " and "
-                  + (ofResult < large_.resultBytes ? "a layer of its result " : "its result ")
+                  + (ofResult < large_.resultBytes ? "a slice of its result " : "its result ")
                   + memoryText(ofResult),
-              ", and " + whyNotInLayers, large_.asAWholeBytes + ofResult);
+              ", and " + whyNotInSlices, large_.asAWholeBytes + ofResult);
 }
 
 template <int D>
 LargeImageReport LargeImageRun<D>::written(std::span<const ResampleSource<D>> sources,
-                                           std::size_t layersAtOnce, const std::string& ofImage,
-                                           const std::function<void(const LayerRange& slab)>& bring)
+                                           std::size_t slicesAtOnce, const std::string& ofImage,
+                                           const std::function<void(const SliceRange& slab)>& bring)
 {
-  batch_.log.detail("  " + large_.task.input + ": " + slabsText(allLayers(), layersAtOnce) + ofImage);
+  batch_.log.detail("  " + large_.task.input + ": " + slabsText(allSlices(), slicesAtOnce) + ofImage);
   ResultFile<D> file(batch_, large_.path, reader_.labels(), sources.size(), threads_);
-  file.writeSlabs(sources, layersAtOnce, bring);
+  file.writeSlabs(sources, slicesAtOnce, bring);
   read([&] { reader_.finish(threads_); });
   file.commit();
   report_.notes = reader_.notes();

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Image/Slices/LayerReader.h"
+#include "Core/Image/Slices/SliceReader.h"
 #include "Tools/Transform/LargeImage.h"
 
 #include <chrono>
@@ -16,12 +16,12 @@ namespace tessera {
 template <int D>
 class LargeImageRun {
 public:
-  /// Both must outlive this. Throws as openInLayers.
+  /// Both must outlive this. Throws as openInSlices.
   LargeImageRun(const ImageBatch<D>&, const LargeImage&);
 
 protected:
   /// Its file, once more.
-  LayerReader<D> opened() const;
+  SliceReader<D> opened() const;
 
   /// By the clock, and with the option in errors.
   template <class Action>
@@ -32,22 +32,22 @@ protected:
     report_.readSeconds += secondsSince(start);
   }
 
-  /// Throws Error(outOfMemory): the image must be there as a whole, for `it cannot be read in layers: ...`.
-  [[noreturn]] void failAsAWhole(const std::string& whyNotInLayers) const;
+  /// Throws Error(outOfMemory): the image must be there as a whole, for `it cannot be read in slices: ...`.
+  [[noreturn]] void failAsAWhole(const std::string& whyNotInSlices) const;
 
-  /// Writes the result, so many layers at a time, and is the end of it; bring(slab) comes before each of
+  /// Writes the result, so many slices at a time, and is the end of it; bring(slab) comes before each of
   /// them. The log tells the number of slabs with `ofImage` behind it.
-  LargeImageReport written(std::span<const ResampleSource<D>>, std::size_t layersAtOnce,
+  LargeImageReport written(std::span<const ResampleSource<D>>, std::size_t slicesAtOnce,
                            const std::string& ofImage,
-                           const std::function<void(const LayerRange& slab)>& bring);
+                           const std::function<void(const SliceRange& slab)>& bring);
 
-  std::size_t allLayers() const { return batch_.lattice.size[D - 1]; }
-  double resultLayerBytes() const { return large_.resultBytes / static_cast<double>(allLayers()); }
+  std::size_t allSlices() const { return batch_.lattice.size[D - 1]; }
+  double resultSliceBytes() const { return large_.resultBytes / static_cast<double>(allSlices()); }
 
   const ImageBatch<D>& batch_;
   const LargeImage& large_;
   const int threads_; // that may read and write
-  LayerReader<D> reader_;
+  SliceReader<D> reader_;
   const ImageGeometry<D> geometry_; // of the image, as it is resampled
 
 private:

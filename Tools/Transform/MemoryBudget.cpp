@@ -4,7 +4,7 @@
 #include "Core/Compute/Memory.h"
 #include "Core/Image/Compression/BlockIndex.h"
 #include "Core/Image/Voxels/LabelTable.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 
 #include <algorithm>
 
@@ -36,8 +36,8 @@ int MemoryBudget::threadsForFiles(int threads, double fileBytes) const
 template <int D>
 double resampledBytes(const Context& context, const Interpolator<D>& interpolator)
 {
-  const auto* reader = dynamic_cast<const LayerInterpolator<D>*>(&interpolator);
-  const bool hasCoefficients = !context.onCuda() && !(reader && reader->takesLayers());
+  const auto* reader = dynamic_cast<const SliceInterpolator<D>*>(&interpolator);
+  const bool hasCoefficients = !context.onCuda() && !(reader && reader->takesSlices());
   return sizeof(float) + (hasCoefficients ? sizeof(double) : 0);
 }
 

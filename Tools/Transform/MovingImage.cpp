@@ -103,15 +103,15 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 }
 
 template <int D>
-LayerReader<D> openInLayers(const ImageTask& task, double outside)
+SliceReader<D> openInSlices(const ImageTask& task, double outside)
 {
   const VoxelsAs as = task.isLabels ? VoxelsAs::labels : VoxelsAs::intensities;
-  return withContext(task.option, [&] { return LayerReader<D>(task.input, as, outside); });
+  return withContext(task.option, [&] { return SliceReader<D>(task.input, as, outside); });
 }
 
 template MovingImage<2> readMovingImage<2>(const ImageTask&, PixelMeaning, bool, double, int);
 template MovingImage<3> readMovingImage<3>(const ImageTask&, PixelMeaning, bool, double, int);
-template LayerReader<2> openInLayers<2>(const ImageTask&, double);
-template LayerReader<3> openInLayers<3>(const ImageTask&, double);
+template SliceReader<2> openInSlices<2>(const ImageTask&, double);
+template SliceReader<3> openInSlices<3>(const ImageTask&, double);
 
 }

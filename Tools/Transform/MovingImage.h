@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
-#include "Core/Image/Slices/LayerReader.h"
+#include "Core/Image/Slices/SliceReader.h"
 #include "Core/Image/Voxels/LabelImage.h"
 #include "Tools/Transform/ImageTasks.h"
 
@@ -34,9 +34,9 @@ template <int D>
 MovingImage<D> readMovingImage(const ImageTask&, PixelMeaning meaning, bool useDirectionCosines,
                                double outside, int threads);
 
-/// The same file for its layers. Errors name the option and the file.
+/// The same file for its slices. Errors name the option and the file.
 template <int D>
-LayerReader<D> openInLayers(const ImageTask&, double outside);
+SliceReader<D> openInSlices(const ImageTask&, double outside);
 
 /// Adds what users should know of such voxels; nothing if there are none.
 void warnOfNonFinite(const std::string& path, std::size_t voxels, std::vector<std::string>& warnings);

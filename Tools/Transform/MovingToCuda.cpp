@@ -21,7 +21,7 @@ MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task,
     : task_(task),
       outside_(batch.resampler.outsideValue()), context_{batch.context.device, threads, batch.context.stream}
 {
-  reader_.emplace(openInLayers<D>(task, outside_));
+  reader_.emplace(openInSlices<D>(task, outside_));
   upload_.emplace(context_, *reader_, batch.placed(reader_->geometry()));
 }
 

@@ -31,7 +31,7 @@ private:
   const ImageTask& task_;
   double outside_;
   Context context_;
-  std::optional<LayerReader<D>> reader_;
+  std::optional<SliceReader<D>> reader_;
   std::optional<ImageToCuda<D>> upload_;
 };
 

@@ -29,10 +29,10 @@ std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std:
 
 }
 
-std::string slabsText(std::size_t layers, std::size_t layersAtOnce)
+std::string slabsText(std::size_t slices, std::size_t slicesAtOnce)
 {
-  return std::to_string((layers + layersAtOnce - 1) / layersAtOnce) + " slabs of "
-         + std::to_string(layersAtOnce) + " layers";
+  return std::to_string((slices + slicesAtOnce - 1) / slicesAtOnce) + " slabs of "
+         + std::to_string(slicesAtOnce) + " slices";
 }
 
 template <int D>
@@ -75,17 +75,17 @@ void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
 }
 
 template <int D>
-void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, std::size_t layersAtOnce,
-                               const std::function<void(const LayerRange& slab)>& bring)
+void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
+                               const std::function<void(const SliceRange& slab)>& bring)
 {
-  const std::size_t layers = batch_.lattice.size[D - 1], ofLayer = batch_.lattice.voxelCount() / layers;
+  const std::size_t slices = batch_.lattice.size[D - 1], ofSlice = batch_.lattice.voxelCount() / slices;
   const std::vector<PixelType> types(components.size(), resampledType(labels_, batch_.pixelType));
-  for (std::size_t first = 0; first < layers; first += layersAtOnce) {
-    const LayerRange slab{first, std::min(layersAtOnce, layers - first)};
+  for (std::size_t first = 0; first < slices; first += slicesAtOnce) {
+    const SliceRange slab{first, std::min(slicesAtOnce, slices - first)};
     bring(slab);
     ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, components,
                                                              batch_.lattice, types, slab);
-    write(pixels, ofLayer * slab.count);
+    write(pixels, ofSlice * slab.count);
   }
 }
 

@@ -17,8 +17,8 @@ namespace tessera {
 /// The components of a resampled image, or of a slab of it, each in an array of its own.
 using ComponentPixels = std::vector<std::unique_ptr<std::byte[]>>;
 
-/// "3 slabs of 5 layers"
-std::string slabsText(std::size_t layers, std::size_t layersAtOnce);
+/// "3 slabs of 5 slices"
+std::string slabsText(std::size_t slices, std::size_t slicesAtOnce);
 
 /// The file of a resampled image.
 template <int D>
@@ -37,10 +37,10 @@ public:
   /// them. Throws Error(unwritableOutput).
   void write(ComponentPixels& components, std::size_t voxels);
 
-  /// Resamples the components and writes them, so many layers of the result at a time. bring(slab) comes
+  /// Resamples the components and writes them, so many slices of the result at a time. bring(slab) comes
   /// before each of them: the sources need no more than what the slab asks for.
-  void writeSlabs(std::span<const ResampleSource<D>> components, std::size_t layersAtOnce,
-                  const std::function<void(const LayerRange& slab)>& bring);
+  void writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
+                  const std::function<void(const SliceRange& slab)>& bring);
 
   void commit();
 

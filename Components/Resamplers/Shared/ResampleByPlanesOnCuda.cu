@@ -14,7 +14,7 @@ using namespace resampling;
 constexpr int rowsOfWarp = 2, warps = 8, rowsOfTile = rowsOfWarp * warps; // of 32 voxels
 constexpr int boxX = 40, boxY = 20, planes = 16; // voxels of the image; `planes` of them are held at a time
 constexpr unsigned bytesOfRow = sizeof(float) * boxX, bytesOfPlane = bytesOfRow * boxY;
-constexpr int layersAtOnce = 4; // of the lattice, a group: planes for the next one are on their way meanwhile
+constexpr int slicesAtOnce = 4; // of the lattice, a group: planes for the next one are on their way meanwhile
 constexpr float slack = 1.0f / 256; // voxels: more than roundings
 static_assert(bytesOfPlane % 128 == 0 && (planes & (planes - 1)) == 0 && boxX % voxelsOfPiece == 0);
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ void findBox(const LatticeToResample<3>& r, const Ind
 {
   const int axis = min(static_cast<int>(threadIdx.x), 2);
   const int first[3] = {static_cast<int>(blockIdx.x) * 32, static_cast<int>(blockIdx.y) * rowsOfTile,
-                        ((r.firstLayer >> shape.bitsOfVoxels) + static_cast<int>(blockIdx.z))
+                        ((r.firstSlice >> shape.bitsOfVoxels) + static_cast<int>(blockIdx.z))
                             << shape.bitsOfVoxels};
   double lowest = map.offset[axis];
   float extent = 0;
@@ -78,8 +78,8 @@ struct Groups {
       first = max(first, static_cast<int>(spans.allInside.first));
       end = min(end, static_cast<int>(spans.allInside.end));
     }
-    firstInside = max(firstInside, (first + layersAtOnce - 1) / layersAtOnce);
-    endInside = min(endInside, end / layersAtOnce);
+    firstInside = max(firstInside, (first + slicesAtOnce - 1) / slicesAtOnce);
+    endInside = min(endInside, end / slicesAtOnce);
     areOutside = areOutside && (where == RunIs::outside || run.isEmpty);
   }
 };
@@ -215,17 +215,17 @@ __global__ void __launch_bounds__(32 * warps, 4)
   }
 
   const Box box = boxOfBlock;
-  const float planesALayer = map.step[2][2];
-  const int firstGroup = runs[0].firstNumber / layersAtOnce,
-            endGroup = (runs[0].endNumber + layersAtOnce - 1) / layersAtOnce;
+  const float planesASlice = map.step[2][2];
+  const int firstGroup = runs[0].firstNumber / slicesAtOnce,
+            endGroup = (runs[0].endNumber + slicesAtOnce - 1) / slicesAtOnce;
   const int endPlane = r.image.size[2] - box.z;
   int next =
-      static_cast<int>(floorf(fmaf(static_cast<float>(firstGroup * layersAtOnce), planesALayer, box.lowest)));
+      static_cast<int>(floorf(fmaf(static_cast<float>(firstGroup * slicesAtOnce), planesASlice, box.lowest)));
   next = max(min(next, endPlane - 2), -box.z);
   const auto ask = [&](int group) {
-    const float last = static_cast<float>(group * layersAtOnce + layersAtOnce - 1);
+    const float last = static_cast<float>(group * slicesAtOnce + slicesAtOnce - 1);
     const int end =
-        min(max(static_cast<int>(floorf(fmaf(last, planesALayer, box.highest))), -box.z) + 2, endPlane);
+        min(max(static_cast<int>(floorf(fmaf(last, planesASlice, box.highest))), -box.z) + 2, endPlane);
     BoxBarrier& barrier = barriers[(group - firstGroup) & 1];
     barrier.expect(max(end - next, 0) * bytesOfPlane);
 #pragma unroll 1
@@ -238,8 +238,8 @@ __global__ void __launch_bounds__(32 * warps, 4)
   PathInPlanes paths[rowsOfWarp] = {{map, runs[0], windows[0], middles[0], box, inShared(ring)},
                                     {map, runs[1], windows[1], middles[1], box, inShared(ring)}};
   const std::ptrdiff_t stride = runs[0].stride(r);
-  float* to = runs[0].target(r, firstGroup * layersAtOnce);
-  float number = static_cast<float>(firstGroup * layersAtOnce);
+  float* to = runs[0].target(r, firstGroup * slicesAtOnce);
+  float number = static_cast<float>(firstGroup * slicesAtOnce);
 #pragma unroll 1
   for (int group = firstGroup; group < endGroup; ++group) {
     if (asks && group + 1 < endGroup)
@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(32 * warps, 4)
     if (runs[0].isInLattice) {
       if (group >= groups.firstInside && group < groups.endInside) {
 #pragma unroll
-        for (int layer = 0; layer < layersAtOnce; ++layer) {
+        for (int slice = 0; slice < slicesAtOnce; ++slice) {
 #pragma unroll
           for (int row = 0; row < rowsOfWarp; ++row)
             to[row * r.size[0]] = paths[row].valueInside(number);
@@ -257,8 +257,8 @@ __global__ void __launch_bounds__(32 * warps, 4)
         }
       } else {
 #pragma unroll 1
-        for (int layer = 0; layer < layersAtOnce; ++layer) {
-          const int whole = group * layersAtOnce + layer;
+        for (int slice = 0; slice < slicesAtOnce; ++slice) {
+          const int whole = group * slicesAtOnce + slice;
           if (whole >= runs[0].firstNumber && whole < runs[0].endNumber) {
 #pragma unroll
             for (int row = 0; row < rowsOfWarp; ++row)
@@ -322,9 +322,9 @@ bool boxesSuffice(const IndexMap<3>& map, const RunShape& shape)
                       + std::abs(map.matrix[axis][2]) * alongRun + 4 * slack)
            + 3;
   };
-  constexpr double layersAskedFor = 2 * layersAtOnce - 1; // from the first of a group to the last of the next
+  constexpr double slicesAskedFor = 2 * slicesAtOnce - 1; // from the first of a group to the last of the next
   return map.matrix[2][2] > 0 && cells(0, extents[2]) + voxelsOfPiece - 1 <= boxX
-         && cells(1, extents[2]) <= boxY && cells(2, layersAskedFor) <= planes;
+         && cells(1, extents[2]) <= boxY && cells(2, slicesAskedFor) <= planes;
 }
 
 }
@@ -334,7 +334,7 @@ bool resampleByPlanes(Context& context, const LatticeToResample<3>& r, const Ind
 {
   constexpr int ringBytes = planes * bytesOfPlane;
   if (!r.hasPlainValues || r.image.order != 1 || r.extrapolation != Extrapolation::constant
-      || !r.image.repeatsBorder || !r.hasAllLayers || shape.bitsOfLanesX != 5 || shape.bitsOfVoxels != 5
+      || !r.image.repeatsBorder || !r.hasAllSlices || shape.bitsOfLanesX != 5 || shape.bitsOfVoxels != 5
       || r.image.size[0] < boxX || r.image.size[1] < boxY || !boxesSuffice(map, shape))
     return false;
   const cudaStream_t stream = cudaStreamOf(context);
@@ -347,8 +347,8 @@ bool resampleByPlanes(Context& context, const LatticeToResample<3>& r, const Ind
             "shared memory for a kernel that resamples");
   const unsigned bits = static_cast<unsigned>(shape.bitsOfVoxels);
   const dim3 blocks(ceilDiv<unsigned>(r.size[0], 32), ceilDiv<unsigned>(r.size[1], rowsOfTile),
-                    ceilDiv<unsigned>(r.endLayer, 1u << bits)
-                        - (static_cast<unsigned>(r.firstLayer) >> bits));
+                    ceilDiv<unsigned>(r.endSlice, 1u << bits)
+                        - (static_cast<unsigned>(r.firstSlice) >> bits));
   resampleTile<<<blocks, dim3(32, warps), ringBytes, stream>>>(r, map, shape, boxes);
   checkLaunch("resampling by planes");
   return true;

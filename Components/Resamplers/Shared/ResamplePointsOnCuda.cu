@@ -136,7 +136,7 @@ __device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, un
       voxel.index[d] = static_cast<int>(d == D - 1 ? rest : rest % r.size[d]);
       rest /= r.size[d];
     }
-    voxel.index[D - 1] += r.firstLayer;
+    voxel.index[D - 1] += r.firstSlice;
     r.voxels[offset] = valueByPoint<D, Kind>(r, voxel);
   }
 }

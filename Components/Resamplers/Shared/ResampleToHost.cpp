@@ -1,6 +1,6 @@
 #include "Components/Resamplers/Shared/ResampleToHost.h"
 
-#include "Components/Resamplers/Shared/LayersOnCuda.h"
+#include "Components/Resamplers/Shared/SlicesOnCuda.h"
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/HostCopies.h"
 #include "Core/Compute/Transfers.h"
@@ -11,13 +11,13 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostLayers = 65535; // of a launch
+constexpr std::size_t mostSlices = 65535; // of a launch
 // Bytes of a chunk: the long ones are enough for kernels to fill a device, the short ones do with little of
 // its memory.
 constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
 
 template <int D>
-std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
+std::size_t voxelsOfSlice(const ImageGeometry<D>& output)
 {
   std::size_t voxels = 1;
   for (int d = 0; d + 1 < D; ++d)
@@ -25,30 +25,30 @@ std::size_t voxelsOfLayer(const ImageGeometry<D>& output)
   return voxels;
 }
 
-/// Floats and pixels of a chunk have so many bytes each, or less; or they are one layer.
+/// Floats and pixels of a chunk have so many bytes each, or less; or they are one slice.
 template <int D>
-std::size_t layersOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t bytesOfChunk)
+std::size_t slicesOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t bytesOfChunk)
 {
-  const std::size_t layers =
-      bytesOfChunk / (voxelsOfLayer<D>(output) * std::max(bytesOfPixel, sizeof(float)));
-  return std::clamp(layers, std::size_t(1), std::min(mostLayers, output.size[D - 1]));
+  const std::size_t slices =
+      bytesOfChunk / (voxelsOfSlice<D>(output) * std::max(bytesOfPixel, sizeof(float)));
+  return std::clamp(slices, std::size_t(1), std::min(mostSlices, output.size[D - 1]));
 }
 
-/// What chunks of so many layers take of the device: values, pixels of two, and marks.
+/// What chunks of so many slices take of the device: values, pixels of two, and marks.
 template <int D>
-double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t layers)
+double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t slices)
 {
   const double bytesAVoxel = sizeof(float) + 2 * static_cast<double>(bytesOfPixel) + 2.0 / 8;
-  return bytesAVoxel * static_cast<double>(layers * voxelsOfLayer<D>(output));
+  return bytesAVoxel * static_cast<double>(slices * voxelsOfSlice<D>(output));
 }
 
 /// Long chunks where there are several short ones, and room.
 template <int D>
-std::size_t layersOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel,
+std::size_t slicesOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel,
                            std::size_t all)
 {
-  const std::size_t few = layersOfChunk<D>(output, bytesOfPixel, shortChunk),
-                    more = layersOfChunk<D>(output, bytesOfPixel, longChunk);
+  const std::size_t few = slicesOfChunk<D>(output, bytesOfPixel, shortChunk),
+                    more = slicesOfChunk<D>(output, bytesOfPixel, longChunk);
   if (all <= few || deviceBytesOfChunks<D>(output, bytesOfPixel, more) > usableDeviceMemory(context))
     return std::min(all, few);
   return std::min(all, more);
@@ -148,43 +148,43 @@ double chunkBytes(const ImageGeometry<D>& output)
   double most = 0;
   for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)})
     most = std::max(most, deviceBytesOfChunks<D>(output, bytesOfPixel,
-                                                 layersOfChunk<D>(output, bytesOfPixel, shortChunk)));
+                                                 slicesOfChunk<D>(output, bytesOfPixel, shortChunk)));
   return most;
 }
 
 template <int D>
 void resampleToHost(Context& context, const TransformChain<D>& chain,
                     std::span<const MovingToResample<D>> images, const ImageGeometry<D>& output,
-                    const LayerRange& layers, std::span<const PixelsOut> ofSources)
+                    const SliceRange& slices, std::span<const PixelsOut> ofSources)
 {
-  const std::size_t first = std::min(layers.first, output.size[D - 1]);
-  const std::size_t end = first + std::min(layers.count, output.size[D - 1] - first);
-  const std::size_t ofLayer = voxelsOfLayer<D>(output);
-  if (first == end || ofLayer == 0 || images.empty())
+  const std::size_t first = std::min(slices.first, output.size[D - 1]);
+  const std::size_t end = first + std::min(slices.count, output.size[D - 1] - first);
+  const std::size_t ofSlice = voxelsOfSlice<D>(output);
+  if (first == end || ofSlice == 0 || images.empty())
     return;
   const ResamplingOnCuda<D> resampling(context, chain, output);
   std::size_t bytesOfPixel = 1;
   for (const PixelsOut& out : ofSources)
     bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
-  const bool inLayers =
-      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inLayers != nullptr; });
-  std::size_t most = inLayers ? std::min(layersOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
-                              : layersOfChunks<D>(context, output, bytesOfPixel, end - first);
-  std::vector<LayersOnCuda<D>> inputs;
+  const bool inSlices =
+      std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inSlices != nullptr; });
+  std::size_t most = inSlices ? std::min(slicesOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
+                              : slicesOfChunks<D>(context, output, bytesOfPixel, end - first);
+  std::vector<SlicesOnCuda<D>> inputs;
   for (const MovingToResample<D>& image : images)
-    most = inputs.emplace_back(image, chain, output).outputLayers(most);
-  ChunksOnCuda chunks(context, most * ofLayer);
+    most = inputs.emplace_back(image, chain, output).outputSlices(most);
+  ChunksOnCuda chunks(context, most * ofSlice);
   ChunkCopies copies(context);
   int turn = 0;
-  for (std::size_t layer = first; layer < end; layer += most)
+  for (std::size_t slice = first; slice < end; slice += most)
     for (std::size_t i = 0; i < images.size(); ++i) {
       const PixelsOut& out = ofSources[i];
-      const std::size_t count = std::min(most, end - layer), voxels = count * ofLayer;
-      const MovingToResample<D>& input = inputs[i].broughtFor(context, {layer, count});
-      resampling.resample(context, input, layer, count, chunks.values(turn, out.type));
+      const std::size_t count = std::min(most, end - slice), voxels = count * ofSlice;
+      const MovingToResample<D>& input = inputs[i].broughtFor(context, {slice, count});
+      resampling.resample(context, input, slice, count, chunks.values(turn, out.type));
       const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
       copies.drain();
-      copies.start(out.at((layer - first) * ofLayer), pixels, voxels * pixelTypeSize(out.type));
+      copies.start(out.at((slice - first) * ofSlice), pixels, voxels * pixelTypeSize(out.type));
       turn = (turn + 1) % ChunksOnCuda::count;
     }
   copies.finish();
@@ -201,9 +201,9 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
   Buffer<float> whole(context, output.voxelCount());
   context.stream->startTimer();
   for (const MovingToResample<D>& image : images)
-    for (std::size_t first = 0; first < output.size[D - 1]; first += mostLayers)
-      resampling.resample(context, image, first, std::min(mostLayers, output.size[D - 1] - first),
-                          whole.span().data() + first * voxelsOfLayer<D>(output));
+    for (std::size_t first = 0; first < output.size[D - 1]; first += mostSlices)
+      resampling.resample(context, image, first, std::min(mostSlices, output.size[D - 1] - first),
+                          whole.span().data() + first * voxelsOfSlice<D>(output));
   const double kernels = context.stream->stopTimerMilliseconds();
   return {{"kernels", kernels}, {"copies to the host", all - kernels}};
 }
@@ -211,7 +211,7 @@ std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>&
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template double chunkBytes<D>(const ImageGeometry<D>&);                                                    \
   template void resampleToHost<D>(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,  \
-                                  const ImageGeometry<D>&, const LayerRange&, std::span<const PixelsOut>);   \
+                                  const ImageGeometry<D>&, const SliceRange&, std::span<const PixelsOut>);   \
   template std::vector<Phase> timeResampleToHost<D>(Context&, const TransformChain<D>&,                      \
                                                     std::span<const MovingToResample<D>>,                    \
                                                     const ImageGeometry<D>&, std::span<const PixelsOut>)

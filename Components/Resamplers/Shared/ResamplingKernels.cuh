@@ -335,7 +335,7 @@ dim3 blocksFor(const LatticeToResample<D>& r, const RunShape& shape)
 {
   const unsigned lanesX = 1u << shape.bitsOfLanesX, lanesY = 32 / lanesX;
   const unsigned length = shape.voxelsALane() * (D == 3 ? 1 : lanesY),
-                 runs = ceilDiv<unsigned>(r.endLayer, length) - r.firstLayer / length;
+                 runs = ceilDiv<unsigned>(r.endSlice, length) - r.firstSlice / length;
   const unsigned inX = ceilDiv<unsigned>(r.size[0], lanesX);
   if (D == 3)
     return dim3(inX, ceilDiv<unsigned>(r.size[1], lanesY * shape.warps), runs);

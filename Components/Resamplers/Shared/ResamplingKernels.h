@@ -17,20 +17,20 @@
 // expressions in double precision, so that the choice is the CPU's.
 namespace tessera {
 
-/// Layers [firstLayer, endLayer) of the lattice's last axis; what is read of the moving image, and where from
+/// Slices [firstSlice, endSlice) of the lattice's last axis; what is read of the moving image, and where from
 /// if all goes by points.
 template <int D>
 struct LatticeToResample {
   std::array<int, D> size{};
-  int firstLayer = 0, endLayer = 0;
-  float* voxels = nullptr; // of those layers, x fastest
+  int firstSlice = 0, endSlice = 0;
+  float* voxels = nullptr; // of those slices, x fastest
   AffineMap<D> pointFromIndex;
   ChainOnCuda<D> chain;
   InterpolatorOnCuda<D> image;
   std::array<unsigned, D> innerCells{}; // by their first knot, those all of whose knots lie in the image
   bool hasPlainValues =
       false; // no labels, no mask, more than the order's voxels an axis: indices are all that decides
-  bool hasAllLayers = true;         // of the image, on the device
+  bool hasAllSlices = true;         // of the image, on the device
   std::array<unsigned, D> steps{};  // voxels to the next one along an axis of the image
   unsigned stepsOfWholeNumbers = 0; // what bitsOfWholeNumbers on each axis come to, modulo 2^32
   int voxelsAhead = 0; // to where a run of resampleByTiles reads the image numbersAhead voxels later, about;
@@ -53,7 +53,7 @@ constexpr int numbersAhead = 6;
 template <int D>
 std::size_t wordsOfMarks(const LatticeToResample<D>& r)
 {
-  std::size_t voxels = static_cast<std::size_t>(r.endLayer - r.firstLayer);
+  std::size_t voxels = static_cast<std::size_t>(r.endSlice - r.firstSlice);
   for (int d = 0; d + 1 < D; ++d)
     voxels *= static_cast<std::size_t>(r.size[d]);
   return (voxels + 127) / 128 * 4; // whole vectors of four
@@ -104,7 +104,7 @@ struct SplineToResample {
   const SplinePoint* displacements = nullptr; // x fastest
   std::array<const SplineVoxel*, D> voxels{}; // along each axis of the lattice
   std::array<int, 2> mostPoints{};            // control points along x and the last axis that a run needs
-  float powersOfStep[3] = {}; // of cells from layer to layer: three times, three times the square, the cube
+  float powersOfStep[3] = {}; // of cells from slice to slice: three times, three times the square, the cube
   // for resampleBySpline:
   const float* coefficients = nullptr; // mm, planar, x fastest
   double reachOfBlock[D] = {};  // more than a grid index of a block's voxels is from that of its middle
@@ -124,7 +124,7 @@ std::size_t bytesOfTile(const SplineToResample<D>& s)
 template <int D>
 void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const RunShape&);
 
-/// The same bits for linear interpolation in 3D, in runs of 32 layers, by planes of the image that a copy
+/// The same bits for linear interpolation in 3D, in runs of 32 slices, by planes of the image that a copy
 /// engine brings to shared memory ahead of the voxels. False, and nothing done, where the device has none or
 /// the image, or the map, is not for it.
 bool resampleByPlanes(Context&, const LatticeToResample<3>&, const IndexMap<3>& index, const RunShape&);

@@ -135,7 +135,7 @@ MovingToResample<D>::MovingToResample(const Context& context, const ResampleSour
                                       Extrapolation rule, float outside)
     : image(source.interpolator->onCuda()),
       pointFromIndex(source.interpolator->imageGeometry().pointFromIndex()), extrapolation(rule),
-      outsideValue(outside), inLayers(source.inLayers)
+      outsideValue(outside), inSlices(source.inSlices)
 {
   if (!source.valid)
     return;
@@ -242,7 +242,7 @@ typename ResamplingOnCuda<D>::Work ResamplingOnCuda<D>::workFor(const MovingToRe
   r.pointFromImageIndex = moving.pointFromIndex;
   r.extrapolation = moving.extrapolation;
   r.outside = moving.outsideValue;
-  r.hasAllLayers = !moving.inLayers;
+  r.hasAllSlices = !moving.inSlices;
   const PointToIndex<D>& toIndex = moving.image.pointToIndex;
   r.validHasImagesGrid = moving.valid.size == moving.image.size
                          && moving.valid.pointToIndex.fromOffset == toIndex.fromOffset
@@ -328,8 +328,8 @@ void ResamplingOnCuda<D>::resample(Context& context, const MovingToResample<D>& 
                                    std::size_t count, float* voxels) const
 {
   Work work = workFor(moving);
-  work.lattice.firstLayer = static_cast<int>(first);
-  work.lattice.endLayer = static_cast<int>(first + count);
+  work.lattice.firstSlice = static_cast<int>(first);
+  work.lattice.endSlice = static_cast<int>(first + count);
   work.lattice.voxels = voxels;
   if (work.way == Way::points)
     return resampleByPoints<D>(context, work.lattice);

@@ -14,7 +14,7 @@ namespace tessera {
 /// A moving image on a CUDA device, and what stands for it where T(x) is outside of it.
 template <int D>
 struct MovingToResample {
-  /// The source's interpolator was prepared on the context's device, unless the image comes in layers.
+  /// The source's interpolator was prepared on the context's device, unless the image comes in slices.
   MovingToResample(const Context&, const ResampleSource<D>&, Extrapolation, float outsideValue);
 
   InterpolatorOnCuda<D> image;
@@ -22,7 +22,7 @@ struct MovingToResample {
   MaskOnCuda<D> valid;
   Extrapolation extrapolation;
   float outsideValue;
-  std::shared_ptr<LayerWindowOnCuda<D>> inLayers; // whose voxels `image` lacks
+  std::shared_ptr<SliceWindowOnCuda<D>> inSlices; // whose voxels `image` lacks
 
 private:
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels_;
@@ -42,8 +42,8 @@ public:
   /// voxel", "points in double precision".
   const char* method(const MovingToResample<D>&) const;
 
-  /// The moving image at T(x) for layers [first, first + count) of the lattice's last axis, x fastest, into
-  /// `voxels` on the device. Only gives work to the context's stream. The same bits whichever layers are
+  /// The moving image at T(x) for slices [first, first + count) of the lattice's last axis, x fastest, into
+  /// `voxels` on the device. Only gives work to the context's stream. The same bits whichever slices are
   /// asked for at once.
   void resample(Context&, const MovingToResample<D>&, std::size_t first, std::size_t count,
                 float* voxels) const;

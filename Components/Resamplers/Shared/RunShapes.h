@@ -50,7 +50,7 @@ double rowsCrossed(const AffineMap<D>& map, int lanesX)
   return rows;
 }
 
-/// Shorter runs where too few warps would have work, or the lattice has fewer layers.
+/// Shorter runs where too few warps would have work, or the lattice has fewer slices.
 template <int D>
 RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
 {
@@ -58,9 +58,9 @@ RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
   double voxels = 1;
   for (const std::size_t extent : size)
     voxels *= static_cast<double>(extent);
-  const auto layers = static_cast<double>(size[D - 1]);
+  const auto slices = static_cast<double>(size[D - 1]);
   while (shape.bitsOfVoxels > fewestBits
-         && (voxels < enoughWarps * 32 * shape.voxelsALane() || layers <= shape.voxelsALane() / 2))
+         && (voxels < enoughWarps * 32 * shape.voxelsALane() || slices <= shape.voxelsALane() / 2))
     --shape.bitsOfVoxels;
   return shape;
 }

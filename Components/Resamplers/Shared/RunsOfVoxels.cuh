@@ -23,7 +23,7 @@ __device__ __forceinline__ float* moved(float* voxel, std::ptrdiff_t bytes)
 }
 
 /// The voxels of a warp, and those of its lane among them: voxel[D - 1] + apart * number. Runs begin at
-/// multiples of their length, and their indices are the same, whatever layers are asked for.
+/// multiples of their length, and their indices are the same, whatever slices are asked for.
 template <int D>
 struct Run {
   int first, end;             // of the warp, along the lattice's last axis
@@ -38,7 +38,7 @@ struct Run {
       : Run(r, shape, blockIdx.x, blockIdx.y * shape.warps + threadIdx.y, blockIdx.z)
   {
   }
-  /// `inX`: counts warps along x; `inY`: along y; `inZ`: from the first layer on.
+  /// `inX`: counts warps along x; `inY`: along y; `inZ`: from the first slice on.
   __device__ Run(const LatticeToResample<D>& r, const RunShape& shape, int inX, int inY, int inZ)
   {
     constexpr int last = D - 1;
@@ -53,26 +53,26 @@ struct Run {
       middle[1] = (inY << bitsY) + (1 << bitsY) / 2;
       isInLattice = isInLattice && voxel[1] < r.size[1];
     }
-    first = ((r.firstLayer >> bitsOfLength) + (D == 3 ? inZ : inY)) << bitsOfLength;
+    first = ((r.firstSlice >> bitsOfLength) + (D == 3 ? inZ : inY)) << bitsOfLength;
     end = min(first + (1 << bitsOfLength), r.size[last]);
-    isEmpty = D == 3 ? inY << bitsY >= r.size[1] : first >= r.endLayer;
+    isEmpty = D == 3 ? inY << bitsY >= r.size[1] : first >= r.endSlice;
     voxel[last] = first + (D == 3 ? 0 : rowOfLane);
     middle[last] = first + (1 << bitsOfLength) / 2;
     apart = 1 << bitsApart;
-    firstNumber = max(0, (r.firstLayer - voxel[last] + apart - 1) >> bitsApart);
-    endNumber = (min(end, r.endLayer) - voxel[last] + apart - 1) >> bitsApart;
+    firstNumber = max(0, (r.firstSlice - voxel[last] + apart - 1) >> bitsApart);
+    endNumber = (min(end, r.endSlice) - voxel[last] + apart - 1) >> bitsApart;
   }
   /// Bytes from one of the lane's voxels to the next.
   __device__ std::ptrdiff_t stride(const LatticeToResample<D>& r) const
   {
     return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float)) * r.size[0] * (D == 3 ? r.size[1] : apart));
   }
-  /// Bytes from r.voxels to the lane's voxel at number 0, which may be before the layers that are asked for.
+  /// Bytes from r.voxels to the lane's voxel at number 0, which may be before the slices that are asked for.
   __device__ std::ptrdiff_t place(const LatticeToResample<D>& r) const
   {
-    const std::ptrdiff_t layer = voxel[D - 1] - r.firstLayer;
+    const std::ptrdiff_t slice = voxel[D - 1] - r.firstSlice;
     return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float))
-                     * ((D == 3 ? layer * r.size[1] + voxel[1] : layer) * r.size[0] + voxel[0]));
+                     * ((D == 3 ? slice * r.size[1] + voxel[1] : slice) * r.size[0] + voxel[0]));
   }
   __device__ float* target(const LatticeToResample<D>& r, int number) const
   {

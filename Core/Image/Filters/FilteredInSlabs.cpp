@@ -47,7 +47,7 @@ private:
     return std::clamp<std::size_t>(static_cast<std::size_t>(deviceBytes_ / 1.5 / bytesAPiece), 1, all);
   }
 
-  /// In bundles of columns: each layer has a piece of a bundle in one run.
+  /// In bundles of columns: each slice has a piece of a bundle in one run.
   void filterLastAxis(const FilterStep<D>& step)
   {
     const std::size_t all = columns(), length = size_[last];
@@ -60,25 +60,25 @@ private:
     for (std::size_t first = 0; first < all; first += most) {
       const std::size_t count = std::min(most, all - first), bundle[] = {count, length};
       Buffer<float> in(context_, count * length), out(context_, count * taps.count);
-      for (std::size_t layer = 0; layer < length; ++layer)
-        context_.stream->copyToDevice(in.span().data() + layer * count, from_ + layer * all + first,
+      for (std::size_t slice = 0; slice < length; ++slice)
+        context_.stream->copyToDevice(in.span().data() + slice * count, from_ + slice * all + first,
                                       count * sizeof(float));
       filterAxisOnCuda(context_, bundle, 1, step.sigmaVoxels[last], taps, in.span().data(),
                        out.span().data());
-      for (std::size_t layer = 0; layer < taps.count; ++layer)
-        context_.stream->copyToHost(result.data() + layer * all + first, out.span().data() + layer * count,
+      for (std::size_t slice = 0; slice < taps.count; ++slice)
+        context_.stream->copyToHost(result.data() + slice * all + first, out.span().data() + slice * count,
                                     count * sizeof(float));
     }
     size_[last] = taps.count;
     become(std::move(result));
   }
 
-  /// In slabs of layers.
+  /// In slabs of slices.
   void filterOtherAxes(const FilterStep<D>& step)
   {
-    Size<D> layer = size_;
-    layer[last] = 1;
-    typename VolumeOnCuda<D>::Demand demand(layer);
+    Size<D> slice = size_;
+    slice[last] = 1;
+    typename VolumeOnCuda<D>::Demand demand(slice);
     std::size_t before = columns(), after = 1;
     bool changes = from_ != own_.data();
     for (int axis = last - 1; axis >= 0; --axis) {

@@ -29,7 +29,7 @@ double VoxelsToCuda<D>::deviceBytes(const ImageHeader& header)
 }
 
 template <int D>
-VoxelsToCuda<D>::VoxelsToCuda(const Context& context, LayerReader<D>& reader)
+VoxelsToCuda<D>::VoxelsToCuda(const Context& context, SliceReader<D>& reader)
     : context_(context), reader_(reader), bytesAtOnce_(bytesAtOnce(reader.header())),
       pieces_(context, bytesAtOnce_)
 {
@@ -95,7 +95,7 @@ void VoxelsToCuda<D>::bringComponents(std::span<float* const> images, std::uint8
 }
 
 template <int D>
-ImageToCuda<D>::ImageToCuda(const Context& context, LayerReader<D>& reader, const ImageGeometry<D>& geometry)
+ImageToCuda<D>::ImageToCuda(const Context& context, SliceReader<D>& reader, const ImageGeometry<D>& geometry)
     : context_(context), reader_(reader), geometry_(geometry)
 {
   for (std::size_t i = 0; i < reader.imageCount(); ++i)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Compute/HostCopies.h"
-#include "Core/Image/Slices/LayerReader.h"
+#include "Core/Image/Slices/SliceReader.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include <array>
@@ -17,7 +17,7 @@ public:
   /// The most that one takes of the device for pieces.
   static double deviceBytes(const ImageHeader&);
   /// Both must outlive this.
-  VoxelsToCuda(const Context&, LayerReader<D>&);
+  VoxelsToCuda(const Context&, SliceReader<D>&);
 
   /// Voxels [first, end) of each image to where `images` begin, 0 for what is not finite; those of null, and
   /// all if there are no `images`, are only looked at. `finite` (null: not asked for) becomes 1 where all
@@ -35,7 +35,7 @@ private:
   void inPieces(std::size_t bytesAVoxel, std::size_t first, std::size_t end, Read&&, Convert&&);
 
   const Context& context_;
-  LayerReader<D>& reader_;
+  SliceReader<D>& reader_;
   std::size_t bytesAtOnce_;
   PiecesToDevice pieces_;
   std::array<Buffer<std::byte>, PiecesToDevice::pieces> stored_;
@@ -59,7 +59,7 @@ public:
   /// Takes the device's memory: 4 bytes a voxel and image, and one more if values may be no numbers.
   /// `geometry` is as what the images are to lie in space. Both references must outlive this. Throws
   /// Error(outOfMemory).
-  ImageToCuda(const Context&, LayerReader<D>&, const ImageGeometry<D>& geometry);
+  ImageToCuda(const Context&, SliceReader<D>&, const ImageGeometry<D>& geometry);
 
   /// Reads the file, and tells the reader what it found. Nothing if the reader must number its labels: they
   /// are then to be read from it, on the host. Throws Error(unreadableInput).
@@ -67,7 +67,7 @@ public:
 
 private:
   const Context& context_;
-  LayerReader<D>& reader_;
+  SliceReader<D>& reader_;
   ImageGeometry<D> geometry_;
   std::vector<Buffer<float>> voxels_;
   Buffer<std::uint8_t> finite_; // empty if all are

@@ -21,7 +21,7 @@ using namespace testing;
 /// An image on its way from a file, and all that must outlive it.
 struct Brought {
   Context context = makeContext({DeviceKind::cuda, 0}, 3);
-  LayerReader<3> reader;
+  SliceReader<3> reader;
   std::optional<ImagesOnCuda<3>> images;
 
   explicit Brought(const std::string& path, VoxelsAs as = VoxelsAs::intensities) : reader(path, as)
@@ -287,7 +287,7 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
   for (const PixelType type : {PixelType::int16, PixelType::float32}) {
     writeImage(path("a.nii"), image, type, false);
     Context context = makeContext({DeviceKind::cuda, 0}, 2);
-    LayerReader<3> reader(path("a.nii"), VoxelsAs::intensities);
+    SliceReader<3> reader(path("a.nii"), VoxelsAs::intensities);
     takePeakDeviceMemory(context);
 
     const auto images = ImageToCuda<3>(context, reader, reader.geometry()).run();

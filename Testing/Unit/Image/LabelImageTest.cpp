@@ -175,7 +175,7 @@ TEST_F(LabelImageTest, MoreLabelsThanFloatsTellApartAreRefusedWithAWayOut)
                                ExitCode::unreadableInput),
             "a.mha: 16777216 different labels. Allowed: fewer than 2^24 in memory at a time, which single "
             "precision tells apart (on the "
-            "CPU, a smaller --max-memory of tessera-transform has fewer layers there).");
+            "CPU, a smaller --max-memory of tessera-transform has fewer slices there).");
 }
 
 TEST_F(LabelImageTest, VectorsAreNoLabels)

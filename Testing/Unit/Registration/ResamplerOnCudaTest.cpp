@@ -288,7 +288,7 @@ TEST(ResamplerOnCuda, TiesAreBrokenAsOnTheCpu)
 }
 
 template <int D>
-void expectTheSameInLayers(const TermScene<D>& scene, const std::string& what)
+void expectTheSameInSlices(const TermScene<D>& scene, const std::string& what)
 {
   const Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
   for (const std::string interpolator : {"linear", "3", "labels"}) {
@@ -303,11 +303,11 @@ void expectTheSameInLayers(const TermScene<D>& scene, const std::string& what)
   }
 }
 
-TEST(ResamplerOnCuda, LayersAreThoseOfTheWhole)
+TEST(ResamplerOnCuda, SlicesAreThoseOfTheWhole)
 {
   TESSERA_NEEDS_GPU();
-  forEachBendingScene<2>(expectTheSameInLayers<2>);
-  forEachBendingScene<3>(expectTheSameInLayers<3>);
+  forEachBendingScene<2>(expectTheSameInSlices<2>);
+  forEachBendingScene<3>(expectTheSameInSlices<3>);
 }
 
 /// More than a chunk, so that chunks are copied while others are computed; several images, each with what it

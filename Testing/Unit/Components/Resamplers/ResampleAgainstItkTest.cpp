@@ -46,7 +46,7 @@ TEST(ResampleAgainstItk, OntoAnImageOfOneSliceAndFromOne)
     }
 }
 
-/// Rows, columns and layers of voxels whose images lie on voxels, midway between them and on the border of
+/// Rows, columns and slices of voxels whose images lie on voxels, midway between them and on the border of
 /// the image.
 TEST(ResampleAgainstItk, OnVoxelsAndMidwayBetweenThem)
 {

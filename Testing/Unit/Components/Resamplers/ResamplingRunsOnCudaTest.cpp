@@ -197,8 +197,8 @@ TEST(ResamplingRunsOnCuda, LargeLatticesAcrossTheBorderGiveTheCpusImages)
     }
 }
 
-/// Rows of a 2D lattice are its layers: whatever are asked for at once, runs are the same.
-TEST(ResamplingRunsOnCuda, LayersAreThoseOfTheWhole)
+/// Rows of a 2D lattice are its slices: whatever are asked for at once, runs are the same.
+TEST(ResamplingRunsOnCuda, SlicesAreThoseOfTheWhole)
 {
   TESSERA_NEEDS_GPU();
   const Context cuda = makeContext({DeviceKind::cuda, 0}, 2);

@@ -142,7 +142,7 @@ TEST(SourceBatches, SeveralImagesAtOnceAreThoseOneByOne)
   }
 }
 
-TEST(SourceBatches, LayersAreThoseOfTheWhole)
+TEST(SourceBatches, SlicesAreThoseOfTheWhole)
 {
   const ImageGeometry<3> grid = obliqueGrid();
   const ImagePointer<3> moving = imageOf<3>(grid, planeAt);
@@ -158,7 +158,7 @@ TEST(SourceBatches, LayersAreThoseOfTheWhole)
   for (std::size_t first = 0; first < grid.size[2]; first += 5) {
     const Image<3> part = resampler.resample(context, chain, std::span(&source, 1), grid, {first, 5}).front();
     EXPECT_EQ(part.geometry.size[2],
-              std::min<std::size_t>(5, grid.size[2] - first)); // 23 layers: the last part has 3
+              std::min<std::size_t>(5, grid.size[2] - first)); // 23 slices: the last part has 3
     EXPECT_EQ(part.geometry.originMm, grid.pointFromIndex()({0, 0, static_cast<double>(first)}));
     pieces.insert(pieces.end(), part.voxels.begin(), part.voxels.end());
   }
@@ -237,7 +237,7 @@ TEST(SourceBatches, RowsAreTheirPoints)
   expectRowsAreTheirPoints<3>({33, 1, 3});
 }
 
-TEST(SourceBatches, EveryChainHasTheSameBitsForAnyThreadsAndLayers)
+TEST(SourceBatches, EveryChainHasTheSameBitsForAnyThreadsAndSlices)
 {
   const ResampleScene<3> scene({61, 23, 17}, {40, 21, 19});
   const auto resampler = resamplerOf<3>("");
@@ -249,13 +249,13 @@ TEST(SourceBatches, EveryChainHasTheSameBitsForAnyThreadsAndLayers)
       const ResampleSource<3> source{interpolator.get(), nullptr};
 
       const Image<3> whole = resampler->resample(one, chain, source, scene.fixed->geometry);
-      const Image<3> layers =
+      const Image<3> slices =
           resampler->resample(three, chain, std::span(&source, 1), scene.fixed->geometry, {4, 7}).front();
 
       EXPECT_EQ(resampler->resample(three, chain, source, scene.fixed->geometry).voxels, whole.voxels)
           << word << " " << name;
       const auto first = whole.voxels.begin() + 4 * 61 * 23;
-      EXPECT_TRUE(std::equal(layers.voxels.begin(), layers.voxels.end(), first, first + 7 * 61 * 23))
+      EXPECT_TRUE(std::equal(slices.voxels.begin(), slices.voxels.end(), first, first + 7 * 61 * 23))
           << word << " " << name;
     }
 }

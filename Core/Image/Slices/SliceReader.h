@@ -19,14 +19,14 @@ namespace tessera {
 /// image of its own; or labels as by readLabelImage.
 enum class VoxelsAs { intensities, labels };
 
-/// An image file of which some layers of the last axis at a time become floats: the same as if all of it were
+/// An image file of which some slices of the last axis at a time become floats: the same as if all of it were
 /// read.
 template <int D>
-class LayerReader {
+class SliceReader {
 public:
   /// Reads the header. `outside` is the value of voxels for which there will be no label. Errors as
   /// readImage, or as readLabelImage.
-  LayerReader(const std::string& path, VoxelsAs as, double outside = 0);
+  SliceReader(const std::string& path, VoxelsAs as, double outside = 0);
 
   const ImageHeader& header() const { return source_->header(); }
   /// As in the file.
@@ -36,7 +36,7 @@ public:
   /// Why the file cannot be read so: "its voxels are scaled, ..."; empty if it can.
   std::string whyNot() const;
 
-  /// To be called before the first read(), of files that can be read so. What the layers share stands in all
+  /// To be called before the first read(), of files that can be read so. What the slices share stands in all
   /// of the file: a file that may hold what is no number or what floats do not hold is read once for it.
   /// Throws Error(unreadableInput).
   void survey(int threads);
@@ -57,10 +57,10 @@ public:
   bool isNumbered() const { return labels_ && labels_->isNumbered(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Fills images[i] with the voxels of those layers: what is not finite is 0 and finite[voxel] 0, others 1.
+  /// Fills images[i] with the voxels of those slices: what is not finite is 0 and finite[voxel] 0, others 1.
   /// `finite` is not touched if all of the file's voxels are. Not for labels that are numbered. Throws
   /// Error(unreadableInput).
-  void read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images,
+  void read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
             std::uint8_t* finite, int threads);
 
   /// The same as the file holds them, of any voxels: layout(voxelCount) tells how. `to` is aligned for them.
@@ -78,7 +78,7 @@ public:
   void number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite,
               int threads);
 
-  /// After the last layer: throws Error(unreadableInput) if a compressed file is damaged where it was not
+  /// After the last slice: throws Error(unreadableInput) if a compressed file is damaged where it was not
   /// asked for.
   void finish(int threads);
 

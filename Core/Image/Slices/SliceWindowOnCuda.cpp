@@ -1,4 +1,4 @@
-#include "Core/Image/Slices/LayerWindowOnCuda.h"
+#include "Core/Image/Slices/SliceWindowOnCuda.h"
 
 #include "Core/Compute/HostCopies.h"
 
@@ -10,33 +10,33 @@
 namespace tessera {
 
 template <int D>
-LayerWindowOnCuda<D>::LayerWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t mostLayers,
+SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t mostSlices,
                                         Source source)
-    : geometry_(geometry), ofLayer_(geometry.voxelCount() / geometry.size[D - 1]),
-      most_(std::min(mostLayers, geometry.size[D - 1])), source_(std::move(source))
+    : geometry_(geometry), ofSlice_(geometry.voxelCount() / geometry.size[D - 1]),
+      most_(std::min(mostSlices, geometry.size[D - 1])), source_(std::move(source))
 {
 }
 
 template <int D>
-LayerWindowOnCuda<D>::LayerWindowOnCuda(const ImagePointer<D>& image, std::size_t mostLayers)
-    : LayerWindowOnCuda(image->geometry, mostLayers,
-                        [image, ofLayer = image->voxels.size() / image->geometry.size[D - 1]](
+SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t mostSlices)
+    : SliceWindowOnCuda(image->geometry, mostSlices,
+                        [image, ofSlice = image->voxels.size() / image->geometry.size[D - 1]](
                             const Context& context, std::size_t first, std::size_t count, float* voxels) {
-                          copyLargeToDevice(context, voxels, image->voxels.data() + first * ofLayer,
-                                            count * ofLayer * sizeof(float));
+                          copyLargeToDevice(context, voxels, image->voxels.data() + first * ofSlice,
+                                            count * ofSlice * sizeof(float));
                         })
 {
 }
 
-/// Moves the layers that stay to where they lie in a window from `newFirst` on, in steps that do not run into
+/// Moves the slices that stay to where they lie in a window from `newFirst` on, in steps that do not run into
 /// themselves.
 template <int D>
-void LayerWindowOnCuda<D>::keep(const Context& context, std::size_t newFirst)
+void SliceWindowOnCuda<D>::keep(const Context& context, std::size_t newFirst)
 {
   float* const voxels = voxels_.span().data();
-  const auto move = [&](std::size_t to, std::size_t from, std::size_t layers) {
-    context.stream->copyOnDevice(voxels + to * ofLayer_, voxels + from * ofLayer_,
-                                 layers * ofLayer_ * sizeof(float));
+  const auto move = [&](std::size_t to, std::size_t from, std::size_t slices) {
+    context.stream->copyOnDevice(voxels + to * ofSlice_, voxels + from * ofSlice_,
+                                 slices * ofSlice_ * sizeof(float));
   };
   if (newFirst > first_) {
     const std::size_t by = newFirst - first_, kept = count_ - by;
@@ -45,19 +45,19 @@ void LayerWindowOnCuda<D>::keep(const Context& context, std::size_t newFirst)
   } else if (newFirst < first_) {
     const std::size_t by = first_ - newFirst, kept = most_ - by;
     for (std::size_t left = kept; left > 0; left -= std::min(by, left)) {
-      const std::size_t layers = std::min(by, left);
-      move(left - layers + by, left - layers, layers);
+      const std::size_t slices = std::min(by, left);
+      move(left - slices + by, left - slices, slices);
     }
   }
 }
 
 template <int D>
-const float* LayerWindowOnCuda<D>::bring(const Context& context, std::size_t first, std::size_t count)
+const float* SliceWindowOnCuda<D>::bring(const Context& context, std::size_t first, std::size_t count)
 {
   if (count > most_)
-    throw std::logic_error("LayerWindowOnCuda: " + std::to_string(count) + " layers in room for "
+    throw std::logic_error("SliceWindowOnCuda: " + std::to_string(count) + " slices in room for "
                            + std::to_string(most_));
-  float* const voxels = grown(context, voxels_, most_ * ofLayer_);
+  float* const voxels = grown(context, voxels_, most_ * ofSlice_);
   const std::size_t end = first + count, all = geometry_.size[D - 1];
   if (first < first_ || end > first_ + count_) {
     // what is there lies behind, or this is the first: the next ones may ask for what follows; else for what
@@ -72,7 +72,7 @@ const float* LayerWindowOnCuda<D>::bring(const Context& context, std::size_t fir
     count_ = 0; // until all is there
     const auto fill = [&](std::size_t from, std::size_t to) {
       if (to > from)
-        source_(context, from, to - from, voxels + (from - newFirst) * ofLayer_);
+        source_(context, from, to - from, voxels + (from - newFirst) * ofSlice_);
     };
     fill(newFirst, keptFirst);
     fill(keptEnd, newEnd);
@@ -80,10 +80,10 @@ const float* LayerWindowOnCuda<D>::bring(const Context& context, std::size_t fir
     count_ = most_;
   }
   return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(voxels)
-                                        - first_ * ofLayer_ * sizeof(float));
+                                        - first_ * ofSlice_ * sizeof(float));
 }
 
-template class LayerWindowOnCuda<2>;
-template class LayerWindowOnCuda<3>;
+template class SliceWindowOnCuda<2>;
+template class SliceWindowOnCuda<3>;
 
 }

@@ -1,4 +1,4 @@
-#include "Components/Resamplers/Shared/InputLayers.h"
+#include "Components/Resamplers/Shared/InputSlices.h"
 
 #include "Testing/Support/ResampleScenes.h"
 #include "Testing/Support/TransformChecks.h"
@@ -10,12 +10,12 @@ namespace {
 
 using namespace testing;
 
-/// The index along the image's last axis that each voxel of some layers is mapped to.
+/// The index along the image's last axis that each voxel of some slices is mapped to.
 template <int D>
 std::vector<double> lastIndices(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
-                                const ImageGeometry<D>& output, const LayerRange& layers)
+                                const ImageGeometry<D>& output, const SliceRange& slices)
 {
-  const GridLayers<D> grid(output, layers);
+  const GridSlices<D> grid(output, slices);
   const AffineMap<D> pointFromIndex = grid.geometry.pointFromIndex(), toIndex = moving.indexFromPoint();
   PointList<D> points, mapped;
   for (std::size_t voxel = 0; voxel < grid.geometry.voxelCount(); ++voxel) {
@@ -55,27 +55,27 @@ void expectAllThatIsRead(const std::string& word)
   const ResampleScene<D> scene(fixedSize, movingSize);
   const TransformChain<D> chain = letterChain<D>(word, scene.fixed);
   const ImageGeometry<D>&moving = scene.moving->geometry, &output = scene.fixed->geometry;
-  const InputLayers<D> input(chain, moving, output);
+  const InputSlices<D> input(chain, moving, output);
   ASSERT_TRUE(input.known()) << word;
   const double last = static_cast<double>(moving.size[D - 1]) - 1;
   std::size_t fewest = moving.size[D - 1];
   for (const std::size_t count : {1, 2, 5})
     for (std::size_t first = 0; first + count <= output.size[D - 1]; ++first) {
-      const LayerRange asked = input.askedBy({first, count});
+      const SliceRange asked = input.askedBy({first, count});
       EXPECT_LE(asked.count, input.mostAskedBy(count)) << word;
       fewest = std::min(fewest, asked.count);
       for (const double index : lastIndices<D>(chain, moving, output, {first, count})) {
         ASSERT_LE(static_cast<double>(asked.first), std::clamp(std::floor(index), 0.0, last))
-            << word << ", layer " << first;
+            << word << ", slice " << first;
         ASSERT_GE(static_cast<double>(asked.first + asked.count - 1),
                   std::clamp(std::floor(index) + 1, 0.0, last))
-            << word << ", layer " << first;
+            << word << ", slice " << first;
       }
     }
   EXPECT_LT(fewest, moving.size[D - 1]) << word; // else nothing would be spared
 }
 
-TEST(InputLayers, HaveAllThatIsRead)
+TEST(InputSlices, HaveAllThatIsRead)
 {
   for (const std::string word : {"T", "E", "S", "A", "B", "AB", "BA", "TABES"}) {
     expectAllThatIsRead<2>(word);
@@ -83,8 +83,8 @@ TEST(InputLayers, HaveAllThatIsRead)
   }
 }
 
-/// Each layer one further down, from beyond the upper border to beyond the lower one.
-TEST(InputLayers, AreTheBordersBeyondThem)
+/// Each slice one further down, from beyond the upper border to beyond the lower one.
+TEST(InputSlices, AreTheBordersBeyondThem)
 {
   ImageGeometry<3> moving;
   moving.size = {4, 4, 9};
@@ -97,10 +97,10 @@ TEST(InputLayers, AreTheBordersBeyondThem)
   const auto image = std::make_shared<Image<3>>(noiseImage<3>(moving, 1));
   TransformChain<3> chain = letterChain<3>("T", image);
   std::fill(chain.parameters.begin(), chain.parameters.end(), 0.0);
-  const InputLayers<3> input(chain, moving, output);
-  const auto expectRange = [&](std::size_t layer, std::size_t first, std::size_t count) {
-    EXPECT_EQ(input.askedBy({layer, 1}).first, first) << layer;
-    EXPECT_EQ(input.askedBy({layer, 1}).count, count) << layer;
+  const InputSlices<3> input(chain, moving, output);
+  const auto expectRange = [&](std::size_t slice, std::size_t first, std::size_t count) {
+    EXPECT_EQ(input.askedBy({slice, 1}).first, first) << slice;
+    EXPECT_EQ(input.askedBy({slice, 1}).count, count) << slice;
   };
 
   expectRange(0, 6, 3);  // index 24
@@ -108,18 +108,18 @@ TEST(InputLayers, AreTheBordersBeyondThem)
   expectRange(39, 0, 3); // index -15
 }
 
-TEST(InputLayers, OfTwoBSplinesAreNotKnown)
+TEST(InputSlices, OfTwoBSplinesAreNotKnown)
 {
   const ResampleScene<2> scene({20, 20}, {20, 20});
 
   EXPECT_FALSE(
-      InputLayers<2>(letterChain<2>("BB", scene.fixed), scene.moving->geometry, scene.fixed->geometry)
+      InputSlices<2>(letterChain<2>("BB", scene.fixed), scene.moving->geometry, scene.fixed->geometry)
           .known());
 }
 
 /// Far from the origin, here by way of a transform and back, roundings lead elsewhere than all transforms as
 /// one.
-TEST(InputLayers, FarFromTheOriginAreNotKnown)
+TEST(InputSlices, FarFromTheOriginAreNotKnown)
 {
   const ResampleScene<3> scene({20, 20, 20}, {20, 20, 20});
   const auto isKnown = [&](double shiftMm) {
@@ -128,7 +128,7 @@ TEST(InputLayers, FarFromTheOriginAreNotKnown)
     TransformChain<3> back = letterChain<3>("T", scene.fixed);
     std::fill(back.parameters.begin(), back.parameters.end(), -shiftMm);
     back.initial = std::make_shared<const TransformChain<3>>(std::move(there));
-    return InputLayers<3>(back, scene.moving->geometry, scene.fixed->geometry).known();
+    return InputSlices<3>(back, scene.moving->geometry, scene.fixed->geometry).known();
   };
 
   EXPECT_TRUE(isKnown(1e12));

@@ -4,14 +4,14 @@
 
 namespace tessera {
 
-/// Layers [first, first + count) of the last axis: what of an image is in memory. They must outlive this.
+/// Slices [first, first + count) of the last axis: what of an image is in memory. They must outlive this.
 template <int D>
-struct ImageLayers {
+struct ImageSlices {
   ImageGeometry<D> geometry; // of the whole image
   std::size_t first = 0, count = 0;
-  const float* voxels = nullptr; // of those layers, x fastest
+  const float* voxels = nullptr; // of those slices, x fastest
 
-  /// Where the whole image would begin; nothing but those layers may be read.
+  /// Where the whole image would begin; nothing but those slices may be read.
   const float* wholeImage() const
   {
     return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(voxels)

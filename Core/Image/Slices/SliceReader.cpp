@@ -1,4 +1,4 @@
-#include "Core/Image/Slices/LayerReader.h"
+#include "Core/Image/Slices/SliceReader.h"
 
 #include "Core/Compute/LargeArrays.h"
 #include "Core/Compute/Parallel.h"
@@ -38,7 +38,7 @@ void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t f
 }
 
 template <int D>
-LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside)
+SliceReader<D>::SliceReader(const std::string& path, VoxelsAs as, double outside)
     : source_(openImage(path)), geometry_(geometryOf<D>(header()))
 {
   if (as == VoxelsAs::labels) {
@@ -50,7 +50,7 @@ LayerReader<D>::LayerReader(const std::string& path, VoxelsAs as, double outside
 }
 
 template <int D>
-std::string LayerReader<D>::whyNot() const
+std::string SliceReader<D>::whyNot() const
 {
   return source_->place() ? ""
                           : "files of this kind are read as a whole (not so NIfTI of one file and volume, "
@@ -61,7 +61,7 @@ std::string LayerReader<D>::whyNot() const
 }
 
 template <int D>
-double LayerReader<D>::besideBytes() const
+double SliceReader<D>::besideBytes() const
 {
   const VoxelPlace& place = *source_->place();
   return place.apart && place.encoding != FileEncoding::plain
@@ -70,7 +70,7 @@ double LayerReader<D>::besideBytes() const
 }
 
 template <int D>
-void LayerReader<D>::open()
+void SliceReader<D>::open()
 {
   const VoxelPlace& place = *source_->place();
   while (ranges_.size() < (place.apart ? components() : 1))
@@ -78,7 +78,7 @@ void LayerReader<D>::open()
 }
 
 template <int D>
-StoredLayout LayerReader<D>::layout(std::size_t voxelCount) const
+StoredLayout SliceReader<D>::layout(std::size_t voxelCount) const
 {
   const bool isApart = source_->place()->apart;
   return {
@@ -89,7 +89,7 @@ StoredLayout LayerReader<D>::layout(std::size_t voxelCount) const
 /// Components one after the other if they lie apart, else together.
 template <int D>
 template <class T>
-void LayerReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
+void SliceReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
 {
   const std::size_t count = components(), length = out.size() / count;
   if (!source_->place()->apart)
@@ -101,7 +101,7 @@ void LayerReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int th
 /// Of one component that lies apart.
 template <int D>
 template <class T>
-void LayerReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
+void SliceReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
                                 std::span<T> out, int threads)
 {
   ranges.read((component * voxelCount() + firstVoxel) * sizeof(T), std::as_writable_bytes(out), threads);
@@ -110,7 +110,7 @@ void LayerReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std:
 }
 
 template <int D>
-void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
+void SliceReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads)
 {
   open();
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
@@ -119,7 +119,7 @@ void LayerReader<D>::readStored(std::size_t firstVoxel, std::size_t voxelCount, 
 }
 
 template <int D>
-void LayerReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount,
+void SliceReader<D>::readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount,
                                    std::byte* to, int threads)
 {
   if (ranges_.empty())
@@ -132,7 +132,7 @@ void LayerReader<D>::readComponent(std::size_t component, std::size_t firstVoxel
 /// Calls body(stage, voxels before it, voxels in it), in order.
 template <int D>
 template <class T, class Body>
-void LayerReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
+void SliceReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
 {
   const std::size_t count = components(), most = std::max<std::size_t>(1, stageBytes / (count * sizeof(T)));
   if (!stage_)
@@ -146,7 +146,7 @@ void LayerReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, 
 }
 
 template <int D>
-bool LayerReader<D>::needsCounts() const
+bool SliceReader<D>::needsCounts() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     const bool roundingIsTold =
@@ -157,7 +157,7 @@ bool LayerReader<D>::needsCounts() const
 
 /// Scaling is monotonic: it is enough to ask for the ends of a type.
 template <int D>
-bool LayerReader<D>::mayBeNonFinite() const
+bool SliceReader<D>::mayBeNonFinite() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
     if constexpr (std::is_floating_point_v<T>)
@@ -169,13 +169,13 @@ bool LayerReader<D>::mayBeNonFinite() const
 
 /// Values that are scaled lie beside the numbers of the file meanwhile.
 template <int D>
-std::size_t LayerReader<D>::numberingBytes() const
+std::size_t SliceReader<D>::numberingBytes() const
 {
   return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // the table's
 }
 
 template <int D>
-void LayerReader<D>::found(const VoxelCounts& counts)
+void SliceReader<D>::found(const VoxelCounts& counts)
 {
   nonFinite_ = counts.nonFinite;
   if (isLuminance())
@@ -189,7 +189,7 @@ void LayerReader<D>::found(const VoxelCounts& counts)
 }
 
 template <int D>
-void LayerReader<D>::survey(int threads)
+void SliceReader<D>::survey(int threads)
 {
   open();
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
@@ -199,7 +199,7 @@ void LayerReader<D>::survey(int threads)
 
 template <int D>
 template <class T>
-VoxelCounts LayerReader<D>::counted(int threads)
+VoxelCounts SliceReader<D>::counted(int threads)
 {
   std::atomic<unsigned long long> nonFinite{0}, inexact{0};
   forEachStage<T>(
@@ -220,7 +220,7 @@ VoxelCounts LayerReader<D>::counted(int threads)
 }
 
 template <int D>
-void LayerReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
+void SliceReader<D>::setAsideNonFinite(std::span<float* const> images, std::size_t first, std::size_t last,
                                        std::uint8_t* finite) const
 {
   if (nonFinite_ == 0)
@@ -234,12 +234,12 @@ void LayerReader<D>::setAsideNonFinite(std::span<float* const> images, std::size
 }
 
 template <int D>
-void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::span<float* const> images,
+void SliceReader<D>::read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
                           std::uint8_t* finite, int threads)
 {
-  const std::size_t ofLayer = voxelCount() / geometry_.size[D - 1];
+  const std::size_t ofSlice = voxelCount() / geometry_.size[D - 1];
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-    forEachStage<T>(firstLayer * ofLayer, (firstLayer + layerCount) * ofLayer, threads,
+    forEachStage<T>(firstSlice * ofSlice, (firstSlice + sliceCount) * ofSlice, threads,
                     [&](const StoredVoxels<T>& stored, std::size_t before, std::size_t length) {
                       forEachRange(Context{{}, threads}, length, convertedAtOnce,
                                    [&](std::size_t first, std::size_t last) {
@@ -253,7 +253,7 @@ void LayerReader<D>::read(std::size_t firstLayer, std::size_t layerCount, std::s
 }
 
 template <int D>
-void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image,
+void SliceReader<D>::number(const std::byte* stored, std::size_t voxelCount, float* image,
                             std::uint8_t* finite, int threads)
 {
   withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
@@ -274,14 +274,14 @@ void LayerReader<D>::number(const std::byte* stored, std::size_t voxelCount, flo
 }
 
 template <int D>
-void LayerReader<D>::finish(int threads)
+void SliceReader<D>::finish(int threads)
 {
   if (!isWhole_)
     ranges_.back()->finish(threads); // the furthest, where components lie apart
   isWhole_ = true;
 }
 
-template class LayerReader<2>;
-template class LayerReader<3>;
+template class SliceReader<2>;
+template class SliceReader<3>;
 
 }

@@ -1,4 +1,4 @@
-#include "Components/Resamplers/Shared/InputLayers.h"
+#include "Components/Resamplers/Shared/InputSlices.h"
 
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
 #include "Components/Resamplers/Shared/OneSplineChain.h"
@@ -39,9 +39,9 @@ double farthestMm(const TransformChain<D>& chain, double reachMm, double longest
 }
 
 template <int D>
-InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
+InputSlices<D>::InputSlices(const TransformChain<D>& chain, const ImageGeometry<D>& moving,
                             const ImageGeometry<D>& output)
-    : layers_(moving.size[D - 1])
+    : slices_(moving.size[D - 1])
 {
   const std::optional<OneSplineChain<D>> whole = asOneSpline<D>(chain);
   if (!whole)
@@ -73,17 +73,17 @@ InputLayers<D>::InputLayers(const TransformChain<D>& chain, const ImageGeometry<
 }
 
 template <int D>
-LayerRange InputLayers<D>::between(double low, double high) const
+SliceRange InputSlices<D>::between(double low, double high) const
 {
-  const auto last = static_cast<double>(layers_) - 1,
-             most = static_cast<double>(std::min(fewest, layers_)) - 1;
+  const auto last = static_cast<double>(slices_) - 1,
+             most = static_cast<double>(std::min(fewest, slices_)) - 1;
   const double first = std::clamp(std::floor(low) - before, 0.0, last - most),
                end = std::clamp(std::floor(high) + behind, most, last);
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first) + 1};
 }
 
 template <int D>
-LayerRange InputLayers<D>::askedBy(const LayerRange& ofOutput) const
+SliceRange InputSlices<D>::askedBy(const SliceRange& ofOutput) const
 {
   const double from = step_ * static_cast<double>(ofOutput.first),
                to = step_ * static_cast<double>(ofOutput.first + ofOutput.count - 1);
@@ -91,15 +91,15 @@ LayerRange InputLayers<D>::askedBy(const LayerRange& ofOutput) const
 }
 
 template <int D>
-std::size_t InputLayers<D>::mostAskedBy(std::size_t count) const
+std::size_t InputSlices<D>::mostAskedBy(std::size_t count) const
 {
   const double wide = high_ - low_ + std::abs(step_) * static_cast<double>(count - 1) + before + behind
                       + 2; // two halves of voxels
-  return static_cast<std::size_t>(std::clamp(std::ceil(wide), static_cast<double>(std::min(fewest, layers_)),
-                                             static_cast<double>(layers_)));
+  return static_cast<std::size_t>(std::clamp(std::ceil(wide), static_cast<double>(std::min(fewest, slices_)),
+                                             static_cast<double>(slices_)));
 }
 
-template class InputLayers<2>;
-template class InputLayers<3>;
+template class InputSlices<2>;
+template class InputSlices<3>;
 
 }

@@ -1,5 +1,5 @@
 // needs: GPU
-#include "Components/Resamplers/Shared/InputLayers.h"
+#include "Components/Resamplers/Shared/InputSlices.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/ResampleScenes.h"
 #include "Testing/Support/ResamplingChecks.h"
@@ -13,7 +13,7 @@ using namespace testing;
 
 constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels", "0", "1"};
 
-/// With as few layers as will do, and with more.
+/// With as few slices as will do, and with more.
 template <int D>
 void expectTheWholesBits(const std::string& word, const std::string& extrapolation)
 {
@@ -25,7 +25,7 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
   const ResampleScene<D> scene(fixedSize, movingSize);
   const TransformChain<D> chain = letterChain<D>(word, scene.fixed);
   const ImageGeometry<D>& output = scene.fixed->geometry;
-  const InputLayers<D> input(chain, scene.moving->geometry, output);
+  const InputSlices<D> input(chain, scene.moving->geometry, output);
   Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
   const DefaultResampler<D> resampler(parametersOf("(DefaultPixelValue " + std::to_string(outsideValue)
                                                        + ")\n(ResampleExtrapolation \"" + extrapolation
@@ -39,14 +39,14 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
       const auto prepared = resampleInterpolator<D>(interpolator);
       prepared->prepareForLevel(host, moving, 0);
       const ResampleSource<D> source{prepared.get(), nullptr,
-                                     std::make_shared<LayerWindowOnCuda<D>>(moving, atOnce)};
+                                     std::make_shared<SliceWindowOnCuda<D>>(moving, atOnce)};
       EXPECT_EQ(resampler.resample(cuda, chain, source, output).voxels, expected)
-          << word << ", " << interpolator << ", " << extrapolation << ", " << atOnce << " layers at once";
+          << word << ", " << interpolator << ", " << extrapolation << ", " << atOnce << " slices at once";
     }
   }
 }
 
-TEST(InputLayersOnCuda, GiveTheBitsOfTheWholeImage)
+TEST(InputSlicesOnCuda, GiveTheBitsOfTheWholeImage)
 {
   TESSERA_NEEDS_GPU();
   for (const std::string extrapolation : {"Constant", "Nearest"})
@@ -58,7 +58,7 @@ TEST(InputLayersOnCuda, GiveTheBitsOfTheWholeImage)
 
 /// A lattice of so many voxels that linear interpolation goes by planes of the image that a copy engine
 /// brings, if it is there as a whole: also near its border and beyond, and in chunks that begin anywhere.
-TEST(InputLayersOnCuda, GiveTheBitsOfPlanesOfTheWholeImage)
+TEST(InputSlicesOnCuda, GiveTheBitsOfPlanesOfTheWholeImage)
 {
   TESSERA_NEEDS_GPU();
   Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
@@ -76,19 +76,19 @@ TEST(InputLayersOnCuda, GiveTheBitsOfPlanesOfTheWholeImage)
     const Resampling<3> whole{&chain, output, moving, nullptr};
     const std::vector<float> expected = whole.on(cuda, "linear");
     const ResampleSource<3> source{prepared.get(), nullptr,
-                                   std::make_shared<LayerWindowOnCuda<3>>(moving, 90)};
+                                   std::make_shared<SliceWindowOnCuda<3>>(moving, 90)};
     EXPECT_TRUE(resampler.resample(cuda, chain, source, output).voxels == expected) << word;
-    for (const LayerRange& layers : {LayerRange{0, 9}, LayerRange{69, 90}, LayerRange{219, 31}}) {
-      const std::vector<float> part = whole.on(cuda, "linear", layers);
-      ASSERT_EQ(part.size(), layers.count * output.size[0] * output.size[1]);
-      const auto first = static_cast<std::ptrdiff_t>(layers.first * output.size[0] * output.size[1]);
+    for (const SliceRange& slices : {SliceRange{0, 9}, SliceRange{69, 90}, SliceRange{219, 31}}) {
+      const std::vector<float> part = whole.on(cuda, "linear", slices);
+      ASSERT_EQ(part.size(), slices.count * output.size[0] * output.size[1]);
+      const auto first = static_cast<std::ptrdiff_t>(slices.first * output.size[0] * output.size[1]);
       EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + first))
-          << word << ", layers from " << layers.first;
+          << word << ", slices from " << slices.first;
     }
   }
 }
 
-TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
+TEST(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)
 {
   TESSERA_NEEDS_GPU();
   const ResampleScene<3> scene({30, 31, 32}, {200, 190, 180}); // 27 MB
@@ -103,14 +103,14 @@ TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
   interpolator->prepareForLevel(host, scene.moving, 0);
   constexpr double limitBytes = 12e6;
 
-  const LayersThatFit layers = resampler.layersThatFit(chain, *interpolator, false, output, limitBytes);
-  ASSERT_GT(layers.atOnce, 0u) << layers.whyNot;
-  EXPECT_LT(layers.atOnce, 180u);
+  const SlicesThatFit slices = resampler.slicesThatFit(chain, *interpolator, false, output, limitBytes);
+  ASSERT_GT(slices.atOnce, 0u) << slices.whyNot;
+  EXPECT_LT(slices.atOnce, 180u);
   limitDeviceMemory(limitBytes);
   takePeakDeviceMemory(cuda);
   const Image<3> result = resampler.resample(
       cuda, chain,
-      {interpolator.get(), nullptr, std::make_shared<LayerWindowOnCuda<3>>(scene.moving, layers.atOnce)},
+      {interpolator.get(), nullptr, std::make_shared<SliceWindowOnCuda<3>>(scene.moving, slices.atOnce)},
       output);
   const double taken = takePeakDeviceMemory(cuda);
   limitDeviceMemory(std::numeric_limits<double>::infinity());
@@ -120,7 +120,7 @@ TEST(InputLayersOnCuda, KeepToTheMemoryThatIsThere)
   EXPECT_GT(taken, limitBytes / 2);
 }
 
-TEST(InputLayersOnCuda, AreRefusedWhereTheyDoNotHelp)
+TEST(InputSlicesOnCuda, AreRefusedWhereTheyDoNotHelp)
 {
   TESSERA_NEEDS_GPU();
   const ResampleScene<2> scene({30, 31}, {200, 190});
@@ -129,18 +129,18 @@ TEST(InputLayersOnCuda, AreRefusedWhereTheyDoNotHelp)
                           double bytes) {
     const auto interpolator = resampleInterpolator<2>(name);
     interpolator->prepareForLevel(host, imageFor<2>(name, scene.moving->geometry), 0);
-    const LayersThatFit layers = DefaultResampler<2>(parametersOf(text, 2, 1, ""))
-                                     .layersThatFit(letterChain<2>(word, scene.fixed), *interpolator, false,
+    const SlicesThatFit slices = DefaultResampler<2>(parametersOf(text, 2, 1, ""))
+                                     .slicesThatFit(letterChain<2>(word, scene.fixed), *interpolator, false,
                                                     scene.fixed->geometry, bytes);
-    EXPECT_EQ(layers.atOnce, 0u) << layers.whyNot;
-    return layers.whyNot;
+    EXPECT_EQ(slices.atOnce, 0u) << slices.whyNot;
+    return slices.whyNot;
   };
 
   EXPECT_EQ(whyNot("3", "A", "", 1e9), "the coefficients of splines are made of whole lines of it");
   EXPECT_EQ(whyNot("linear", "A", "(ResampleExtrapolation \"Mirror\")", 1e9),
             "any part of its mirror image may be asked for");
   EXPECT_EQ(whyNot("linear", "BB", "", 1e9), "where these transforms lead is not known beforehand");
-  EXPECT_NE(whyNot("linear", "A", "", 1e3).find(" of its 190 layers, 0 fit"), std::string::npos);
+  EXPECT_NE(whyNot("linear", "A", "", 1e3).find(" of its 190 slices, 0 fit"), std::string::npos);
 }
 
 }

@@ -1,5 +1,5 @@
-#include "Components/Resamplers/Shared/InputLayers.h"
-#include "Core/Registration/Interpolation/LayerInterpolator.h"
+#include "Components/Resamplers/Shared/InputSlices.h"
+#include "Core/Registration/Interpolation/SliceInterpolator.h"
 #include "Testing/Support/ResampleScenes.h"
 #include "Testing/Support/ResamplingChecks.h"
 
@@ -14,37 +14,37 @@ using namespace testing;
 
 constexpr const char* voxelInterpolators[] = {"linear", "nearest", "labels", "0", "1"};
 
-/// An image of which only some layers have their values: what is made of others is no number.
+/// An image of which only some slices have their values: what is made of others is no number.
 template <int D>
 struct PartOfImage {
   std::vector<float> voxels;
-  std::vector<std::uint8_t> finite; // of those layers
-  LayerRange range;
-  std::size_t ofLayer;
+  std::vector<std::uint8_t> finite; // of those slices
+  SliceRange range;
+  std::size_t ofSlice;
 
-  PartOfImage(const Image<D>& whole, const MaskPointer<D>& valid, const LayerRange& layers)
-      : voxels(whole.voxels.size(), std::numeric_limits<float>::quiet_NaN()), range(layers),
-        ofLayer(whole.voxels.size() / whole.geometry.size[D - 1])
+  PartOfImage(const Image<D>& whole, const MaskPointer<D>& valid, const SliceRange& slices)
+      : voxels(whole.voxels.size(), std::numeric_limits<float>::quiet_NaN()), range(slices),
+        ofSlice(whole.voxels.size() / whole.geometry.size[D - 1])
   {
-    for (std::size_t i = range.first * ofLayer; i < (range.first + range.count) * ofLayer; ++i) {
+    for (std::size_t i = range.first * ofSlice; i < (range.first + range.count) * ofSlice; ++i) {
       voxels[i] = whole.voxels[i];
       finite.push_back(valid ? valid->voxels[i] : 1);
     }
   }
 
-  ImageLayers<D> layers(const ImageGeometry<D>& geometry) const
+  ImageSlices<D> slices(const ImageGeometry<D>& geometry) const
   {
-    return {geometry, range.first, range.count, voxels.data() + range.first * ofLayer};
+    return {geometry, range.first, range.count, voxels.data() + range.first * ofSlice};
   }
   MaskPointer<D> mask(const ImageGeometry<D>& geometry) const
   {
     const auto mask = std::make_shared<Mask<D>>(geometry, finite);
-    mask->firstVoxel = range.first * ofLayer;
+    mask->firstVoxel = range.first * ofSlice;
     return mask;
   }
 };
 
-/// Each slab of the result from no more than the layers that it asks for.
+/// Each slab of the result from no more than the slices that it asks for.
 template <int D>
 void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, const std::string& what)
 {
@@ -54,21 +54,21 @@ void expectTheWholesBits(const Resampling<D>& whole, const std::string& name, co
                                                    D, 1, ""));
   const auto interpolator = resampleInterpolator<D>(name);
   const ImageGeometry<D>& moving = whole.moving->geometry;
-  const LayersAskedFor asked = resampler.layersAskedFor(*whole.chain, *interpolator, moving, whole.output);
+  const SlicesAskedFor asked = resampler.slicesAskedFor(*whole.chain, *interpolator, moving, whole.output);
   ASSERT_TRUE(asked.by) << asked.whyNot;
   const std::vector<float> expected = whole.on({}, name);
-  const std::size_t all = whole.output.size[D - 1], ofLayer = expected.size() / all;
+  const std::size_t all = whole.output.size[D - 1], ofSlice = expected.size() / all;
   Context context{{}, 2};
   for (const std::size_t count : {1, 4}) {
     std::vector<float> values;
     for (std::size_t first = 0; first < all; first += count) {
-      const LayerRange slab{first, std::min(count, all - first)};
+      const SliceRange slab{first, std::min(count, all - first)};
       const PartOfImage<D> part(*whole.moving, whole.valid, asked.by(slab));
-      dynamic_cast<LayerInterpolator<D>&>(*interpolator).prepareForLayers(part.layers(moving));
+      dynamic_cast<SliceInterpolator<D>&>(*interpolator).prepareForSlices(part.slices(moving));
       const ResampleSource<D> source{interpolator.get(), whole.valid ? part.mask(moving) : nullptr};
       const std::vector<float> pixels =
           resampler.resample(context, *whole.chain, std::span(&source, 1), whole.output, slab)[0].voxels;
-      EXPECT_EQ(pixels.size(), slab.count * ofLayer);
+      EXPECT_EQ(pixels.size(), slab.count * ofSlice);
       values.insert(values.end(), pixels.begin(), pixels.end());
     }
     EXPECT_EQ(values == expected, true) << what << ", slabs of " << count; // bit for bit, and no NaN
@@ -100,7 +100,7 @@ void expectTheWholesBitsOfEveryChain()
   }
 }
 
-TEST(LayersOfImage, GiveTheBitsOfTheWholeImage)
+TEST(SlicesOfImage, GiveTheBitsOfTheWholeImage)
 {
   expectTheWholesBitsOfEveryChain<2>();
   expectTheWholesBitsOfEveryChain<3>();
@@ -108,7 +108,7 @@ TEST(LayersOfImage, GiveTheBitsOfTheWholeImage)
 
 /// Grids whose voxels lie on voxels, midway between them, and on the border of what is inside; from either
 /// end.
-TEST(LayersOfImage, GiveTheBitsOfTheWholeImageWhereRoundingsDecide)
+TEST(SlicesOfImage, GiveTheBitsOfTheWholeImageWhereRoundingsDecide)
 {
   ImageGeometry<3> moving;
   moving.size = {5, 6, 9};
@@ -131,7 +131,7 @@ TEST(LayersOfImage, GiveTheBitsOfTheWholeImageWhereRoundingsDecide)
     }
 }
 
-TEST(LayersOfImage, AreAllOfThemWhereAxesChangePlaces)
+TEST(SlicesOfImage, AreAllOfThemWhereAxesChangePlaces)
 {
   const auto fixed = std::make_shared<Image<3>>(noiseImage<3>(centredGeometry<3>({9, 9, 9}, {1, 1, 1}), 1));
   ImageGeometry<3> moving = fixed->geometry;
@@ -141,20 +141,20 @@ TEST(LayersOfImage, AreAllOfThemWhereAxesChangePlaces)
   std::fill(chain.parameters.begin(), chain.parameters.end(), 0.0);
   const auto interpolator = resampleInterpolator<3>("linear");
 
-  const LayersAskedFor asked = DefaultResampler<3>(parametersOf("", 3, 1, ""))
-                                   .layersAskedFor(chain, *interpolator, moving, fixed->geometry);
+  const SlicesAskedFor asked = DefaultResampler<3>(parametersOf("", 3, 1, ""))
+                                   .slicesAskedFor(chain, *interpolator, moving, fixed->geometry);
 
   ASSERT_TRUE(asked.by);
   EXPECT_EQ(asked.by({3, 1}).count, 9u);
 }
 
-TEST(LayersOfImage, AreNotKnownOfCoefficientsMirrorsAndSomeChains)
+TEST(SlicesOfImage, AreNotKnownOfCoefficientsMirrorsAndSomeChains)
 {
   const ResampleScene<2> scene({20, 20}, {20, 20});
   const auto whyNot = [&](const std::string& name, const std::string& word, const std::string& text) {
-    const LayersAskedFor asked =
+    const SlicesAskedFor asked =
         DefaultResampler<2>(parametersOf(text, 2, 1, ""))
-            .layersAskedFor(letterChain<2>(word, scene.fixed), *resampleInterpolator<2>(name),
+            .slicesAskedFor(letterChain<2>(word, scene.fixed), *resampleInterpolator<2>(name),
                             scene.moving->geometry, scene.fixed->geometry);
     EXPECT_FALSE(asked.by);
     return asked.whyNot;
@@ -168,17 +168,17 @@ TEST(LayersOfImage, AreNotKnownOfCoefficientsMirrorsAndSomeChains)
 }
 
 /// Coefficients are not made of an image that a device has no room for.
-TEST(LayersOfImage, AreNotKnownOfSplinesThatWereNotPreparedForIt)
+TEST(SlicesOfImage, AreNotKnownOfSplinesThatWereNotPreparedForIt)
 {
   const ResampleScene<2> scene({20, 20}, {20, 20});
 
-  const LayersThatFit layers =
+  const SlicesThatFit slices =
       DefaultResampler<2>(parametersOf("", 2, 1, ""))
-          .layersThatFit(letterChain<2>("A", scene.fixed), *resampleInterpolator<2>("3"), false,
+          .slicesThatFit(letterChain<2>("A", scene.fixed), *resampleInterpolator<2>("3"), false,
                          scene.fixed->geometry, 1e9);
 
-  EXPECT_EQ(layers.atOnce, 0u);
-  EXPECT_EQ(layers.whyNot, "the coefficients of splines are made of whole lines of it");
+  EXPECT_EQ(slices.atOnce, 0u);
+  EXPECT_EQ(slices.whyNot, "the coefficients of splines are made of whole lines of it");
 }
 
 }

@@ -1,5 +1,5 @@
 // needs: ITK
-#include "Core/Image/Slices/LayerReader.h"
+#include "Core/Image/Slices/SliceReader.h"
 
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/LabelImage.h"
@@ -23,22 +23,22 @@ using testing::contains;
 using testing::errorText;
 using testing::TemporaryFolder;
 
-/// Some layers of a file, by a reader that has surveyed it.
+/// Some slices of a file, by a reader that has surveyed it.
 template <int D>
-struct ReadLayers {
+struct ReadSlices {
   std::vector<std::vector<float>> images;
   std::vector<std::uint8_t> finite;
 
-  ReadLayers(LayerReader<D>& reader, std::size_t first, std::size_t count, int threads)
+  ReadSlices(SliceReader<D>& reader, std::size_t first, std::size_t count, int threads)
   {
     const std::size_t voxels = reader.geometry().voxelCount() / reader.geometry().size[D - 1] * count;
     images.assign(reader.imageCount(), std::vector<float>(voxels, -12345.0f));
     finite.assign(voxels, 1); // as they are if all are finite
     if (reader.isNumbered()) {
-      const std::size_t ofLayer = voxels / count;
+      const std::size_t ofSlice = voxels / count;
       std::vector<double> stored(voxels); // no type is larger
       const auto bytes = std::as_writable_bytes(std::span(stored));
-      reader.readStored(first * ofLayer, voxels, bytes.data(), threads);
+      reader.readStored(first * ofSlice, voxels, bytes.data(), threads);
       reader.number(bytes.data(), voxels, images[0].data(), finite.data(), threads);
       return;
     }
@@ -50,9 +50,9 @@ struct ReadLayers {
 };
 
 template <int D>
-LayerReader<D> surveyed(const std::string& path, VoxelsAs as = VoxelsAs::intensities, double outside = 0)
+SliceReader<D> surveyed(const std::string& path, VoxelsAs as = VoxelsAs::intensities, double outside = 0)
 {
-  LayerReader<D> reader(path, as, outside);
+  SliceReader<D> reader(path, as, outside);
   EXPECT_EQ(reader.whyNot(), "") << path;
   reader.survey(2);
   return reader;
@@ -60,22 +60,22 @@ LayerReader<D> surveyed(const std::string& path, VoxelsAs as = VoxelsAs::intensi
 
 constexpr std::size_t ranges[][2] = {{0, 1}, {2, 3}, {4, 1}, {0, 5}};
 
-/// What the layers hold, against the whole image.
+/// What the slices hold, against the whole image.
 template <int D>
-void expectLayers(LayerReader<D>& reader, const std::vector<std::vector<float>>& images,
+void expectSlices(SliceReader<D>& reader, const std::vector<std::vector<float>>& images,
                   const MaskPointer<D>& finite)
 {
-  const std::size_t ofLayer = reader.geometry().voxelCount() / reader.geometry().size[D - 1];
+  const std::size_t ofSlice = reader.geometry().voxelCount() / reader.geometry().size[D - 1];
   for (const auto& [first, count] : ranges)
     for (const int threads : {1, 3}) {
-      const ReadLayers<D> layers(reader, first, count, threads);
+      const ReadSlices<D> slices(reader, first, count, threads);
       for (std::size_t i = 0; i < images.size(); ++i)
-        EXPECT_EQ(std::equal(layers.images[i].begin(), layers.images[i].end(),
-                             images[i].begin() + static_cast<std::ptrdiff_t>(first * ofLayer)),
+        EXPECT_EQ(std::equal(slices.images[i].begin(), slices.images[i].end(),
+                             images[i].begin() + static_cast<std::ptrdiff_t>(first * ofSlice)),
                   true)
-            << "layer " << first << ", image " << i;
-      for (std::size_t v = 0; v < layers.finite.size(); ++v)
-        ASSERT_EQ(layers.finite[v], finite ? finite->voxels[first * ofLayer + v] : 1) << v;
+            << "slice " << first << ", image " << i;
+      for (std::size_t v = 0; v < slices.finite.size(); ++v)
+        ASSERT_EQ(slices.finite[v], finite ? finite->voxels[first * ofSlice + v] : 1) << v;
     }
   reader.finish(2);
 }
@@ -86,16 +86,16 @@ void expectTheWhole(const std::string& path)
   SCOPED_TRACE(path);
   std::vector<std::string> notes;
   const LoadedImage<3> whole = readImage<3>(path, notes);
-  LayerReader<3> reader = surveyed<3>(path);
+  SliceReader<3> reader = surveyed<3>(path);
   EXPECT_EQ(reader.geometry(), whole.image.geometry);
   EXPECT_EQ(reader.notes(), notes);
   EXPECT_EQ(reader.nonFiniteVoxels(), whole.nanVoxels);
   EXPECT_FALSE(reader.labels());
   ASSERT_EQ(reader.imageCount(), 1u);
-  expectLayers<3>(reader, {whole.image.voxels}, whole.finiteVoxels);
+  expectSlices<3>(reader, {whole.image.voxels}, whole.finiteVoxels);
 }
 
-class LayerReaderTest : public ::testing::Test {
+class SliceReaderTest : public ::testing::Test {
 protected:
   std::string path(const std::string& name) const { return folder / name; }
 
@@ -104,7 +104,7 @@ protected:
   Image<3> image = testing::noiseImage<3>(grid, 3);
 };
 
-TEST_F(LayerReaderTest, EveryPixelTypeOfEveryFormat)
+TEST_F(SliceReaderTest, EveryPixelTypeOfEveryFormat)
 {
   for (const PixelType type : allPixelTypes)
     for (const std::string name : {"a.mha", "a.mhd", "a.nrrd", "a.nii", "a.nii.gz"})
@@ -114,7 +114,7 @@ TEST_F(LayerReaderTest, EveryPixelTypeOfEveryFormat)
       }
 }
 
-TEST_F(LayerReaderTest, EveryPixelTypeScaled)
+TEST_F(SliceReaderTest, EveryPixelTypeScaled)
 {
   for (float& voxel : image.voxels)
     voxel = std::floor(voxel - 100) * 3e7f;
@@ -126,11 +126,11 @@ TEST_F(LayerReaderTest, EveryPixelTypeScaled)
   }
 }
 
-TEST_F(LayerReaderTest, ScaledNumbersAreLookedThroughFirstOnlyWhereThatMayTellAnything)
+TEST_F(SliceReaderTest, ScaledNumbersAreLookedThroughFirstOnlyWhereThatMayTellAnything)
 {
   const auto needsCounts = [&](PixelType type, const testing::SlopeAndIntercept& scaling) {
     writeImage(path("a.nii"), image, type, false);
-    return LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), VoxelsAs::intensities)
+    return SliceReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", scaling), VoxelsAs::intensities)
         .needsCounts();
   };
   EXPECT_FALSE(needsCounts(PixelType::int16, {0.1f, -10}));
@@ -140,7 +140,7 @@ TEST_F(LayerReaderTest, ScaledNumbersAreLookedThroughFirstOnlyWhereThatMayTellAn
   EXPECT_TRUE(needsCounts(PixelType::float32, {0.1f, -10}));
 }
 
-TEST_F(LayerReaderTest, ValuesThatAreNoNumbersAndThoseThatFloatsRound)
+TEST_F(SliceReaderTest, ValuesThatAreNoNumbersAndThoseThatFloatsRound)
 {
   std::vector<double> values(grid.voxelCount());
   for (std::size_t i = 0; i < values.size(); ++i)
@@ -159,17 +159,17 @@ TEST_F(LayerReaderTest, ValuesThatAreNoNumbersAndThoseThatFloatsRound)
   expectTheWhole(path("i.nrrd"));
 }
 
-TEST_F(LayerReaderTest, AnImageOfNoNumbersIsAnErrorOfTheSameWords)
+TEST_F(SliceReaderTest, AnImageOfNoNumbersIsAnErrorOfTheSameWords)
 {
   testing::writeByItk<float>(path("n.mha"), grid, 1, std::vector<float>(grid.voxelCount(), NAN), false);
   std::vector<std::string> notes;
-  LayerReader<3> reader(path("n.mha"), VoxelsAs::intensities);
+  SliceReader<3> reader(path("n.mha"), VoxelsAs::intensities);
 
   EXPECT_EQ(errorText([&] { reader.survey(2); }, ExitCode::unreadableInput),
             errorText([&] { readImage<3>(path("n.mha"), notes); }, ExitCode::unreadableInput));
 }
 
-TEST_F(LayerReaderTest, ComponentsAreImagesOfTheirOwn)
+TEST_F(SliceReaderTest, ComponentsAreImagesOfTheirOwn)
 {
   for (const int components : {2, 3, 5})
     for (const std::string name : {"v.mha", "v.nrrd", "v.nii", "v.nii.gz"})
@@ -189,16 +189,16 @@ TEST_F(LayerReaderTest, ComponentsAreImagesOfTheirOwn)
           images[i % images.size()].push_back(isFinite ? values[i] : 0);
           finite[i / images.size()] = finite[i / images.size()] && isFinite;
         }
-        LayerReader<3> reader = surveyed<3>(path(name));
+        SliceReader<3> reader = surveyed<3>(path(name));
         ASSERT_EQ(reader.imageCount(), images.size());
         EXPECT_EQ(reader.nonFiniteVoxels(),
                   static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0)));
-        expectLayers<3>(reader, images, std::make_shared<Mask<3>>(grid, finite));
+        expectSlices<3>(reader, images, std::make_shared<Mask<3>>(grid, finite));
       }
 }
 
 /// NIFTI_INTENT_DISPVECT is turned, as readVectorImage does.
-TEST_F(LayerReaderTest, DisplacementsOfNifti)
+TEST_F(SliceReaderTest, DisplacementsOfNifti)
 {
   VectorImage<3> field{grid, 3, std::vector<float>(3 * grid.voxelCount())};
   for (std::size_t i = 0; i < field.voxels.size(); ++i)
@@ -214,13 +214,13 @@ TEST_F(LayerReaderTest, DisplacementsOfNifti)
   for (std::size_t i = 0; i < whole.voxels.size(); ++i)
     images[i % 3].push_back(whole.voxels[i]);
 
-  LayerReader<3> reader = surveyed<3>(path("field.nii"));
+  SliceReader<3> reader = surveyed<3>(path("field.nii"));
 
   ASSERT_EQ(reader.imageCount(), 3u);
-  expectLayers<3>(reader, images, nullptr);
+  expectSlices<3>(reader, images, nullptr);
 }
 
-TEST_F(LayerReaderTest, ColourIsLuminanceWhereverItsComponentsLie)
+TEST_F(SliceReaderTest, ColourIsLuminanceWhereverItsComponentsLie)
 {
   for (const int components : {3, 4})
     for (const std::string name : {"c.mha", "c.nrrd", "c.nii"}) {
@@ -232,8 +232,8 @@ TEST_F(LayerReaderTest, ColourIsLuminanceWhereverItsComponentsLie)
     }
 }
 
-/// From any voxel on, across layers and pieces of files.
-TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
+/// From any voxel on, across slices and pieces of files.
+TEST_F(SliceReaderTest, StoredVoxelsAreThoseOfTheFile)
 {
   for (const int components : {1, 3})
     for (const std::string name : {"s.mha", "s.nii", "s.nii.gz"}) {
@@ -242,7 +242,7 @@ TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
       for (std::size_t i = 0; i < values.size(); ++i)
         values[i] = static_cast<short>(i * 91 % 40000 - 20000);
       testing::writeByItk<short>(path(name), grid, components, values, true);
-      LayerReader<3> reader(path(name), VoxelsAs::intensities);
+      SliceReader<3> reader(path(name), VoxelsAs::intensities);
       for (const auto& [first, length] :
            {std::pair<std::size_t, std::size_t>{0, 210}, {41, 43}, {0, 1}, {209, 1}, {5, 200}}) {
         std::vector<short> stored(length * count);
@@ -257,29 +257,29 @@ TEST_F(LayerReaderTest, StoredVoxelsAreThoseOfTheFile)
     }
 }
 
-/// Of a map of these labels, in each layer.
+/// Of a map of these labels, in each slice.
 template <class T>
 void expectLabels(const std::string& path, const ImageGeometry<3>& grid, const std::vector<T>& values,
                   double outside, bool numbered)
 {
   const LabelImage<3> whole = readLabelImage<3>(path, outside, 1);
-  LayerReader<3> reader = surveyed<3>(path, VoxelsAs::labels, outside);
+  SliceReader<3> reader = surveyed<3>(path, VoxelsAs::labels, outside);
   ASSERT_TRUE(reader.labels());
   EXPECT_EQ(reader.labels()->isNumbered(), numbered);
   EXPECT_EQ(whole.table.isNumbered(), numbered);
   EXPECT_EQ(reader.notes(), std::vector<std::string>{});
   EXPECT_EQ(reader.nonFiniteVoxels(), whole.loaded.nanVoxels);
   if (!numbered)
-    return expectLayers<3>(reader, {whole.loaded.image.voxels}, whole.loaded.finiteVoxels);
-  const std::size_t ofLayer = grid.voxelCount() / grid.size[2];
+    return expectSlices<3>(reader, {whole.loaded.image.voxels}, whole.loaded.finiteVoxels);
+  const std::size_t ofSlice = grid.voxelCount() / grid.size[2];
   for (const auto& [first, count] : ranges) { // each with the numbers of its own labels
-    const ReadLayers<3> layers(reader, first, count, 3);
-    std::vector<T> decoded(count * ofLayer);
-    reader.labels()->decode(layers.images[0], reinterpret_cast<std::byte*>(decoded.data()), 2);
+    const ReadSlices<3> slices(reader, first, count, 3);
+    std::vector<T> decoded(count * ofSlice);
+    reader.labels()->decode(slices.images[0], reinterpret_cast<std::byte*>(decoded.data()), 2);
     for (std::size_t v = 0; v < decoded.size(); ++v) {
-      const T value = values[first * ofLayer + v];
+      const T value = values[first * ofSlice + v];
       const bool isFinite = std::isfinite(static_cast<double>(value));
-      ASSERT_EQ(layers.finite[v], isFinite) << v;
+      ASSERT_EQ(slices.finite[v], isFinite) << v;
       if (isFinite) {
         ASSERT_EQ(decoded[v], value) << v;
       }
@@ -320,7 +320,7 @@ void expectScaledLabels(const TemporaryFolder& folder, const ImageGeometry<3>& g
                       0, numbered);
 }
 
-TEST_F(LayerReaderTest, ScaledLabelsAreThoseOfTheWholeMap)
+TEST_F(SliceReaderTest, ScaledLabelsAreThoseOfTheWholeMap)
 {
   expectScaledLabels<unsigned char>(folder, grid, {3, 0, 7}, false);
   expectScaledLabels<int>(folder, grid, {16777217, -5},
@@ -329,7 +329,7 @@ TEST_F(LayerReaderTest, ScaledLabelsAreThoseOfTheWholeMap)
   expectScaledLabels<double>(folder, grid, {0.1, 1e300, 5, NAN, INFINITY}, true);
 }
 
-TEST_F(LayerReaderTest, LabelsAreThoseOfTheWholeMap)
+TEST_F(SliceReaderTest, LabelsAreThoseOfTheWholeMap)
 {
   expectLabels<unsigned char>(folder, grid, {3, 0, 7}, 0, false);
   expectLabels<int>(folder, grid, {3, -1, 16777216}, 0, false);
@@ -340,26 +340,26 @@ TEST_F(LayerReaderTest, LabelsAreThoseOfTheWholeMap)
                        true); // 1e300 is a label, though no float
 }
 
-TEST_F(LayerReaderTest, WhatCannotBeSoIsToldInTheWordsOfTheWhole)
+TEST_F(SliceReaderTest, WhatCannotBeSoIsToldInTheWordsOfTheWhole)
 {
   writeVectorImage<3>(path("v.mha"), {grid, 2, std::vector<float>(2 * grid.voxelCount())}, false);
-  EXPECT_EQ(errorText([&] { LayerReader<3>(path("v.mha"), VoxelsAs::labels); }, ExitCode::unreadableInput),
+  EXPECT_EQ(errorText([&] { SliceReader<3>(path("v.mha"), VoxelsAs::labels); }, ExitCode::unreadableInput),
             errorText([&] { readLabelImage<3>(path("v.mha"), 0, 1); }, ExitCode::unreadableInput));
   EXPECT_TRUE(
-      contains(errorText([&] { LayerReader<2>(path("v.mha"), VoxelsAs::intensities); }), "dimension 3"));
+      contains(errorText([&] { SliceReader<2>(path("v.mha"), VoxelsAs::intensities); }), "dimension 3"));
   EXPECT_TRUE(contains(
-      errorText([&] { LayerReader<3>(path("no.mha"), VoxelsAs::intensities); }, ExitCode::unreadableInput),
+      errorText([&] { SliceReader<3>(path("no.mha"), VoxelsAs::intensities); }, ExitCode::unreadableInput),
       "no such file"));
 }
 
-TEST_F(LayerReaderTest, FilesThatOnlyLibrariesReadAreReadAsAWhole)
+TEST_F(SliceReaderTest, FilesThatOnlyLibrariesReadAreReadAsAWhole)
 {
   writeImage(path("a.vtk"), image, PixelType::int16, false);
-  EXPECT_TRUE(contains(LayerReader<3>(path("a.vtk"), VoxelsAs::intensities).whyNot(),
+  EXPECT_TRUE(contains(SliceReader<3>(path("a.vtk"), VoxelsAs::intensities).whyNot(),
                        "files of this kind are read as a whole"));
   writeImage(path("a.nii"), image, PixelType::int16, false);
-  EXPECT_EQ(LayerReader<3>(path("a.nii"), VoxelsAs::intensities).whyNot(), "");
-  EXPECT_EQ(LayerReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), VoxelsAs::intensities)
+  EXPECT_EQ(SliceReader<3>(path("a.nii"), VoxelsAs::intensities).whyNot(), "");
+  EXPECT_EQ(SliceReader<3>(testing::writeScaled(folder, "a.nii", "s.nii", {2, -10}), VoxelsAs::intensities)
                 .whyNot(),
             "");
 }

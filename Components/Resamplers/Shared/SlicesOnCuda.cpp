@@ -1,0 +1,36 @@
+#include "Components/Resamplers/Shared/SlicesOnCuda.h"
+
+namespace tessera {
+
+template <int D>
+SlicesOnCuda<D>::SlicesOnCuda(const MovingToResample<D>& moving, const TransformChain<D>& chain,
+                              const ImageGeometry<D>& output)
+    : moving_(moving)
+{
+  if (moving.inSlices)
+    asked_.emplace(chain, moving.inSlices->geometry(), output);
+}
+
+template <int D>
+std::size_t SlicesOnCuda<D>::outputSlices(std::size_t most) const
+{
+  if (asked_)
+    while (most > 1 && asked_->mostAskedBy(most) > moving_.inSlices->mostSlices())
+      --most;
+  return most;
+}
+
+template <int D>
+const MovingToResample<D>& SlicesOnCuda<D>::broughtFor(Context& context, const SliceRange& ofOutput)
+{
+  if (!asked_)
+    return moving_;
+  const SliceRange asked = asked_->askedBy(ofOutput);
+  moving_.image.coefficients = moving_.inSlices->bring(context, asked.first, asked.count);
+  return moving_;
+}
+
+template class SlicesOnCuda<2>;
+template class SlicesOnCuda<3>;
+
+}

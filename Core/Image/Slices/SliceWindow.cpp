@@ -1,0 +1,97 @@
+#include "Core/Image/Slices/SliceWindow.h"
+
+#include "Core/Compute/LargeArrays.h"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+namespace tessera {
+
+namespace {
+
+template <int D>
+std::size_t labelBytes(const SliceReader<D>& reader)
+{
+  return pixelTypeSize(reader.header().typeInFile);
+}
+
+}
+
+template <int D>
+SliceWindow<D>::SliceWindow(SliceReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t mostSlices)
+    : reader_(reader), geometry_(geometry), ofSlice_(geometry.voxelCount() / geometry.size[D - 1]),
+      most_(mostSlices)
+{
+  for (std::size_t i = 0; i < reader.imageCount(); ++i)
+    images_.push_back(largeArray<float>(most_ * ofSlice_));
+  if (reader.isNumbered())
+    stored_ = largeArray<std::byte>(most_ * ofSlice_ * labelBytes(reader));
+  if (reader.nonFiniteVoxels() > 0)
+    finite_ = std::make_shared<Mask<D>>(geometry_, std::vector<std::uint8_t>(most_ * ofSlice_));
+}
+
+template <int D>
+double SliceWindow<D>::sliceBytes(const SliceReader<D>& reader)
+{
+  const ImageGeometry<D>& geometry = reader.geometry();
+  const std::size_t ofVoxel = reader.imageCount() * sizeof(float)
+                              + (reader.nonFiniteVoxels() > 0 ? sizeof(std::uint8_t) : 0)
+                              + (reader.isNumbered() ? labelBytes(reader) + reader.numberingBytes() : 0);
+  return static_cast<double>(geometry.voxelCount()) / static_cast<double>(geometry.size[D - 1])
+         * static_cast<double>(ofVoxel);
+}
+
+/// Reads slices to where the `place`-th one lies.
+template <int D>
+void SliceWindow<D>::readTo(std::size_t place, std::size_t firstSlice, std::size_t sliceCount, int threads)
+{
+  if (sliceCount == 0)
+    return;
+  if (stored_) {
+    reader_.readStored(firstSlice * ofSlice_, sliceCount * ofSlice_,
+                       stored_.get() + place * ofSlice_ * labelBytes(reader_), threads);
+    return;
+  }
+  std::vector<float*> to;
+  for (const std::unique_ptr<float[]>& image : images_)
+    to.push_back(image.get() + place * ofSlice_);
+  reader_.read(firstSlice, sliceCount, to, finiteFrom(place), threads);
+}
+
+template <int D>
+void SliceWindow<D>::moveTo(std::size_t firstSlice, std::size_t sliceCount, int threads)
+{
+  if (sliceCount > most_)
+    throw std::logic_error("SliceWindow: " + std::to_string(sliceCount) + " slices in room for "
+                           + std::to_string(most_));
+  const std::size_t end = firstSlice + sliceCount, keptFirst = std::clamp(first_, firstSlice, end),
+                    keptEnd = std::clamp(first_ + count_, keptFirst, end), kept = keptEnd - keptFirst;
+  if (kept > 0) {
+    const auto move = [&](auto* voxels, std::size_t unitsOfVoxel) {
+      const std::size_t units = ofSlice_ * unitsOfVoxel;
+      std::memmove(voxels + (keptFirst - firstSlice) * units, voxels + (keptFirst - first_) * units,
+                   kept * units * sizeof *voxels);
+    };
+    if (stored_)
+      move(stored_.get(), labelBytes(reader_)); // and numbered again
+    for (const std::unique_ptr<float[]>& image : images_)
+      move(image.get(), 1);
+    if (finite_)
+      move(finiteFrom(0), 1);
+  }
+  count_ = 0; // until all is there
+  readTo(0, firstSlice, keptFirst - firstSlice, threads);
+  readTo(keptEnd - firstSlice, keptEnd, end - keptEnd, threads);
+  if (stored_)
+    reader_.number(stored_.get(), sliceCount * ofSlice_, images_[0].get(), finiteFrom(0), threads);
+  first_ = firstSlice;
+  count_ = sliceCount;
+  if (finite_)
+    finite_->firstVoxel = first_ * ofSlice_;
+}
+
+template class SliceWindow<2>;
+template class SliceWindow<3>;
+
+}
