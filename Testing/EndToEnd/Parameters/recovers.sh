@@ -1,4 +1,4 @@
-# Sourced by the tests of Parameters/. recovers FILE LIMIT_MM MOTION...: registers a phantom to itself after the motion (options of
+# What tests of parameter files share. recovers FILE LIMIT_MM MOTION...: registers a phantom to itself after the motion (options of
 # test-tool phantom), and the mean error of points inside must stay below the limit. In 2D if $plane is --2d.
 recovers() {
   file=$1 limit=$2
