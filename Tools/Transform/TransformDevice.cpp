@@ -5,21 +5,22 @@
 #include "Core/Compute/Stream.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Registration/Stage/StageComponents.h"
+#include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/ResamplingWork.h"
-#include "Tools/Transform/ImageBatch.h"
 
 namespace tessera {
 namespace {
 
-/// Images that can be read, by the way they are looked up; what is wrong with others is told where they are
-/// read.
+/// The sizes of the images whose headers can be read. The errors of the others are reported later, where they
+/// are read.
 template <int D>
 struct KnownImages {
   std::vector<ImageSizes> images, labels;
-  std::vector<std::pair<ImageGeometry<D>, std::size_t>> grids; // with their components
+  std::vector<std::pair<ImageGeometry<D>, std::size_t>> grids; // each with its number of components
 };
 
-/// A voxel's way to a GPU: as the file holds it, or else as a float a component.
+/// Bytes that are copied to a GPU for a voxel: those of the file, or a float for each component of a file
+/// that can only be read as a whole.
 double uploadedBytes(const ImageHeader& header, std::size_t components)
 {
   const std::size_t inFile =
@@ -56,11 +57,10 @@ DeviceWork workOf(const TransformDeviceRequest<D>& request, const KnownImages<D>
   DeviceWork work;
   const std::string name = componentNames(request.parameters, "ResampleInterpolator").front();
   addImages<D>(work, request.chain, request.lattice, lookUpOf(request.registry, name, request.parameters),
-               known.images, mostImagesAtOnce);
+               known.images, maxImagesAtOnce);
   const bool majority = options.labelInterpolation == "majority";
   addImages<D>(work, request.chain, request.lattice,
-               {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels,
-               mostImagesAtOnce);
+               {majority ? LookUp::Kind::majority : LookUp::Kind::nearest, 0}, known.labels, maxImagesAtOnce);
   if (options.field)
     addField<D>(work, request.lattice, D);
   if (options.determinants)
@@ -81,7 +81,7 @@ std::string text(const Prediction& prediction, const Calibration& calibration)
          + calibration.source + ")";
 }
 
-/// The first image that does not fit the device; empty if all do.
+/// Why the first image that is too large for the device does not fit; empty if all fit.
 template <int D>
 std::string misfit(const TransformDeviceRequest<D>& request, const KnownImages<D>& known,
                    const Device& device)
@@ -117,7 +117,7 @@ TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>& request)
     return TransformDevice{{Device{}, "cpu: " + why}, predicted().cpu};
   };
 
-  if (predicted().cpu <= predicted().cuda) // without waiting for a driver
+  if (predicted().cpu <= predicted().cuda) // starting the driver would take longer than a small image
     return onCpu(text(predicted(), calibration));
   DeviceChoice choice = chooseDevice(asked, "--device", "");
   if (choice.device.kind == DeviceKind::cpu)

@@ -3,8 +3,9 @@
 #include "Core/Compute/Device.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registry/Registry.h"
+#include "Tools/Batch/ImageTask.h"
 #include "Tools/Common/RunLog.h"
-#include "Tools/Transform/ImageTasks.h"
+#include "Tools/Transform/TransformOptions.h"
 
 #include <optional>
 #include <string>
@@ -12,13 +13,13 @@
 
 namespace tessera {
 
-/// Where a run computes, and what its images and fields were predicted to take there.
+/// The device of a run, and the predicted time of its images and fields there.
 struct TransformDevice {
   DeviceChoice choice;
-  std::optional<double> predictedSeconds; // nothing: the device was named, or there was no choice
+  std::optional<double> predictedSeconds; // empty if the user named the device or only one can be used
 };
 
-/// What chooseTransformDevice goes by.
+/// The task for which chooseTransformDevice chooses a device.
 template <int D>
 struct TransformDeviceRequest {
   const TransformOptions& options;
@@ -27,12 +28,13 @@ struct TransformDeviceRequest {
   const ImageGeometry<D>& lattice;
   const Parameters& parameters; // of the transform file
   const Resampler<D>& resampler;
-  std::vector<ImageTask>& tasks; // whose headers are read
-  std::string withoutCuda;       // what has no CUDA form; empty: all has one
+  std::vector<ImageTask>& tasks; // chooseTransformDevice reads their headers
+  std::string withoutCuda;       // why the task cannot run on CUDA; empty if it can
 };
 
-/// `--device auto` takes what needs less time by the stored calibration, from the headers of the images; a
-/// CUDA device is only looked for if it is that. Throws as chooseDevice and storedCalibration.
+/// The device that --device names. For "auto" the one that the stored calibration predicts to be faster for
+/// images of these sizes; the CUDA driver is only started if that may be a CUDA device. Throws as
+/// chooseDevice and storedCalibration.
 template <int D>
 TransformDevice chooseTransformDevice(const TransformDeviceRequest<D>&);
 

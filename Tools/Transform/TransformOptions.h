@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What the command line of `tessera-transform` asks for.
+/// The command line of `tessera-transform`.
 struct TransformOptions {
   std::string transformFile, outputFolder;
   std::vector<std::string> images, labels;    // paths, or lists of them (@FILE)
@@ -16,8 +16,8 @@ struct TransformOptions {
   std::string points;                         // a file of points; empty: none
   bool field = false, determinants = false, matrices = false;
   std::string device = "auto";
-  std::string fieldInterpolator; // empty: what the transform file says
-  double maxMemory = 0;          // bytes that images may take; 0: what is free
+  std::string fieldInterpolator; // empty: as the transform file says
+  double maxMemory = 0;          // bytes of host memory for images; 0: a share of the free memory
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes of a CUDA device
   int threads = 1;
   std::string threadSource;
@@ -28,10 +28,10 @@ inline bool hasImages(const TransformOptions& options)
   return !options.images.empty() || !options.labels.empty();
 }
 
-/// Everything that help prints.
+/// The text of --help.
 ProgramText transformText();
 
-/// Throws Error(usage) for what is missing or does not fit together.
+/// The options of a parsed command line. Throws Error(usage) if one is missing or contradicts another.
 TransformOptions transformOptions(const Arguments&);
 
 }

@@ -9,8 +9,9 @@
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
+#include "Tools/Batch/ImageBatch.h"
 #include "Tools/Common/Process.h"
-#include "Tools/Transform/ImageBatch.h"
+#include "Tools/Transform/NamedImages.h"
 #include "Tools/Transform/TransformDevice.h"
 #include "Tools/Transform/TransformedPoints.h"
 
@@ -24,28 +25,28 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What a run is to read.
+/// The inputs of a run.
 struct Inputs {
   std::vector<ImageTask> images;
   InputFiles files;
 };
 
-/// What all actions of a run share.
+/// Everything that the actions of a run have in common.
 template <int D>
 struct Run {
   const TransformOptions& options;
   std::string folder;
   RunLog& log;
   TransformFileContent<D> file;
-  ImageGeometry<D> lattice; // where T is asked; axes along the coordinates if the file says so
+  ImageGeometry<D> lattice; // points at which T is evaluated; without direction if the file says so
   Parameters parameters;    // of the transform file
   std::unique_ptr<Resampler<D>> resampler;
-  std::function<std::unique_ptr<Interpolator<D>>(bool ofLabels)> makeInterpolator;
+  std::function<std::unique_ptr<Interpolator<D>>(bool forLabels)> makeInterpolator;
   FieldMethods<D> methods;
   std::vector<ImageTask> tasks;
   Context context;
   std::optional<double> predictedSeconds;
-  double takenSeconds = 0; // to start the device, and by images and fields there
+  double computeSeconds = 0; // to start the device, and to compute images and fields there
 
   const ResultImageSettings& result() const { return resampler->resultImage(); }
   std::string pathOf(const std::string& stem) const { return folder + stem + "." + result().format; }
@@ -64,7 +65,7 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
                                "--field-interpolator: \"" + asked + "\"");
 }
 
-/// What has no CUDA form of that which is asked for; empty: all has one.
+/// Why what the options ask for cannot run on CUDA; empty if it can.
 template <int D>
 std::string withoutCuda(const TransformOptions& options, const TransformChain<D>& chain,
                         const FieldMethods<D>& methods)
@@ -95,18 +96,18 @@ Run<D> prepare(const Registry& registry, const TransformOptions& options, const 
   auto resampler =
       registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                     parameters.withLabel("Resampler0"), parameters.where("Resampler"));
-  const auto makeInterpolator = [&registry, &options, parameters](bool ofLabels) {
+  const auto makeInterpolator = [&registry, &options, parameters](bool forLabels) {
     const bool majority = options.labelInterpolation == "majority";
-    const std::string ofImages = componentNames(parameters, "ResampleInterpolator").front(),
-                      name = !ofLabels  ? ofImages
+    const std::string imageInterpolator = componentNames(parameters, "ResampleInterpolator").front(),
+                      name = !forLabels ? imageInterpolator
                              : majority ? "LabelMajorityInterpolator"
                                         : "FinalNearestNeighborInterpolator",
-                      where = ofLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
+                      where = forLabels ? "--label-interpolation" : parameters.where("ResampleInterpolator");
     return std::move(
         registry.create<ResampleInterpolator<D>>(name, parameters.withLabel("ResampleInterpolator0"), where)
             ->interpolator);
   };
-  makeInterpolator(false); // a name that is not known is told before any work
+  makeInterpolator(false); // throws now, before any work, if the name is not known
   FieldMethods<D> methods = methodsFor<D>(registry, options, file, lattice, parameters);
   std::vector<ImageTask> tasks = std::move(inputs.images);
   nameResults(options, {folder, resampler->resultImage().name, resampler->resultImage().format}, inputs.files,
@@ -138,11 +139,11 @@ void logTime(const Run<D>& run)
 {
   if (hasImages(run.options) || run.options.field || run.options.determinants || run.options.matrices)
     run.log.detail(
-        "Computing took " + decimals(run.takenSeconds, 3) + " s on " + deviceName(run.context.device)
+        "Computing took " + decimals(run.computeSeconds, 3) + " s on " + deviceName(run.context.device)
         + (run.predictedSeconds ? ", predicted " + decimals(*run.predictedSeconds, 3) + " s" : "") + ".");
 }
 
-/// How a field is evaluated, said in the log.
+/// The method that evaluates a field; the log has its name.
 template <int D>
 std::optional<FieldMethod<D>> methodOf(const Run<D>& run, FieldQuantity quantity)
 {
@@ -152,19 +153,20 @@ std::optional<FieldMethod<D>> methodOf(const Run<D>& run, FieldQuantity quantity
   return method;
 }
 
-/// A field of TransformFields.h on the output grid; its time counts as taken.
+/// Evaluates a field of TransformFields.h on the output grid and adds the time to computeSeconds.
 template <int D, class Evaluate>
 auto evaluated(Run<D>& run, FieldQuantity quantity, Evaluate&& evaluate)
 {
   const std::optional<FieldMethod<D>> method = methodOf(run, quantity);
   const auto start = Clock::now();
   auto field = evaluate(run.context, *run.file.chain, run.lattice, method);
-  run.takenSeconds += secondsSince(start);
+  run.computeSeconds += secondsSince(start);
   field.geometry = run.file.output;
   return field;
 }
 
-/// Before any work: the methods can do what is asked for, or whoever named one is told that it is not used.
+/// Checks before any work that the field methods can do what the options ask for, and warns if a method that
+/// the user named is not used.
 template <int D>
 void checkMethods(const Run<D>& run)
 {
@@ -179,7 +181,7 @@ void checkMethods(const Run<D>& run)
                     + ": not used, fields are evaluated by points: " + run.methods.whyByPoints() + ".");
 }
 
-/// Before any work: the format must hold what is asked for.
+/// Checks before any work that the format of the results can hold them.
 template <int D>
 void checkFormats(const Run<D>& run)
 {
@@ -204,8 +206,7 @@ void checkFormats(const Run<D>& run)
                     + " of an image.");
 }
 
-/// The grid of the moving image, by which points are told as indices; nothing if there are none or several of
-/// them.
+/// The grid of the moving image, for the indices of mapped points; empty unless there is exactly one image.
 template <int D>
 std::optional<ImageGeometry<D>> movingGrid(Run<D>& run)
 {
@@ -231,7 +232,7 @@ ExitCode writeImages(Run<D>& run)
       {run.context, *run.file.chain, *run.resampler, run.makeInterpolator, run.lattice, run.file.output,
        run.file.useDirectionCosines, type, run.folder, run.options.maxMemory, run.log},
       tasks);
-  run.takenSeconds += result.resampleSeconds;
+  run.computeSeconds += result.resampleSeconds;
   run.log.info("  Resampling took " + decimals(secondsSince(start), 2) + "s");
   return result.code;
 }

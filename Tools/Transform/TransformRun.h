@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Reads the transform, does what the options ask for and returns the exit code. Throws Error.
+/// Reads the transform, computes the results that the options ask for and returns the exit code. Throws
+/// Error.
 int runTransform(const Registry&, const TransformOptions&, const std::string& command, RunLog&);
 
 }

@@ -1,4 +1,4 @@
-#include "Tools/Transform/ResultFile.h"
+#include "Tools/Batch/ResultFile.h"
 
 #include "Core/Compute/Parallel.h"
 
@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
+constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels of one task of a thread
 
 std::unique_ptr<std::byte[]> interleaved(const ComponentPixels& components, std::size_t voxels,
                                          PixelType type, int threads)
@@ -36,10 +36,10 @@ std::string slabsText(std::size_t slices, std::size_t slicesAtOnce)
 }
 
 template <int D>
-PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, PixelType ofImages)
+PixelType ResultFile<D>::resampledType(const std::optional<LabelTable>& labels, PixelType imageType)
 {
   if (!labels)
-    return ofImages;
+    return imageType;
   return labels->isNumbered() ? PixelType::float32 : labels->type();
 }
 
@@ -76,16 +76,16 @@ void ResultFile<D>::write(ComponentPixels& components, std::size_t voxels)
 
 template <int D>
 void ResultFile<D>::writeSlabs(std::span<const ResampleSource<D>> components, std::size_t slicesAtOnce,
-                               const std::function<void(const SliceRange& slab)>& bring)
+                               const std::function<void(const SliceRange& slab)>& prepare)
 {
-  const std::size_t slices = batch_.lattice.size[D - 1], ofSlice = batch_.lattice.voxelCount() / slices;
+  const std::size_t slices = batch_.lattice.size[D - 1], voxelsOfSlice = batch_.lattice.voxelCount() / slices;
   const std::vector<PixelType> types(components.size(), resampledType(labels_, batch_.pixelType));
   for (std::size_t first = 0; first < slices; first += slicesAtOnce) {
     const SliceRange slab{first, std::min(slicesAtOnce, slices - first)};
-    bring(slab);
+    prepare(slab);
     ComponentPixels pixels = batch_.resampler.resamplePixels(batch_.context, batch_.chain, components,
                                                              batch_.lattice, types, slab);
-    write(pixels, ofSlice * slab.count);
+    write(pixels, voxelsOfSlice * slab.count);
   }
 }
 

@@ -1,4 +1,4 @@
-#include "Tools/Transform/MovingToCuda.h"
+#include "Tools/Batch/MovingToCuda.h"
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/ErrorContext.h"
@@ -9,11 +9,11 @@ template <int D>
 double MovingToCuda<D>::deviceBytes(const ImageBatch<D>& batch, const ImageHeader& header, bool isLabels)
 {
   const bool isVector = header.meaning == PixelMeaning::vector && !isLabels;
-  const bool mayBeNoNumber =
+  const bool mayBeNonFinite =
       header.componentType == PixelType::float32 || header.componentType == PixelType::float64;
-  const double ofImage =
-      batch.resampler.deviceMemory(batch.chain, geometryOf<D>(header), mayBeNoNumber, batch.lattice).bytes();
-  return (isVector ? header.components : 1) * ofImage + VoxelsToCuda<D>::deviceBytes(header);
+  const double componentBytes =
+      batch.resampler.deviceMemory(batch.chain, geometryOf<D>(header), mayBeNonFinite, batch.lattice).bytes();
+  return (isVector ? header.components : 1) * componentBytes + VoxelsToCuda<D>::deviceBytes(header);
 }
 
 template <int D>
@@ -28,14 +28,14 @@ MovingToCuda<D>::MovingToCuda(const ImageBatch<D>& batch, const ImageTask& task,
 template <int D>
 std::optional<MovingImage<D>> MovingToCuda<D>::read()
 {
-  std::optional<ImagesOnCuda<D>> brought = withContext(task_.option, [&] { return upload_->run(); });
-  if (!brought)
+  std::optional<ImagesOnCuda<D>> images = withContext(task_.option, [&] { return upload_->run(); });
+  if (!images)
     return std::nullopt;
   MovingImage<D> moving;
-  moving.components = std::move(brought->images);
-  moving.valid = std::move(brought->valid);
-  moving.voxelsOnCuda = std::move(brought->voxels);
-  moving.validOnCuda = std::move(brought->validVoxels);
+  moving.components = std::move(images->images);
+  moving.valid = std::move(images->valid);
+  moving.voxelsOnCuda = std::move(images->voxels);
+  moving.validOnCuda = std::move(images->validVoxels);
   if (task_.isLabels)
     moving.labels.emplace(reader_->header().componentType, outside_);
   moving.notes = reader_->notes();

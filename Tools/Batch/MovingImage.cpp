@@ -1,4 +1,4 @@
-#include "Tools/Transform/MovingImage.h"
+#include "Tools/Batch/MovingImage.h"
 
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Parallel.h"
@@ -10,9 +10,9 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels
+constexpr std::size_t rangeSize = std::size_t(1) << 16; // voxels of one task of a thread
 
-/// A voxel with a component that is not finite is no number at all.
+/// A voxel is valid only if all of its components are finite numbers.
 template <int D>
 void splitComponents(const VectorImage<D>& vectors, const std::string& path, int threads,
                      MovingImage<D>& moving)
@@ -31,14 +31,14 @@ void splitComponents(const VectorImage<D>& vectors, const std::string& path, int
       }
   });
   moving.components.assign(images.begin(), images.end());
-  const auto others = static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0));
-  if (others > 0)
+  const auto nonFinite = static_cast<std::size_t>(std::count(finite.begin(), finite.end(), 0));
+  if (nonFinite > 0)
     moving.valid = std::make_shared<Mask<D>>(vectors.geometry, std::move(finite));
-  warnOfNonFinite(path, others, moving.warnings);
+  warnOfNonFinite(path, nonFinite, moving.warnings);
 }
 
 template <int D>
-void takeScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D>& moving)
+void addScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D>& moving)
 {
   moving.valid = loaded.finiteVoxels;
   moving.components.push_back(std::make_shared<Image<D>>(std::move(loaded.image)));
@@ -46,7 +46,7 @@ void takeScalars(LoadedImage<D>&& loaded, const std::string& path, MovingImage<D
 }
 
 template <int D>
-LoadedImage<D> straight(LoadedImage<D>&& loaded)
+LoadedImage<D> withoutDirection(LoadedImage<D>&& loaded)
 {
   loaded.image.geometry = withIdentityDirection<D>(loaded.image.geometry);
   if (loaded.finiteVoxels)
@@ -55,7 +55,7 @@ LoadedImage<D> straight(LoadedImage<D>&& loaded)
 }
 
 template <int D>
-VectorImage<D> straight(VectorImage<D>&& vectors)
+VectorImage<D> withoutDirection(VectorImage<D>&& vectors)
 {
   vectors.geometry = withIdentityDirection<D>(vectors.geometry);
   return std::move(vectors);
@@ -85,18 +85,18 @@ MovingImage<D> readMovingImage(const ImageTask& task, PixelMeaning meaning, bool
 {
   MovingImage<D> moving;
   const auto placed = [&](auto&& image) {
-    return useDirectionCosines ? std::move(image) : straight<D>(std::move(image));
+    return useDirectionCosines ? std::move(image) : withoutDirection<D>(std::move(image));
   };
   withContext(task.option, [&] {
     if (task.isLabels) {
       LabelImage<D> labels = readLabelImage<D>(task.input, outside, threads);
       moving.labels = std::move(labels.table);
       warnOfOutsideLabel(task.input, moving.labels, outside, moving.warnings);
-      takeScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
+      addScalars<D>(placed(std::move(labels.loaded)), task.input, moving);
     } else if (meaning == PixelMeaning::vector) {
       splitComponents<D>(placed(readVectorImage<D>(task.input, threads)), task.input, threads, moving);
     } else {
-      takeScalars<D>(placed(readImage<D>(task.input, moving.notes, threads)), task.input, moving);
+      addScalars<D>(placed(readImage<D>(task.input, moving.notes, threads)), task.input, moving);
     }
   });
   return moving;

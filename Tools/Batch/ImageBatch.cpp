@@ -1,11 +1,11 @@
-#include "Tools/Transform/ImageBatch.h"
+#include "Tools/Batch/ImageBatch.h"
 
 #include "Core/Compute/Memory.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Transform/BatchReader.h"
-#include "Tools/Transform/BatchSources.h"
-#include "Tools/Transform/LargeImage.h"
-#include "Tools/Transform/MemoryBudget.h"
+#include "Tools/Batch/BatchReader.h"
+#include "Tools/Batch/BatchSources.h"
+#include "Tools/Batch/LargeImage.h"
+#include "Tools/Batch/MemoryBudget.h"
 
 #include <algorithm>
 #include <atomic>
@@ -18,18 +18,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double groupsInMemory =
-    3; // one that is read, one that is resampled, one that is written; more if they fit
-constexpr double mostFilesWritten = 4, bytesOfWriter = 34e6,
-                 shareOfWriters = 1.0 / 16; // of blocks that wait for their place
+// One group is read, one is resampled and one is written at the same time. More are if they fit into memory.
+constexpr double groupsInMemory = 3;
+// Files that are written at the same time: each keeps compressed blocks in memory until they can be written.
+constexpr double maxFilesWritten = 4, bytesOfWriter = 34e6, shareOfWriters = 1.0 / 16;
 
 template <int D>
 using Item = BatchItem<D>;
 template <int D>
 using Group = std::vector<Item<D>>;
 
-/// Calls action(item), which throws nothing, for so many items at a time, each on a thread of its own: their
-/// loops take turns at all worker threads, and what one thread does alone runs beside.
+/// Calls action(item) for `atOnce` items at a time, each on its own thread; the action must not throw.
+/// Parallel loops inside the actions share the worker threads, and their serial parts, such as inflating one
+/// stream, run side by side.
 template <int D, class Action>
 void forEachItem(Group<D>& group, std::size_t atOnce, Action&& action)
 {
@@ -57,7 +58,7 @@ std::string textOf(const std::exception_ptr& failure)
   }
 }
 
-/// Beside the one that is resampled.
+/// Groups that are read and written while another one is resampled.
 struct GroupsAtOnce {
   std::size_t read, written;
 };
@@ -82,8 +83,8 @@ private:
   void resampleLarge(Item<D>&) const;
 
   LargeImage large(const Item<D>&) const;
-  std::size_t slicesThatFit(const Item<D>&) const;
-  std::size_t allSlices() const { return batch_.lattice.size[D - 1]; }
+  std::size_t resultSlicesAtOnce(const Item<D>&) const;
+  std::size_t resultSlices() const { return batch_.lattice.size[D - 1]; }
   ResultFile<D> open(const Item<D>& item) const
   {
     return {batch_, batch_.pathOf(*item.task), item.moving.labels, item.moving.components.size(),
@@ -110,17 +111,18 @@ BatchRun<D>::BatchRun(const ImageBatch<D>& batch, std::vector<ImageTask>& tasks)
     items_.push_back(reader_.sized(task));
 }
 
-/// In the order of the command line. While one group is resampled the next is read and the last one written,
-/// if they all fit.
+/// Groups of consecutive images. While one group is resampled, the next one is read and the one before is
+/// written, if all three fit into memory.
 template <int D>
 std::vector<Group<D>> BatchRun<D>::grouped()
 {
-  const std::size_t most = batch_.context.onCuda() ? 1 : mostImagesAtOnce;
+  const std::size_t maxImages = batch_.context.onCuda() ? 1 : maxImagesAtOnce;
   std::vector<Group<D>> groups;
   double bytes = 0;
   for (Item<D>& item : items_) {
     const double more = item.movingBytes + item.resultBytes;
-    if (groups.empty() || groups.back().size() == most || bytes + more > memory_.bytes / groupsInMemory) {
+    if (groups.empty() || groups.back().size() == maxImages
+        || bytes + more > memory_.bytes / groupsInMemory) {
       groups.emplace_back();
       bytes = 0;
     }
@@ -132,18 +134,18 @@ std::vector<Group<D>> BatchRun<D>::grouped()
   return groups;
 }
 
-/// A GPU resamples an image in less time than one thread inflates a file of others, or copies a result to the
-/// system's memory.
+/// A GPU resamples an image faster than one thread inflates a file or copies a result. So several images are
+/// read and written at the same time, as far as they fit into memory.
 template <int D>
 GroupsAtOnce BatchRun<D>::groupsAtOnce(std::size_t groupCount) const
 {
   const double fit = memory_.bytes / std::max(1.0, largestGroupBytes_) - 1;
   const std::size_t useful =
       std::min(batch_.context.onCuda() ? static_cast<std::size_t>(batch_.context.threads) : 1, groupCount);
-  const double most = static_cast<double>(std::min(useful, mostImagesAtOnce)),
-               read = std::clamp(fit - 1, 1.0, most),
-               written =
-                   std::clamp(fit - read, 1.0, std::min(most, static_cast<double>(filesWrittenAtOnce())));
+  const double maxGroups = static_cast<double>(std::min(useful, maxImagesAtOnce)),
+               read = std::clamp(fit - 1, 1.0, maxGroups),
+               written = std::clamp(fit - read, 1.0,
+                                    std::min(maxGroups, static_cast<double>(filesWrittenAtOnce())));
   return {static_cast<std::size_t>(read), static_cast<std::size_t>(written)};
 }
 
@@ -151,7 +153,7 @@ template <int D>
 std::size_t BatchRun<D>::filesWrittenAtOnce() const
 {
   const double fit = shareOfWriters * memory_.bytes / bytesOfWriter,
-               useful = std::min<double>(mostFilesWritten, batch_.context.threads);
+               useful = std::min<double>(maxFilesWritten, batch_.context.threads);
   return overlaps_ ? static_cast<std::size_t>(std::clamp(fit, 1.0, std::max(1.0, useful))) : 1;
 }
 
@@ -169,7 +171,7 @@ Group<D> BatchRun<D>::written(Group<D> group) const
   forEachItem<D>(group, filesWrittenAtOnce(), [&](Item<D>& item) {
     attempt(item, item.writeSeconds, [&] {
       if (item.result.empty())
-        return; // already, in slabs
+        return; // written in slabs before
       ResultFile<D> file = open(item);
       file.write(item.result, batch_.lattice.voxelCount());
       file.commit();
@@ -182,29 +184,29 @@ template <int D>
 LargeImage BatchRun<D>::large(const Item<D>& item) const
 {
   return {*item.task, batch_.pathOf(*item.task), item.movingBytes, item.resultBytes,
-          memory_,    item.asAWholeBytes};
+          memory_,    item.wholeImageBytes};
 }
 
-/// Slices of the result that fit into memory beside an image that is not large.
+/// The number of slices of the result that fit into memory beside an image that is not large.
 template <int D>
-std::size_t BatchRun<D>::slicesThatFit(const Item<D>& item) const
+std::size_t BatchRun<D>::resultSlicesAtOnce(const Item<D>& item) const
 {
   if (item.movingBytes + item.resultBytes <= memory_.bytes)
-    return allSlices();
+    return resultSlices();
   requireSlabs<D>(batch_, large(item), static_cast<std::size_t>(item.components));
   const double slices =
-      (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(allSlices()));
+      (memory_.bytes - item.movingBytes) / (item.resultBytes / static_cast<double>(resultSlices()));
   return static_cast<std::size_t>(std::max(1.0, slices));
 }
 
 template <int D>
 void BatchRun<D>::resampleInSlabs(Item<D>& item) const
 {
-  const std::size_t slices = slicesThatFit(item);
+  const std::size_t slices = resultSlicesAtOnce(item);
   BatchSources<D> sources;
   sources.add(batch_, item.moving);
   item.moving.voxelsOnCuda.clear();
-  batch_.log.detail("  " + item.task->input + ": " + slabsText(allSlices(), slices));
+  batch_.log.detail("  " + item.task->input + ": " + slabsText(resultSlices(), slices));
   ResultFile<D> file = open(item);
   file.writeSlabs(sources.sources, slices, [](const SliceRange&) {});
   file.commit();
@@ -230,9 +232,9 @@ void BatchRun<D>::resample(Group<D>& group) const
     reader_.read(item);
     if (reader_.isLarge(item))
       return resampleLarge(item);
-    std::size_t slices = allSlices();
-    attempt(item, item.resampleSeconds, [&] { slices = slicesThatFit(item); });
-    if (slices < allSlices()) {
+    std::size_t slices = resultSlices();
+    attempt(item, item.resampleSeconds, [&] { slices = resultSlicesAtOnce(item); });
+    if (slices < resultSlices()) {
       attempt(item, item.resampleSeconds, [&] { resampleInSlabs(item); });
       item.moving.components = {};
       item.moving.valid = nullptr;
@@ -241,11 +243,11 @@ void BatchRun<D>::resample(Group<D>& group) const
     }
   }
   BatchSources<D> sources;
-  std::size_t together = 0;
+  std::size_t imagesTogether = 0;
   for (Item<D>& item : group) {
     attempt(item, item.resampleSeconds, [&] { sources.add(batch_, item.moving); });
     item.moving.voxelsOnCuda.clear();
-    together += item.failure ? 0 : 1;
+    imagesTogether += item.failure ? 0 : 1;
   }
   const auto start = Clock::now();
   ComponentPixels results;
@@ -263,11 +265,11 @@ void BatchRun<D>::resample(Group<D>& group) const
       continue;
     item.failure = failure;
     item.resampleSeconds += secondsSince(start);
-    item.together = together;
+    item.imagesTogether = imagesTogether;
     for (std::size_t c = 0; !failure && c < item.moving.components.size(); ++c)
       item.result.push_back(std::move(*result++));
     for (ImagePointer<D>& image : item.moving.components)
-      image.reset(); // their number is still asked for
+      image.reset(); // open() still needs the number of components
     item.moving.validOnCuda.reset();
   }
 }
@@ -292,11 +294,11 @@ void BatchRun<D>::report(Group<D> group)
       batch_.log.detail("  Resampling without reading and writing took " + decimals(item.resampleSeconds, 3)
                         + " s");
     batch_.log.info("  " + name + " -> " + batch_.pathOf(*item.task));
-    batch_.log.info("    Reading took " + decimals(item.readSeconds, 3) + " s, resampling "
-                    + decimals(item.resampleSeconds, 3) + " s"
-                    + (item.together > 1 ? " (" + std::to_string(item.together) + " images together)" : "")
-                    + " on " + deviceName(batch_.context.device) + ", writing "
-                    + decimals(item.writeSeconds, 3) + " s");
+    batch_.log.info(
+        "    Reading took " + decimals(item.readSeconds, 3) + " s, resampling "
+        + decimals(item.resampleSeconds, 3) + " s"
+        + (item.imagesTogether > 1 ? " (" + std::to_string(item.imagesTogether) + " images together)" : "")
+        + " on " + deviceName(batch_.context.device) + ", writing " + decimals(item.writeSeconds, 3) + " s");
   }
 }
 
@@ -312,8 +314,8 @@ BatchResult BatchRun<D>::run()
   };
   std::deque<std::future<Group<D>>> reading, writing;
   const GroupsAtOnce atOnce = groupsAtOnce(groups.size());
-  const auto finishWriting = [&](std::size_t most) {
-    for (; writing.size() > most; writing.pop_front())
+  const auto finishWriting = [&](std::size_t maxPending) {
+    for (; writing.size() > maxPending; writing.pop_front())
       report(writing.front().get());
   };
   for (std::size_t g = 0; g < atOnce.read; ++g)

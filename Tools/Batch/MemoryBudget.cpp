@@ -1,4 +1,4 @@
-#include "Tools/Transform/MemoryBudget.h"
+#include "Tools/Batch/MemoryBudget.h"
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Memory.h"
@@ -12,9 +12,10 @@ namespace tessera {
 namespace {
 
 constexpr double shareOfFreeMemory = 0.8;
-constexpr double leastBeside = 8e6, shareBeside = 1.0 / 16;
-constexpr double ofAllThreads = 5e6; // values as the file holds them, blocks that are not full
-constexpr double zlibBytes = 300e3;  // of a thread that compresses; one that inflates has less
+// Bytes for pieces of files, on top of the budget.
+constexpr double minPieceBytes = 8e6, shareOfPieces = 1.0 / 16;
+constexpr double sharedPieceBytes = 5e6; // values in the file's own type, and blocks that are not full yet
+constexpr double zlibBytes = 300e3;      // state of a thread that compresses; inflating takes less
 
 }
 
@@ -26,13 +27,13 @@ MemoryBudget::MemoryBudget(double maxMemory)
 
 int MemoryBudget::threadsForFiles(int threads, double fileBytes) const
 {
-  const double ofThread =
+  const double threadBytes =
       zlibBytes + 2 * static_cast<double>(gzipBlockBytes(static_cast<std::uint64_t>(fileBytes)));
-  const double many = (std::max(leastBeside, shareBeside * bytes) - ofAllThreads) / ofThread;
-  return static_cast<int>(std::clamp(many, 1.0, static_cast<double>(threads)));
+  const double fitting = (std::max(minPieceBytes, shareOfPieces * bytes) - sharedPieceBytes) / threadBytes;
+  return static_cast<int>(std::clamp(fitting, 1.0, static_cast<double>(threads)));
 }
 
-/// On the CPU, splines have coefficients in double beside the image.
+/// On the CPU, a spline keeps coefficients in double precision beside the image.
 template <int D>
 double resampledBytes(const Context& context, const Interpolator<D>& interpolator)
 {
@@ -52,9 +53,10 @@ double movingBytes(const ImageHeader& header, bool isLabels, double resampledByt
   double besideImages = isLabels || isColour || (header.isReadWhole && !isFloat) ? inFile : 0;
   const bool hasTable = isLabels && LabelTable::mayBeNumbered(header.componentType);
   besideImages += hasTable ? inFile : 0;
-  if (isVector) // together, before they are taken apart
+  if (isVector) // all components are read into one array before they are split
     besideImages = std::max(besideImages, components * intensity);
-  const double finite = isFloat || header.componentType == PixelType::float64 ? 1 : 0; // what is a number
+  // a byte a voxel that says whether it is a finite number
+  const double finite = isFloat || header.componentType == PixelType::float64 ? 1 : 0;
   return extentCount(header.size)
          * (std::max(images * intensity + besideImages, images * resampledBytes) + finite);
 }

@@ -1,8 +1,8 @@
-#include "Tools/Transform/BatchSources.h"
+#include "Tools/Batch/BatchSources.h"
 
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Registration/Reporter.h"
-#include "Tools/Transform/ResultFile.h"
+#include "Tools/Batch/ResultFile.h"
 
 namespace tessera {
 namespace {
@@ -18,7 +18,7 @@ RoomOnDevice roomFor(const ImageBatch<D>& batch, const MovingImage<D>& moving)
   return room;
 }
 
-/// How many slices of an image that does not fit may be there at a time.
+/// The number of slices of each component that fit on the device, for an image that does not fit as a whole.
 template <int D>
 std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& moving, const RoomOnDevice& room,
                          const Interpolator<D>& interpolator)
@@ -37,11 +37,11 @@ std::size_t slicesAtOnce(const ImageBatch<D>& batch, const MovingImage<D>& movin
 }
 
 template <int D>
-void failForDevice(const ImageBatch<D>& batch, const std::string& given, const RoomOnDevice& room,
+void failForDevice(const ImageBatch<D>& batch, const std::string& prefix, const RoomOnDevice& room,
                    const std::string& whyNot)
 {
   throw Error(ExitCode::outOfMemory,
-              given + "resampling on " + deviceName(batch.context.device) + ": it needs "
+              prefix + "resampling on " + deviceName(batch.context.device) + ": it needs "
                   + memoryText(room.needed.bytes()) + " of memory there (" + room.needed.text() + "), "
                   + memoryText(room.usableBytes)
                   + " are free, and the image cannot be brought there in parts: " + whyNot

@@ -1,7 +1,6 @@
-#include "Tools/Transform/ImageTasks.h"
+#include "Tools/Transform/NamedImages.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Image/Files/ImageFormat.h"
 #include "Core/Parameters/ParameterText.h"
 #include "Tools/Transform/TransformedPoints.h"
 
@@ -23,7 +22,7 @@ namespace fs = std::filesystem;
   throw Error(ExitCode::usage, given + ": " + wrong + ". Allowed: " + allowed + ".");
 }
 
-constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF"; // of UTF-8
+constexpr std::string_view byteOrderMark = "\xEF\xBB\xBF"; // which some editors put before UTF-8 text
 const std::string listRule =
     "a text file with the path of an image on each line; lines that begin with # are comments";
 
@@ -56,23 +55,23 @@ std::string given(const ImageTask& task)
 
 const std::string otherNames = "images of different names, or one run for each";
 
-/// Options for results that are no image of -in, and their stems.
-std::vector<std::pair<std::string, std::string>> fieldsAsked(const TransformOptions& options)
+/// The options that ask for a field, each with the stem of its result.
+std::vector<std::pair<std::string, std::string>> requestedFields(const TransformOptions& options)
 {
-  std::vector<std::pair<std::string, std::string>> asked;
+  std::vector<std::pair<std::string, std::string>> fields;
   if (options.field)
-    asked.emplace_back("-def all", "deformationField");
+    fields.emplace_back("-def all", "deformationField");
   if (options.determinants)
-    asked.emplace_back("-jac all", "spatialJacobian");
+    fields.emplace_back("-jac all", "spatialJacobian");
   if (options.matrices)
-    asked.emplace_back("-jacmat all", "fullSpatialJacobian");
-  return asked;
+    fields.emplace_back("-jacmat all", "fullSpatialJacobian");
+  return fields;
 }
 
 void checkNamesDiffer(const TransformOptions& options, const std::vector<ImageTask>& tasks)
 {
-  std::map<std::string, std::string> byStem; // what gives the result of this name
-  for (const auto& [option, stem] : fieldsAsked(options))
+  std::map<std::string, std::string> byStem; // stem of a result: the option and input that it comes from
+  for (const auto& [option, stem] : requestedFields(options))
     byStem.emplace(stem, option);
   for (const ImageTask& task : tasks) {
     const auto [other, isNew] = byStem.emplace(task.outputStem, given(task));
@@ -82,11 +81,11 @@ void checkNamesDiffer(const TransformOptions& options, const std::vector<ImageTa
   }
 }
 
-/// No result is written over anything that the run reads.
+/// Throws Error(usage) if a result would be written over a file that the run reads.
 void checkInputsStay(const TransformOptions& options, const std::vector<ImageTask>& tasks,
                      const ResultPlace& place, const InputFiles& inputs)
 {
-  for (const auto& [option, stem] : fieldsAsked(options))
+  for (const auto& [option, stem] : requestedFields(options))
     inputs.checkStay(option, place.folder + stem + "." + place.format);
   for (const ImageTask& task : tasks)
     inputs.checkStay(given(task), place.folder + task.outputStem + "." + place.format);
@@ -99,27 +98,6 @@ bool isList(const std::string& value)
   return value.starts_with('@');
 }
 
-}
-
-std::string imageStem(const std::string& path)
-{
-  std::string whole = path;
-  while (whole.size() > 1 && whole.back() == '/')
-    whole.pop_back();
-  std::string name = fs::path(whole).filename().string();
-  const std::string format = formatOf(name);
-  if (!format.empty())
-    name.resize(name.size() - format.size() - 1);
-  else if (std::error_code ignored; !fs::is_directory(whole, ignored))
-    name = fs::path(name).stem().string();
-  return name;
-}
-
-const ImageHeader& headerOf(ImageTask& task)
-{
-  if (!task.header)
-    task.header = readImageHeader(task.input);
-  return *task.header;
 }
 
 std::vector<ImageTask> namedImages(const TransformOptions& options)
@@ -156,7 +134,7 @@ void nameResults(const TransformOptions& options, const ResultPlace& place, cons
   const bool hasList =
       std::ranges::any_of(options.images, isList) || std::ranges::any_of(options.labels, isList);
   if (tasks.size() == 1 && !hasList) {
-    tasks.front().outputStem = place.nameOfOne;
+    tasks.front().outputStem = place.singleStem;
   } else {
     checkNamesDiffer(options, tasks);
   }

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "Core/Image/Files/ImageHeader.h"
+
+#include <optional>
+#include <string>
+
+namespace tessera {
+
+/// An image or a label map that a batch resamples, and the name of its result.
+struct ImageTask {
+  std::string option, input; // the option that named it, such as "-in", begins its messages; path of the file
+  bool isLabels = false;
+  std::string outputStem;            // file name of the result without folder and format
+  std::optional<ImageHeader> header; // empty until headerOf() has read it
+};
+
+/// The header of the task's image, read at the first call. Throws as readImageHeader.
+const ImageHeader& headerOf(ImageTask&);
+
+/// The file name without folder and format: "a/b.c/brain.1.nii.gz" gives "brain.1". For a folder its own
+/// name.
+std::string imageStem(const std::string& path);
+
+}
