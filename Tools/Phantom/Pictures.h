@@ -1,21 +1,17 @@
 #pragma once
 
+#include "Core/Compute/Context.h"
 #include "Core/Image/Image.h"
+
+#include <string>
 
 namespace tessera {
 
-/// Grey limits shown as black and white.
-struct Window {
-  float black = 0, white = 1;
-};
-
-/// Axial slice (z = `slice`) as 0..255; x right, y down, voxels as pixels.
-Image<2> axialSlice(const Image<3>& image, std::size_t slice, Window window);
-
-/// Squares of `squarePixels` taken in turn from two pictures of one size.
-Image<2> checkerboard(const Image<2>& first, const Image<2>& second, std::size_t squarePixels);
-
-/// Mid grey where equal, brighter where `second` is brighter.
-Image<2> differencePicture(const Image<2>& first, const Image<2>& second);
+/// Writes three colour pictures of a registration into the folder `out`: edges.png, checkerboard.png and
+/// difference.png. Each shows an axial, a coronal and a sagittal slice, above before the registration (the
+/// moving image) and below after it (the result), with a line of explanation. All images have one grid of
+/// cubic voxels, x to the patient's left, y to the back, z up. Throws Error(unwritableOutput).
+void writePictures(Context&, const Image<3>& fixed, const Image<3>& moving, const Image<3>& result,
+                   const std::string& out);
 
 }

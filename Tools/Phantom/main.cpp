@@ -73,26 +73,13 @@ void score(const std::string& start, const std::string& found, const std::string
   std::printf("  after registration           %8.2f  %8.2f\n", after.mean, after.largest);
 }
 
-void writePictures(const std::string& fixedFile, const std::string& movingFile, const std::string& resultFile,
-                   const std::string& out)
+void readAndWritePictures(const std::string& fixedFile, const std::string& movingFile,
+                          const std::string& resultFile, const std::string& out)
 {
   std::vector<std::string> notes;
-  const Window liverWindow{-60, 240};
-  const auto picture = [&](const std::string& file) {
-    const Image<3> image = readImage<3>(file, notes).image;
-    return axialSlice(image, image.geometry.size[2] * 11 / 20, liverWindow);
-  };
-  const Image<2> fixed = picture(fixedFile), moving = picture(movingFile), result = picture(resultFile);
-  const auto write = [&](const char* name, const Image<2>& image) {
-    writeImage(out + "/" + name, image, PixelType::uint8, true);
-  };
-  write("fixed.png", fixed);
-  write("moving.png", moving);
-  write("result.png", result);
-  write("checkerboard_before.png", checkerboard(fixed, moving, 16));
-  write("checkerboard_after.png", checkerboard(fixed, result, 16));
-  write("difference_before.png", differencePicture(fixed, moving));
-  write("difference_after.png", differencePicture(fixed, result));
+  Context context;
+  const auto read = [&](const std::string& file) { return readImage<3>(file, notes).image; };
+  writePictures(context, read(fixedFile), read(movingFile), read(resultFile), out);
 }
 
 int run(int argc, char** argv)
@@ -104,7 +91,8 @@ int run(int argc, char** argv)
   add("help", "print this");
   add("make", "write before.nii.gz, after.nii.gz, points_before.txt and points_after.txt into --out");
   add("score", "print the errors of --start and --found against --truth");
-  add("pictures", "write PNG pictures of --fixed, --moving and --result into --out");
+  add("pictures",
+      "write edges.png, checkerboard.png and difference.png of --fixed, --moving and --result into --out");
   add("out", options::value(&out), "folder");
   add("voxels", options::value(&voxels), "voxels along x (160)");
   add("fixed", options::value(&fixed), "image");
@@ -122,7 +110,7 @@ int run(int argc, char** argv)
   else if (given.count("score") && !truth.empty())
     score(start, found, truth);
   else if (given.count("pictures") && !out.empty())
-    writePictures(fixed, moving, result, out);
+    readAndWritePictures(fixed, moving, result, out);
   else
     std::cout << "tessera-phantom --make --out demo\n\nA liver phantom with a known deformation.\n\n"
               << description;
