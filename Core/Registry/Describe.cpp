@@ -138,7 +138,7 @@ std::string describeComponent(const ComponentDescription& component)
   std::string text =
       (component.role.empty() ? component.name : entry(component)) + "\n  " + component.summary + "\n";
   if (!component.aliases.empty())
-    text += "  The same: " + joined(component.aliases, "\"") + "\n";
+    text += "  Other names: " + joined(component.aliases, "\"") + "\n";
   return text + "\n" + (component.parameters.empty() ? "  No parameters.\n" : aligned(table(component)));
 }
 
@@ -147,7 +147,7 @@ std::string describeAsMarkdown(const ComponentDescription& component)
   std::string text = "## " + component.name + "\n\n";
   text += (component.role.empty() ? "" : "`" + entry(component) + "`: ") + component.summary + "\n\n";
   if (!component.aliases.empty())
-    text += "The same: " + joined(component.aliases, "`") + "\n\n";
+    text += "Other names: " + joined(component.aliases, "`") + "\n\n";
   if (component.parameters.empty())
     return text + "No parameters.\n";
   for (const Row& row : table(component)) {

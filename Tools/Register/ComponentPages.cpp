@@ -87,7 +87,7 @@ std::string componentPage(const Registry& registry, const std::string& name)
 std::map<std::string, std::string> referencePages(const Registry& registry)
 {
   const std::string origin =
-      "Written by `Tools/Developer/write-reference` from the tables that the program reads with.\n";
+      "Written by `Tools/Developer/write-reference` from the parameter tables of the program.\n";
   std::map<std::string, std::string> pages, names;
   for (const ComponentDescription* component : everyDescription(registry)) {
     const std::string& title = component->role.empty() ? component->name : component->role;
@@ -98,7 +98,7 @@ std::map<std::string, std::string> referencePages(const Registry& registry)
     list += (list.empty() ? "" : ", ") + (component->role.empty() ? component->summary : component->name);
   }
   std::string index =
-      "# What a parameter file can name\n\n" + origin + "\n| role | components |\n| --- | --- |\n";
+      "# Components that a parameter file can name\n\n" + origin + "\n| role | components |\n| --- | --- |\n";
   for (const auto& [role, list] : names)
     index += "| [" + role + "](" + role + ".md) | " + list + " |\n";
   pages["README.md"] = index;

@@ -33,28 +33,32 @@ ProgramText registerText()
         {{"f", "FILE", "fixed image, or a folder with one DICOM series; -f0, -f1, ... for several", false,
           true},
          {"m", "FILE", "moving image; -m0, -m1, ...", false, true},
-         {"fMask", "FILE", "what is not zero in it may be sampled; -fMask0, ...", false, true},
-         {"mMask", "FILE", "what is not zero in it may be compared with; -mMask0, ...", false, true},
-         {"fp", "FILE", "landmarks in the fixed image, or partners of those of -mp (.txt or .vtk)"},
-         {"mp", "FILE", "points of the moving image"}}},
+         {"fMask", "FILE", "mask of the fixed image: samples lie where it is not zero; -fMask0, ...", false,
+          true},
+         {"mMask", "FILE",
+          "mask of the moving image: samples count that map to where it is not zero; -mMask0, ...", false,
+          true},
+         {"fp", "FILE",
+          "points of the fixed image (.txt or .vtk): landmarks, or those that correspond to -mp"},
+         {"mp", "FILE", "points of the moving image that correspond to -fp"}}},
        {"Registration",
         {{"p", "FILE", "parameter file; several are stages, each starting from the result of the one before",
           true},
          {"t0", "FILE", "transform parameter file to start from"},
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("device", "NAME",
-                   "auto, cpu, cuda or cuda:N; wins over (Device ...) of the parameter files"),
+                   "auto (default), cpu, cuda or cuda:N; overrides (Device ...) of the parameter files"),
          ownOption("max-device-memory", "SIZE",
-                   "most memory of a CUDA device to take: a number with kB, MB or GB (powers of 1000), such "
-                   "as 500MB or 2.5GB; "
-                   "levels that "
-                   "need more go in slabs, or not at all")}},
+                   "how much memory of a CUDA device may be taken: a number with kB, MB or GB (powers of "
+                   "1000), such as 500MB or 2.5GB; dense levels that need more are computed in slabs, others "
+                   "are an error")}},
        {"Looking and checking",
         {ownOption("check", "", "check the files and parameters, register nothing"),
          ownOption("strict", "", "parameters that nobody reads are errors"),
-         ownOption("list-components", "", "print what a parameter file can name"),
+         ownOption("list-components", "", "print every component that a parameter file can name"),
          ownOption("describe", "NAME", "print a component's parameters, their defaults and meaning"),
-         ownOption("reference-pages", "FOLDER", "write the same of every component as pages in Markdown")}},
+         ownOption("reference-pages", "FOLDER",
+                   "write such descriptions of all components as pages in Markdown")}},
        commonOptions()},
       exitCodesText()};
 }

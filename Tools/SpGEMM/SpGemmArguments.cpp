@@ -174,49 +174,49 @@ ProgramText spGemmText()
   };
   Option output = {"o",   "FILE", "where C is written; - is standard output (Matrix Market)",
                    false, false,  {"output"}};
-  return {"tessera-spgemm",
-          "tessera-spgemm A.mtx B.mtx -o C.mtx",
-          "Multiplies sparse matrices: C = A B, or A A if there is no B. Files are chosen by their suffix: "
-          ".mtx (Matrix Market), .npz\n"
-          "(SciPy), .graph (METIS), .el (edges), .tcsr (binary CSR); - is Matrix Market on standard input. "
-          "tessera-spgemm generate "
-          "NAME -o\n"
-          "FILE writes a benchmark matrix.",
-          {{"What to multiply",
-            {own("aat", "", "A times its transposed"), own("ata", "", "the transposed of A times A"),
-             own("transpose-a", "", "A transposed in the place of A"),
-             own("transpose-b", "", "B transposed in the place of B"),
-             own("power", "K", "A times A, K factors in all, from 2; multiplied as --triple is"),
-             own("triple", "",
-                 "R A P: three matrices, multiplied from the left; mask, scale, D and tolerance are about "
-                 "the last product"),
-             own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
-             own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
-             own("complement", "", "keep those where it has none"),
-             own("scale", "X", "multiply the entries by X"),
-             own("accumulate", "FILE",
-                 "add this matrix D, by the addition of the semiring; the mask leaves it alone"),
-             own("drop-zeros", "[T]",
-                 "leave entries of a magnitude of at most T out (0 if not given); else zeros stay where they "
-                 "arise")}},
-           {"How",
-            {output,
-             own("precision", "NAME",
-                 "f64 (default), f32, f16 (numbers rounded to half, sums in f32; what tsparse does) or int64 "
-                 "(default if "
-                 "all files hold integers)"),
-             own("device", "NAME", "auto, cpu, cuda, cuda:N, or cuda:N,M,... which share out the rows of C"),
-             own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
-             own("max-memory", "SIZE",
-                 "for C and the work: a number with kB, MB or GB (powers of 1000), such as 500MB or 2.5GB; "
-                 "what is larger is made in "
-                 "ranges of rows, and written so to .mtx and -"),
-             own("check", "", "compare with a plain product in double"),
-             own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
-             own("repeat", "N", "multiply N times and print the times"),
-             own("json", "", "print what was found and done for machines")}},
-           commonOptions()},
-          "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
+  return {
+      "tessera-spgemm",
+      "tessera-spgemm A.mtx B.mtx -o C.mtx",
+      "Multiplies sparse matrices: C = A B, or A A if there is no B. Files are chosen by their suffix: "
+      ".mtx (Matrix Market), .npz\n"
+      "(SciPy), .graph (METIS), .el (edges), .tcsr (binary CSR); - is Matrix Market on standard input. "
+      "tessera-spgemm generate "
+      "NAME -o\n"
+      "FILE writes a benchmark matrix.",
+      {{"What to multiply",
+        {own("aat", "", "A times its transpose"), own("ata", "", "the transpose of A times A"),
+         own("transpose-a", "", "use the transpose of A"), own("transpose-b", "", "use the transpose of B"),
+         own("power", "K", "the product of K factors A, K at least 2; multiplied as with --triple"),
+         own("triple", "",
+             "R A P: three matrices, multiplied from the left; mask, scale, D and tolerance apply to the "
+             "last product"),
+         own("semiring", "NAME", "plus-times (default), or-and, min-plus, max-min or plus-pair"),
+         own("mask", "FILE", "keep the entries of the product where this matrix has entries"),
+         own("complement", "", "keep the entries where the mask has none"),
+         own("scale", "X", "multiply the entries by X"),
+         own("accumulate", "FILE",
+             "add this matrix D, by the addition of the semiring; the mask does not apply to D"),
+         own("drop-zeros", "[T]",
+             "remove entries of a magnitude of at most T (0 if not given); without this option zeros stay "
+             "where they arise")}},
+       {"How",
+        {output,
+         own("precision", "NAME",
+             "f64 (default), f32, f16 (numbers rounded to half, sums in f32; what tsparse does) or int64 "
+             "(default if "
+             "all files hold integers)"),
+         own("device", "NAME",
+             "auto (default), cpu, cuda, cuda:N, or cuda:N,M,...: several devices share the rows of C"),
+         own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
+         own("max-memory", "SIZE",
+             "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
+             "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -"),
+         own("check", "", "compare with a plain product in double"),
+         own("info", "", "say what would be done: sizes, products, tiles, choice, memory"),
+         own("repeat", "N", "multiply N times and print the times"),
+         own("json", "", "print what was found and done as JSON")}},
+       commonOptions()},
+      "Benchmark matrices: " + names + "\n\n" + exitCodesText()};
 }
 
 SpGemmArguments spGemmArguments(const std::vector<std::string>& given, Arguments& arguments)

@@ -25,12 +25,12 @@ bool wantsAll(const Arguments& arguments, const std::string& name)
 ProgramText transformText()
 {
   Option in{"in", "FILE|@LIST",
-            "image of the moving side: result.<format> is it on the grid that the transform file describes; "
-            "may be repeated. Of "
-            "several, or of a text file that lists them line by line, each result is called after its image"};
+            "image of the moving side, which is resampled on the grid of the transform file to "
+            "result.<format>. May be repeated; @LIST is a text file with one path a line. The results of "
+            "several images are named after them"};
   Option labels =
       ownOption("labels", "FILE|@LIST",
-                "the same of a label map, which keeps its labels and their type; may be repeated");
+                "the same for a label map, which keeps its labels and their type; may be repeated");
   in.repeatable = labels.repeatable = true;
   return {
       "tessera-transform",
@@ -41,35 +41,33 @@ ProgramText transformText()
         {in,
          labels,
          {"def", "FILE|all",
-          "points of the fixed side (.txt or .vtk): outputpoints.<txt or vtk>; all: every voxel of the grid, "
-          "deformationField.<format>, T(x) - x in mm"},
+          "FILE: points of the fixed side (.txt or .vtk), mapped to outputpoints.<txt or vtk>. all: T(x) - x "
+          "in mm at every voxel of the grid, to deformationField.<format>"},
          {"ipp", "FILE", "older name of -def"},
-         {"jac", "all", "spatialJacobian.<format>: determinant of the spatial Jacobian at every voxel"},
+         {"jac", "all", "determinant of the spatial Jacobian at every voxel, to spatialJacobian.<format>"},
          {"jacmat", "all",
-          "fullSpatialJacobian.<format>: the matrix dT_row/dx_column at every voxel, row after row"}}},
+          "the matrix dT_row/dx_column at every voxel, row after row, to fullSpatialJacobian.<format>"}}},
        {"With what",
         {{"tp", "FILE",
           "transform parameter file; its Size, Spacing, Origin and Direction are the output grid"},
          {"out", "FOLDER", "where results are written; made if it is missing"},
          ownOption("device", "NAME",
-                   "auto (default), cpu, cuda or cuda:N; auto takes what needs less time by the rates that "
-                   "tessera-bench calibrate "
-                   "has stored, or shipped ones"),
+                   "auto (default), cpu, cuda or cuda:N; auto takes the device that needs less time, as "
+                   "predicted by the rates that tessera-bench calibrate has stored, or by shipped ones"),
          ownOption("label-interpolation", "NAME",
                    "nearest (default): the label of the nearest voxel; majority: the label whose linear "
                    "weights sum to most"),
          ownOption("max-memory", "SIZE",
-                   "most memory for images: a number with kB, MB or GB (powers of 1000), such as 500MB or "
-                   "2.5GB; fewer of them are "
-                   "taken at once, what needs more is read, computed and "
-                   "written in slabs"),
+                   "how much memory images may take: a number with kB, MB or GB (powers of 1000), such as "
+                   "500MB or 2.5GB; fewer images are in memory at once, and an image that needs more is "
+                   "read, computed and written in slabs"),
          ownOption("max-device-memory", "SIZE",
-                   "most memory of a CUDA device to take, given so too; images that need more go there in "
-                   "parts, or not at all"),
+                   "how much memory of a CUDA device may be taken; images that need more go there in parts, "
+                   "or not at all"),
          ownOption("field-interpolator", "NAME",
-                   "what computes -def all, -jac and -jacmat of a B-spline along the axes of the output "
-                   "grid: auto, or a name that "
-                   "tessera --list-components shows; wins over (FieldInterpolator ...) of the file")}},
+                   "the method for -def all, -jac and -jacmat of a B-spline along the axes of the output "
+                   "grid: auto, or a name that tessera --list-components shows; overrides (FieldInterpolator "
+                   "...) of the file")}},
        commonOptions()},
       exitCodesText()};
 }

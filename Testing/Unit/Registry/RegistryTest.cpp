@@ -140,7 +140,7 @@ TEST(Describe, ShowsEveryColumnOfTheTable)
   EXPECT_EQ(describeComponent(Square::description()),
             "(Metric \"AdvancedMeanSquares\")\n"
             "  four | corners\n"
-            "  The same: \"MeanSquaresOfOld\"\n"
+            "  Other names: \"MeanSquaresOfOld\"\n"
             "\n"
             "  Parameter  Default  Values                                          Meaning\n"
             "  Size       2        whole number, per level, at least 1, in voxels  length of a side\n");
@@ -153,7 +153,7 @@ TEST(Describe, WritesAMarkdownTable)
   EXPECT_EQ(describeAsMarkdown(Square::description()),
             "## AdvancedMeanSquares\n\n"
             "`(Metric \"AdvancedMeanSquares\")`: four | corners\n\n"
-            "The same: `MeanSquaresOfOld`\n\n"
+            "Other names: `MeanSquaresOfOld`\n\n"
             "| Parameter | Default | Values | Meaning |\n"
             "| --- | --- | --- | --- |\n"
             "| `Size` | 2 | whole number, per level, at least 1, in voxels | length of a side |\n");
