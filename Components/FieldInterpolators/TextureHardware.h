@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/FieldInterpolator.h"
 
@@ -20,8 +21,8 @@ public:
   std::string name() const override { return description().name; }
   bool runsOn(DeviceKind kind) const override { return kind == DeviceKind::cuda; }
   std::string refusal(const AlignedField<D>&) const override;
-  void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
-                     const FieldTarget&) const override;
+  TESSERA_CUDA_ONLY void displacements(Context&, const AlignedField<D>&, const FieldCoefficients&,
+                                       const FieldTarget&) const override;
 
   static const ComponentDescription& description();
 };

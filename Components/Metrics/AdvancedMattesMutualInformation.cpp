@@ -2,7 +2,6 @@
 
 #include "Components/Metrics/Shared/EntropyTerms.h"
 #include "Components/Metrics/Shared/HistogramMemory.h"
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
@@ -71,13 +70,9 @@ AdvancedMattesMutualInformation::Table AdvancedMattesMutualInformation::finish(c
   return histogram_.finish<MutualInformationTerms>(sums, valid);
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedMattesMutualInformation::onCuda(const Context& context) const
-{
-  return histogramOnCuda(context, histogram_.windows(), EntropyKind::mutualInformation);
-}
-
 double AdvancedMattesMutualInformation::deviceBytes(std::size_t samples, bool fixedStays) const
 {
   return HistogramMemory(histogram_.windows()).bytes(samples, fixedStays);
 }
+
 }

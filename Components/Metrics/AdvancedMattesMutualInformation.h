@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Metrics/Shared/ParzenHistogram.h"
+#include "Core/Compute/CudaOnly.h"
 
 namespace tessera {
 
@@ -15,7 +16,7 @@ public:
   AdvancedMattesMutualInformation(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
-  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
+  TESSERA_CUDA_ONLY std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
   double deviceBytes(std::size_t samples, bool fixedStays) const;
 
   Sums zeroSums() const { return histogram_.zeroSums(); }

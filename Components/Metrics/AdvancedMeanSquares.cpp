@@ -42,13 +42,9 @@ const ComponentDescription& AdvancedMeanSquares::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedMeanSquares::onCuda(const Context& context) const
-{
-  return sumsOnCuda(context, *this);
-}
-
 double AdvancedMeanSquares::deviceBytes(std::size_t, bool) const
 {
   return sumsOnCudaBytes<AdvancedMeanSquares>();
 }
+
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Registration/Metric.h"
 
@@ -22,7 +23,7 @@ public:
   AdvancedMeanSquares(const Parameters&, std::size_t level, const LevelFacts&);
 
   static const ComponentDescription& description();
-  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
+  TESSERA_CUDA_ONLY std::unique_ptr<MetricOnCuda> onCuda(const Context&) const;
   double deviceBytes(std::size_t samples, bool fixedStays) const;
 
   Sums zeroSums() const { return {}; }

@@ -36,13 +36,9 @@ const ComponentDescription& AdvancedNormalizedCorrelation::description()
   return description;
 }
 
-std::unique_ptr<MetricOnCuda> AdvancedNormalizedCorrelation::onCuda(const Context& context) const
-{
-  return sumsOnCuda(context, *this);
-}
-
 double AdvancedNormalizedCorrelation::deviceBytes(std::size_t, bool) const
 {
   return sumsOnCudaBytes<AdvancedNormalizedCorrelation>();
 }
+
 }

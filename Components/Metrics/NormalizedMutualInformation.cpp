@@ -2,7 +2,6 @@
 
 #include "Components/Metrics/Shared/EntropyTerms.h"
 #include "Components/Metrics/Shared/HistogramMemory.h"
-#include "Components/Metrics/Shared/HistogramOnCuda.h"
 #include "Core/Registration/Terms/ImageTerm.h"
 
 namespace tessera {
@@ -34,13 +33,9 @@ NormalizedMutualInformation::Table NormalizedMutualInformation::finish(const Sum
   return histogram_.finish<NormalizedTerms>(sums, valid);
 }
 
-std::unique_ptr<MetricOnCuda> NormalizedMutualInformation::onCuda(const Context& context) const
-{
-  return histogramOnCuda(context, histogram_.windows(), EntropyKind::normalized);
-}
-
 double NormalizedMutualInformation::deviceBytes(std::size_t samples, bool fixedStays) const
 {
   return HistogramMemory(histogram_.windows()).bytes(samples, fixedStays);
 }
+
 }

@@ -3,7 +3,6 @@
 #include "Core/Compute/Transfers.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -123,12 +122,12 @@ public:
     makeCurrent();
     return static_cast<std::size_t>(std::max(0.0, std::min(freeOfDevice(ordinal_), leftOfLimit(ordinal_))));
   }
-  double usableBytes()
+  double usableBytes() override
   {
     makeCurrent();
     return std::max(0.0, std::min(freeOfDevice(ordinal_) - besideArrays, leftOfLimit(ordinal_)));
   }
-  double takePeakBytes()
+  double takePeakBytes() override
   {
     wait();
     const double peak = poolBytes(ordinal_, cudaMemPoolAttrUsedMemHigh);
@@ -137,17 +136,13 @@ public:
               "setting up the memory pool");
     return peak;
   }
-  double transferMilliseconds() const { return transferMilliseconds_; }
-  double bytesToDevice() const { return bytesToDevice_; }
-  void countBytesToDevice(std::size_t bytes) { bytesToDevice_ += static_cast<double>(bytes); }
-  void countTransfer(double milliseconds) { transferMilliseconds_ += milliseconds; }
 
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
   {
     const double start = hostMilliseconds();
     checkCuda(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, native()),
               "copying to the device");
-    transferMilliseconds_ += hostMilliseconds() - start;
+    countTransfer(hostMilliseconds() - start);
     countBytesToDevice(bytes);
   }
   void copyToHost(void* host, const void* device, std::size_t bytes) override
@@ -161,7 +156,7 @@ public:
     wait();
     if (to == small_)
       std::memcpy(host, small_, bytes);
-    transferMilliseconds_ += hostMilliseconds() - start;
+    countTransfer(hostMilliseconds() - start);
   }
   void copyOnDevice(void* to, const void* from, std::size_t bytes) override
   {
@@ -228,14 +223,7 @@ private:
   void* small_ = nullptr;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t started_ = nullptr, stopped_ = nullptr;
-  std::atomic<double> transferMilliseconds_{0},
-      bytesToDevice_{0}; // files may be read for it by several threads
 };
-
-CudaStream& streamOf(const Context& context)
-{
-  return static_cast<CudaStream&>(*context.stream);
-}
 }
 
 void checkCuda(cudaError_t error, const char* doing)
@@ -250,40 +238,10 @@ void checkCuda(cudaError_t error, const char* doing)
 
 cudaStream_t cudaStreamOf(const Context& context)
 {
-  return streamOf(context).native();
+  return static_cast<CudaStream&>(*context.stream).native();
 }
 
-double transferMilliseconds(const Context& context)
-{
-  return context.onCuda() ? streamOf(context).transferMilliseconds() : 0;
-}
-
-void countTransfer(const Context& context, double milliseconds)
-{
-  streamOf(context).countTransfer(milliseconds);
-}
-
-double bytesToDevice(const Context& context)
-{
-  return context.onCuda() ? streamOf(context).bytesToDevice() : 0;
-}
-
-void countBytesToDevice(const Context& context, std::size_t bytes)
-{
-  streamOf(context).countBytesToDevice(bytes);
-}
-
-double usableDeviceMemory(const Context& context)
-{
-  return streamOf(context).usableBytes();
-}
-
-double takePeakDeviceMemory(const Context& context)
-{
-  return streamOf(context).takePeakBytes();
-}
-
-std::shared_ptr<Stream> Stream::onDevice(int ordinal)
+std::shared_ptr<Stream> makeCudaStream(int ordinal)
 {
   return std::make_shared<CudaStream>(ordinal);
 }
@@ -308,7 +266,7 @@ std::string whyNoDevice(cudaError_t answer)
 
 }
 
-CudaDevices findCudaDevices()
+CudaDevices listCudaDevices()
 {
   int count = 0;
   const cudaError_t answer = cudaGetDeviceCount(&count);

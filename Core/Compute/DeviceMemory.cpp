@@ -1,5 +1,7 @@
 #include "Core/Compute/DeviceMemory.h"
 
+#include "Core/Compute/Stream.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -82,6 +84,16 @@ void limitDeviceMemory(double bytes)
 double deviceMemoryLimit()
 {
   return limit;
+}
+
+double usableDeviceMemory(const Context& context)
+{
+  return context.stream->usableBytes();
+}
+
+double takePeakDeviceMemory(const Context& context)
+{
+  return context.stream->takePeakBytes();
 }
 
 }

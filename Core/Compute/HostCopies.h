@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 
 #include <array>
 #include <cstddef>
@@ -17,18 +18,19 @@ public:
   static constexpr std::size_t usualBytes = std::size_t(8)
                                             << 20; // of a piece: long enough for the bus, and soon begun
 
-  explicit CopiesToHost(const Context&);
-  ~CopiesToHost();
+  TESSERA_CUDA_ONLY explicit CopiesToHost(const Context&);
+  TESSERA_CUDA_ONLY ~CopiesToHost();
   CopiesToHost(const CopiesToHost&) = delete;
   CopiesToHost& operator=(const CopiesToHost&) = delete;
 
   /// Waits until the piece's last copy has arrived. What is given to the context's stream from now on may
   /// overwrite its source.
-  void finish(int piece);
+  TESSERA_CUDA_ONLY void finish(int piece);
   enum class After { allGiven, itsLast };
   /// Copies after all that was given to the context's stream so far, or only after what the piece's last copy
   /// came after. The piece must be finished.
-  void begin(int piece, void* host, const void* device, std::size_t bytes, After after = After::allGiven);
+  TESSERA_CUDA_ONLY void begin(int piece, void* host, const void* device, std::size_t bytes,
+                               After after = After::allGiven);
 
 private:
   struct Piece;
@@ -42,18 +44,18 @@ class PiecesToDevice {
 public:
   static constexpr int pieces = 2;
 
-  PiecesToDevice(const Context&, std::size_t bytesOfPiece);
-  ~PiecesToDevice();
+  TESSERA_CUDA_ONLY PiecesToDevice(const Context&, std::size_t bytesOfPiece);
+  TESSERA_CUDA_ONLY ~PiecesToDevice();
   PiecesToDevice(const PiecesToDevice&) = delete;
   PiecesToDevice& operator=(const PiecesToDevice&) = delete;
 
   /// Where the next piece is to be made; waits until what was there has left.
-  std::byte* next();
+  TESSERA_CUDA_ONLY std::byte* next();
   /// Copies so many bytes of it. What was given to the context's stream so far comes before the copy, what it
   /// is given from now on after it. Returns before they have left.
-  void send(void* device, std::size_t bytes);
+  TESSERA_CUDA_ONLY void send(void* device, std::size_t bytes);
   /// Waits until all have.
-  void finish();
+  TESSERA_CUDA_ONLY void finish();
 
 private:
   struct Piece;
@@ -65,8 +67,8 @@ private:
 
 /// A large array to a CUDA device; as above, by way of pinned pieces. The host's memory may be changed when
 /// the call returns.
-void copyLargeToDevice(const Context&, void* device, const void* host, std::size_t bytes);
+TESSERA_CUDA_ONLY void copyLargeToDevice(const Context&, void* device, const void* host, std::size_t bytes);
 /// The other way: the host has it when the call returns.
-void copyLargeToHost(const Context&, void* host, const void* device, std::size_t bytes);
+TESSERA_CUDA_ONLY void copyLargeToHost(const Context&, void* host, const void* device, std::size_t bytes);
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 
 #include <cstddef>
 
@@ -11,8 +12,8 @@ namespace tessera {
 /// Throws Error(device).
 class PinnedRange {
 public:
-  PinnedRange(const Context&, const void* memory, std::size_t bytes);
-  ~PinnedRange();
+  TESSERA_CUDA_ONLY PinnedRange(const Context&, const void* memory, std::size_t bytes);
+  TESSERA_CUDA_ONLY ~PinnedRange();
   PinnedRange(const PinnedRange&) = delete;
   PinnedRange& operator=(const PinnedRange&) = delete;
 

@@ -4,12 +4,12 @@
 
 namespace tessera {
 
-Range::Range(const char* name)
+void beginProfilerRange(const char* name)
 {
   nvtxRangePushA(name);
 }
 
-Range::~Range()
+void endProfilerRange()
 {
   nvtxRangePop();
 }

@@ -1,13 +1,26 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
+
 namespace tessera {
 
-/// What the host does while it lives, by name, for profilers: an NVTX range. Costs some nanoseconds if nobody
-/// profiles; nothing in a build without CUDA.
+TESSERA_CUDA_ONLY void beginProfilerRange(const char* name);
+TESSERA_CUDA_ONLY void endProfilerRange();
+
+/// Names for profilers what the host does while the object lives: an NVTX range. Costs some nanoseconds if
+/// nobody profiles, and nothing in a build without CUDA.
 class Range {
 public:
-  explicit Range(const char* name);
-  ~Range();
+  explicit Range([[maybe_unused]] const char* name)
+  {
+    if constexpr (builtWithCuda)
+      beginProfilerRange(name);
+  }
+  ~Range()
+  {
+    if constexpr (builtWithCuda)
+      endProfilerRange();
+  }
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
 };

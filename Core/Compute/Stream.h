@@ -1,7 +1,9 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -36,10 +38,11 @@ public:
   virtual void replay() = 0;
 };
 
-/// An order of work on one CUDA device, and what its memory is taken and given back in. Without the CUDA
-/// toolkit there is none. Every call throws Error(device) with CUDA's own words if something failed before.
+/// An order of work on one CUDA device; memory of the device is taken and given back in it. Every call throws
+/// Error(device) with CUDA's own words if something failed before.
 class Stream {
 public:
+  /// Throws Error(device) if the device cannot be used; in a build without CUDA it always does.
   static std::shared_ptr<Stream> onDevice(int ordinal);
   virtual ~Stream() = default;
 
@@ -47,6 +50,10 @@ public:
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void*) noexcept = 0;
   virtual std::size_t freeBytes() = 0;
+  /// Free bytes, less those that kernels and recorded work need beside arrays.
+  virtual double usableBytes() = 0;
+  /// The most bytes of arrays that this process held on the device since the last call.
+  virtual double takePeakBytes() = 0;
 
   /// Copies are ordered with the stream's other work; those to the host end before the call does.
   virtual void copyToDevice(void* device, const void* host, std::size_t bytes) = 0;
@@ -70,6 +77,19 @@ public:
   /// Between startTimer and the end of all work given before this call, by the device's own clock.
   virtual void startTimer() = 0;
   virtual double stopTimerMilliseconds() = 0;
+
+  /// Time of copies between host and device so far, and bytes that went to the device (see Transfers.h).
+  double transferMilliseconds() const { return transferMilliseconds_; }
+  double bytesToDevice() const { return bytesToDevice_; }
+  void countTransfer(double milliseconds) { transferMilliseconds_ += milliseconds; }
+  void countBytesToDevice(std::size_t bytes) { bytesToDevice_ += static_cast<double>(bytes); }
+
+private:
+  std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0}; // several threads may read files for it
 };
+
+/// What CudaStream.cu gives to Stream::onDevice and findCudaDevices.
+TESSERA_CUDA_ONLY std::shared_ptr<Stream> makeCudaStream(int ordinal);
+TESSERA_CUDA_ONLY CudaDevices listCudaDevices();
 
 }

@@ -1,8 +1,30 @@
 #include "Core/Compute/Transfers.h"
 
+#include "Core/Compute/Stream.h"
+
 #include <chrono>
 
 namespace tessera {
+
+double transferMilliseconds(const Context& context)
+{
+  return context.onCuda() ? context.stream->transferMilliseconds() : 0;
+}
+
+void countTransfer(const Context& context, double milliseconds)
+{
+  context.stream->countTransfer(milliseconds);
+}
+
+double bytesToDevice(const Context& context)
+{
+  return context.onCuda() ? context.stream->bytesToDevice() : 0;
+}
+
+void countBytesToDevice(const Context& context, std::size_t bytes)
+{
+  context.stream->countBytesToDevice(bytes);
+}
 
 HostClock::HostClock(const Context& context)
     : context_(&context), start_(hostMilliseconds() - transferMilliseconds(context))

@@ -16,6 +16,8 @@ public:
   void* allocate(std::size_t bytes) override { return std::malloc(bytes); }
   void release(void* memory) noexcept override { std::free(memory); }
   std::size_t freeBytes() override { return 0; }
+  double usableBytes() override { return 0; }
+  double takePeakBytes() override { return 0; }
 
   void copyToDevice(void* device, const void* host, std::size_t bytes) override
   {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/FieldInterpolator.h"
 
 namespace tessera {
@@ -16,17 +17,17 @@ namespace tessera {
 
 /// u in mm, D components.
 template <int D>
-void separableDisplacementsOnCuda(Context&, const AlignedField<D>&, const float* coefficients,
-                                  const FieldTarget&);
+TESSERA_CUDA_ONLY void separableDisplacementsOnCuda(Context&, const AlignedField<D>&,
+                                                    const float* coefficients, const FieldTarget&);
 
 /// dT_row/dx_column of T(x) = x + u(x) as component row * D + column.
 template <int D>
-void separableJacobiansOnCuda(Context&, const AlignedField<D>&, const float* coefficients,
-                              const FieldTarget&);
+TESSERA_CUDA_ONLY void separableJacobiansOnCuda(Context&, const AlignedField<D>&, const float* coefficients,
+                                                const FieldTarget&);
 
 /// det dT/dx, one component.
 template <int D>
-void separableJacobianDeterminantsOnCuda(Context&, const AlignedField<D>&, const float* coefficients,
-                                         const FieldTarget&);
+TESSERA_CUDA_ONLY void separableJacobianDeterminantsOnCuda(Context&, const AlignedField<D>&,
+                                                           const float* coefficients, const FieldTarget&);
 
 }

@@ -2,6 +2,7 @@
 
 #include "Components/ImageSamplers/Shared/RandomDraws.h"
 #include "Components/ImageSamplers/Shared/RandomPlaces.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
@@ -53,12 +54,13 @@ public:
   const float* fixedVoxels() const { return fixed_->span().data(); }
 
   /// Voxels of a box, which lies in the image.
-  void drawVoxels(Context&, const Draw&, const VoxelBox<D>&);
+  TESSERA_CUDA_ONLY void drawVoxels(Context&, const Draw&, const VoxelBox<D>&);
   /// Voxels of a list of offsets on the device; of all the image if the list is empty.
-  void drawVoxels(Context&, const Draw&, std::span<const std::size_t> offsets);
+  TESSERA_CUDA_ONLY void drawVoxels(Context&, const Draw&, std::span<const std::size_t> offsets);
   /// Points of a box in [0, size - 1], with intensities of order 0 or 1 in double from the image, of orders
   /// above from a spline's coefficients.
-  void drawPoints(Context&, const Draw&, const IndexBox<D>&, const InterpolatorOnCuda<D>& fixed);
+  TESSERA_CUDA_ONLY void drawPoints(Context&, const Draw&, const IndexBox<D>&,
+                                    const InterpolatorOnCuda<D>& fixed);
 
 private:
   template <class Place>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 #include "Core/Registration/Transform.h"
 
@@ -60,16 +61,17 @@ bool bendsBefore(const ChainOnCuda<D>& chain)
 /// cubic B-spline (3D), whose control points come from the caches; bytes: 24 of a list, 240 written for
 /// covectors.
 template <int D>
-void bendingEnergyOnCuda(Context&, const SamplesOnCuda<D>&, const SampleChunk&, const ChainOnCuda<D>&,
-                         const MaskOnCuda<D>& movingMask, BendingGradient, double* scratch, double* covectors,
-                         BendingSums<D>*);
+TESSERA_CUDA_ONLY void bendingEnergyOnCuda(Context&, const SamplesOnCuda<D>&, const SampleChunk&,
+                                           const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask,
+                                           BendingGradient, double* scratch, double* covectors,
+                                           BendingSums<D>*);
 
 /// Adds the chunk's covectors, pulled back to a B-spline's control points, to the gradient (`overwrites`:
 /// instead of what is there) and, after the last chunk, divides by the number of valid samples. `sums` holds
 /// as many as the gradient, all zero before and after.
 template <int D>
-void pullBackBendingOnCuda(Context&, const SampleChunk&, const ChainOnCuda<D>&, const double* covectors,
-                           const BendingSums<D>*, bool overwrites, bool isLast, unsigned long long* sums,
-                           double* gradient);
+TESSERA_CUDA_ONLY void pullBackBendingOnCuda(Context&, const SampleChunk&, const ChainOnCuda<D>&,
+                                             const double* covectors, const BendingSums<D>*, bool overwrites,
+                                             bool isLast, unsigned long long* sums, double* gradient);
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 
 // Kernel of CorrespondingPointsEuclideanDistanceMetric. All arrays lie on the context's CUDA device.
@@ -23,9 +24,9 @@ constexpr std::size_t distanceScratch = 2 * mostDistanceWarps; // doubles
 /// distance: those of pairs that coincide, or that the moving mask leaves out, are zero. Bytes a pair: 48
 /// read, 12 written (3D).
 template <int D>
-void pointDistancesOnCuda(Context&, const SamplesOnCuda<D>& points,
-                          const std::array<const double*, D>& partnersMm, const ChainOnCuda<D>&,
-                          const MaskOnCuda<D>& movingMask, const std::array<float*, D>& covectors,
-                          double* scratch, DistanceSums<D>*);
+TESSERA_CUDA_ONLY void
+pointDistancesOnCuda(Context&, const SamplesOnCuda<D>& points, const std::array<const double*, D>& partnersMm,
+                     const ChainOnCuda<D>&, const MaskOnCuda<D>& movingMask,
+                     const std::array<float*, D>& covectors, double* scratch, DistanceSums<D>*);
 
 }

@@ -1,7 +1,5 @@
 #include "Components/Metrics/Shared/HistogramOnCuda.h"
 
-#include "Components/Metrics/Shared/EntropyKernels.cuh"
-#include "Components/Metrics/Shared/EntropyTerms.h"
 #include "Components/Metrics/Shared/HistogramLaunch.cuh"
 #include "Components/Metrics/Shared/HistogramMemory.h"
 #include "Components/Metrics/Shared/HistogramSlopes.cuh"
@@ -17,54 +15,14 @@ int attributeOf(const Context& context, cudaDeviceAttr attribute)
   return value;
 }
 
-static_assert(sizeof(NormalizedTerms) <= HistogramMemory::doublesOfTerms * sizeof(double));
-static_assert(parzen::finishBlocks == HistogramMemory::finishBlocks);
 }
 
-HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& windows, EntropyKind kind)
-    : lookup_(windows), kind_(kind), multiprocessors_(attributeOf(context, cudaDevAttrMultiProcessorCount)),
-      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin)),
-      counts_(context, HistogramMemory(windows).counts), scratch_(context, HistogramMemory(windows).scratch),
-      table_(context, HistogramMemory(windows).table)
+HistogramOnCuda::HistogramOnCuda(const Context& context, const ParzenWindows& windows)
+    : lookup_(windows), counts_(context, HistogramMemory(windows).counts),
+      scratch_(context, HistogramMemory(windows).scratch), table_(context, HistogramMemory(windows).table),
+      multiprocessors_(attributeOf(context, cudaDevAttrMultiProcessorCount)),
+      sharedBytes_(attributeOf(context, cudaDevAttrMaxSharedMemoryPerBlockOptin))
 {
-}
-
-template <class Terms>
-void HistogramOnCuda::finishAs(Context& context, MetricResult* result)
-{
-  const ParzenAxis& fixed = lookup_.windows.fixed;
-  const ParzenAxis& moving = lookup_.windows.moving;
-  double* const scratch = scratch_.span().data();
-  double* const marginalsOfMoving = scratch + bins() + fixed.bins;
-  const parzen::EntropyArrays<Terms> arrays{counts_.span().data(),
-                                            counts_.span().data() + bins(),
-                                            fixed.bins,
-                                            moving.bins,
-                                            moving.binSize,
-                                            moving.order > 0,
-                                            scratch + bins(),
-                                            marginalsOfMoving,
-                                            scratch,
-                                            reinterpret_cast<Terms*>(marginalsOfMoving + moving.bins),
-                                            table_.span().data(),
-                                            result};
-  const cudaStream_t stream = cudaStreamOf(context);
-  if (bins() <= parzen::mostBinsOfOneBlock) {
-    parzen::allOfFinish<<<1, parzen::finishThreads, 0, stream>>>(arrays);
-  } else {
-    parzen::marginals<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
-    parzen::weights<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
-    parzen::table<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);
-  }
-  checkLaunch("entropies of a histogram");
-}
-
-void HistogramOnCuda::finish(Context& context, MetricResult* result)
-{
-  if (kind_ == EntropyKind::normalized)
-    finishAs<NormalizedTerms>(context, result);
-  else
-    finishAs<MutualInformationTerms>(context, result);
 }
 
 void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, float* slopes) const
@@ -93,12 +51,6 @@ void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, floa
       kept.wide ? write(KeptPairs<true>(pairs, kept)) : write(KeptPairs<false>(pairs, kept));
     checkLaunch("slopes of a histogram");
   });
-}
-
-std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context& context, const ParzenWindows& windows,
-                                              EntropyKind kind)
-{
-  return std::make_unique<HistogramOnCuda>(context, windows, kind);
 }
 
 }

@@ -9,46 +9,44 @@
 
 namespace tessera {
 
-enum class EntropyKind { mutualInformation, normalized };
-
 /// The fixed side of a call of IntensityPairs as bins of windows of order 0, a byte or two a sample.
 struct KeptFixedBins {
   const std::uint32_t* words = nullptr; // null: none are kept
   bool wide = false;                    // two bytes
 };
 
-/// Metrics on entropies of a joint histogram, in kernels. The bins are those of ParzenHistogram; what a
-/// sample adds to them is rounded to 2^-22 to 2^-16 if there are very many samples, and to 2^-32 otherwise.
-class HistogramOnCuda final : public MetricOnCuda {
+/// A joint histogram in kernels, of which EntropyOnCuda makes metrics. The bins are those of ParzenHistogram;
+/// what a sample adds to them is rounded to 2^-22 to 2^-16 if there are very many samples, and to 2^-32
+/// otherwise.
+class HistogramOnCuda : public MetricOnCuda {
 public:
-  HistogramOnCuda(const Context&, const ParzenWindows&, EntropyKind);
+  HistogramOnCuda(const Context&, const ParzenWindows&);
 
   void begin(Context&) override;
   void accumulate(Context&, const IntensityPairs&) override;
-  void finish(Context&, MetricResult* result) override;
   void slopes(Context&, const IntensityPairs&, float* slopes) const override;
 
   /// As ParzenHistogram::Sums, and behind them the number of samples.
   const Buffer<unsigned long long>& counts() const { return counts_; }
 
-private:
-  template <class Terms>
-  void finishAs(Context&, MetricResult*);
-  /// For a call to accumulate: finds the bins of a fixed side that comes the second time in a row.
-  void keepFixedBins(Context&, const IntensityPairs&);
-  KeptFixedBins keptFor(const IntensityPairs&) const;
+protected:
   std::size_t bins() const
   {
     return static_cast<std::size_t>(lookup_.windows.fixed.bins) * lookup_.windows.moving.bins;
   }
 
   ParzenLookup lookup_;
-  EntropyKind kind_;
-  int multiprocessors_ = 0;
-  std::size_t sharedBytes_ = 0; // that a block may have
   Buffer<unsigned long long> counts_;
   Buffer<double> scratch_; // marginals, weights, sums of blocks
   Buffer<float> table_;
+
+private:
+  /// For a call to accumulate: finds the bins of a fixed side that comes the second time in a row.
+  void keepFixedBins(Context&, const IntensityPairs&);
+  KeptFixedBins keptFor(const IntensityPairs&) const;
+
+  int multiprocessors_ = 0;
+  std::size_t sharedBytes_ = 0; // that a block may have
 
   struct FixedSide {
     const float* fixed = nullptr;
@@ -58,7 +56,5 @@ private:
   FixedSide last_, kept_;
   Buffer<std::uint32_t> keptWords_;
 };
-
-std::unique_ptr<MetricOnCuda> histogramOnCuda(const Context&, const ParzenWindows&, EntropyKind);
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Chain/TransformOnCuda.h"
 #include "Core/Registration/Interpolation/Extrapolation.h"
@@ -122,7 +123,8 @@ std::size_t bytesOfTile(const SplineToResample<D>& s)
 
 /// By one linear map. Bytes a voxel: writes 4 and, from the caches, reads the moving image once.
 template <int D>
-void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>& index, const RunShape&);
+TESSERA_CUDA_ONLY void resampleLinearly(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
+                                        const RunShape&);
 
 /// The same bits for linear interpolation in 3D, in runs of 32 slices, by planes of the image that a copy
 /// engine brings to shared memory ahead of the voxels. False, and nothing done, where the device has none or
@@ -132,20 +134,20 @@ bool resampleByPlanes(Context&, const LatticeToResample<3>&, const IndexMap<3>& 
 /// By a linear map and a B-spline that is evaluated along the axes of its grid, which are the lattice's; any
 /// spacing of at least one voxel. Bytes a voxel: the same.
 template <int D>
-void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
-                     const SplineToResample<D>&, const RunShape&);
+TESSERA_CUDA_ONLY void resampleByTiles(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
+                                       const SplineToResample<D>&, const RunShape&);
 
 /// The same wherever the grid lies: D 4^D coefficients a voxel are read from shared memory.
 template <int D>
-void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
-                      const SplineToResample<D>&, const RunShape&);
+TESSERA_CUDA_ONLY void resampleBySpline(Context&, const LatticeToResample<D>&, const IndexMap<D>& index,
+                                        const SplineToResample<D>&, const RunShape&);
 
 /// After the others: voxels that they have marked, by points.
 template <int D>
-void resampleUnsureVoxels(Context&, const LatticeToResample<D>&);
+TESSERA_CUDA_ONLY void resampleUnsureVoxels(Context&, const LatticeToResample<D>&);
 
 /// By any chain, in double precision.
 template <int D>
-void resampleByPoints(Context&, const LatticeToResample<D>&);
+TESSERA_CUDA_ONLY void resampleByPoints(Context&, const LatticeToResample<D>&);
 
 }

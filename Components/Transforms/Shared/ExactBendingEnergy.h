@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/BSplineGrid.h"
 #include "Core/Compute/Buffer.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Samples/Samples.h"
 
 #include <array>
@@ -52,8 +53,8 @@ public:
   /// On the CPU: the value and, unless empty, its gradient (overwritten). Equal bits for any thread count.
   double evaluate(Context&, std::span<const double> coefficients, std::span<double> gradient);
   /// The same on the context's CUDA device, one after the other on one stream.
-  void evaluateOnCuda(Context&, std::span<const double> coefficients, std::span<double> gradient,
-                      double* valueOnDevice);
+  TESSERA_CUDA_ONLY void evaluateOnCuda(Context&, std::span<const double> coefficients,
+                                        std::span<double> gradient, double* valueOnDevice);
 
   /// What that takes of the device.
   static double deviceBytes(const BSplineGrid<D>&);

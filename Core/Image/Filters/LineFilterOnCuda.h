@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Image/Filters/DiscreteGaussian.h"
 #include "Core/Image/Filters/ExponentialFilter.h"
 
@@ -42,16 +43,17 @@ struct KeptPlaces {
 /// out[n] = the filter's value at every element; `in` may be `out`. For mirrored ends one or two real poles,
 /// for constant ends two complex ones. In single precision: errors of some 1e-7 of the largest magnitude.
 /// Reads and writes every element once; lines of over a thousand elements with constant ends are read twice.
-void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&, const float* in,
-                       float* out);
+TESSERA_CUDA_ONLY void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&,
+                                         const float* in, float* out);
 
 /// The same with constant ends, and only what is kept is written: lines of kept.count values, not into `in`.
-void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&,
-                       const KeptPlaces& kept, const float* in, float* out);
+TESSERA_CUDA_ONLY void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&,
+                                         const KeptPlaces& kept, const float* in, float* out);
 
 /// Taps along every line, at most 65 of them: lines of taps.count values, not into `in`. Reads and writes
 /// once, but for taps that meet in no cache.
-void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float* in, float* out);
+TESSERA_CUDA_ONLY void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float* in,
+                                      float* out);
 
 /// Throws Error(device) if kernels cannot count the lines.
 void requireManageable(const LinesOnCuda&);

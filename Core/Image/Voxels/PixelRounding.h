@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Image/Voxels/PixelType.h"
 
@@ -50,8 +51,8 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
 void toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
 /// On the context's CUDA device, with the same bits; only gives work to its stream. Both arrays begin where a
 /// Buffer does.
-void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type,
-                    std::byte* pixels);
+TESSERA_CUDA_ONLY void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type,
+                                      std::byte* pixels);
 
 /// What stands among intensities for a value that is asked for: no infinity.
 inline float asIntensity(double value)

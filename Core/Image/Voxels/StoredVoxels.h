@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Image/Voxels/PixelType.h"
 #include "Core/Image/Voxels/ValueScaling.h"
 #include "Core/Image/Voxels/VoxelValues.h"
@@ -75,8 +76,8 @@ struct VoxelCounts {
 /// work to its stream. `voxels`, of the image of a component or luminance, gets 0 for what is not finite;
 /// `finite`, of all images, 1 or 0; `counts` grows by what there is. Each of the three may be null. `others`:
 /// a voxel is finite only if `finite` says so of other components.
-void storedToFloatsOnCuda(const Context&, const std::byte* stored, const StoredLayout&, std::size_t image,
-                          std::size_t count, float* voxels, std::uint8_t* finite, VoxelCounts* counts,
-                          bool others = false);
+TESSERA_CUDA_ONLY void storedToFloatsOnCuda(const Context&, const std::byte* stored, const StoredLayout&,
+                                            std::size_t image, std::size_t count, float* voxels,
+                                            std::uint8_t* finite, VoxelCounts* counts, bool others = false);
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 #include "Core/Registration/Transform.h"
 
@@ -30,8 +31,8 @@ std::unique_ptr<HeldTransformOnCuda<D>> holdSplineOnCuda(const Context&, const S
 
 /// The vectors of parameters on the device; a warp a number, 8 (landmarks * block) bytes each.
 template <int D>
-void splineVectorsOnCuda(const Context&, const TransformOnCuda<D>&, const double* parameters,
-                         double* vectors);
+TESSERA_CUDA_ONLY void splineVectorsOnCuda(const Context&, const TransformOnCuda<D>&,
+                                           const double* parameters, double* vectors);
 
 constexpr std::size_t mostSplineSlabs = 1024;
 /// Doubles that sums of `landmarks` take on their way.
@@ -53,19 +54,21 @@ constexpr double splineSumBytes(std::size_t landmarks)
 /// Each sum has a fixed order; reads 16 D bytes a sample for 32 rows, computes each kernel once a sample and
 /// landmark.
 template <int D>
-void sumSplineCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count, const double* points,
-                              const double* covectors, double* scratch, double* sums, bool overwrites);
+TESSERA_CUDA_ONLY void sumSplineCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count,
+                                                const double* points, const double* covectors,
+                                                double* scratch, double* sums, bool overwrites);
 
 /// The same of covectors of the spline's first (if `throughJacobian`) and second derivatives: by components,
 /// D of the first, then the upper triangle of the second, whose entries count once.
 template <int D>
-void sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&, std::size_t count,
-                                        const double* points, const double* covectors, bool throughJacobian,
-                                        double* scratch, double* sums, bool overwrites);
+TESSERA_CUDA_ONLY void sumSplineDerivativeCovectorsOnCuda(Context&, const TransformOnCuda<D>&,
+                                                          std::size_t count, const double* points,
+                                                          const double* covectors, bool throughJacobian,
+                                                          double* scratch, double* sums, bool overwrites);
 
 /// gradient += influence^T * sums.
 template <int D>
-void splineGradientOnCuda(Context&, const TransformOnCuda<D>&, const double* sums, double* gradient,
-                          const GradientUpdate&);
+TESSERA_CUDA_ONLY void splineGradientOnCuda(Context&, const TransformOnCuda<D>&, const double* sums,
+                                            double* gradient, const GradientUpdate&);
 
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/FieldInterpolator.h"
 
 #include <array>
@@ -41,8 +42,8 @@ double adjointBytes(const AlignedField<D>&, GradientSummation);
 
 /// What it does on CUDA.
 template <int D>
-void pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&,
-                                const std::array<const float*, D>& covectors, const float* factors,
-                                GradientSummation, double* gradient, GradientBefore);
+TESSERA_CUDA_ONLY void
+pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors,
+                           const float* factors, GradientSummation, double* gradient, GradientBefore);
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
 #include <array>
@@ -12,8 +13,9 @@ namespace tessera {
 /// Interpolator::evaluate at any number of points, all arrays on the context's CUDA device. Null:
 /// `gradientsPerMm[0]`, none are given; `inside`, it is not told. Only gives work to the context's stream.
 template <int D>
-void interpolateOnCuda(Context&, const InterpolatorOnCuda<D>&, const std::array<const double*, D>& pointMm,
-                       std::size_t count, float* values, const std::array<float*, D>& gradientsPerMm,
-                       std::uint8_t* inside);
+TESSERA_CUDA_ONLY void interpolateOnCuda(Context&, const InterpolatorOnCuda<D>&,
+                                         const std::array<const double*, D>& pointMm, std::size_t count,
+                                         float* values, const std::array<float*, D>& gradientsPerMm,
+                                         std::uint8_t* inside);
 
 }

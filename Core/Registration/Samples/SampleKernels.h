@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/LoadConstant.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Chain/TransformOnCuda.h"
@@ -35,7 +36,8 @@ struct SamplesOnCuda {
 
 /// asked[i] of each position of a lattice: whether the mask contains its point. Writes a byte a position.
 template <int D>
-void maskLatticeOnCuda(const Context&, const SamplesOnCuda<D>&, const MaskOnCuda<D>&, std::uint8_t* asked);
+TESSERA_CUDA_ONLY void maskLatticeOnCuda(const Context&, const SamplesOnCuda<D>&, const MaskOnCuda<D>&,
+                                         std::uint8_t* asked);
 
 /// Per sample. A sample that does not count has the moving intensity NaN.
 template <int D>
@@ -57,35 +59,35 @@ struct MovingOnCuda {
 /// Takes each sample through the chain and the moving image. Bytes a sample: reads 4 (and 24 of a list) and
 /// the moving image's support, writes 8, and 4 D for gradients.
 template <int D>
-void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&, const MovingOnCuda<D>&,
-                  const GatherTarget<D>&);
+TESSERA_CUDA_ONLY void gatherOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+                                    const MovingOnCuda<D>&, const GatherTarget<D>&);
 
 /// field += T0(x) - x at the positions of a lattice (mm, D planar arrays), so that what comes before an added
 /// field needs no chain.
 template <int D>
-void addDisplacementsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>& before,
-                            const std::array<float*, D>& field);
+TESSERA_CUDA_ONLY void addDisplacementsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>& before,
+                                              const std::array<float*, D>& field);
 
 /// All linear transforms of a chain as one map; nothing if it has others.
 template <int D>
-std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>&);
+TESSERA_CUDA_ONLY std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>&);
 
 /// gatherOnCuda for a lattice, an interpolator of order 1, and T(x) = before(x) + u(x); u (mm, D planar
 /// arrays) is read at each position unless it is null. Gradients may be written over it. Indices are added up
 /// in another order than the CPU's; they agree to 1e-6 of a voxel. Bytes a position: reads 4 D of the field
 /// and, from the caches, the moving image once; writes 4, and 4 D for gradients.
 template <int D>
-void warpLatticeOnCuda(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& before,
-                       const std::array<const float*, D>& field, const MovingOnCuda<D>&,
-                       const GatherTarget<D>&);
+TESSERA_CUDA_ONLY void warpLatticeOnCuda(Context&, const SamplesOnCuda<D>&, const AffineMap<D>& before,
+                                         const std::array<const float*, D>& field, const MovingOnCuda<D>&,
+                                         const GatherTarget<D>&);
 
 /// moments += those of the covectors about the last transform's centre, at the points where it is asked;
 /// `scratch` holds momentScratch<D>() doubles. factors: one a sample that multiplies its covector, each
 /// product rounded to float; null: all are 1.
 template <int D>
-void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
-                   const std::array<const float*, D>& covectors, const float* factors, double* scratch,
-                   CovectorMoments<D>* moments);
+TESSERA_CUDA_ONLY void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+                                     const std::array<const float*, D>& covectors, const float* factors,
+                                     double* scratch, CovectorMoments<D>* moments);
 
 constexpr int mostMomentBlocks = 264;
 template <int D>
@@ -97,9 +99,10 @@ constexpr std::size_t momentScratch()
 /// Covectors, as the moments', of samples [first, first + count), in double, and the points where the last
 /// transform is asked (NaN where all is 0). Planar: D arrays of `count` each.
 template <int D>
-void covectorsOnCuda(Context&, const SamplesOnCuda<D>&, std::size_t first, std::size_t count,
-                     const ChainOnCuda<D>&, const std::array<const float*, D>& covectors,
-                     const float* factors, double* points, double* values);
+TESSERA_CUDA_ONLY void covectorsOnCuda(Context&, const SamplesOnCuda<D>&, std::size_t first,
+                                       std::size_t count, const ChainOnCuda<D>&,
+                                       const std::array<const float*, D>& covectors, const float* factors,
+                                       double* points, double* values);
 
 /// What becomes of a gradient that something is added to: (gradient, or 0, + what is added) / divisor.
 struct GradientUpdate {
@@ -110,9 +113,9 @@ struct GradientUpdate {
 /// gradient += J^T v of the last transform, a B-spline; v as the moments'. Sums are 64-bit fixed point, so
 /// that they repeat; `sums` holds as many as the gradient, all zero before and after, and `largest` one word.
 template <int D>
-void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
-                           const std::array<const float*, D>& covectors, const float* factors,
-                           unsigned long long* sums, unsigned* largest, double* gradient,
-                           const GradientUpdate& = {});
+TESSERA_CUDA_ONLY void pullBackBSplineOnCuda(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,
+                                             const std::array<const float*, D>& covectors,
+                                             const float* factors, unsigned long long* sums,
+                                             unsigned* largest, double* gradient, const GradientUpdate& = {});
 
 }

@@ -38,6 +38,19 @@ TEST(ChooseDevices, EachOfAListHasToBeThere)
   EXPECT_NE(messageOf([&] { chooseDevices(beyond, "--device"); }).find(wrong), std::string::npos);
 }
 
+TEST(ChooseDevice, ABuildWithoutCudaHasNoDeviceAndNoStream)
+{
+  if (builtWithCuda)
+    GTEST_SKIP() << "this build has CUDA";
+  EXPECT_EQ(findCudaDevices().whyNone, "this build has no CUDA");
+  EXPECT_EQ(messageOf([] { chooseDevice("cuda", "--device", ""); }),
+            "--device: \"cuda\": this build has no CUDA. Allowed: \"cpu\" or \"auto\".");
+  EXPECT_EQ(messageOf([] {
+              makeContext({DeviceKind::cuda, 0}, 1);
+            }),
+            "CUDA: a stream: this build has no CUDA. Allowed: (Device \"cpu\").");
+}
+
 TEST(ChooseDevice, WorkThatIsNotSharedOutTakesNoList)
 {
   EXPECT_EQ(messageOf([] { chooseDevice("cuda:0,1", "--device", ""); }),

@@ -5,7 +5,6 @@
 #include "Components/FieldInterpolators/ThreadPerVoxel.h"
 #include "Components/FieldInterpolators/ThreadPerVoxelTiled.h"
 
-#include "Testing/Support/ErrorText.h"
 #include "Testing/Support/OnGpu.h"
 #include "Testing/Support/ParameterText.h"
 
@@ -292,17 +291,6 @@ TEST(CudaFieldInterpolatorsTest, RefuseWhatTheyCannotServe)
     EXPECT_TRUE(all[m]->runsOn(DeviceKind::cuda) && !all[m]->runsOn(DeviceKind::cpu)) << all[m]->name();
     EXPECT_FALSE(all[m]->hasDerivatives()) << all[m]->name();
   }
-}
-
-TEST(CudaFieldInterpolatorsTest, ABuildWithoutCudaSaysSo)
-{
-  if (findCudaDevices().whyNone != "this build has no CUDA")
-    GTEST_SKIP() << "this build has CUDA";
-  Context context = threads(1);
-  for (const Method<3>& method : methods<3>())
-    EXPECT_EQ(errorText([&] { method->displacements(context, {}, {}, {}); }, ExitCode::device),
-              "(FieldInterpolator \"" + method->name()
-                  + "\"): this build has no CUDA. Allowed: one that runs on the CPU.");
 }
 
 }

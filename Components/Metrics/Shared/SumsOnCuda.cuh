@@ -1,13 +1,16 @@
-#include "Components/Metrics/Shared/SumsOnCuda.h"
+#pragma once
 
-#include "Components/Metrics/AdvancedMeanSquares.h"
-#include "Components/Metrics/AdvancedNormalizedCorrelation.h"
 #include "Components/Metrics/Shared/BlockSum.cuh"
 #include "Components/Metrics/Shared/PairKernels.cuh"
+#include "Components/Metrics/Shared/SumsOnCuda.h"
 #include "Core/Compute/Buffer.h"
 
+#include <memory>
+
+// Kernels for formulas whose sums are a few doubles. Sums, Table, accumulate, finish, value and slope must be
+// TESSERA_HOST_DEVICE, and the formula itself is copied to the device.
 namespace tessera {
-namespace {
+namespace sums {
 
 constexpr int threads = 256;
 constexpr int threadsOfSlopes = 128;
@@ -90,8 +93,13 @@ __global__ void __launch_bounds__(threadsOfSlopes)
   writeSlopes(pairs, slopesOfFour, slopes, slopesAligned);
 }
 
+}
+
+/// The formula in kernels: a component's .cu file makes one in its onCuda.
 template <class Formula>
 class SumsOnCuda final : public MetricOnCuda {
+  using Partial = sums::PartialSums<Formula>;
+
 public:
   SumsOnCuda(const Context& context, const Formula& formula)
       : formula_(formula), partials_(context, mostBlocksOfSums), table_(context, 1)
@@ -104,17 +112,17 @@ public:
   {
     if (pairs.count == 0)
       return;
-    const unsigned blocks = blocksFor(pairs.count, threads, mostBlocksOfSums);
-    sumPairs<<<blocks, threads, 0, cudaStreamOf(context)>>>(formula_, pairs, partials_.span().data(),
-                                                            partialCount_);
+    const unsigned blocks = blocksFor(pairs.count, sums::threads, mostBlocksOfSums);
+    sums::sumPairs<<<blocks, sums::threads, 0, cudaStreamOf(context)>>>(
+        formula_, pairs, partials_.span().data(), partialCount_);
     checkLaunch("sums over pairs of intensities");
     partialCount_ = std::max(partialCount_, blocks);
   }
 
   void finish(Context& context, MetricResult* result) override
   {
-    finishSums<<<1, threads, 0, cudaStreamOf(context)>>>(formula_, partials_.span().data(), partialCount_,
-                                                         table_.span().data(), result);
+    sums::finishSums<<<1, sums::threads, 0, cudaStreamOf(context)>>>(
+        formula_, partials_.span().data(), partialCount_, table_.span().data(), result);
     checkLaunch("sum of partial sums");
   }
 
@@ -123,31 +131,20 @@ public:
     if (pairs.count == 0)
       return;
     const unsigned blocks =
-        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threadsOfSlopes, mostBlocksOfSlopes);
-    formulaSlopes<<<blocks, threadsOfSlopes, 0, cudaStreamOf(context)>>>(
+        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), sums::threadsOfSlopes, sums::mostBlocksOfSlopes);
+    sums::formulaSlopes<<<blocks, sums::threadsOfSlopes, 0, cudaStreamOf(context)>>>(
         formula_, table_.span().data(), FourPairs(pairs), slopes, multipleOf16(slopes));
     checkLaunch("slopes of pairs of intensities");
   }
 
 private:
-  static_assert(sizeof(PartialSums<Formula>) == sizeof(typename Formula::Sums) + sizeof(double),
+  static_assert(sizeof(Partial) == sizeof(typename Formula::Sums) + sizeof(double),
                 "as sumsOnCudaBytes counts them");
 
   Formula formula_;
   unsigned partialCount_ = 0; // blocks that wrote one since begin
-  Buffer<PartialSums<Formula>> partials_;
+  Buffer<Partial> partials_;
   Buffer<typename Formula::Table> table_;
 };
-
-}
-
-template <class Formula>
-std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context& context, const Formula& formula)
-{
-  return std::make_unique<SumsOnCuda<Formula>>(context, formula);
-}
-
-template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedMeanSquares&);
-template std::unique_ptr<MetricOnCuda> sumsOnCuda(const Context&, const AdvancedNormalizedCorrelation&);
 
 }
