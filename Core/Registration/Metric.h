@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/Error.h"
 #include "Core/Parameters/Parameters.h"
 #include "Core/Registration/Terms/MetricOnCuda.h"
 
@@ -22,9 +23,12 @@ struct LevelFacts {
 template <class F>
 concept MetricFormula =
     std::constructible_from<F, const Parameters&, std::size_t /*level*/, LevelFacts> && requires(
-        const F f, const Context& context, typename F::Sums& sums, const typename F::Sums& others,
-        const typename F::Table& table, float fixed, float moving, std::size_t valid)
+        const F f, typename F::Sums& sums, const typename F::Sums& others, const typename F::Table& table,
+        float fixed, float moving, std::size_t valid)
 {
+  {
+    F::description()
+    } -> std::same_as<const ComponentDescription&>;
   {
     f.zeroSums()
     } -> std::same_as<typename F::Sums>;
@@ -39,13 +43,19 @@ concept MetricFormula =
   {
     f.slope(table, fixed, moving)
     } -> std::same_as<float>; // pass 2: d value / d moving intensity
+};
+
+/// A formula that has a CUDA form, which its .cu file defines. A formula without one runs on the CPU alone.
+template <class F>
+concept MetricFormulaOnCuda = requires(const F f, const Context& context, std::size_t samples,
+                                       bool fixedStays)
+{
   {
     f.onCuda(context)
     } -> std::same_as<std::unique_ptr<MetricOnCuda>>; // the same formula in kernels
   {
-    f.deviceBytes(valid, true)
-    } -> std::same_as<double>; // that those take of the device for so many samples; whether the fixed side
-                               // stays
+    f.deviceBytes(samples, fixedStays)
+    } -> std::same_as<double>; // what the kernels take of the device; see IntensityPairs::fixedStays
 };
 
 /// A formula that also takes arrays of pairs, faster than but to the bit as one pair after the other.
@@ -63,9 +73,12 @@ public:
   virtual ~Metric() = default;
 
   virtual void prepareForLevel(std::size_t level, const LevelFacts&) = 0;
-  /// The same formula in kernels; after prepareForLevel.
+  /// Empty if there is a CUDA form; otherwise `the metric "..."`, which has none.
+  virtual std::string whyNotOnCuda() const = 0;
+  /// The same formula in kernels; after prepareForLevel. Throws Error(device) if there is no CUDA form.
   virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = 0;
-  /// What that takes of the device for so many samples at a time; see IntensityPairs::fixedStays.
+  /// What the CUDA form takes of the device for so many samples at a time; see IntensityPairs::fixedStays. 0
+  /// if there is none.
   virtual double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const = 0;
 
   /// Forgets all sums; `stripes` independent accumulators, merged in their order.
@@ -93,14 +106,27 @@ public:
     sums_.clear();
   }
 
-  std::unique_ptr<MetricOnCuda> onCuda(const Context& context) const override
+  std::string whyNotOnCuda() const override
   {
-    return formula_->onCuda(context);
+    return MetricFormulaOnCuda<F> ? "" : "the metric \"" + F::description().name + "\"";
   }
 
-  double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const override
+  std::unique_ptr<MetricOnCuda> onCuda([[maybe_unused]] const Context& context) const override
   {
-    return F(parameters_, level, LevelFacts{}).deviceBytes(samples, fixedStays);
+    if constexpr (MetricFormulaOnCuda<F>)
+      return formula_->onCuda(context);
+    else
+      throw Error(ExitCode::device,
+                  "CUDA: " + whyNotOnCuda() + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  }
+
+  double deviceBytes([[maybe_unused]] std::size_t level, [[maybe_unused]] std::size_t samples,
+                     [[maybe_unused]] bool fixedStays) const override
+  {
+    if constexpr (MetricFormulaOnCuda<F>)
+      return F(parameters_, level, LevelFacts{}).deviceBytes(samples, fixedStays);
+    else
+      return 0;
   }
 
   void begin(std::size_t stripes) override

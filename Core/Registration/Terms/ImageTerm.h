@@ -8,7 +8,6 @@
 #include "Core/Registration/Terms/DenseImageTerm.h"
 #include "Core/Registration/Terms/ImageTermOnCuda.h"
 #include "Core/Registration/Terms/ValidSampleRule.h"
-#include "Core/Registry/Registry.h"
 
 #include <memory>
 
@@ -28,7 +27,8 @@ public:
   bool needsSampler() const override { return true; }
   std::string whyNotOnCuda(const TransformChain<D>& chain) const override
   {
-    return tessera::whyNotOnCuda<D>(chain);
+    const std::string why = tessera::whyNotOnCuda<D>(chain);
+    return why.empty() ? metric_->whyNotOnCuda() : why;
   }
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
@@ -76,18 +76,5 @@ private:
 
 /// Parameters that every image metric reads; a metric's description has them after its own.
 std::vector<ParameterInfo> imageTermParameters();
-
-/// Adds the image metric of a formula, for 2D and 3D.
-template <MetricFormula Formula>
-void addImageMetric(Registry& registry)
-{
-  const auto add = [&]<int D>() {
-    registry.add<CostTerm<D>>(Formula::description(), [](const Parameters& parameters) {
-      return std::make_unique<ImageTerm<D>>(parameters, std::make_unique<MetricOf<Formula>>(parameters));
-    });
-  };
-  add.template operator()<2>();
-  add.template operator()<3>();
-}
 
 }

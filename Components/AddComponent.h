@@ -1,0 +1,103 @@
+#pragma once
+
+#include "Components/Interpolators/Shared/InterpolatorUse.h"
+#include "Core/Image/ImageSide.h"
+#include "Core/Registration/FieldInterpolator.h"
+#include "Core/Registration/ImagePyramid.h"
+#include "Core/Registration/ImageSampler.h"
+#include "Core/Registration/Interpolator.h"
+#include "Core/Registration/Optimizer.h"
+#include "Core/Registration/Registration.h"
+#include "Core/Registration/Resampler.h"
+#include "Core/Registration/Terms/ImageTerm.h"
+#include "Core/Registry/Registry.h"
+
+#include <concepts>
+
+namespace tessera {
+
+/// Adds an image pyramid for the fixed and for the moving side.
+template <int D, class Component>
+void addPyramid(Registry& registry)
+{
+  registry.add<FixedImagePyramid<D>>(Component::description(ImageSide::fixed),
+                                     [](const Parameters& parameters) {
+                                       return std::make_unique<FixedImagePyramid<D>>(
+                                           std::make_unique<Component>(parameters, ImageSide::fixed));
+                                     });
+  registry.add<MovingImagePyramid<D>>(Component::description(ImageSide::moving),
+                                      [](const Parameters& parameters) {
+                                        return std::make_unique<MovingImagePyramid<D>>(
+                                            std::make_unique<Component>(parameters, ImageSide::moving));
+                                      });
+}
+
+/// Adds an interpolator whose description asks for the InterpolatorUse as (Interpolator "X") and as
+/// (ResampleInterpolator "X"), and any other one as (ResampleInterpolator "X") alone.
+template <int D, class Component>
+void addInterpolator(Registry& registry)
+{
+  static constexpr InterpolatorUse use = InterpolatorUse::resampling;
+  if constexpr (requires { Component::description(use); }) {
+    registry.add<Interpolator<D>, Component>();
+    registry.add<ResampleInterpolator<D>>(Component::description(use), [](const Parameters& parameters) {
+      return std::make_unique<ResampleInterpolator<D>>(std::make_unique<Component>(parameters, use));
+    });
+  } else {
+    registry.add<ResampleInterpolator<D>>(Component::description(), [](const Parameters& parameters) {
+      return std::make_unique<ResampleInterpolator<D>>(std::make_unique<Component>(parameters));
+    });
+  }
+}
+
+/// Adds a class to the role whose interface it implements, images being of D dimensions.
+template <int D, class Component>
+void addForDimension(Registry& registry)
+{
+  if constexpr (std::derived_from<Component, ImagePyramid<D>>)
+    addPyramid<D, Component>(registry);
+  else if constexpr (std::derived_from<Component, Interpolator<D>>)
+    addInterpolator<D, Component>(registry);
+  else if constexpr (std::derived_from<Component, ImageSampler<D>>)
+    registry.add<ImageSampler<D>, Component>();
+  else if constexpr (std::derived_from<Component, Transform<D>>)
+    registry.add<Transform<D>, Component>();
+  else if constexpr (std::derived_from<Component, FieldInterpolator<D>>)
+    registry.add<FieldInterpolator<D>, Component>();
+  else if constexpr (std::derived_from<Component, CostTerm<D>>)
+    registry.add<CostTerm<D>, Component>();
+  else
+    registry.add<Resampler<D>, Component>();
+}
+
+/// Adds an image metric by its formula.
+template <int D, MetricFormula Formula>
+void addImageMetric(Registry& registry)
+{
+  registry.add<CostTerm<D>>(Formula::description(), [](const Parameters& parameters) {
+    return std::make_unique<ImageTerm<D>>(parameters, std::make_unique<MetricOf<Formula>>(parameters));
+  });
+}
+
+/// Adds a component to the registry, for images of two and of three dimensions; the role follows from the
+/// interface that the class implements. Names come from the component's description().
+template <template <int> class Component>
+void addComponent(Registry& registry)
+{
+  addForDimension<2, Component<2>>(registry);
+  addForDimension<3, Component<3>>(registry);
+}
+template <class Component>
+void addComponent(Registry& registry)
+{
+  if constexpr (std::derived_from<Component, Registration>)
+    registry.add<Registration, Component>();
+  else if constexpr (std::derived_from<Component, Optimizer>)
+    registry.add<Optimizer, Component>();
+  else {
+    addImageMetric<2, Component>(registry);
+    addImageMetric<3, Component>(registry);
+  }
+}
+
+}
