@@ -39,6 +39,8 @@ public:
   {
     voxelsOnCuda_.reset();
     coefficientsOnCuda_ = {};
+    coefficients_ = {};
+    fineCoefficients_ = {};
   }
   bool hasGradient() const override { return order_ > 0; }
   void requireGradients() const override;

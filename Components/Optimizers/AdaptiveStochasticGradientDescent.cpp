@@ -276,6 +276,8 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
     axpy(context, -stepSize, gradient.span(), position.span());
     ++report.iterations;
     sink({k, report.value, {time, stepSize, gradientNorm}, {}}, position.span());
+    if ((report.wasStopped = cost.isStopAsked()))
+      return report;
 
     if (!adaptive)
       time += (steps.sigmoid.maximum + steps.sigmoid.minimum) / 2;

@@ -133,6 +133,8 @@ public:
       report_.value = line_.point.value;
       row("Main", stopText_, std::to_string(line_.iteration));
       ++report_.iterations;
+      if ((report_.wasStopped = cost_.isStopAsked()))
+        break;
       report_.stopCondition = stopAfter(before);
     }
     return report_;

@@ -96,6 +96,8 @@ public:
       report_.value = line_.point.value;
       row(line_, "Main", nameOf(line_.stop), std::to_string(line_.iteration));
       ++report_.iterations;
+      if ((report_.wasStopped = cost_.isStopAsked()))
+        break;
       if (cost_.newSamplesEveryIteration() && !isLastIteration()) {
         cost_.drawSamples(static_cast<std::uint32_t>(report_.iterations), 0);
         evaluate();

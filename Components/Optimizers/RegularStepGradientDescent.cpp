@@ -102,6 +102,8 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
          position.span()); // along y, a step of `length` along x
     ++report.iterations;
     sink({k, report.value, {length, gradientNorm}, {}}, position.span());
+    if ((report.wasStopped = cost.isStopAsked()))
+      return report;
   }
   return report;
 }

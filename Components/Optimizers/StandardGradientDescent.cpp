@@ -66,6 +66,8 @@ OptimizerReport StandardGradientDescent::minimize(CostFunction& cost, std::size_
     axpy(context, -stepSize, gradient.span(), position.span());
     ++report.iterations;
     sink({k, report.value, {stepSize, gradientNorm}, {}}, position.span());
+    if ((report.wasStopped = cost.isStopAsked()))
+      return report;
   }
   report.stopCondition = maximumIterationsReached;
   return report;

@@ -56,6 +56,8 @@ public:
   virtual Draw draw() const = 0;
   /// A line for the log ("Computing JacobianTerms ...").
   virtual void log(const std::string& line) = 0;
+  /// Whether the user wants the run to end. Optimizers ask after each iteration.
+  virtual bool isStopAsked() const { return false; }
 };
 
 /// One row of the iteration table; columns are named by Optimizer::columns.
@@ -71,6 +73,7 @@ struct OptimizerReport {
   double value = 0; // of the last evaluated iteration
   std::string stopCondition;
   std::vector<FileEntry> settings; // "SP_a 1389.8" lines for the log
+  bool wasStopped = false;         // CostFunction::isStopAsked ended the level before its time
 };
 
 /// Called after each iteration with the position that the iteration reached.
@@ -90,7 +93,8 @@ public:
   /// Names of the columns after 1:ItNr and 2:Metric, as elastix writes them: "3a:Time", "4:||Gradient||".
   virtual std::vector<std::string> columns() const = 0;
   virtual OptimizerExtent extentOfLevel(std::size_t level) const = 0;
-  /// Minimises over one level, changing `position` in place.
+  /// Minimises over one level, changing `position` in place. Once the cost's isStopAsked is true after an
+  /// iteration, returns at once with OptimizerReport::wasStopped.
   virtual OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                                    const IterationSink&) = 0;
 };

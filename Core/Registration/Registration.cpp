@@ -5,6 +5,7 @@
 #include "Core/Registration/Stage/IterationTable.h"
 #include "Core/Registration/Stage/LevelData.h"
 #include "Core/Registration/Stage/LevelTimes.h"
+#include "Core/Registration/Stage/PreparedStage.h"
 
 #include <cmath>
 
@@ -66,28 +67,30 @@ std::string textOf(const std::vector<double>& values)
   return text + "]";
 }
 
-/// What stays the same over the levels of a stage.
+/// A stage while it runs.
 template <int D>
 struct Stage {
   Context& context;
+  const Registry& registry;
   const StageInput<D>& input;
   const Parameters& parameters;
-  StageComponents<D> components;
-  TransformChain<D> chain;
-  std::vector<double> scales;
+  StageComponents<D>& components;
+  const std::vector<LevelPlan>& plans;
   Reporter<D>& reporter;
-  const Registry& registry;
-  HeldOnCuda originals; // until the last level has its images
+  TransformChain<D> chain = {}; // with the parameters that the finished levels reached
+  std::vector<double> scales = {};
+  HeldOnCuda originals = {}; // until the last level has its images
 };
 
 template <int D>
-Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
+Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformChain<D>> chain,
+                 std::size_t level)
 {
   typename Cost<D>::Level costLevel;
   costLevel.combination = stage.components.registration->combination(level, data.parts.size());
   costLevel.parts = std::move(data.parts);
   costLevel.names = componentNames(stage.parameters, "Metric");
-  costLevel.chain = &stage.chain;
+  costLevel.chain = std::move(chain);
   costLevel.scales = stage.scales;
   costLevel.draw = {static_cast<std::uint64_t>(stage.parameters.get(stageparameters::randomSeed())),
                     static_cast<std::uint32_t>(stage.input.stage), static_cast<std::uint32_t>(level), 0};
@@ -95,6 +98,7 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::size_t level)
       stage.parameters.get(stageparameters::newSamplesEveryIteration(), level);
   costLevel.meanInPlaneSpacingMm = meanInPlaneSpacingMm(stage.input);
   costLevel.log = [&reporter = stage.reporter](const std::string& line) { reporter.info(line); };
+  costLevel.stop = stage.input.stop;
   return Cost<D>(stage.context, std::move(costLevel));
 }
 
@@ -120,9 +124,9 @@ public:
     if (!context_.onCuda())
       return;
     takePeakDeviceMemory(context_);
-    if (level >= stage.input.plans.size())
+    if (level >= stage.plans.size())
       return;
-    plan_ = stage.input.plans[level];
+    plan_ = stage.plans[level];
     stage.reporter.info("Device memory: " + planText(plan_, level, deviceName(context_.device)) + ".");
   }
   std::size_t slabs() const { return plan_.slabs; }
@@ -150,8 +154,9 @@ void endLevel(StageComponents<D>& components)
     interpolator->endLevel();
 }
 
+/// Nothing if the user stopped the run before the level was finished.
 template <int D>
-LevelSummary runLevel(Stage<D>& stage, std::size_t level)
+std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
 {
   const Range range(("level " + std::to_string(level)).c_str());
   LevelWatch<D> watch(stage.context, componentNames(stage.parameters, "Metric"));
@@ -162,11 +167,12 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
   if (components.transform->scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
+  auto chain = std::make_unique<TransformChain<D>>(stage.chain); // the level's own, which its cost will move
   LevelData<D> data =
-      prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, stage.chain,
-                   level, memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
+      prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, *chain, level,
+                   memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);
   watch.report([&] { reporter.pyramidImages(level, data.fixed, data.moving); });
-  Cost<D> cost = makeCost(stage, std::move(data), level);
+  Cost<D> cost = makeCost(stage, std::move(data), std::move(chain), level);
   watch.preparationEnds(cost);
   cost.drawSamples(0, 0);
 
@@ -182,16 +188,13 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
     watch.report([&] {
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;
-      const IterationRecord record = table.record(row, cost, exactNow);
-      if (reporter.readsChainOfIterations(level))
-        stage.chain.parameters = cost.parametersOf(reached);
-      reporter.iterationDone(level, record, stage.chain);
-      if (reporter.stopAsked())
-        throw Interrupted{};
+      reporter.iterationDone(level, table.record(row, cost, exactNow), [&] { return cost.chainAt(reached); });
     });
   };
   const OptimizerReport report =
       watch.minimize(cost, [&] { return components.optimizer->minimize(cost, level, position, sink); });
+  if (report.wasStopped)
+    return std::nullopt;
   stage.chain.parameters = cost.parametersOf(std::as_const(position).span());
 
   summary.iterations = report.iterations;
@@ -210,19 +213,14 @@ LevelSummary runLevel(Stage<D>& stage, std::size_t level)
 }
 
 template <int D>
-StageResult<D> runStage(Context& context, const Registry& registry, const StageInput<D>& input,
-                        Reporter<D>& reporter)
+StageResult<D> runStage(Context& context, const Registry& registry, PreparedStage<D> prepared,
+                        const StageInput<D>& input, Reporter<D>& reporter)
 {
-  const std::size_t levels = levelCountOf(input.parameters);
-  const Parameters parameters(input.parameters, "", D, levels,
-                              [&](const std::string& line) { reporter.warning(line); });
-  Stage<D> stage{context,  input,    parameters, createComponents<D>(registry, parameters), {}, {},
-                 reporter, registry, {}};
+  const Parameters& parameters = prepared.parameters;
+  Stage<D> stage{context, registry, input, parameters, prepared.components, prepared.plans, reporter};
 
   stage.chain.initial = input.initial;
-  stage.chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add"
-                                ? Combination::add
-                                : Combination::compose;
+  stage.chain.combination = combinationOf(parameters);
   stage.chain.transform = stage.components.transform;
   stage.chain.parameters = stage.components.transform->initialize(context, startOf(input));
   if (!stage.chain.transform->scalesFollowLevels()) {
@@ -232,14 +230,21 @@ StageResult<D> runStage(Context& context, const Registry& registry, const StageI
   }
 
   StageResult<D> result;
-  for (std::size_t level = 0; level < levels; ++level)
-    result.levels.push_back(runLevel(stage, level));
-  result.finalValue = result.levels.back().value;
+  for (std::size_t level = 0; level < parameters.levelCount() && !result.wasStopped; ++level) {
+    if (std::optional<LevelSummary> summary = runLevel(stage, level))
+      result.levels.push_back(std::move(*summary));
+    else
+      result.wasStopped = true;
+  }
+  if (!result.levels.empty())
+    result.finalValue = result.levels.back().value;
   result.chain = std::make_shared<TransformChain<D>>(stage.chain);
   return result;
 }
 
-template StageResult<2> runStage(Context&, const Registry&, const StageInput<2>&, Reporter<2>&);
-template StageResult<3> runStage(Context&, const Registry&, const StageInput<3>&, Reporter<3>&);
+template StageResult<2> runStage(Context&, const Registry&, PreparedStage<2>, const StageInput<2>&,
+                                 Reporter<2>&);
+template StageResult<3> runStage(Context&, const Registry&, PreparedStage<3>, const StageInput<3>&,
+                                 Reporter<3>&);
 
 }

@@ -2,9 +2,9 @@
 
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Reporter.h"
-#include "Core/Registration/Stage/LevelPlan.h"
 #include "Core/Registry/Registry.h"
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -29,28 +29,32 @@ public:
   virtual TermCombination combination(std::size_t level, std::size_t terms) const = 0;
 };
 
-/// One parameter file's work: images at full resolution, and what comes before.
+/// The data that a stage registers: images at full resolution, and the result of the stages before.
 template <int D>
 struct StageInput {
-  std::shared_ptr<const ParameterMap> parameters;
-  std::size_t stage = 0;
-  std::vector<ImagePointer<D>> fixed, moving;          // at least one each
+  std::size_t stage = 0;                      // its number within the run, which its random numbers depend on
+  std::vector<ImagePointer<D>> fixed, moving; // at least one each
   std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one for all, or one an image
   std::shared_ptr<const TransformChain<D>> initial;    // null: none
   PointPairs<D> points;                                // -fp, -mp; empty: none
   bool hasPoints = false;
-  std::vector<LevelPlan> plans; // for a CUDA device, one a level; empty: all in one piece
+  const std::atomic<bool>* stop =
+      nullptr; // asked after each iteration: true ends the stage; null: it runs on
 };
 
 template <int D>
 struct StageResult {
-  std::shared_ptr<const TransformChain<D>> chain;
-  double finalValue = 0;
-  std::vector<LevelSummary> levels;
+  std::shared_ptr<const TransformChain<D>> chain; // with the parameters of the last finished level
+  double finalValue = 0;                          // of that level
+  std::vector<LevelSummary> levels;               // those that were finished
+  bool wasStopped = false;                        // by StageInput::stop, before all levels were finished
 };
 
-/// Runs all levels of a stage. Throws Error, or Interrupted when the reporter asks to stop.
 template <int D>
-StageResult<D> runStage(Context&, const Registry&, const StageInput<D>&, Reporter<D>&);
+struct PreparedStage;
+
+/// Runs all levels of a prepared stage on the context's device, as its plans say. Throws Error.
+template <int D>
+StageResult<D> runStage(Context&, const Registry&, PreparedStage<D>, const StageInput<D>&, Reporter<D>&);
 
 }

@@ -2,6 +2,7 @@
 
 #include "Core/Registration/CostTerm.h"
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@ struct IterationRecord {
   std::vector<std::string> cells;
 };
 
-/// What a part of a level took, and where it ran.
+/// How long a part of a level took, and on which device it ran.
 struct TimeRow {
   std::string part;
   double milliseconds = 0;
@@ -43,8 +44,7 @@ struct LevelSummary {
   std::size_t slabs = 1;
 };
 
-/// What a running stage tells the program. It only listens: nothing it does changes what happens next, but
-/// for stopAsked.
+/// Listens to a running stage: nothing that a reporter does changes what the stage does next.
 template <int D>
 class Reporter {
 public:
@@ -59,16 +59,11 @@ public:
                              const std::vector<ImagePointer<D>>& moving) = 0;
   /// `header` is "1:ItNr", "2:Metric", ... in elastix's order.
   virtual void levelStarted(std::size_t level, const std::vector<std::string>& header) = 0;
-  /// Whether iterationDone looks at the chain's last parameters, which may have to come from a device.
-  virtual bool readsChainOfIterations(std::size_t /*level*/) const { return true; }
-  /// `chain` holds the parameters that the iteration reached, if readsChainOfIterations.
-  virtual void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>& chain) = 0;
+  /// Makes the chain with the parameters that an iteration reached, which may have to be copied from a CUDA
+  /// device.
+  using ReachedChain = std::function<TransformChain<D>()>;
+  virtual void iterationDone(std::size_t level, const IterationRecord&, const ReachedChain&) = 0;
   virtual void levelFinished(const LevelSummary&, const TransformChain<D>& chain) = 0;
-  /// Asked after each iteration; true ends the stage by Interrupted.
-  virtual bool stopAsked() const = 0;
 };
-
-/// Thrown out of runStage after Reporter::stopAsked; not an Error, since nothing went wrong.
-struct Interrupted {};
 
 }

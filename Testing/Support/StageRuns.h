@@ -42,9 +42,32 @@ inline Parameters stageParameters(const std::shared_ptr<const ParameterMap>& map
   return Parameters(map, "", dimension, levelCountOf(map));
 }
 
+/// The input of a stage, and how it is to be run.
+template <int D>
+struct DrawnStage : StageInput<D> {
+  std::shared_ptr<const ParameterMap> parameters;
+  std::vector<LevelPlan> plans;
+
+  PreparedStage<D> prepared() const
+  {
+    PreparedStage<D> stage = prepareStage<D>(allComponents(), stageParameters(parameters, D));
+    stage.plans = plans;
+    return stage;
+  }
+  std::vector<LevelPlan> plansFor(double usableBytes) const
+  {
+    Context host;
+    return planStage<D>(host, allComponents(), prepared(), extentOf<D>(*this), usableBytes);
+  }
+  StageResult<D> run(Context& context, Reporter<D>& reporter) const
+  {
+    return runStage<D>(context, allComponents(), prepared(), *this, reporter);
+  }
+};
+
 /// Two drawings of the same blobs, the moving one a little shifted.
 template <int D>
-StageInput<D> stageInput(const Size<D>& size, const std::string& lines)
+DrawnStage<D> stageInput(const Size<D>& size, const std::string& lines)
 {
   Vec<D> spacingMm;
   spacingMm.fill(1);
@@ -56,7 +79,7 @@ StageInput<D> stageInput(const Size<D>& size, const std::string& lines)
       return sumOf(blobs, pointMm);
     }));
   };
-  StageInput<D> input;
+  DrawnStage<D> input;
   input.parameters = stageText(lines);
   input.fixed = {drawn(0)};
   input.moving = {drawn(0.7)};
@@ -65,7 +88,7 @@ StageInput<D> stageInput(const Size<D>& size, const std::string& lines)
 
 /// Listens and says nothing.
 template <int D>
-class QuietReporter final : public Reporter<D> {
+class QuietReporter : public Reporter<D> {
 public:
   void info(const std::string&) override {}
   void note(const std::string&) override {}
@@ -75,9 +98,10 @@ public:
   {
   }
   void levelStarted(std::size_t, const std::vector<std::string>&) override {}
-  void iterationDone(std::size_t, const IterationRecord&, const TransformChain<D>&) override {}
+  void iterationDone(std::size_t, const IterationRecord&, const typename Reporter<D>::ReachedChain&) override
+  {
+  }
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override {}
-  bool stopAsked() const override { return false; }
 };
 
 }

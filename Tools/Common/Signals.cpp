@@ -11,11 +11,14 @@ namespace tessera {
 namespace {
 
 volatile std::sig_atomic_t caught = 0;
+std::atomic<bool> stop{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler may write nothing else");
 
 extern "C" void rememberSignal(int signal)
 {
   if (caught == 0)
     caught = signal;
+  stop = true;
 }
 
 /// Under nohup, which has the program outlive its terminal.
@@ -55,6 +58,11 @@ void watchSignals()
 int caughtSignal()
 {
   return caught;
+}
+
+const std::atomic<bool>& stopAsked()
+{
+  return stop;
 }
 
 EndOnSignals::EndOnSignals(std::function<void(int)> tell) : tell_(std::move(tell))

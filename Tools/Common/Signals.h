@@ -12,6 +12,12 @@ void watchSignals();
 
 /// The first of them that came, else 0.
 int caughtSignal();
+/// True once one of them came.
+const std::atomic<bool>& stopAsked();
+
+/// Thrown by a program's own steps, never out of a callback, once a signal has made it end early: an exit
+/// code and a line of the log, but no Error, since nothing went wrong.
+struct Interrupted {};
 
 /// While this lives, SIGINT, SIGTERM or SIGHUP ends the program at once, with 128 + the signal, whatever its
 /// threads are at; no scratch folder is left, and thus no file that is not whole. SIGHUP stays ignored if it

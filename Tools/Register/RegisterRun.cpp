@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/ErrorContext.h"
-#include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/TransformFiles/TransformFile.h"
 #include "Tools/Common/Process.h"
 #include "Tools/Common/Signals.h"
@@ -21,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What holds for all stages of a run.
+/// The inputs and results that all stages of a run share.
 template <int D>
 struct Run {
   const Registry& registry;
@@ -78,20 +77,20 @@ void logTransformFile(const std::string& path, RunLog& log)
 }
 
 template <int D>
-Context contextOf(Run<D>& run, const Parameters& parameters, const DeviceChoice& choice)
+Context contextOf(Run<D>& run, const CheckedStage<D>& stage)
 {
+  const DeviceChoice& choice = stage.prepared.choice;
   run.summary.deviceReason = choice.reason;
-  const StageSettings settings(parameters);
-  const bool textDecides = run.options.threadSource != "-threads" && settings.threads() > 0;
-  return makeContext(choice.device, textDecides ? static_cast<int>(settings.threads()) : run.options.threads);
+  const bool textDecides = run.options.threadSource != "-threads" && stage.settings.threads() > 0;
+  return makeContext(choice.device,
+                     textDecides ? static_cast<int>(stage.settings.threads()) : run.options.threads);
 }
 
 template <int D>
-StageInput<D> stageInput(const Run<D>& run, const StageText& text, std::size_t stage,
-                         const LoadedInputs<D>& inputs)
+StageInput<D> stageInput(const Run<D>& run, std::size_t stage, const LoadedInputs<D>& inputs)
 {
-  return {text.map,           stage,       inputs.fixed,  inputs.moving,    inputs.fixedMasks,
-          inputs.movingMasks, run.initial, inputs.points, inputs.hasPoints, {}};
+  return {stage,       inputs.fixed,  inputs.moving,    inputs.fixedMasks, inputs.movingMasks,
+          run.initial, inputs.points, inputs.hasPoints, &stopAsked()};
 }
 
 void logStageEnd(const StageText& text, const StageSummary& summary, std::size_t stage, RunLog& log)
@@ -126,53 +125,47 @@ StageSummary describe(const StageText& text, const Parameters& parameters)
 }
 
 template <int D>
-StageResult<D> runReported(Run<D>& run, Context& context, const StageInput<D>& input,
-                           StageReporter<D>& reporter)
-{
-  try {
-    return runStage<D>(context, run.registry, input, reporter);
-  } catch (const Interrupted&) {
-    reporter.keepFinishedLevel();
-    throw;
-  }
-}
-
-template <int D>
-void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
+void runOneStage(Run<D>& run, CheckedStage<D> stage)
 {
   const auto start = Clock::now();
+  const StageText& text = stage.text;
+  const std::size_t number = stage.number;
   RunLog& log = run.log;
   log.info("-------------------------------------------------------------------------\n");
-  log.info("Running elastix with parameter file " + std::to_string(stage) + ": \"" + text.path + "\".\n");
+  log.info("Running elastix with parameter file " + std::to_string(number) + ": \"" + text.path + "\".\n");
   log.info("Current time: " + currentTime() + ".");
   logOptions(run.options, run.folder, log);
   logParameterText(text, log);
 
-  const Parameters parameters(text.map, "", D, levelCountOf(text.map));
-  const StageSettings settings(parameters);
+  const Parameters parameters = stage.prepared.parameters;
+  const StageSettings& settings = stage.settings;
   const LoadedInputs<D>& asRead = run.inputs;
   const LoadedInputs<D> inputs = settings.useDirectionCosines() ? asRead : withIdentityDirections<D>(asRead);
-  StageInput<D> input = stageInput<D>(run, text, stage, inputs);
-  const StageDevice device = chooseStageDevice<D>(run.registry, run.options, parameters, extentOf(input));
-  input.plans = device.plans;
-  Context context = contextOf(run, parameters, device.choice);
+  const StageInput<D> input = stageInput<D>(run, number, inputs);
+  planAsRead<D>(run.registry, run.options, stage, input);
+  Context context = contextOf(run, stage);
   run.summary.device = deviceName(context.device);
   run.summary.threads = context.threads;
-  log.info("Device: " + device.choice.reason + ", " + std::to_string(context.threads) + " threads.");
+  log.info("Device: " + run.summary.deviceReason + ", " + std::to_string(context.threads) + " threads.");
 
   StageOutputs<D> outputs(run.registry,
-                          {context, stage, run.folder, run.initialPath, inputs.fixed.front()->geometry,
+                          {context, number, run.folder, run.initialPath, inputs.fixed.front()->geometry,
                            asRead.fixed.front()->geometry.direction, inputs.moving.front(),
-                           inputs.validMoving, parameters, settings},
+                           inputs.validMoving, parameters, settings, *stage.resampler,
+                           *stage.resampleInterpolator},
                           log);
   StageSummary summary = describe(text, parameters);
   summary.device = run.summary.device;
   summary.deviceReason = run.summary.deviceReason;
   StageReporter<D> reporter(outputs,
-                            "stage " + std::to_string(stage + 1) + " of "
+                            "stage " + std::to_string(number + 1) + " of "
                                 + std::to_string(run.options.parameterFiles.size()),
                             summary.optimizer, parameters.levelCount(), log);
-  StageResult<D> result = runReported<D>(run, context, input, reporter);
+  StageResult<D> result = runStage<D>(context, run.registry, std::move(stage.prepared), input, reporter);
+  if (result.wasStopped) {
+    reporter.keepFinishedLevel();
+    throw Interrupted{};
+  }
 
   const auto writing = Clock::now();
   outputs.writeFinal(*result.chain);
@@ -183,12 +176,12 @@ void runOneStage(Run<D>& run, const StageText& text, std::size_t stage)
   summary.finalMetric = result.finalValue;
   summary.files = outputs.files();
   summary.seconds = secondsSince(start);
-  logStageEnd(text, summary, stage, log);
+  logStageEnd(text, summary, number, log);
 
   run.initial = result.chain;
   run.initialPath = outputs.transformPath();
   run.summary.stages.push_back(std::move(summary));
-  if (caughtSignal()) // while the results were written
+  if (stopAsked()) // while the results were written
     throw Interrupted{};
 }
 
@@ -220,14 +213,15 @@ void checkPointsAreUsed(const RegisterOptions& options, const NeededPoints& need
 
 template <int D>
 int checkAndRun(const Registry& registry, const RegisterOptions& options, const std::string& folder,
-                const std::vector<StageText>& stages, const InputHeaders& headers, const InputFiles& files,
+                const std::vector<StageText>& texts, const InputHeaders& headers, const InputFiles& files,
                 RunSummary summary, RunLog& log)
 {
   NeededPoints needed;
-  for (std::size_t stage = 0; stage < stages.size(); ++stage) {
-    const NeededPoints ofStage = checkStage<D>(registry, options, stages[stage], stage, headers, files, log);
-    needed.pairs |= ofStage.pairs;
-    needed.landmarks |= ofStage.landmarks;
+  std::vector<CheckedStage<D>> stages;
+  for (const StageText& text : texts) {
+    stages.push_back(checkStage<D>(registry, options, text, stages.size(), headers, files, log));
+    needed.pairs |= stages.back().needed.pairs;
+    needed.landmarks |= stages.back().needed.landmarks;
   }
   checkPointsAreUsed(options, needed, log);
   PointPairs<D> points = loadPoints<D>(options, headers);
@@ -241,7 +235,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
              std::move(summary)};
   const std::size_t pointPairs = points.fixedMm.size();
   if (options.checkOnly) {
-    checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
+    chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
     log.info("Checked " + std::to_string(stages.size())
              + " parameter file(s) and the headers of all images: nothing stands in the way.");
     return 0;
@@ -249,7 +243,7 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
 
   // A CUDA driver takes 0.2 s to start; images are read meanwhile. That there is no driver is known at once.
   auto devices = std::async(std::launch::async, [&] {
-    checkStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
+    chooseStageDevices<D>(registry, options, stages, headers, pointPairs, run.initial, log);
   });
   if (devices.wait_for(std::chrono::milliseconds(5)) == std::future_status::ready)
     devices.get();
@@ -261,8 +255,8 @@ int checkAndRun(const Registry& registry, const RegisterOptions& options, const 
   if (devices.valid())
     devices.get();
   watchSignals();
-  for (std::size_t stage = 0; stage < stages.size(); ++stage)
-    runOneStage<D>(run, stages[stage], stage);
+  for (CheckedStage<D>& stage : stages)
+    runOneStage<D>(run, std::move(stage));
 
   run.summary.finished = currentTime();
   run.summary.seconds = secondsSince(run.summary.clock);

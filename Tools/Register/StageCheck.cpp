@@ -3,10 +3,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFormat.h"
 #include "Core/Registration/Fields/FieldMethods.h"
-#include "Core/Registration/Resampler.h"
-#include "Core/Registration/Stage/StageComponents.h"
 #include "Tools/Register/OutputNames.h"
-#include "Tools/Register/StageSettings.h"
 
 #include <algorithm>
 #include <fstream>
@@ -115,8 +112,9 @@ std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&
 }
 
 template <int D>
-NeededPoints checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text,
-                        std::size_t stage, const InputHeaders& headers, const InputFiles& inputs, RunLog& log)
+CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& options, const StageText& text,
+                           std::size_t number, const InputHeaders& headers, const InputFiles& inputs,
+                           RunLog& log)
 {
   const Parameters parameters(text.map, "", D, levelCountOf(text.map),
                               [&](const std::string& line) { log.warning(line); });
@@ -124,28 +122,31 @@ NeededPoints checkStage(const Registry& registry, const RegisterOptions& options
   settings.checkDimension(headers.fixed.front().dimension, headers.moving.front().dimension);
   checkUnread(registry, text, options.strict, log);
   checkImageCounts(parameters, options);
-  checkComposite(settings, parameters, options, stage);
+  checkComposite(settings, parameters, options, number);
 
-  const StageComponents<D> components = createComponents<D>(registry, parameters);
-  requireFieldInterpolator(registry, components.transform->fieldInterpolator(),
+  CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
+  requireFieldInterpolator(registry, stage.prepared.components.transform->fieldInterpolator(),
                            parameters.where("FieldInterpolator"));
-  const NeededPoints needed = checkPoints<D>(components, parameters, options);
-  const auto resampler =
+  stage.needed = checkPoints<D>(stage.prepared.components, parameters, options);
+  stage.resampler =
       registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
                                     parameters.withLabel("Resampler0"), parameters.where("Resampler"));
-  registry.create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
+  stage.resampleInterpolator = std::move(
+      registry
+          .create<ResampleInterpolator<D>>(componentNames(parameters, "ResampleInterpolator").front(),
                                            parameters.withLabel("ResampleInterpolator0"),
-                                           parameters.where("ResampleInterpolator"));
-  checkResultFormat<D>(*resampler, parameters, log);
+                                           parameters.where("ResampleInterpolator"))
+          ->interpolator);
+  checkResultFormat<D>(*stage.resampler, parameters, log);
   if (!options.outputFolder.empty())
     checkInputsStay<D>(inputs, options.outputFolder,
-                       {"-p " + text.path, stage, parameters.levelCount(), settings, *resampler});
-  return needed;
+                       {"-p " + text.path, number, parameters.levelCount(), settings, *stage.resampler});
+  return stage;
 }
 
-template NeededPoints checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
-                                    const InputHeaders&, const InputFiles&, RunLog&);
-template NeededPoints checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
-                                    const InputHeaders&, const InputFiles&, RunLog&);
+template CheckedStage<2> checkStage<2>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
+                                       const InputHeaders&, const InputFiles&, RunLog&);
+template CheckedStage<3> checkStage<3>(const Registry&, const RegisterOptions&, const StageText&, std::size_t,
+                                       const InputHeaders&, const InputFiles&, RunLog&);
 
 }

@@ -1,10 +1,13 @@
 #pragma once
 
+#include "Core/Registration/Resampler.h"
+#include "Core/Registration/Stage/PreparedStage.h"
 #include "Core/Registry/Registry.h"
 #include "Tools/Common/InputFiles.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
 #include "Tools/Register/StageInputs.h"
+#include "Tools/Register/StageSettings.h"
 
 #include <memory>
 #include <string>
@@ -21,17 +24,32 @@ struct StageText {
 /// Reads every -p. Throws Error(usage) with file and line; a dimension that is not built is refused here.
 std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&);
 
-/// What a stage does with the points of -fp and -mp.
+/// Which of the points of -fp and -mp a stage uses.
 struct NeededPoints {
   bool pairs = false;     // a metric compares them
-  bool landmarks = false; // those of the fixed image make the transform; the others may start it
+  bool landmarks = false; // the fixed points make the transform, and the moving points may start it
+};
+
+/// A stage that passed the check. All that its run uses of its parameter file is in it, each component made
+/// once.
+template <int D>
+struct CheckedStage {
+  StageText text;
+  std::size_t number = 0; // from 0, in the order of -p
+  StageSettings settings;
+  PreparedStage<D> prepared;
+  DeviceChoice wanted{{}, "cpu"}; // the device asked for, whether or not all levels fit there
+  std::unique_ptr<Resampler<D>> resampler = nullptr; // which makes the result image, with the interpolator
+  std::unique_ptr<Interpolator<D>> resampleInterpolator = nullptr;
+  NeededPoints needed = {};
 };
 
 /// Finds all that can be found before voxels are read: unknown components and parameters, values out of
 /// bounds, counts of images, masks and metrics that do not fit, result formats that cannot hold the result,
-/// results that would be written over an input. Warnings and notes go to the log.
+/// results that would be written over an input. Warnings and notes go to the log. The device is not chosen
+/// yet: see StageDevice.h.
 template <int D>
-NeededPoints checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t stage,
-                        const InputHeaders&, const InputFiles&, RunLog&);
+CheckedStage<D> checkStage(const Registry&, const RegisterOptions&, const StageText&, std::size_t number,
+                           const InputHeaders&, const InputFiles&, RunLog&);
 
 }

@@ -2,19 +2,17 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Stage/DeviceSupport.h"
-#include "Tools/Register/StageSettings.h"
 
 namespace tessera {
 namespace {
 
-/// Who asks for a device, and for which.
+/// The device that was asked for, and where: "--device", or a line of the parameter file.
 struct DeviceRequest {
   std::string text, where;
 };
 
-DeviceRequest requestOf(const RegisterOptions& options, const Parameters& parameters)
+DeviceRequest requestOf(const RegisterOptions& options, const StageSettings& settings)
 {
-  const StageSettings settings(parameters);
   return options.device.empty() ? DeviceRequest{settings.device(), settings.whereDevice()}
                                 : DeviceRequest{options.device, "--device"};
 }
@@ -29,9 +27,9 @@ std::string misfit(const std::vector<LevelPlan>& plans, const std::string& devic
 }
 
 template <int D>
-StageExtent<D> extentOf(const InputHeaders& headers, const Parameters& parameters, std::size_t pointPairs)
+StageExtent<D> extentOf(const InputHeaders& headers, const StageSettings& settings, std::size_t pointPairs)
 {
-  const bool turned = !StageSettings(parameters).useDirectionCosines();
+  const bool turned = !settings.useDirectionCosines();
   const auto geometry = [&](const ImageHeader& header) {
     const ImageGeometry<D> asWritten = geometryOf<D>(header);
     return turned ? withIdentityDirection<D>(asWritten) : asWritten;
@@ -49,78 +47,91 @@ StageExtent<D> extentOf(const InputHeaders& headers, const Parameters& parameter
   return extent;
 }
 
-/// What a stage on "auto" would need if it had a device.
+/// Plans a stage's levels on the CUDA device that it was given. Where one does not fit, the stage goes to the
+/// CPU if it is on "auto".
 template <int D>
-void logNeed(const Registry& registry, const RegisterOptions& options, const Parameters& parameters,
-             const StageExtent<D>& extent, StageDevice stage, const std::string& file, RunLog& log)
+void fitStage(const Registry& registry, const RegisterOptions& options, CheckedStage<D>& stage,
+              const StageExtent<D>& extent, const DeviceChoice& choice)
 {
-  std::string device = deviceName(stage.choice.device);
-  if (stage.choice.device.kind == DeviceKind::cpu) {
-    if (requestOf(options, parameters).text != "auto"
-        || !whyStageNotOnCuda<D>(registry, parameters, extent.initial).empty())
+  stage.prepared.choice = choice;
+  if (choice.device.kind == DeviceKind::cpu)
+    return;
+  const DeviceRequest request = requestOf(options, stage.settings);
+  Context host{Device{}, options.threads};
+  const double usable = usableDeviceMemory(makeContext(choice.device, options.threads));
+  stage.prepared.plans = planStage<D>(host, registry, stage.prepared, extent, usable);
+  const std::string why = misfit(stage.prepared.plans, deviceName(choice.device));
+  if (why.empty())
+    return;
+  if (request.text != "auto")
+    throw Error(ExitCode::outOfMemory,
+                request.where + ": \"" + request.text + "\": " + why
+                    + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, "
+                      "NumberOfSpatialSamples), a wider "
+                      "grid spacing, more with --max-device-memory if that was given, or \"cpu\".");
+  stage.prepared.choice = {{DeviceKind::cpu, 0}, "cpu: " + why};
+  stage.prepared.plans.clear();
+}
+
+/// Logs what each level needs; for a stage on "auto" without a CUDA device, what it would need of one.
+template <int D>
+void logNeed(const Registry& registry, const RegisterOptions& options, const CheckedStage<D>& stage,
+             const StageExtent<D>& extent, RunLog& log)
+{
+  std::vector<LevelPlan> plans = stage.prepared.plans;
+  std::string device = deviceName(stage.prepared.choice.device);
+  if (stage.prepared.choice.device.kind == DeviceKind::cpu) {
+    if (requestOf(options, stage.settings).text != "auto"
+        || !whyStageNotOnCuda<D>(stage.prepared.components, extent.initial).empty())
       return;
     Context host{Device{}, options.threads};
-    stage.plans = planStage<D>(host, registry, parameters, extent, deviceMemoryLimit());
+    plans = planStage<D>(host, registry, stage.prepared, extent, deviceMemoryLimit());
     device = "a CUDA device";
   }
-  for (std::size_t level = 0; level < stage.plans.size(); ++level)
-    log.info(file + ": " + planText(stage.plans[level], level, device)
-             + (stage.plans[level].fits() ? "." : ": it does not fit."));
+  for (std::size_t level = 0; level < plans.size(); ++level)
+    log.info(stage.text.path + ": " + planText(plans[level], level, device)
+             + (plans[level].fits() ? "." : ": it does not fit."));
 }
 
 }
 
 template <int D>
-StageDevice chooseStageDevice(const Registry& registry, const RegisterOptions& options,
-                              const Parameters& parameters, const StageExtent<D>& extent)
-{
-  const DeviceRequest request = requestOf(options, parameters);
-  const std::string withoutCuda = whyStageNotOnCuda<D>(registry, parameters, extent.initial);
-  StageDevice stage{chooseDevice(request.text, request.where, withoutCuda), {}};
-  if (stage.choice.device.kind == DeviceKind::cpu)
-    return stage;
-  Context host{Device{}, options.threads};
-  const double usable = usableDeviceMemory(makeContext(stage.choice.device, options.threads));
-  stage.plans = planStage<D>(host, registry, parameters, extent, usable);
-  const std::string why = misfit(stage.plans, deviceName(stage.choice.device));
-  if (why.empty())
-    return stage;
-  if (request.text == "auto")
-    return {{{DeviceKind::cpu, 0}, "cpu: " + why}, {}};
-  throw Error(ExitCode::outOfMemory,
-              request.where + ": \"" + request.text + "\": " + why
-                  + ". Allowed: coarser levels (ImagePyramidSchedule), fewer samples (ImageSampler, "
-                    "NumberOfSpatialSamples), a wider "
-                    "grid spacing, more with --max-device-memory if that was given, or \"cpu\".");
-}
-
-template <int D>
-void checkStageDevices(const Registry& registry, const RegisterOptions& options,
-                       const std::vector<StageText>& stages, const InputHeaders& headers,
-                       std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
-                       RunLog& log)
+void chooseStageDevices(const Registry& registry, const RegisterOptions& options,
+                        std::vector<CheckedStage<D>>& stages, const InputHeaders& headers,
+                        std::size_t pointPairs, const std::shared_ptr<const TransformChain<D>>& initial,
+                        RunLog& log)
 {
   Context host{Device{}, options.threads};
   std::shared_ptr<const TransformChain<D>> before = initial;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    const Parameters parameters(stages[s].map, "", D, levelCountOf(stages[s].map));
-    StageExtent<D> extent = extentOf<D>(headers, parameters, pointPairs);
+  for (CheckedStage<D>& stage : stages) {
+    StageExtent<D> extent = extentOf<D>(headers, stage.settings, pointPairs);
     extent.initial = before;
-    extent.initialIsKnown = s == 0; // of later stages it is computed by those before
-    const StageDevice stage = chooseStageDevice<D>(registry, options, parameters, extent);
+    extent.initialIsKnown = stage.number == 0; // the stages before a later one have yet to find it
+    const DeviceRequest request = requestOf(options, stage.settings);
+    stage.wanted = chooseDevice(request.text, request.where,
+                                whyStageNotOnCuda<D>(stage.prepared.components, extent.initial));
+    fitStage<D>(registry, options, stage, extent, stage.wanted);
     if (options.checkOnly)
-      logNeed<D>(registry, options, parameters, extent, stage, stages[s].path, log);
-    if (s + 1 < stages.size() && requestOf(options, parameters).text != "cpu")
-      before = chainAfter<D>(host, registry, parameters, extent);
+      logNeed<D>(registry, options, stage, extent, log);
+    if (stage.number + 1 < stages.size() && request.text != "cpu")
+      before = chainAfter<D>(host, stage.prepared, extent);
   }
 }
 
+template <int D>
+void planAsRead(const Registry& registry, const RegisterOptions& options, CheckedStage<D>& stage,
+                const StageInput<D>& input)
+{
+  if (stage.number > 0 || !input.fixedMasks.empty() || !input.movingMasks.empty())
+    fitStage<D>(registry, options, stage, extentOf(input), stage.wanted);
+}
+
 #define TESSERA_INSTANTIATE(D)                                                                               \
-  template StageDevice chooseStageDevice<D>(const Registry&, const RegisterOptions&, const Parameters&,      \
-                                            const StageExtent<D>&);                                          \
-  template void checkStageDevices<D>(const Registry&, const RegisterOptions&, const std::vector<StageText>&, \
-                                     const InputHeaders&, std::size_t,                                       \
-                                     const std::shared_ptr<const TransformChain<D>>&, RunLog&);
+  template void chooseStageDevices<D>(const Registry&, const RegisterOptions&,                               \
+                                      std::vector<CheckedStage<D>>&, const InputHeaders&, std::size_t,       \
+                                      const std::shared_ptr<const TransformChain<D>>&, RunLog&);             \
+  template void planAsRead<D>(const Registry&, const RegisterOptions&, CheckedStage<D>&,                     \
+                              const StageInput<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "Core/Compute/Device.h"
 #include "Core/Registration/Stage/StageMemory.h"
 #include "Tools/Common/RunLog.h"
 #include "Tools/Register/RegisterOptions.h"
@@ -10,23 +9,19 @@
 
 namespace tessera {
 
-/// Where a stage runs, and how its levels fit there.
-struct StageDevice {
-  DeviceChoice choice;
-  std::vector<LevelPlan> plans; // empty on the CPU
-};
-
-/// Throws Error(device) and Error(usage) as chooseDevice, and Error(outOfMemory) if a CUDA device that was
-/// asked for has too little memory for a level; "auto" then takes the CPU, and says so.
+/// Chooses the devices of all stages before any of them runs, and plans their levels by the headers of the
+/// images. Throws Error(device) and Error(usage) as chooseDevice does, and Error(outOfMemory) if a CUDA
+/// device that was asked for has too little memory for a level; "auto" then takes the CPU. If only a check
+/// was asked for, the log gets what each level needs of a CUDA device, unless the CPU was asked for.
 template <int D>
-StageDevice chooseStageDevice(const Registry&, const RegisterOptions&, const Parameters&,
-                              const StageExtent<D>&);
+void chooseStageDevices(const Registry&, const RegisterOptions&, std::vector<CheckedStage<D>>&,
+                        const InputHeaders&, std::size_t pointPairs,
+                        const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
 
-/// Does so for all stages before any is run, from what headers say. If only a check was asked for, the log
-/// gets what each level needs of a CUDA device, unless the CPU was asked for.
+/// Plans the levels of a stage anew if its images or the stages before it have shown more than the headers
+/// did: masks, or the initial transform. "auto" may so come to another device. Throws Error(outOfMemory) as
+/// above.
 template <int D>
-void checkStageDevices(const Registry&, const RegisterOptions&, const std::vector<StageText>&,
-                       const InputHeaders&, std::size_t pointPairs,
-                       const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
+void planAsRead(const Registry&, const RegisterOptions&, CheckedStage<D>&, const StageInput<D>&);
 
 }

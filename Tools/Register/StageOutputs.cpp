@@ -26,11 +26,7 @@ template <int D>
 StageOutputs<D>::StageOutputs(const Registry& registry, StageOutputContext<D> stage, RunLog& log)
     : registry_(registry), stage_(std::move(stage)), log_(log)
 {
-  const Parameters& parameters = stage_.parameters;
-  interpolatorName_ = componentNames(parameters, "ResampleInterpolator").front();
-  resampler_ =
-      registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),
-                                    parameters.withLabel("Resampler0"), parameters.where("Resampler"));
+  interpolatorName_ = componentNames(stage_.parameters, "ResampleInterpolator").front();
 }
 
 template <int D>
@@ -49,8 +45,9 @@ void StageOutputs<D>::writePyramidImages(std::size_t level, const std::vector<Im
   const auto write = [&](const std::string& stem, const std::vector<ImagePointer<D>>& images) {
     for (std::size_t i = 0; i < images.size(); ++i)
       if (i == 0 || images[i] != images[0])
-        writeImageFile(pathOf(stem + std::to_string(i), levelSuffix(level), resampler_->resultImage().format),
-                       *images[i]);
+        writeImageFile(
+            pathOf(stem + std::to_string(i), levelSuffix(level), stage_.resampler.resultImage().format),
+            *images[i]);
   };
   write("FixedImagePyramid", fixed);
   write("MovingImagePyramid", moving);
@@ -60,7 +57,7 @@ template <int D>
 bool StageOutputs<D>::writesAfterIterations(std::size_t level) const
 {
   return stage_.settings.writeTransformAfterIterations(level)
-         || resampler_->writesResultAfterIterations(level);
+         || stage_.resampler.writesResultAfterIterations(level);
 }
 
 template <int D>
@@ -69,7 +66,7 @@ void StageOutputs<D>::writeAfterIteration(std::size_t level, std::size_t iterati
 {
   if (stage_.settings.writeTransformAfterIterations(level))
     writeTransform(iterationSuffix(level, iteration), chain);
-  if (resampler_->writesResultAfterIterations(level))
+  if (stage_.resampler.writesResultAfterIterations(level))
     writeResult(iterationSuffix(level, iteration), chain);
 }
 
@@ -83,7 +80,7 @@ void StageOutputs<D>::writeAfterLevel(std::size_t level, const std::string& iter
   }
   if (stage_.settings.writeTransformAfterLevel(level))
     writeTransform(levelSuffix(level), chain);
-  if (resampler_->writesResultAfterLevel(level))
+  if (stage_.resampler.writesResultAfterLevel(level))
     writeResult(levelSuffix(level), chain);
 }
 
@@ -94,7 +91,7 @@ void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
     writeTransform("", chain);
   writeItkFiles(chain);
   log_.info("\nRegistration result checksum: " + std::to_string(resultChecksum(chain.parameters)));
-  if (resampler_->writesFinalResult()) {
+  if (stage_.resampler.writesFinalResult()) {
     const auto start = std::chrono::steady_clock::now();
     log_.info("\nApplying final transform ...");
     writeResult("", chain);
@@ -133,7 +130,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   source.fixedPixelType = stage_.settings.fixedPixelType();
   source.movingPixelType = stage_.settings.movingPixelType();
   source.sections = {{"ResampleInterpolator specific", interpolatorEntries()},
-                     {"Resampler specific", resampler_->fileEntries()}};
+                     {"Resampler specific", stage_.resampler.fileEntries()}};
   source.threads = stage_.context.threads;
 
   std::vector<std::string> warnings;
@@ -172,8 +169,8 @@ Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
 {
   if (!stage_.context.onCuda())
     return stage_.context;
-  const DeviceMemory needed = resampler_->deviceMemory(chain, stage_.moving->geometry,
-                                                       stage_.validMoving != nullptr, stage_.fixedGeometry);
+  const DeviceMemory needed = stage_.resampler.deviceMemory(
+      chain, stage_.moving->geometry, stage_.validMoving != nullptr, stage_.fixedGeometry);
   const double usable = usableDeviceMemory(stage_.context);
   if (needed.bytes() <= usable)
     return stage_.context;
@@ -186,18 +183,17 @@ Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
 template <int D>
 void StageOutputs<D>::writeResult(const std::string& suffix, const TransformChain<D>& chain)
 {
-  const auto interpolator = registry_.create<ResampleInterpolator<D>>(
-      interpolatorName_, stage_.parameters.withLabel("ResampleInterpolator0"),
-      stage_.parameters.where("ResampleInterpolator"));
+  Interpolator<D>& interpolator = stage_.resampleInterpolator;
   const auto start = std::chrono::steady_clock::now();
   Context context = contextOfResult(chain);
-  interpolator->interpolator->prepareForLevel(context, stage_.moving, 0);
+  interpolator.prepareForLevel(context, stage_.moving, 0);
   const double prepared = secondsSince(start);
-  const ResultImageSettings& settings = resampler_->resultImage();
+  const ResultImageSettings& settings = stage_.resampler.resultImage();
   const PixelType type = parsePixelType(settings.pixelType, "ResultImagePixelType");
-  const ResampleSource<D> source{interpolator->interpolator.get(), stage_.validMoving};
-  const auto pixels = resampler_->resamplePixels(context, chain, std::span(&source, 1), stage_.fixedGeometry,
-                                                 std::span(&type, 1));
+  const ResampleSource<D> source{&interpolator, stage_.validMoving};
+  const auto pixels = stage_.resampler.resamplePixels(context, chain, std::span(&source, 1),
+                                                      stage_.fixedGeometry, std::span(&type, 1));
+  interpolator.endLevel();
   log_.detail("  Resampling without reading and writing took " + decimals(secondsSince(start), 3) + " s on "
               + deviceName(context.device) + ", of which preparing the interpolator " + decimals(prepared, 3)
               + " s.");
@@ -214,7 +210,7 @@ template <int D>
 void StageOutputs<D>::writeImageFile(const std::string& path, Image<D> image)
 {
   image.geometry.direction = stage_.writtenDirection;
-  const ResultImageSettings& settings = resampler_->resultImage();
+  const ResultImageSettings& settings = stage_.resampler.resultImage();
   writeImage<D>(path, image, parsePixelType(settings.pixelType, "ResultImagePixelType"), settings.compress,
                 stage_.context.threads);
   files_.push_back(path);

@@ -28,6 +28,8 @@ struct StageOutputContext {
   MaskPointer<D> validMoving; // null: all its voxels are numbers
   Parameters parameters;
   StageSettings settings;
+  const Resampler<D>& resampler;
+  Interpolator<D>& resampleInterpolator;
 };
 
 /// Writes the files of one stage.
@@ -63,7 +65,6 @@ private:
 
   const Registry& registry_;
   StageOutputContext<D> stage_;
-  std::unique_ptr<Resampler<D>> resampler_;
   std::string interpolatorName_;
   std::vector<std::string> files_;
   std::set<std::string> told_; // warnings, each once

@@ -1,6 +1,5 @@
 #include "Tools/Register/StageReporter.h"
 
-#include "Tools/Common/Signals.h"
 #include "Tools/Register/TimeTable.h"
 
 namespace tessera {
@@ -51,7 +50,7 @@ void StageReporter<D>::levelStarted(std::size_t, const std::vector<std::string>&
 
 template <int D>
 void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& record,
-                                     const TransformChain<D>& chain)
+                                     const typename Reporter<D>::ReachedChain& chainReached)
 {
   if (iterationTable_.empty()) {
     iterationTable_ = row(header_) + "\n";
@@ -63,7 +62,8 @@ void StageReporter<D>::iterationDone(std::size_t level, const IterationRecord& r
   log_.progress(title_ + ", level " + std::to_string(level + 1) + " of " + std::to_string(levels_)
                 + ", iteration " + std::to_string(record.iteration) + ", metric "
                 + decimals(record.value, 6));
-  outputs_.writeAfterIteration(level, record.iteration, chain);
+  if (outputs_.writesAfterIterations(level))
+    outputs_.writeAfterIteration(level, record.iteration, chainReached());
 }
 
 namespace {
@@ -107,12 +107,6 @@ void StageReporter<D>::levelFinished(const LevelSummary& summary, const Transfor
   log_.info("");
   outputs_.writeAfterLevel(summary.level, iterationTable_, chain);
   finished_ = Finished{summary.level, chain, chain.transform->fileEntries()};
-}
-
-template <int D>
-bool StageReporter<D>::stopAsked() const
-{
-  return caughtSignal() != 0;
 }
 
 template <int D>

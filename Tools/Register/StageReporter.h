@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// Turns what a stage tells into elastix's log and files.
+/// Writes elastix's log and files while a stage runs.
 template <int D>
 class StageReporter final : public Reporter<D> {
 public:
@@ -24,15 +24,11 @@ public:
   void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                      const std::vector<ImagePointer<D>>& moving) override;
   void levelStarted(std::size_t level, const std::vector<std::string>& header) override;
-  bool readsChainOfIterations(std::size_t level) const override
-  {
-    return outputs_.writesAfterIterations(level);
-  }
-  void iterationDone(std::size_t level, const IterationRecord&, const TransformChain<D>&) override;
+  void iterationDone(std::size_t level, const IterationRecord&,
+                     const typename Reporter<D>::ReachedChain&) override;
   void levelFinished(const LevelSummary&, const TransformChain<D>&) override;
-  bool stopAsked() const override;
 
-  /// After Interrupted: writes the transform of the last finished level under that level's name.
+  /// After a stop: writes the transform of the last finished level under that level's name.
   void keepFinishedLevel();
 
 private:
@@ -42,16 +38,17 @@ private:
   RunLog& log_;
   std::vector<std::string> header_;
   std::string iterationTable_;
-  /// A level's result; the next level refines the transform that its chain has.
+  /// The result of a level. Its model is kept beside its chain, since the next level refines the transform
+  /// that both chains share.
   struct Finished {
     std::size_t level = 0;
     TransformChain<D> chain;
     std::vector<FileEntry> model;
   };
-  std::optional<Finished> finished_; // the last one's
+  std::optional<Finished> finished_; // the last finished level
 };
 
-/// elastix's "( SP_a 241.100579 )" lines; of several levels, one value a level.
+/// elastix's "( SP_a 241.100579 )" lines, with one value for each level.
 std::vector<std::string> settingsLines(const std::vector<std::vector<FileEntry>>& settingsOfLevels);
 
 }

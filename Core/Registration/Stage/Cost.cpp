@@ -64,6 +64,12 @@ std::span<const double> Cost<D>::moveTo(std::span<const double> position)
 }
 
 template <int D>
+TransformChain<D> Cost<D>::chainAt(std::span<const double> position) const
+{
+  return {level_.chain->initial, level_.chain->combination, level_.chain->transform, parametersOf(position)};
+}
+
+template <int D>
 std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
 {
   Buffer<double> parameters(vectors_, position.size());

@@ -8,7 +8,9 @@
 #include "Core/Registration/Optimizer.h"
 #include "Core/Registration/Registration.h"
 
+#include <atomic>
 #include <functional>
+#include <memory>
 
 namespace tessera {
 
@@ -30,12 +32,13 @@ public:
     std::vector<CostPart<D>> parts;
     std::vector<std::string> names; // of the terms, for profilers
     TermCombination combination;
-    TransformChain<D>* chain = nullptr; // parameters are updated as positions are asked
+    std::unique_ptr<TransformChain<D>> chain; // which the terms were prepared with; see moveTo
     std::vector<double> scales;
     Draw draw;
     bool newSamplesEveryIteration = false;
     double meanInPlaneSpacingMm = 1;
     std::function<void(const std::string&)> log;
+    const std::atomic<bool>* stop = nullptr; // null: nobody can ask for a stop
   };
 
   /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before
@@ -66,6 +69,7 @@ public:
                                       std::span<const double> gradient) override;
   Draw draw() const override { return level_.draw; }
   void log(const std::string& line) override { level_.log(line); }
+  bool isStopAsked() const override { return level_.stop && *level_.stop; }
 
   const std::vector<TermReport>& termReports() const { return reports_; }
   /// How often evaluate was asked, and how often of it with a gradient.
@@ -91,6 +95,8 @@ public:
   };
   ExactValues exactValues(std::span<const double> position, const Size<D>& step);
 
+  /// The level's chain with the parameters of a position.
+  TransformChain<D> chainAt(std::span<const double> position) const;
   /// x_i = y_i / sqrt(scale_i), on the host.
   std::vector<double> parametersOf(std::span<const double> position) const;
   /// y_i = x_i sqrt(scale_i), from host to host.
@@ -106,7 +112,8 @@ private:
   bool wantsNorms() const { return level_.parts.size() > 1; }
   double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
-  /// x at a position, where terms want it.
+  /// x at a position, where terms want it. On the CPU the level's chain takes these parameters, so that terms
+  /// need no copy of it.
   std::span<const double> moveTo(std::span<const double> position);
 
   Context context_, vectors_, host_;

@@ -1,15 +1,13 @@
 #include "Core/Registration/Stage/DeviceSupport.h"
 
 #include "Core/Registration/Chain/HeldChainOnCuda.h"
-#include "Core/Registration/Stage/StageComponents.h"
 
 namespace tessera {
 
 template <int D>
-std::string whyStageNotOnCuda(const Registry& registry, const Parameters& parameters,
+std::string whyStageNotOnCuda(const StageComponents<D>& components,
                               const std::shared_ptr<const TransformChain<D>>& initial)
 {
-  const StageComponents<D> components = createComponents<D>(registry, parameters);
   TransformChain<D> chain;
   chain.initial = initial;
   chain.transform = components.transform;
@@ -20,9 +18,9 @@ std::string whyStageNotOnCuda(const Registry& registry, const Parameters& parame
   return why.empty() ? why : why + " has no CUDA form";
 }
 
-template std::string whyStageNotOnCuda<2>(const Registry&, const Parameters&,
+template std::string whyStageNotOnCuda<2>(const StageComponents<2>&,
                                           const std::shared_ptr<const TransformChain<2>>&);
-template std::string whyStageNotOnCuda<3>(const Registry&, const Parameters&,
+template std::string whyStageNotOnCuda<3>(const StageComponents<3>&,
                                           const std::shared_ptr<const TransformChain<3>>&);
 
 }

@@ -1,8 +1,7 @@
 #pragma once
 
-#include "Core/Parameters/Parameters.h"
+#include "Core/Registration/Stage/StageComponents.h"
 #include "Core/Registration/Transform.h"
-#include "Core/Registry/Registry.h"
 
 #include <string>
 
@@ -11,7 +10,7 @@ namespace tessera {
 /// Empty if a whole stage runs on CUDA; otherwise which of its parts do not: `the metric "..." has no CUDA
 /// form`. `initial` is the transform before the stage's own, null for none.
 template <int D>
-std::string whyStageNotOnCuda(const Registry&, const Parameters&,
+std::string whyStageNotOnCuda(const StageComponents<D>&,
                               const std::shared_ptr<const TransformChain<D>>& initial);
 
 }

@@ -199,6 +199,12 @@ std::vector<ChosenComponent> chosenComponents(const Registry& registry,
   return chosen;
 }
 
+Combination combinationOf(const Parameters& parameters)
+{
+  return parameters.get(stageparameters::howToCombineTransforms()) == "Add" ? Combination::add
+                                                                            : Combination::compose;
+}
+
 template <int D>
 StageComponents<D> createComponents(const Registry& registry, const Parameters& parameters)
 {

@@ -56,6 +56,9 @@ std::vector<ChosenComponent> chosenComponents(const Registry&, const std::shared
 /// Names after a key such as "Metric", or elastix's default where the key is absent.
 std::vector<std::string> componentNames(const Parameters&, const std::string& role);
 
+/// HowToCombineTransforms.
+Combination combinationOf(const Parameters&);
+
 template <int D>
 StageComponents<D> createComponents(const Registry&, const Parameters&);
 

@@ -16,19 +16,17 @@ constexpr double smallArrays = 1 << 20; // bytes: results, tables of axes, what 
 /// The stage's chain at each level. Where an initial transform bends space, grids are laid as if it did not:
 /// what they cover is stretched as their spacing is, and asking all border voxels takes long.
 template <int D>
-std::vector<TransformChain<D>> chainsOf(Context& host, const Parameters& parameters,
-                                        const StageExtent<D>& stage, const StageComponents<D>& components)
+std::vector<TransformChain<D>> chainsOf(Context& host, const PreparedStage<D>& prepared,
+                                        const StageExtent<D>& stage)
 {
   const bool asksInitial = stage.initialIsKnown && isLinearChain(stage.initial.get());
-  const auto models = components.transform->modelsOfLevels(host, stage.fixed.front(),
-                                                           asksInitial ? stage.initial.get() : nullptr);
   TransformChain<D> chain;
   chain.initial = stage.initial;
-  chain.combination = parameters.get(stageparameters::howToCombineTransforms()) == "Add"
-                          ? Combination::add
-                          : Combination::compose;
-  chain.transform = components.transform;
-  std::vector<TransformChain<D>> chains(parameters.levelCount(), chain);
+  chain.combination = combinationOf(prepared.parameters);
+  chain.transform = prepared.components.transform;
+  const auto models =
+      chain.transform->modelsOfLevels(host, stage.fixed.front(), asksInitial ? stage.initial.get() : nullptr);
+  std::vector<TransformChain<D>> chains(prepared.parameters.levelCount(), chain);
   for (std::size_t level = 0; level < models.size(); ++level)
     chains[level].transform = models[level];
   return chains;
@@ -38,16 +36,15 @@ std::vector<TransformChain<D>> chainsOf(Context& host, const Parameters& paramet
 template <int D>
 class LevelExtent {
 public:
-  LevelExtent(const Registry& registry, const Parameters& parameters, const StageExtent<D>& stage,
-              const StageComponents<D>& components, const TransformChain<D>& chain, std::size_t level,
-              double usableBytes)
-      : registry_(registry), parameters_(parameters), stage_(stage), components_(components), level_(level),
-        chain_(chain), usableBytes_(usableBytes)
+  LevelExtent(const Registry& registry, const PreparedStage<D>& prepared, const StageExtent<D>& stage,
+              const TransformChain<D>& chain, std::size_t level, double usableBytes)
+      : registry_(registry), parameters_(prepared.parameters), stage_(stage),
+        components_(prepared.components), level_(level), chain_(chain), usableBytes_(usableBytes)
   {
     addImages();
     addOriginals();
     addPyramids();
-    for (std::size_t t = 0; t < components.terms.size(); ++t)
+    for (std::size_t t = 0; t < components_.terms.size(); ++t)
       terms_.push_back(termExtent(t));
   }
 
@@ -257,16 +254,15 @@ StageExtent<D> extentOf(const StageInput<D>& input)
 }
 
 template <int D>
-std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const Parameters& parameters,
+std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const PreparedStage<D>& prepared,
                                  const StageExtent<D>& stage, double usableBytes)
 {
-  const StageComponents<D> components = createComponents<D>(registry, parameters);
-  const std::vector<TransformChain<D>> chains = chainsOf<D>(host, parameters, stage, components);
+  const std::vector<TransformChain<D>> chains = chainsOf<D>(host, prepared, stage);
   std::vector<LevelPlan> plans;
   std::deque<LevelExtent<D>> extents;
   for (std::size_t level = 0; level < chains.size(); ++level) {
     LevelExtent<D>& extent =
-        extents.emplace_back(registry, parameters, stage, components, chains[level], level, usableBytes);
+        extents.emplace_back(registry, prepared, stage, chains[level], level, usableBytes);
     LevelPlan plan{extent.memory(1), 1, usableBytes};
     const std::size_t most = extent.layers();
     while (!plan.fits() && plan.slabs < most) {
@@ -297,18 +293,17 @@ std::string planText(const LevelPlan& plan, std::size_t level, const std::string
 }
 
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry& registry,
-                                                    const Parameters& parameters, const StageExtent<D>& stage)
+std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const PreparedStage<D>& prepared,
+                                                    const StageExtent<D>& stage)
 {
-  const StageComponents<D> components = createComponents<D>(registry, parameters);
-  return std::make_shared<TransformChain<D>>(chainsOf<D>(host, parameters, stage, components).back());
+  return std::make_shared<TransformChain<D>>(chainsOf<D>(host, prepared, stage).back());
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template StageExtent<D> extentOf(const StageInput<D>&);                                                    \
-  template std::vector<LevelPlan> planStage(Context&, const Registry&, const Parameters&,                    \
+  template std::vector<LevelPlan> planStage(Context&, const Registry&, const PreparedStage<D>&,              \
                                             const StageExtent<D>&, double);                                  \
-  template std::shared_ptr<const TransformChain<D>> chainAfter(Context&, const Registry&, const Parameters&, \
+  template std::shared_ptr<const TransformChain<D>> chainAfter(Context&, const PreparedStage<D>&,            \
                                                                const StageExtent<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Core/Registration/Registration.h"
-#include "Core/Registration/Stage/StageComponents.h"
+#include "Core/Registration/Stage/PreparedStage.h"
 
 #include <string>
 #include <vector>
@@ -31,12 +31,12 @@ StageExtent<D> extentOf(const StageInput<D>&);
 /// One a level, each in as few slabs as `usableBytes` allow; a level that does not fit in any number of slabs
 /// is planned in the most that there are. Reads no voxels but those of masks.
 template <int D>
-std::vector<LevelPlan> planStage(Context& host, const Registry&, const Parameters&, const StageExtent<D>&,
-                                 double usableBytes);
+std::vector<LevelPlan> planStage(Context& host, const Registry&, const PreparedStage<D>&,
+                                 const StageExtent<D>&, double usableBytes);
 
 /// The stage's chain at its last level, as an initial transform whose parameters are not known yet.
 template <int D>
-std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const Registry&, const Parameters&,
+std::shared_ptr<const TransformChain<D>> chainAfter(Context& host, const PreparedStage<D>&,
                                                     const StageExtent<D>&);
 
 }

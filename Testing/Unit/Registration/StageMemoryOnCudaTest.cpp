@@ -14,14 +14,13 @@ namespace {
 using namespace testing;
 
 /// Every level takes no more than was planned, and not much less.
-void expectPlanned(StageInput<3> input, const std::string& what, double usableBytes = 1e12)
+void expectPlanned(DrawnStage<3> input, const std::string& what, double usableBytes = 1e12)
 {
-  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
-  input.plans =
-      planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input), usableBytes);
+  Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
+  input.plans = input.plansFor(usableBytes);
   QuietReporter<3> reporter;
 
-  const StageResult<3> result = runStage<3>(cuda, allComponents(), input, reporter);
+  const StageResult<3> result = input.run(cuda, reporter);
 
   for (const LevelSummary& level : result.levels) {
     const std::string of =
@@ -52,7 +51,7 @@ TEST(StageMemoryOnCuda, OfADenseFreeFormRegistrationIsAsPlanned)
 TEST(StageMemoryOnCuda, OfSlabsIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
-  StageInput<3> input = stageInput<3>(size, freeForm);
+  DrawnStage<3> input = stageInput<3>(size, freeForm);
   expectPlanned(input, "dense B-spline in slabs", 40e6);
   expectPlanned(stageInput<3>(size, ""), "affine in slabs", 25e6);
 }
@@ -90,7 +89,7 @@ TEST(StageMemoryOnCuda, InMasksIsAsPlanned)
 {
   TESSERA_NEEDS_GPU();
   for (const char* sampler : {"Full", "Random", "RandomSparseMask"}) {
-    StageInput<3> input =
+    DrawnStage<3> input =
         stageInput<3>(size, freeForm + "(ImageSampler \"" + sampler + "\") (ErodeMask \"false\")");
     const auto inside = [&](const Vec<3>& p) { return Ellipsoid<3>{{}, {50, 60, 40}}(p) > 0; };
     const auto mask = std::make_shared<Mask<3>>(drawMask<3>(input.fixed.front()->geometry, inside));
@@ -117,11 +116,11 @@ struct Uploads {
   double bytes;
   std::vector<double> parameters;
 
-  explicit Uploads(const StageInput<3>& input)
+  explicit Uploads(const DrawnStage<3>& input)
   {
     Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
     QuietReporter<3> reporter;
-    parameters = runStage<3>(cuda, allComponents(), input, reporter).chain->parameters;
+    parameters = input.run(cuda, reporter).chain->parameters;
     bytes = bytesToDevice(cuda);
   }
 };
@@ -129,14 +128,10 @@ struct Uploads {
 TEST(StageMemoryOnCuda, ImagesGoThereOnceForAllLevelsIfThereIsRoom)
 {
   TESSERA_NEEDS_GPU();
-  Context host;
-  StageInput<3> input =
+  DrawnStage<3> input =
       stageInput<3>(size, "(NumberOfResolutions 3) (FixedImagePyramid \"FixedSmoothingImagePyramid\") "
                           "(MovingImagePyramid \"MovingSmoothingImagePyramid\")"); // levels of one size
-  const auto plan = [&](double usableBytes) {
-    return planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), extentOf(input),
-                        usableBytes);
-  };
+  const auto plan = [&](double usableBytes) { return input.plansFor(usableBytes); };
   const auto ofImages =
       static_cast<double>((input.fixed[0]->voxels.size() + input.moving[0]->voxels.size()) * sizeof(float));
 

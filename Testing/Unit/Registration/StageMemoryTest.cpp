@@ -16,11 +16,9 @@ using namespace testing;
 constexpr double unlimited = INFINITY;
 
 template <int D>
-std::vector<LevelPlan> planOf(const StageInput<D>& input, double usableBytes = unlimited)
+std::vector<LevelPlan> planOf(const DrawnStage<D>& input, double usableBytes = unlimited)
 {
-  Context host;
-  return planStage<D>(host, allComponents(), stageParameters(input.parameters, D), extentOf(input),
-                      usableBytes);
+  return input.plansFor(usableBytes);
 }
 
 double partOf(const LevelPlan& plan, const std::string& name)
@@ -82,7 +80,7 @@ TEST(StageMemory, ExactValuesNeedNoSlopes)
 
 TEST(StageMemory, CountsTheVectorsOfABSpline)
 {
-  const StageInput<3> input =
+  const DrawnStage<3> input =
       stageInput<3>({40, 30, 20}, "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5) "
                                   "(Optimizer \"ConjugateGradient\")");
   const LevelPlan plan = planOf(input).front();
@@ -96,7 +94,7 @@ TEST(StageMemory, CountsTheVectorsOfABSpline)
 TEST(StageMemory, CountsTheStepsThatLbfgsRemembers)
 {
   const auto vectors = [](const std::string& lines) {
-    const StageInput<2> input =
+    const DrawnStage<2> input =
         stageInput<2>({40, 30}, "(Transform \"BSplineTransform\") (Optimizer \"QuasiNewtonLBFGS\") " + lines);
     return partOf(planOf(input).front(), "optimizer");
   };
@@ -108,17 +106,16 @@ TEST(StageMemory, CountsTheStepsThatLbfgsRemembers)
 
 TEST(StageMemory, AMaskThatIsReadLimitsTheVoxels)
 {
-  StageInput<3> input = stageInput<3>({40, 30, 20}, "(ErodeMask \"false\")");
+  DrawnStage<3> input = stageInput<3>({40, 30, 20}, "(ErodeMask \"false\")");
   const ImageGeometry<3> geometry = input.fixed.front()->geometry;
   input.fixedMasks = {
       std::make_shared<Mask<3>>(drawMask<3>(geometry, [](const Vec<3>& p) { return std::abs(p[2]) < 4; }))};
-  StageExtent<3> unread = extentOf(input);
+  StageExtent<3> unread = extentOf<3>(input);
   unread.fixedMasks.front().mask = nullptr;
   Context host;
 
   const LevelPlan known = planOf(input).front();
-  const LevelPlan unknown =
-      planStage<3>(host, allComponents(), stageParameters(input.parameters, 3), unread, unlimited).front();
+  const LevelPlan unknown = planStage<3>(host, allComponents(), input.prepared(), unread, unlimited).front();
 
   const double layer = 40 * 30,
                arrays = 4 * (1 + 3 + 1 + 1) + 1; // fixed intensities too: voxels of a part of the image
@@ -131,7 +128,7 @@ TEST(StageMemory, AMaskThatIsReadLimitsTheVoxels)
 
 TEST(StageMemory, WhatDoesNotFitGoesInAsFewSlabsAsFit)
 {
-  const StageInput<3> input = stageInput<3>({100, 90, 64}, "");
+  const DrawnStage<3> input = stageInput<3>({100, 90, 64}, "");
   const LevelPlan whole = planOf(input).front();
   const double samples = partOf(whole, "samples"), rest = whole.memory.bytes() - samples;
 
@@ -151,7 +148,7 @@ TEST(StageMemory, WhatDoesNotFitGoesInAsFewSlabsAsFit)
 
 TEST(StageMemory, SlabsDoNotHelpLists)
 {
-  const StageInput<3> input =
+  const DrawnStage<3> input =
       stageInput<3>({40, 30, 20}, "(ImageSampler \"Random\") (NumberOfSpatialSamples 1000000)");
   const LevelPlan whole = planOf(input).front();
 
@@ -178,17 +175,15 @@ TEST(StageMemory, TextSaysWhatIsNeededForWhatAndWhatMayBeTaken)
 
 TEST(StageMemory, AChainWhoseParametersAreNotKnownYetIsHeldByItsModel)
 {
-  const StageInput<3> first =
+  const DrawnStage<3> first =
       stageInput<3>({40, 30, 20}, "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 5)");
   Context host;
-  StageExtent<3> second = extentOf(stageInput<3>({40, 30, 20}, ""));
-  second.initial =
-      chainAfter<3>(host, allComponents(), stageParameters(first.parameters, 3), extentOf(first));
+  StageExtent<3> second = extentOf<3>(stageInput<3>({40, 30, 20}, ""));
+  second.initial = chainAfter<3>(host, first.prepared(), extentOf<3>(first));
   second.initialIsKnown = false;
-  const auto text = stageText("");
+  const auto prepared = prepareStage<3>(allComponents(), stageParameters(stageText(""), 3));
 
-  const LevelPlan plan =
-      planStage<3>(host, allComponents(), stageParameters(text, 3), second, unlimited).front();
+  const LevelPlan plan = planStage<3>(host, allComponents(), prepared, second, unlimited).front();
 
   EXPECT_EQ(partOf(plan, "transform"), 8.0 * 3 * (8 + 3) * (6 + 3) * (4 + 3));
 }

@@ -4,7 +4,6 @@
 #include "Tools/Common/Signals.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Registration/Reporter.h"
 #include "Testing/Support/TemporaryFolder.h"
 
 #include <gtest/gtest.h>
@@ -137,6 +136,7 @@ TEST(RunProgram, ASignalEndsWithItsOwnCode)
   std::raise(SIGTERM);
 
   EXPECT_EQ(caughtSignal(), SIGTERM);
+  EXPECT_TRUE(stopAsked());
   EXPECT_EQ(exitCodeOf([](RunLog&) -> int { throw Interrupted{}; }), 143);
 }
 

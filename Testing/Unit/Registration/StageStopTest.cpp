@@ -1,0 +1,92 @@
+#include "Testing/Support/StageRuns.h"
+
+#include <gtest/gtest.h>
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+/// Asks for a stop after an iteration of a level, and remembers what was reported to it.
+class StoppingReporter final : public QuietReporter<2> {
+public:
+  StoppingReporter(std::size_t level, std::size_t iterations) : level_(level), iterations_(iterations) {}
+
+  std::atomic<bool> stop{false};
+  std::size_t iterationsOfLevel = 0;
+  std::vector<double> reached; // by the last iteration
+  std::vector<std::vector<double>> finished;
+
+  void levelStarted(std::size_t, const std::vector<std::string>&) override { iterationsOfLevel = 0; }
+  void iterationDone(std::size_t level, const IterationRecord&, const ReachedChain& chain) override
+  {
+    ++iterationsOfLevel;
+    reached = chain().parameters;
+    if (level == level_ && iterationsOfLevel == iterations_)
+      stop = true;
+  }
+  void levelFinished(const LevelSummary&, const TransformChain<2>& chain) override
+  {
+    finished.push_back(chain.parameters);
+  }
+
+private:
+  std::size_t level_, iterations_;
+};
+
+DrawnStage<2> twoLevels(const std::string& optimizer)
+{
+  return stageInput<2>({40, 30}, "(NumberOfResolutions 2) (MaximumNumberOfIterations 5) (Optimizer \""
+                                     + optimizer + "\")");
+}
+
+TEST(StageStop, EveryOptimizerEndsAfterTheIterationAtHand)
+{
+  for (const char* optimizer : {"StandardGradientDescent", "AdaptiveStochasticGradientDescent",
+                                "RegularStepGradientDescent", "ConjugateGradient", "QuasiNewtonLBFGS"}) {
+    Context host;
+    StoppingReporter reporter(1, 1);
+    DrawnStage<2> input = twoLevels(optimizer);
+    input.stop = &reporter.stop;
+
+    const StageResult<2> result = input.run(host, reporter);
+
+    EXPECT_TRUE(result.wasStopped) << optimizer;
+    EXPECT_EQ(reporter.iterationsOfLevel, 1u) << optimizer;
+    ASSERT_EQ(result.levels.size(), 1u) << optimizer;
+    ASSERT_EQ(reporter.finished.size(), 1u) << optimizer;
+    EXPECT_EQ(result.chain->parameters, reporter.finished.front()) << optimizer;
+    EXPECT_NE(result.chain->parameters, reporter.reached) << optimizer << ": the second level had begun";
+  }
+}
+
+TEST(StageStop, AStageThatNobodyStopsRunsAllLevels)
+{
+  Context host;
+  StoppingReporter reporter(2, 1); // there is no such level
+  DrawnStage<2> input = twoLevels("StandardGradientDescent");
+  input.stop = &reporter.stop;
+
+  const StageResult<2> result = input.run(host, reporter);
+
+  EXPECT_FALSE(result.wasStopped);
+  EXPECT_EQ(result.levels.size(), 2u);
+  EXPECT_EQ(result.chain->parameters, reporter.reached);
+  EXPECT_EQ(result.chain->parameters, reporter.finished.back());
+}
+
+TEST(StageStop, BeforeTheFirstLevelIsFinishedThereIsNoLevel)
+{
+  Context host;
+  StoppingReporter reporter(0, 1);
+  DrawnStage<2> input = twoLevels("StandardGradientDescent");
+  input.stop = &reporter.stop;
+
+  const StageResult<2> result = input.run(host, reporter);
+
+  EXPECT_TRUE(result.wasStopped);
+  EXPECT_TRUE(result.levels.empty());
+}
+
+}
+}
