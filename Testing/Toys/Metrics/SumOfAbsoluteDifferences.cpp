@@ -1,0 +1,44 @@
+#include "Testing/Toys/Metrics/SumOfAbsoluteDifferences.h"
+
+#include "Components/Metrics/Shared/SumsOnCuda.h"
+#include "Core/Registration/Terms/ImageTerm.h"
+
+namespace tessera {
+namespace {
+
+const Parameter<double>& intensityTolerance()
+{
+  static const auto p = realParameter("IntensityTolerance", 0, Arity::perLevel, "intensity",
+                                      "differences up to this add nothing");
+  return p;
+}
+
+}
+
+SumOfAbsoluteDifferences::SumOfAbsoluteDifferences(const Parameters& parameters, std::size_t level,
+                                                   const LevelFacts&)
+    : tolerance_(parameters.get(intensityTolerance(), level))
+{
+}
+
+const ComponentDescription& SumOfAbsoluteDifferences::description()
+{
+  static const ComponentDescription description = [] {
+    ComponentDescription d{"Metric",
+                           "SumOfAbsoluteDifferences",
+                           {},
+                           "sum of absolute intensity differences",
+                           {intensityTolerance()}};
+    const auto common = imageTermParameters();
+    d.parameters.insert(d.parameters.end(), common.begin(), common.end());
+    return d;
+  }();
+  return description;
+}
+
+double SumOfAbsoluteDifferences::deviceBytes(std::size_t, bool) const
+{
+  return sumsOnCudaBytes<SumOfAbsoluteDifferences>();
+}
+
+}

@@ -1,0 +1,151 @@
+// The two toys are used as any other component: described, registered with, and checked by the shared
+// helpers.
+#include "Components/AddComponent.h"
+#include "Core/Compute/Device.h"
+#include "Core/Registration/Stage/DeviceSupport.h"
+#include "Core/Registration/Stage/PreparedStage.h"
+#include "Core/Registry/Describe.h"
+#include "Testing/Support/ErrorText.h"
+#include "Testing/Support/GpuTest.h"
+#include "Testing/Support/MetricChecks.h"
+#include "Testing/Support/StageRuns.h"
+#include "Testing/Support/TermChecks.h"
+#include "Testing/Toys/Metrics/SumOfAbsoluteDifferences.h"
+#include "Testing/Toys/RegisterToys.h"
+#include "Testing/Toys/Transforms/StretchTransform.h"
+
+namespace tessera {
+namespace {
+
+using namespace testing;
+
+constexpr LevelFacts facts{0, 100, 0, 100};
+
+TEST(SumOfAbsoluteDifferencesTest, MatchesValueComputedByHand)
+{
+  const auto result =
+      evaluateMetric<SumOfAbsoluteDifferences>("(IntensityTolerance 0.5)", facts, {1, 2, 3}, {1, 4, 0});
+
+  EXPECT_DOUBLE_EQ(result.value, 0 + (2 - 0.5) + (3 - 0.5));
+  EXPECT_EQ(result.slopes, (Intensities{0, 1, -1}));
+}
+
+TEST(SumOfAbsoluteDifferencesTest, SlopesMatchFiniteDifferences)
+{
+  const Intensities fixed = randomIntensities(50, 1), moving = randomIntensities(50, 2);
+
+  expectSlopesMatchFiniteDifferences<SumOfAbsoluteDifferences>("", facts, fixed, moving, 0.015625f, 1e-6);
+}
+
+TEST(StretchTransformTest, DerivativesMatchFiniteDifferences)
+{
+  const StretchTransform<3> transform(parametersOf("", 3, 1, "Transform0"));
+  const std::vector<double> parameters{1.1, 0.9, 1.2, 3, -4, 5};
+  const auto points = checks::randomPoints<3>(17, 2, {-100, -100, -100}, {80, 80, 80});
+
+  EXPECT_NEAR(checks::mapped<3>(transform, parameters, points).mm[1][0], 0.9 * points.mm[1][0] - 4, 1e-12);
+  checks::expectPullBackIsAdjointOfPushForward<3>(transform, parameters, points);
+  checks::expectPushForwardMatchesFiniteDifferences<3>(transform, parameters, points, 1e-5, 1e-8);
+  checks::expectSpatialDerivativesMatchFiniteDifferences<3>(transform, parameters, points, 0.1, 1e-11, 1e-12);
+}
+
+/// The toys in one cost: the metric's slopes go through the transform's pullBack.
+TEST(ToysTest, GradientOfTheCostMatchesFiniteDifferences)
+{
+  TermScene<3> scene(3, {20, 18, 16});
+  scene.use(std::make_shared<StretchTransform<3>>(parametersOf("", 3, 1, "Transform0")), 0.02);
+  const Parameters parameters = parametersOf("(RequiredRatioOfValidSamples 0.05)", 3, 1, "Metric0");
+  ImageTerm<3> term(parameters, std::make_unique<MetricOf<SumOfAbsoluteDifferences>>(parameters));
+  Context context;
+  term.prepareForLevel(context, scene.level);
+
+  // Intensities are floats, and a pair that changes its sign within a step counts half: a thousandth.
+  expectGradientMatchesFiniteDifferences<3>(term, scene.points(2000), scene.chain->parameters, 1e-4, 1e-3);
+}
+
+const Registry& toys()
+{
+  static const Registry registry = [] {
+    Registry r;
+    registerToys(r);
+    return r;
+  }();
+  return registry;
+}
+
+constexpr const char* stageOfToys =
+    "(Metric \"SumOfAbsoluteDifferences\") (Transform \"StretchTransform\") "
+    "(Optimizer \"AdaptiveStochasticGradientDescent\") (MaximumNumberOfIterations 150) "
+    "(AutomaticScalesEstimation \"true\") (NewSamplesEveryIteration \"false\")";
+
+/// The moving image of stageInput is the fixed one 0.7 mm to the left.
+void expectTheShiftIsFound(Context context)
+{
+  const DrawnStage<2> drawn = stageInput<2>({40, 30}, stageOfToys);
+  QuietReporter<2> reporter;
+
+  const StageResult<2> result = runStage<2>(
+      context, toys(), prepareStage<2>(toys(), stageParameters(drawn.parameters, 2)), drawn, reporter);
+
+  const std::vector<double>& parameters = result.chain->parameters;
+  ASSERT_EQ(parameters.size(), 4u);
+  EXPECT_NEAR(parameters[0], 1, 0.01);
+  EXPECT_NEAR(parameters[1], 1, 0.01);
+  EXPECT_NEAR(parameters[2], -0.7, 0.05);
+  EXPECT_NEAR(parameters[3], 0, 0.05);
+}
+
+TEST(ToysTest, FindAShiftOnTheCpu)
+{
+  expectTheShiftIsFound({});
+}
+
+TEST(ToysTest, FindAShiftOnCuda)
+{
+  TESSERA_NEEDS_GPU();
+  expectTheShiftIsFound(makeContext({DeviceKind::cuda, 0}, 1));
+}
+
+TEST(ToysTest, AreDescribedAsAllComponents)
+{
+  const std::string metric = describeComponent(toys().require("Metric", "SumOfAbsoluteDifferences", ""));
+  EXPECT_NE(metric.find("IntensityTolerance"), std::string::npos) << metric;
+  EXPECT_NE(metric.find("differences up to this add nothing"), std::string::npos) << metric;
+  const std::string transform = describeComponent(toys().require("Transform", "StretchTransform", ""));
+  EXPECT_NE(transform.find("a factor for each axis"), std::string::npos) << transform;
+}
+
+/// The toy metric without its CUDA form.
+class OfTheCpuAlone : public SumOfAbsoluteDifferences {
+public:
+  using SumOfAbsoluteDifferences::SumOfAbsoluteDifferences;
+
+  static const ComponentDescription& description()
+  {
+    static const ComponentDescription description{"Metric", "OfTheCpuAlone", {}, "a test's metric", {}};
+    return description;
+  }
+  std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = delete;
+};
+
+TEST(ToysTest, AMetricWithoutCudaFormSendsAutoToTheCpu)
+{
+  Registry registry;
+  registerToys(registry);
+  addComponent<OfTheCpuAlone>(registry);
+  const auto whyNot = [&](const std::string& metric) {
+    const Parameters parameters = stageParameters(stageText("(Metric \"" + metric + "\")"), 2);
+    return whyStageNotOnCuda<2>(createComponents<2>(registry, parameters), nullptr);
+  };
+  EXPECT_EQ(whyNot("SumOfAbsoluteDifferences"), "");
+  const std::string why = whyNot("OfTheCpuAlone");
+
+  EXPECT_EQ(why, "the metric \"OfTheCpuAlone\" has no CUDA form");
+  EXPECT_EQ(chooseDevice("auto", "--device", why).reason, "cpu: " + why);
+  const MetricOf<OfTheCpuAlone> metric(parametersOf("", 2, 1, "Metric0"));
+  EXPECT_EQ(messageOf([&] { metric.onCuda({}); }),
+            "CUDA: the metric \"OfTheCpuAlone\": has no CUDA form. Allowed: (Device \"cpu\").");
+}
+
+}
+}
