@@ -27,7 +27,8 @@ const Parameter<double>& defaultPixelValue()
   return parameter;
 }
 
-constexpr const char* extrapolationNames[] = {"Constant", "Nearest", "Mirror"}; // as Extrapolation counts
+constexpr const char* extrapolationNames[] = {"Constant", "Nearest",
+                                              "Mirror"}; // in the order of Extrapolation
 
 const Parameter<std::string>& resampleExtrapolation()
 {
@@ -125,7 +126,7 @@ void warnOfClampedDefault(const Parameters& parameters, double value, PixelType 
   });
 }
 
-/// One resampling on the CPU.
+/// One call of resampleInto on the CPU.
 template <int D>
 struct OnCpu {
   Context& context;
@@ -133,10 +134,10 @@ struct OnCpu {
   const ImageGeometry<D>& output;
   GridSlices<D> asked;
   const std::vector<SourceBatches<D>>& images;
-  std::span<const PixelsOut> results; // of each image, from the first voxel asked for
+  std::span<const PixelsOut> results; // for each image, beginning with the first voxel of `asked`
 
-  /// What evaluate(values) gives for at most batchCapacity voxels of an image, rounded; false, and nothing,
-  /// if it says so.
+  /// Calls evaluate(values) for at most batchCapacity voxels of an image and writes the rounded values.
+  /// False, and nothing is written, if evaluate returns false.
   template <class Evaluate>
   bool put(std::size_t image, std::size_t firstVoxel, std::size_t count, Evaluate&& evaluate) const
   {
@@ -168,7 +169,7 @@ struct OnCpu {
                          });
   }
 
-  /// Points are mapped only for the images that need them, once.
+  /// Maps the points of a row only if an image cannot interpolate the row without them, and then once.
   void byRows() const
   {
     const AffineMap<D> pointFromIndex = output.pointFromIndex();
@@ -200,7 +201,7 @@ DefaultResampler<D>::DefaultResampler(const Parameters& parameters)
       resultImage_{resultNameOf(parameters), parameters.get(resultImageFormat()),
                    parameters.get(resultImagePixelType()), parameters.get(compressResultImage())}
 {
-  resultType(parameters_, resultImage_); // a name that is not known
+  resultType(parameters_, resultImage_); // throws if the type is not known
 }
 
 template <int D>
@@ -237,10 +238,10 @@ template <int D>
 void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>& chain,
                                        std::span<const ResampleSource<D>> sources,
                                        const ImageGeometry<D>& output, const SliceRange& slices,
-                                       std::span<const PixelsOut> ofSources) const
+                                       std::span<const PixelsOut> results) const
 {
   if (context.onCuda())
-    return resampleToHost<D>(context, chain, onCuda(context, sources), output, slices, ofSources);
+    return resampleToHost<D>(context, chain, onCuda(context, sources), output, slices, results);
   const std::optional<OneSplineChain<D>> folded = asOneSpline(chain);
   const bool isLinear = folded && !folded->spline;
   std::optional<AffineMap<D>> mappedFromVoxel;
@@ -249,7 +250,7 @@ void DefaultResampler<D>::resampleInto(Context& context, const TransformChain<D>
   std::vector<SourceBatches<D>> images;
   for (const ResampleSource<D>& source : sources)
     images.emplace_back(source, extrapolation_, asIntensity(defaultPixelValue_), mappedFromVoxel);
-  const OnCpu<D> work{context, chain, output, GridSlices<D>(output, slices), images, ofSources};
+  const OnCpu<D> work{context, chain, output, GridSlices<D>(output, slices), images, results};
   if (isLinear)
     work.byRows();
   else
@@ -260,13 +261,13 @@ template <int D>
 std::vector<Phase> DefaultResampler<D>::timePhases(Context& context, const TransformChain<D>& chain,
                                                    std::span<const ResampleSource<D>> sources,
                                                    const ImageGeometry<D>& output,
-                                                   std::span<const PixelsOut> ofSources) const
+                                                   std::span<const PixelsOut> results) const
 {
   if (context.onCuda())
-    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, ofSources);
+    return timeResampleToHost<D>(context, chain, onCuda(context, sources), output, results);
   double mapping = 0, all = 0;
   addMilliseconds(mapping, [&] { resampleInto(context, chain, {}, output, {}, {}); });
-  addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, ofSources); });
+  addMilliseconds(all, [&] { resampleInto(context, chain, sources, output, {}, results); });
   return {{"transform", mapping}, {"interpolation", all - mapping}};
 }
 
@@ -283,7 +284,7 @@ DeviceMemory DefaultResampler<D>::deviceMemory(const TransformChain<D>& chain, c
   return memory;
 }
 
-/// Nothing, and why, if all of the image must be there.
+/// Empty, with the reason in `whyNot`, if the whole image has to be in memory.
 template <int D>
 std::optional<InputSlices<D>>
 DefaultResampler<D>::inputSlices(const TransformChain<D>& chain, bool readsVoxels,
@@ -328,7 +329,7 @@ SlicesThatFit DefaultResampler<D>::slicesThatFit(const TransformChain<D>& chain,
       inputSlices(chain, interpolator.readsVoxels(), moving, output, whyNot);
   if (!input)
     return {0, whyNot};
-  const std::size_t all = moving.size[D - 1], needed = input->mostAskedBy(1);
+  const std::size_t all = moving.size[D - 1], needed = input->maxAskedBy(1);
   double forSlices = deviceBytes - ResamplingOnCuda<D>::deviceBytes(chain) - chunkBytes<D>(output);
   if (hasInvalidVoxels)
     forSlices -= static_cast<double>(moving.voxelCount());

@@ -19,12 +19,12 @@ public:
 
   void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                     const ImageGeometry<D>& output, const SliceRange&,
-                    std::span<const PixelsOut> ofSources) const override;
-  /// On the CPU of mapping (none where rows do without points) and of interpolation, the difference to
-  /// mapping alone; on CUDA of kernels, and of copies beside them.
+                    std::span<const PixelsOut> results) const override;
+  /// On the CPU "transform", the time to map all points, which is 0 if rows are interpolated without points,
+  /// and "interpolation", the rest. On CUDA "kernels" and "copies to the host".
   std::vector<Phase> timePhases(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                 const ImageGeometry<D>& output,
-                                std::span<const PixelsOut> ofSources) const override;
+                                std::span<const PixelsOut> results) const override;
   DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving, bool hasInvalidVoxels,
                             const ImageGeometry<D>& output) const override;
 

@@ -105,7 +105,6 @@ void measureCuda(const RateScene<D>& scene, Context& one, Context& all, Calibrat
   set(Work::directLinear, linear);
   set(Work::directCubic, kernels("A", "cubic"));
   set(Work::directMajority, kernels("A", "majority"));
-  set(Work::directAlignedSpline, kernels("B", "linear") - linear);
   set(Work::directSpline, kernels("BA", "linear") - linear);
   // two B-splines go by points
   const double two = kernels("BB", "nearest"), spline = kernels("BBB", "nearest") - two;

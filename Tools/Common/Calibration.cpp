@@ -17,28 +17,20 @@ struct WorkName {
   bool onCpu, onCuda;
 };
 
-constexpr WorkName workNames[workCount] = {{"DirectNearest", true, true},
-                                           {"DirectLinear", true, true},
-                                           {"DirectCubic", true, true},
-                                           {"DirectMajority", false, true},
-                                           {"DirectAlignedSpline", false, true},
-                                           {"DirectSpline", false, true},
-                                           {"PointNearest", true, true},
-                                           {"PointLinear", true, true},
-                                           {"PointCubic", true, true},
-                                           {"PointMajority", true, true},
-                                           {"PointLinearTransform", true, true},
-                                           {"PointAlignedSpline", true, false},
-                                           {"PointSpline", true, true},
-                                           {"PointLandmark", true, true},
-                                           {"Prefilter", true, true},
-                                           {"FieldDisplacements", true, true},
-                                           {"FieldDeterminants", true, true},
-                                           {"FieldMatrices", true, true}};
+constexpr WorkName workNames[workCount] = {
+    {"DirectNearest", true, true},       {"DirectLinear", true, true},
+    {"DirectCubic", true, true},         {"DirectMajority", false, true},
+    {"DirectSpline", false, true},       {"PointNearest", true, true},
+    {"PointLinear", true, true},         {"PointCubic", true, true},
+    {"PointMajority", true, true},       {"PointLinearTransform", true, true},
+    {"PointAlignedSpline", true, false}, {"PointSpline", true, true},
+    {"PointLandmark", true, true},       {"Prefilter", true, true},
+    {"FieldDisplacements", true, true},  {"FieldDeterminants", true, true},
+    {"FieldMatrices", true, true}};
 
 constexpr const char* writeAnew = "Allowed: a file that `tessera-bench calibrate` wrote with this version";
 
-/// Every number of a calibration under its name in files; `visit` gets (name, numbers, count, isOfCuda).
+/// Calls visit(name, numbers, count, isOfCuda) for every rate of a calibration, with its name in files.
 template <class OfCalibration, class Visit>
 void forEachNumber(OfCalibration& calibration, Visit&& visit)
 {
@@ -56,7 +48,7 @@ void forEachNumber(OfCalibration& calibration, Visit&& visit)
         visit("Cuda" + name, &calibration.of(dimension).cuda[i], 1, true);
     }
 }
-static_assert(sizeof(ThreadRate) == 2 * sizeof(double)); // its numbers are visited as an array
+static_assert(sizeof(ThreadRate) == 2 * sizeof(double)); // visited as an array of two numbers
 
 const ParameterEntry& required(const ParameterMap& map, const std::string& name)
 {
@@ -146,7 +138,7 @@ Calibration Calibration::withShippedCuda() const
   joined.threads = threads;
   joined.cpuStartSeconds = cpuStartSeconds;
   for (const auto rate :
-       {&Calibration::upload, &Calibration::download}) { // as if this machine's host were the other's
+       {&Calibration::upload, &Calibration::download}) { // the shipped host's, for this number of threads
     const ThreadRate& measured = shipped.*rate;
     joined.*rate = {measured.oneThread, measured.nanoseconds(shipped.threads, threads)};
   }
@@ -179,7 +171,10 @@ Calibration calibrationOf(const ParameterMap& map)
       static_cast<int>(single(map, threads, integerParameter(threads.name, 1, 1, Arity::single, "", "")));
   if (const ParameterEntry* gpu = map.find("Gpu"))
     calibration.gpu = single(map, *gpu, textParameter(gpu->name, "", Arity::single, ""));
-  std::vector<std::string> known{"CalibrationVersion", "Processor", "Threads", "Gpu"};
+  // Files of earlier programs have a rate of its own for a B-spline along the axes on CUDA; it is not used.
+  std::vector<std::string> known{
+      "CalibrationVersion",       "Processor", "Threads", "Gpu", "Cuda2DDirectAlignedSpline",
+      "Cuda3DDirectAlignedSpline"};
   forEachNumber(calibration, [&](const std::string& name, double* numbers, std::size_t count, bool isOfCuda) {
     if (isOfCuda && calibration.gpu.empty())
       return;

@@ -8,26 +8,25 @@
 
 namespace tessera {
 
-/// What resampling consists of, in the order of the tables below. "Direct" is what goes without points: on
-/// the CPU rows under linear transforms, on CUDA what a linear map and one cubic B-spline come to, in single
-/// precision. "Point" is one point after another in double.
+/// The kinds of work that resampling consists of. "Direct" work needs no mapped points: on the CPU rows under
+/// linear transforms, on CUDA a linear map and at most one cubic B-spline in single precision. "Point" work
+/// is done point by point in double precision.
 enum class Work {
   directNearest,
   directLinear,
   directCubic,
-  directMajority,      // CUDA
-  directAlignedSpline, // CUDA: a cubic B-spline whose grid lies along the lattice's axes
-  directSpline,        // CUDA: any other
+  directMajority, // CUDA only
+  directSpline,   // CUDA only: the cubic B-spline of a chain
   pointNearest,
   pointLinear,
   pointCubic,
   pointMajority,
   pointLinearTransform,
-  pointAlignedSpline, // CPU
+  pointAlignedSpline, // CPU only: a B-spline whose grid lies along the lattice's axes
   pointSpline,
-  pointLandmark,      // of a spline of landmarks, each
-  prefilter,          // a voxel of the moving image and a pole: orders 2 and 3 have one, 4 and 5 two
-  fieldDisplacements, // of a B-spline along the lattice's axes, the values' way to the host apart
+  pointLandmark,      // one landmark of a landmark spline at one point
+  prefilter,          // one voxel of the moving image for one pole; orders 2 and 3 have one pole, 4 and 5 two
+  fieldDisplacements, // a B-spline along the lattice's axes, without copying the values to the host
   fieldDeterminants,
   fieldMatrices
 };
@@ -35,64 +34,62 @@ constexpr std::size_t workCount = static_cast<std::size_t>(Work::fieldMatrices) 
 
 /// "DirectNearest", ...
 const char* nameOf(Work);
-/// Whether a device does it at all.
+/// Whether the CPU, or CUDA, does this kind of work.
 bool isOfCpu(Work);
 bool isOfCuda(Work);
 
-/// Nanoseconds an item with one thread and with all of those that it was measured with.
+/// Nanoseconds an item, measured with one thread and with all threads.
 struct ThreadRate {
   double oneThread = 0, allThreads = 0;
 
-  /// With any number of threads: a part that does not share out and one that does (Amdahl), through both
-  /// measurements.
+  /// Nanoseconds with any number of threads, by Amdahl's law through both measurements: a serial part and one
+  /// that is shared by the threads.
   double nanoseconds(int measuredThreads, int threads) const;
 };
 
-/// Rates of one machine, by which `--device auto` tells what takes less time.
+/// The rates of one machine, by which `--device auto` predicts times.
 struct Calibration {
   static constexpr int version = 1;
   struct OfDimension {
-    std::array<ThreadRate, workCount> cpu{}; // ns a voxel of the output, or what else the work says
-    std::array<double, workCount> cuda{};    // the same by the device's clock
+    std::array<ThreadRate, workCount> cpu{}; // ns an item: a voxel of the output if Work names no other
+    std::array<double, workCount> cuda{};    // the same, by the device's clock
   };
 
-  std::string source;          // where it comes from, for people
-  std::string processor;       // that the rates were measured on
-  std::string gpu;             // empty: none was there
-  bool hasShippedCuda = false; // rates of CUDA are not its own
-  int threads = 1;             // of ThreadRate
-  double cpuStartSeconds = 0;  // of a process's first image, beside what later ones take
-  double cudaStartSeconds =
-      0; // until a CUDA device that the process has not used before has done a first image
-  double cudaImageSeconds = 0; // of an image of no size on CUDA
-  ThreadRate upload,
-      download; // ns a byte between ordinary memory of the host and the device; fresh memory on the way back
-  OfDimension ofDimension[2]; // 2D, 3D
+  std::string source;          // file or "shipped rates", for messages
+  std::string processor;       // on which the rates were measured
+  std::string gpu;             // empty: the machine had none
+  bool hasShippedCuda = false; // the CUDA rates were not measured on this machine
+  int threads = 1;             // all threads, as ThreadRate counts them
+  double cpuStartSeconds = 0;  // additional time of a process's first image
+  double cudaStartSeconds = 0; // additional time of a process's first image on a CUDA device
+  double cudaImageSeconds = 0; // additional time of each image on CUDA, of whatever size
+  ThreadRate upload, download; // ns a byte between pageable host memory and the device; into new memory
+  OfDimension ofDimension[2];  // 2D, 3D
 
   OfDimension& of(int dimension) { return ofDimension[dimension - 2]; }
   const OfDimension& of(int dimension) const { return ofDimension[dimension - 2]; }
 
-  /// The same with the shipped rates of CUDA.
+  /// This calibration with the shipped CUDA rates.
   Calibration withShippedCuda() const;
 };
 
-/// What is built in: an NVIDIA H200 and 16 threads.
+/// The built-in calibration, measured on an NVIDIA H200 and 16 threads.
 const Calibration& shippedCalibration();
 
-/// Reads the text that calibrationText writes; CUDA's rates are the shipped ones if it has none. Throws
-/// Error(usage) naming file and line: another version, an entry that is missing, not known, or no number from
-/// 0.
+/// Reads the text that calibrationText writes. The CUDA rates are the shipped ones if the text has none.
+/// Throws Error(usage) with file and line for another version and for an entry that is missing, not known or
+/// negative.
 Calibration calibrationOf(const ParameterMap&);
 
-/// A parameter text: `(Name value)`.
+/// The calibration as a parameter text, lines `(Name value)`.
 std::string calibrationText(const Calibration&);
 
 /// $TESSERA_CALIBRATION, else $XDG_CONFIG_HOME/tessera/calibration.txt, else
 /// ~/.config/tessera/calibration.txt; empty without a home.
 std::string calibrationPath();
 
-/// That of calibrationPath(); if no such file is there, the shipped one, unless $TESSERA_CALIBRATION names
-/// it: then Error(usage).
+/// The calibration of the file calibrationPath(), or the shipped one if there is no such file. Throws
+/// Error(usage) if $TESSERA_CALIBRATION names a file that does not exist.
 Calibration storedCalibration();
 
 }

@@ -9,13 +9,14 @@ namespace {
 
 constexpr int cubicOrder = 3;
 
-/// Of what a cubic B-spline reads in each dimension, all dimensions.
+/// The number of coefficients that a B-spline of this order reads, relative to a cubic one.
 double shareOfCubic(int order, int dimension)
 {
   return std::pow((order + 1.0) / (cubicOrder + 1), dimension);
 }
 
-/// One value by the way of `nearest`, directNearest or pointNearest, and its neighbours in the enumeration.
+/// Adds `count` values looked up in the way that `nearest` begins: directNearest or pointNearest. The other
+/// look-ups follow it in the enumeration.
 template <int D>
 void addLookUps(WorkItems& items, Work nearest, const LookUp& lookUp, double count)
 {
@@ -32,7 +33,7 @@ void addLookUps(WorkItems& items, Work nearest, const LookUp& lookUp, double cou
   }
 }
 
-/// Whether a link of a chain is a B-spline that is asked along its grid's axes.
+/// Whether a link of a chain is a B-spline whose grid lies along the axes of the lattice that reaches it.
 template <int D>
 bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
 {
@@ -45,7 +46,7 @@ bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
   return link.transform->alignedField(lattice).has_value();
 }
 
-/// One that kernels take in single precision.
+/// Whether kernels evaluate the B-spline in single precision.
 template <int D>
 bool isPlainCubic(const TransformChain<D>& link)
 {
@@ -53,8 +54,8 @@ bool isPlainCubic(const TransformChain<D>& link)
   return model.order == cubicOrder && !model.cyclic;
 }
 
-/// T(x) for so many points, transform by transform. `aligned` is what a B-spline along the lattice's axes
-/// counts as.
+/// Adds T(x) for so many points, transform by transform. A B-spline along the lattice's axes counts as
+/// `aligned`.
 template <int D>
 void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain,
                const ImageGeometry<D>& lattice, double points)
@@ -131,7 +132,7 @@ void addImages(DeviceWork& work, const TransformChain<D>& chain, const ImageGeom
     if (!isDirectOnCuda)
       addPoints<D>(work.cuda, Work::pointSpline, chain, lattice, output);
     else if (spline)
-      work.cuda.add(isAligned(*spline, lattice) ? Work::directAlignedSpline : Work::directSpline, output);
+      work.cuda.add(Work::directSpline, output);
   }
 }
 

@@ -6,39 +6,40 @@
 
 namespace tessera {
 
-/// How an image is looked up between its voxels.
+/// How an image is interpolated between its voxels.
 struct LookUp {
   enum class Kind { nearest, linear, spline, majority };
   Kind kind = Kind::nearest;
   int order = 3; // of a spline, from 2
 };
 
-/// A ResampleInterpolator as `parameters` set it. Throws Error(usage) if there is none of this name.
+/// The look-up of the ResampleInterpolator `name` with these parameters. Throws Error(usage) if there is none
+/// of this name.
 LookUp lookUpOf(const Registry&, const std::string& name, const Parameters&);
 
-/// What is to be done, counted in the items of a calibration.
+/// An amount of work, counted in the items of a calibration.
 struct WorkItems {
   std::array<double, workCount> items{};
-  double uploadedBytes = 0, downloadedBytes = 0, images = 0; // of CUDA
+  double uploadedBytes = 0, downloadedBytes = 0, images = 0; // for CUDA only
 
   void add(Work work, double count) { items[static_cast<std::size_t>(work)] += count; }
   double of(Work work) const { return items[static_cast<std::size_t>(work)]; }
 };
 
-/// The same task on either device.
+/// The work of one task on the CPU and on a CUDA device.
 struct DeviceWork {
   WorkItems cpu, cuda;
 };
 
-/// An image to be resampled.
+/// Sizes of an image that is resampled.
 struct ImageSizes {
   double voxels = 0, components = 1;
-  double resultBytes = sizeof(float);                // of a component's pixel in the result
-  double uploadedBytes = sizeof(float) * components; // of a voxel with all its components
+  double resultBytes = sizeof(float);                // a component of a result's voxel
+  double uploadedBytes = sizeof(float) * components; // a voxel with all its components
 };
 
-/// Adds images with one way to look them up, of which so many at a time share T(x) on the CPU. What happens
-/// to voxels that are no numbers, and outside of the images, is not counted.
+/// Adds images that are looked up in the same way; on the CPU, `imagesAtOnce` of them share T(x). The work
+/// for voxels that are not finite or outside the images is not counted.
 template <int D>
 void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& lattice, const LookUp&,
                const std::vector<ImageSizes>&, std::size_t imagesAtOnce);
@@ -48,7 +49,7 @@ void addImages(DeviceWork&, const TransformChain<D>&, const ImageGeometry<D>& la
 template <int D>
 void addField(DeviceWork&, const ImageGeometry<D>& lattice, std::size_t components);
 
-/// With the start of a process and of the device.
+/// Predicted seconds, with the start of the process and of the device.
 double cpuSeconds(const Calibration&, int dimension, const DeviceWork&, int threads);
 double cudaSeconds(const Calibration&, int dimension, const DeviceWork&, int threads);
 

@@ -9,13 +9,13 @@
 namespace tessera {
 namespace {
 
-// Beside a place, linear interpolation reads the voxel behind it, and rounding may take the one before.
+// Linear interpolation reads the voxels before and behind an index, and rounding may shift it by one more.
 constexpr double before = 1, behind = 2;
-constexpr std::size_t fewest = 3; // at the border, cells of the last voxels are read in one
-// What roundings may shift a place by, as a share of the largest coordinate on its way: some operations of
-// 2^-53 each.
+constexpr std::size_t minSlices = 3; // at the border the cells of the last voxels are read together
+// Bound of the rounding error of a mapped point, relative to the largest coordinate on its way: several
+// operations with errors of 2^-53 each.
 constexpr double roundings = 0x1p-49;
-constexpr double mostShift = 0.5; // voxels
+constexpr double maxRoundingShift = 0.5; // voxels
 
 template <int D>
 double farthestMm(const ImageGeometry<D>& lattice)
@@ -23,7 +23,7 @@ double farthestMm(const ImageGeometry<D>& lattice)
   return largestCoordinate<D>(lattice.pointFromIndex(), lattice.size);
 }
 
-/// No coordinate is larger, nor is one on the way, of points within `reachMm` of the origin that go through
+/// A bound of all coordinates, intermediate ones too, when points within `reachMm` of the origin go through
 /// the chain.
 template <int D>
 double farthestMm(const TransformChain<D>& chain, double reachMm, double longestShiftMm)
@@ -69,16 +69,16 @@ InputSlices<D>::InputSlices(const TransformChain<D>& chain, const ImageGeometry<
   step_ = index.matrix[D - 1][D - 1];
   const double rounded =
       roundings * voxelsPerMm * (farthestMm<D>(chain, farthestMm(output), longestMm) + farthestMm(moving));
-  known_ = std::isfinite(low_) && std::isfinite(high_) && std::isfinite(step_) && rounded < mostShift;
+  known_ = std::isfinite(low_) && std::isfinite(high_) && std::isfinite(step_) && rounded < maxRoundingShift;
 }
 
 template <int D>
 SliceRange InputSlices<D>::between(double low, double high) const
 {
   const auto last = static_cast<double>(slices_) - 1,
-             most = static_cast<double>(std::min(fewest, slices_)) - 1;
-  const double first = std::clamp(std::floor(low) - before, 0.0, last - most),
-               end = std::clamp(std::floor(high) + behind, most, last);
+             least = static_cast<double>(std::min(minSlices, slices_)) - 1;
+  const double first = std::clamp(std::floor(low) - before, 0.0, last - least),
+               end = std::clamp(std::floor(high) + behind, least, last);
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(end - first) + 1};
 }
 
@@ -91,12 +91,12 @@ SliceRange InputSlices<D>::askedBy(const SliceRange& ofOutput) const
 }
 
 template <int D>
-std::size_t InputSlices<D>::mostAskedBy(std::size_t count) const
+std::size_t InputSlices<D>::maxAskedBy(std::size_t count) const
 {
   const double wide = high_ - low_ + std::abs(step_) * static_cast<double>(count - 1) + before + behind
-                      + 2; // two halves of voxels
-  return static_cast<std::size_t>(std::clamp(std::ceil(wide), static_cast<double>(std::min(fewest, slices_)),
-                                             static_cast<double>(slices_)));
+                      + 2; // rounding down and up
+  return static_cast<std::size_t>(std::clamp(
+      std::ceil(wide), static_cast<double>(std::min(minSlices, slices_)), static_cast<double>(slices_)));
 }
 
 template class InputSlices<2>;

@@ -6,8 +6,8 @@
 
 namespace tessera {
 
-/// No coordinate of what the map makes of |x_e| <= reach[e] is larger in magnitude; NaN if one is not a
-/// number.
+/// A bound of the coordinates, in magnitude, to which the map takes points with |x_e| <= reach[e]. NaN if the
+/// map holds a NaN.
 template <int D>
 double largestCoordinate(const AffineMap<D>& map, const Vec<D>& reach)
 {
@@ -21,7 +21,7 @@ double largestCoordinate(const AffineMap<D>& map, const Vec<D>& reach)
   return largest;
 }
 
-/// Of an index that voxels of a lattice of this size are mapped to.
+/// A bound of the coordinates to which the map takes the voxels of a lattice of this size.
 template <int D>
 double largestCoordinate(const AffineMap<D>& map, const Size<D>& size)
 {

@@ -3,7 +3,7 @@
 namespace tessera {
 namespace {
 
-/// The sum of two maps less the identity, as "Add" joins transforms.
+/// The sum of two maps minus the identity: (HowToCombineTransforms "Add").
 template <int D>
 AffineMap<D> added(AffineMap<D> map, const AffineMap<D>& other)
 {

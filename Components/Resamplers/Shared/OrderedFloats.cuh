@@ -2,10 +2,10 @@
 
 #include <cuda_runtime.h>
 
-// The least of floats by instructions for integers.
+// The smallest of several floats by integer instructions, which are faster across a warp.
 namespace tessera::resampling {
 
-/// Integers in the order of the floats, none of which is NaN.
+/// Maps floats other than NaN to integers in the same order.
 __device__ __forceinline__ int ordered(float value)
 {
   const int bits = __float_as_int(value);
@@ -17,7 +17,7 @@ __device__ __forceinline__ float fromOrdered(int bits)
   return __int_as_float(bits ^ (bits >> 31 & 0x7fffffff));
 }
 
-/// Of all 32 lanes.
+/// The smallest value of all 32 lanes.
 __device__ __forceinline__ float smallestOfWarp(float value)
 {
 #if __CUDA_ARCH__ >= 800

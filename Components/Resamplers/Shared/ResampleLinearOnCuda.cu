@@ -21,12 +21,11 @@ __global__ void __launch_bounds__(32 * warpsOfBlock, orderOf(Kind) < 2   ? 16
     const StraightPath<D> path(map, run, middle);
     LaneSpans<D> spans;
     if constexpr (Asks == Asked::border)
-      spans = {path.start, path.step, window, {}, {}, beltOfSpans<D, Kind>(r), run.isInLattice};
+      spans = {path.start, path.step, window, beltOfSpans<D, Kind>(r), run.isInLattice};
     if (!run.isInLattice)
       return;
     float* to = run.target(r, run.firstNumber);
-    resampleVoxels<D, Kind, Which, Asks>(r, window, path, run.firstNumber, run.endNumber, to, run.stride(r),
-                                         spans, 0);
+    resampleVoxels<D, Kind, Asks>(r, window, path, run.firstNumber, run.endNumber, to, run.stride(r), spans);
   };
   const float reach = map.reach[middle.axis];
   resampleWhere<D, Kind, Which>(r, run, middle, middle.fraction - reach, middle.fraction + reach, resample);
@@ -38,10 +37,7 @@ template <int D>
 void resampleLinearly(Context& context, const LatticeToResample<D>& r, const IndexMap<D>& index,
                       const RunShape& shape)
 {
-  if constexpr (D == 3)
-    if (resampleByPlanes(context, r, index, shape))
-      return;
-  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
+  withForm<D>(r, [&]<Interpolation Kind, Form Which>() {
     resampleLinear<D, Kind, Which>
         <<<blocksFor(r, shape), threadsOf(shape), 0, cudaStreamOf(context)>>>(r, index, shape);
   });

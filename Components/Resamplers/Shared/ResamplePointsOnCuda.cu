@@ -15,7 +15,7 @@ __device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
 {
   Vec<D> pointMm;
 #pragma unroll
-  for (int axis = 0; axis < D; ++axis) { // added up as on the CPU
+  for (int axis = 0; axis < D; ++axis) { // in the CPU's order of additions
     double sum = r.pointFromIndex.offset[axis];
 #pragma unroll
     for (int d = 0; d < D; ++d)
@@ -25,7 +25,7 @@ __device__ Vec<D> pointOf(const LatticeToResample<D>& r, const Voxel<D>& voxel)
   return pointMm;
 }
 
-/// What is outside the image, and extrapolated, is asked for at the point that stands for it.
+/// For an extrapolated point outside the image: the point inside whose value it gets.
 template <int D>
 __device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> mappedMm)
 {
@@ -43,14 +43,14 @@ __device__ __noinline__ Vec<D> standIn(const LatticeToResample<D>& r, Vec<D> map
   return moves ? r.pointFromImageIndex(index) : mappedMm;
 }
 
-/// T(x), once for all interpolations.
+/// T(x). A call, so that it is compiled once for all interpolations.
 template <int D>
 __device__ __noinline__ Vec<D> mapped(const LatticeToResample<D>& r, Voxel<D> voxel)
 {
   return mapChain<D>(r.chain, pointOf(r, voxel));
 }
 
-/// By the CPU's expressions.
+/// The value of a voxel by the CPU's expressions.
 template <int D, Interpolation Kind>
 __device__ float valueByPoint(const LatticeToResample<D>& r, const Voxel<D>& voxel)
 {
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(32 * warpsOfBlock)
   *run.target(r, run.firstNumber) = valueByPoint<D, Kind>(r, voxel);
 }
 
-/// The place of the n-th bit (from 0) of a word that has more.
+/// The position of the n-th bit that is set, counted from 0, in a word with more than n such bits.
 __device__ __forceinline__ int placeOfBit(unsigned word, int n)
 {
   for (; n > 0; --n)
@@ -105,14 +105,14 @@ __device__ __forceinline__ int placeOfBit(unsigned word, int n)
   return __ffs(word) - 1;
 }
 
-/// The marks that a warp has found: its lanes share the voxels. `word` is the lane's, of the 32-bit words
-/// from `firstWord` on, `step` apart.
+/// Computes the voxels that are marked in 32 words, one held by each lane of a warp: words from `firstWord`
+/// on, `step` apart. The voxels are spread evenly over the lanes.
 template <int D, Interpolation Kind>
 __device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, unsigned word,
                                                unsigned long long firstWord, int step)
 {
   const int lane = threadIdx.x % 32;
-  int before = __popc(word); // bits in the words up to the lane's
+  int before = __popc(word); // becomes the number of bits in the words up to and with the lane's
   for (int offset = 1; offset < 32; offset *= 2) {
     const int lower = __shfl_up_sync(~0u, before, offset);
     before += lane >= offset ? lower : 0;
@@ -120,7 +120,7 @@ __device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, un
   const int total = __shfl_sync(~0u, before, 31);
   for (int first = 0; first < total; first += 32) {
     const int wanted = first + lane;
-    int in = 0; // the first word with more bits up to it than `wanted`
+    int in = 0; // becomes the first word whose `before` is larger than `wanted`
     for (int half = 16; half > 0; half /= 2)
       in += __shfl_sync(~0u, before, in + half - 1) <= wanted ? half : 0;
     const unsigned bits = __shfl_sync(~0u, word, in & 31);
@@ -143,7 +143,7 @@ __device__ __forceinline__ void resampleMarked(const LatticeToResample<D>& r, un
 
 constexpr int wordsALane = 4;
 
-/// Each warp looks at 128 words at a time. Reads a bit a voxel.
+/// Each warp looks at 128 words at a time. Traffic: one bit a voxel is read.
 template <int D, Interpolation Kind>
 __global__ void __launch_bounds__(threadsABlock)
     resampleUnsure(const __grid_constant__ LatticeToResample<D> r, unsigned long long words)
@@ -186,9 +186,10 @@ void resampleUnsureVoxels(Context& context, const LatticeToResample<D>& r)
 {
   const std::size_t words = wordsOfMarks<D>(r);
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    constexpr std::size_t mostBlocks = 2048; // as many as run at the same time: most have nothing to do
+    constexpr std::size_t maxBlocks =
+        2048; // about as many as run at the same time: most voxels are not marked
     const auto blocks =
-        static_cast<unsigned>(std::min(ceilDiv<std::size_t>(words, threadsABlock * wordsALane), mostBlocks));
+        static_cast<unsigned>(std::min(ceilDiv<std::size_t>(words, threadsABlock * wordsALane), maxBlocks));
     resampleUnsure<D, Kind><<<blocks, threadsABlock, 0, cudaStreamOf(context)>>>(r, words);
   });
   checkLaunch("resampling unsure voxels by points");

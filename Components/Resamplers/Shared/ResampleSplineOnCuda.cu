@@ -8,7 +8,8 @@ using namespace resampling;
 
 constexpr int threadsOfBlock = 32 * warpsOfSplineBlock, lanesOfLine = 16;
 
-enum class Place { inside, outside, unsure }; // of the grid's valid region
+/// Where a voxel lies with respect to the valid region of the grid.
+enum class Place { inside, outside, unsure };
 
 template <int D>
 __device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int (&first)[D],
@@ -17,7 +18,7 @@ __device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int
   bool inside = true, outside = false;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
-    const int end = s.points[d] - 3; // beginnings of supports
+    const int end = s.points[d] - 3; // number of supports along the axis
     const float fromLow = static_cast<float>(first[d]) + fraction[d];
     const float fromHigh = static_cast<float>(end - first[d]) - fraction[d];
     inside = inside && fminf(fromLow, fromHigh) > s.gridMargin;
@@ -26,10 +27,10 @@ __device__ __forceinline__ Place placeOf(const SplineToResample<D>& s, const int
   return inside ? Place::inside : outside ? Place::outside : Place::unsure;
 }
 
-/// Where a voxel lies in the grid.
+/// The position of a voxel in the grid.
 template <int D>
 struct GridPoint {
-  int cell[D]; // of what a block has staged
+  int cell[D]; // counted from the first control point in shared memory
   float fraction[D];
   Place place;
 
@@ -51,13 +52,14 @@ struct GridPoint {
   }
 };
 
-/// Control points that voxels of a block may need, those beyond the grid repeated, as displacements in voxels
-/// of the moving image: [z][y][x][component], each with its three next neighbours along x.
+/// The control points that the voxels of a block may need, as displacements in voxels of the moving image, in
+/// shared memory: [z][y][x][component], each as a vector with its three next neighbours along x. Beyond the
+/// grid the border's control points are repeated.
 template <int D>
 struct StagedGrid {
   float4* points;
   int first[D], size[3];
-  bool isInside; // all voxels of the block are in the grid's valid region
+  bool isInside; // whether all voxels of the block lie in the valid region of the grid
 
   __device__ StagedGrid(const SplineToResample<D>& s, const Voxel<D>& middle, float4* shared) : points(shared)
   {
@@ -76,7 +78,8 @@ struct StagedGrid {
     }
   }
 
-  /// Reads 4 D bytes of each control point, writes 16 D; returns the lane's part of the hull.
+  /// Loads the control points: reads 4 D bytes of each and writes 16 D. Returns the bounds of those that the
+  /// lane has loaded.
   __device__ __forceinline__ Hull<D> load(const SplineToResample<D>& s) const
   {
     const int row = s.points[0], plane = row * s.points[1],
@@ -86,7 +89,7 @@ struct StagedGrid {
     constexpr int groups = threadsOfBlock / lanesOfLine, wholeLanes = lanesOfLine - 3;
     const int lines = size[1] * size[2];
     Hull<D> hull;
-    for (int firstLine = 0; firstLine < lines; firstLine += groups) { // all lanes, for the sake of shuffles
+    for (int firstLine = 0; firstLine < lines; firstLine += groups) { // by all lanes: shuffles need them
       const int line = min(firstLine + group, lines - 1), z = line / size[1], y = line - z * size[1];
       const int lineBegin = repeated(first[1] + y, s.points[1] - 1) * row
                             + (D == 3 ? repeated(first[D - 1] + z, s.points[D - 1] - 1) * plane : 0);
@@ -112,8 +115,8 @@ struct StagedGrid {
     return hull;
   }
 
-  /// sum of c w over the 4^D control points of a cell, for several points in it. 16 D 4^(D-1) bytes of shared
-  /// memory, which are what this waits for.
+  /// u = sum of c w over the 4^D control points of a cell, for several points in the same cell. Its time is
+  /// that of reading 16 D 4^(D-1) bytes of shared memory.
   template <int Points>
   __device__ __forceinline__ void displacements(const int (&cell)[D], const GridPoint<D>* const (&at)[Points],
                                                 float (&u)[Points][D]) const
@@ -164,7 +167,7 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
   const StraightPath<D> path(map, run, middle);
   const MiddleOfRun<D> middleInGrid(s.gridIndex, run);
   const StraightPath<D> gridPath(s.gridIndex, run, middleInGrid);
-  int whole[D]; // from where gridPath counts
+  int whole[D]; // origin of gridPath
 #pragma unroll
   for (int d = 0; d < D; ++d)
     whole[d] = middleInGrid.wholeOf(d);
@@ -191,7 +194,7 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
 #pragma unroll
     for (int d = 0; d < D; ++d)
       together = together && point.cell[d] == next.cell[d];
-    if (__any_sync(__activemask(), !together)) { // all together: both ways would take both times
+    if (__any_sync(__activemask(), !together)) { // one path for the warp: divergence would cost both
       float u[1][D] = {};
       if (point.place == Place::inside)
         grid.template displacements<1>(point.cell, {&point}, u);
@@ -207,14 +210,14 @@ __device__ __forceinline__ void resampleRun(const LatticeToResample<D>& r, const
   }
 }
 
-/// Shared: the control points of a block.
+/// Shared memory: the control points of a block.
 template <int D, Interpolation Kind, Form Which>
 __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
     resampleSpline(const __grid_constant__ LatticeToResample<D> r, const __grid_constant__ IndexMap<D> map,
                    const __grid_constant__ SplineToResample<D> s, const __grid_constant__ RunShape shape)
 {
   extern __shared__ float4 shared[];
-  __shared__ int lowestOfHull[D], highestOfHull[D]; // in the order of the floats
+  __shared__ int lowestOfHull[D], highestOfHull[D]; // bits that compare as the floats do, see ordered()
   const Run<D> run(r, shape);
   Voxel<D> middleOfBlock;
   middleOfBlock.index[0] = run.middle[0];
@@ -246,8 +249,8 @@ __global__ void __launch_bounds__(threadsOfBlock, orderOf(Kind) < 4 ? 3 : 2)
   const auto resample = [&]<Asked Asks>() { resampleRun<D, Kind, Asks>(r, s, run, grid, map, middle); };
   const float low = fromOrdered(lowestOfHull[middle.axis]), high = fromOrdered(highestOfHull[middle.axis]);
   const float reach = fmaf(slackOfHull, fmaxf(fabsf(low), fabsf(high)), map.reach[middle.axis]);
-  const float lowest =
-      grid.isInside ? middle.fraction + low - reach : -HUGE_VALF; // else each voxel asks where it is
+  // Outside the grid displacements are 0, which the bounds do not include: there each voxel is checked.
+  const float lowest = grid.isInside ? middle.fraction + low - reach : -HUGE_VALF;
   const float highest = grid.isInside ? middle.fraction + high + reach : HUGE_VALF;
   resampleWhere<D, Kind, Which>(r, run, middle, lowest, highest, resample);
 }
@@ -259,7 +262,7 @@ void resampleBySpline(Context& context, const LatticeToResample<D>& r, const Ind
                       const SplineToResample<D>& s, const RunShape& shape)
 {
   const std::size_t bytes = s.bytesOfBlock;
-  withForm<D, false>(r, [&]<Interpolation Kind, Form Which>() {
+  withForm<D>(r, [&]<Interpolation Kind, Form Which>() {
     checkCuda(cudaFuncSetAttribute(resampleSpline<D, Kind, Which>,
                                    cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
               "shared memory for a B-spline");

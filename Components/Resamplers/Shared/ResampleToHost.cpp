@@ -11,9 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostSlices = 65535; // of a launch
-// Bytes of a chunk: the long ones are enough for kernels to fill a device, the short ones do with little of
-// its memory.
+constexpr std::size_t maxSlices = 65535; // of a launch
+// Bytes of a chunk: a long one keeps the whole device busy, a short one needs little memory.
 constexpr std::size_t shortChunk = std::size_t(8) << 20, longChunk = std::size_t(32) << 20;
 
 template <int D>
@@ -25,16 +24,18 @@ std::size_t voxelsOfSlice(const ImageGeometry<D>& output)
   return voxels;
 }
 
-/// Floats and pixels of a chunk have so many bytes each, or less; or they are one slice.
+/// The number of slices in a chunk whose floats and pixels have at most `bytesOfChunk` bytes each; at least
+/// one.
 template <int D>
 std::size_t slicesOfChunk(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t bytesOfChunk)
 {
   const std::size_t slices =
       bytesOfChunk / (voxelsOfSlice<D>(output) * std::max(bytesOfPixel, sizeof(float)));
-  return std::clamp(slices, std::size_t(1), std::min(mostSlices, output.size[D - 1]));
+  return std::clamp(slices, std::size_t(1), std::min(maxSlices, output.size[D - 1]));
 }
 
-/// What chunks of so many slices take of the device: values, pixels of two, and marks.
+/// Bytes of the device's memory for chunks of so many slices: the floats of one, the pixels of two, and
+/// marks.
 template <int D>
 double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPixel, std::size_t slices)
 {
@@ -42,7 +43,8 @@ double deviceBytesOfChunks(const ImageGeometry<D>& output, std::size_t bytesOfPi
   return bytesAVoxel * static_cast<double>(slices * voxelsOfSlice<D>(output));
 }
 
-/// Long chunks where there are several short ones, and room.
+/// The number of slices of the chunks: long chunks if the result has several short ones and the memory is
+/// free.
 template <int D>
 std::size_t slicesOfChunks(const Context& context, const ImageGeometry<D>& output, std::size_t bytesOfPixel,
                            std::size_t all)
@@ -54,21 +56,20 @@ std::size_t slicesOfChunks(const Context& context, const ImageGeometry<D>& outpu
   return std::min(all, more);
 }
 
-/// Two chunks on their way: values that leave as they are, or as pixels of another type that are made of
-/// them.
+/// Two chunks in turn: floats that are copied as they are, or that are rounded to pixels of another type.
 class ChunksOnCuda {
 public:
   static constexpr int count = 2;
 
-  ChunksOnCuda(Context& context, std::size_t mostVoxels) : context_(context), mostVoxels_(mostVoxels) {}
+  ChunksOnCuda(Context& context, std::size_t maxVoxels) : context_(context), maxVoxels_(maxVoxels) {}
 
-  /// Where the next values are to be computed.
+  /// The array for the floats of the next chunk.
   float* values(int turn, PixelType type)
   {
     return type == PixelType::float32 ? reinterpret_cast<float*>(pixels(turn, type))
-                                      : grown(context_, values_, mostVoxels_);
+                                      : grown(context_, values_, maxVoxels_);
   }
-  /// What is to be copied of them once they are computed.
+  /// Enqueues the rounding of those floats, and returns the array to copy.
   const std::byte* rounded(int turn, PixelType type, std::size_t count)
   {
     std::byte* const out = pixels(turn, type);
@@ -80,22 +81,22 @@ public:
 private:
   std::byte* pixels(int turn, PixelType type)
   {
-    return grown(context_, pixels_[turn], mostVoxels_ * pixelTypeSize(type));
+    return grown(context_, pixels_[turn], maxVoxels_ * pixelTypeSize(type));
   }
 
   Context& context_;
-  std::size_t mostVoxels_;
+  std::size_t maxVoxels_;
   Buffer<float> values_;
   Buffer<std::byte> pixels_[count];
 };
 
-/// Chunks go to the host in pieces, those of one while kernels compute the next.
+/// Copies chunks to the host in pieces while kernels compute the next chunk.
 class ChunkCopies {
 public:
   explicit ChunkCopies(const Context& context) : copies_(context) {}
 
-  /// Begins to copy what the stream was given to compute; the chunk before has arrived then. Only after
-  /// drain.
+  /// Waits for the chunk before, then enqueues the first pieces of a chunk behind the kernels in the stream.
+  /// Must follow drain().
   void start(std::byte* host, const std::byte* device, std::size_t bytes)
   {
     finishPieces();
@@ -105,7 +106,7 @@ public:
     for (int piece = 0; piece < CopiesToHost::pieces && left_ > 0; ++piece)
       begin(piece, CopiesToHost::After::allGiven);
   }
-  /// Begins the last pieces of the chunk, without waiting for what the stream was given since start.
+  /// Enqueues the last pieces of the chunk; they do not wait for kernels that were enqueued after start().
   void drain()
   {
     for (int piece = 0; left_ > 0; piece = (piece + 1) % CopiesToHost::pieces) {
@@ -145,46 +146,47 @@ private:
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output)
 {
-  double most = 0;
+  double bytes = 0;
   for (const std::size_t bytesOfPixel : {sizeof(float), sizeof(double)})
-    most = std::max(most, deviceBytesOfChunks<D>(output, bytesOfPixel,
-                                                 slicesOfChunk<D>(output, bytesOfPixel, shortChunk)));
-  return most;
+    bytes = std::max(bytes, deviceBytesOfChunks<D>(output, bytesOfPixel,
+                                                   slicesOfChunk<D>(output, bytesOfPixel, shortChunk)));
+  return bytes;
 }
 
 template <int D>
 void resampleToHost(Context& context, const TransformChain<D>& chain,
                     std::span<const MovingToResample<D>> images, const ImageGeometry<D>& output,
-                    const SliceRange& slices, std::span<const PixelsOut> ofSources)
+                    const SliceRange& slices, std::span<const PixelsOut> results)
 {
   const std::size_t first = std::min(slices.first, output.size[D - 1]);
   const std::size_t end = first + std::min(slices.count, output.size[D - 1] - first);
-  const std::size_t ofSlice = voxelsOfSlice<D>(output);
-  if (first == end || ofSlice == 0 || images.empty())
+  const std::size_t sliceVoxels = voxelsOfSlice<D>(output);
+  if (first == end || sliceVoxels == 0 || images.empty())
     return;
   const ResamplingOnCuda<D> resampling(context, chain, output);
   std::size_t bytesOfPixel = 1;
-  for (const PixelsOut& out : ofSources)
+  for (const PixelsOut& out : results)
     bytesOfPixel = std::max(bytesOfPixel, pixelTypeSize(out.type));
   const bool inSlices =
       std::any_of(images.begin(), images.end(), [](const auto& image) { return image.inSlices != nullptr; });
-  std::size_t most = inSlices ? std::min(slicesOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
-                              : slicesOfChunks<D>(context, output, bytesOfPixel, end - first);
+  std::size_t chunkSlices = inSlices
+                                ? std::min(slicesOfChunk<D>(output, bytesOfPixel, shortChunk), end - first)
+                                : slicesOfChunks<D>(context, output, bytesOfPixel, end - first);
   std::vector<SlicesOnCuda<D>> inputs;
   for (const MovingToResample<D>& image : images)
-    most = inputs.emplace_back(image, chain, output).outputSlices(most);
-  ChunksOnCuda chunks(context, most * ofSlice);
+    chunkSlices = inputs.emplace_back(image, chain, output).outputSlices(chunkSlices);
+  ChunksOnCuda chunks(context, chunkSlices * sliceVoxels);
   ChunkCopies copies(context);
   int turn = 0;
-  for (std::size_t slice = first; slice < end; slice += most)
+  for (std::size_t slice = first; slice < end; slice += chunkSlices)
     for (std::size_t i = 0; i < images.size(); ++i) {
-      const PixelsOut& out = ofSources[i];
-      const std::size_t count = std::min(most, end - slice), voxels = count * ofSlice;
-      const MovingToResample<D>& input = inputs[i].broughtFor(context, {slice, count});
+      const PixelsOut& out = results[i];
+      const std::size_t count = std::min(chunkSlices, end - slice), voxels = count * sliceVoxels;
+      const MovingToResample<D>& input = inputs[i].preparedFor(context, {slice, count});
       resampling.resample(context, input, slice, count, chunks.values(turn, out.type));
       const std::byte* const pixels = chunks.rounded(turn, out.type, voxels);
       copies.drain();
-      copies.start(out.at((slice - first) * ofSlice), pixels, voxels * pixelTypeSize(out.type));
+      copies.start(out.at((slice - first) * sliceVoxels), pixels, voxels * pixelTypeSize(out.type));
       turn = (turn + 1) % ChunksOnCuda::count;
     }
   copies.finish();
@@ -193,16 +195,16 @@ void resampleToHost(Context& context, const TransformChain<D>& chain,
 template <int D>
 std::vector<Phase> timeResampleToHost(Context& context, const TransformChain<D>& chain,
                                       std::span<const MovingToResample<D>> images,
-                                      const ImageGeometry<D>& output, std::span<const PixelsOut> ofSources)
+                                      const ImageGeometry<D>& output, std::span<const PixelsOut> results)
 {
   double all = 0;
-  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, ofSources); });
+  addMilliseconds(all, [&] { resampleToHost<D>(context, chain, images, output, {}, results); });
   const ResamplingOnCuda<D> resampling(context, chain, output);
   Buffer<float> whole(context, output.voxelCount());
   context.stream->startTimer();
   for (const MovingToResample<D>& image : images)
-    for (std::size_t first = 0; first < output.size[D - 1]; first += mostSlices)
-      resampling.resample(context, image, first, std::min(mostSlices, output.size[D - 1] - first),
+    for (std::size_t first = 0; first < output.size[D - 1]; first += maxSlices)
+      resampling.resample(context, image, first, std::min(maxSlices, output.size[D - 1] - first),
                           whole.span().data() + first * voxelsOfSlice<D>(output));
   const double kernels = context.stream->stopTimerMilliseconds();
   return {{"kernels", kernels}, {"copies to the host", all - kernels}};

@@ -8,23 +8,23 @@
 
 namespace tessera {
 
-/// Resampler::resampleInto by kernels. Chunks of whole slices are rounded to their pixels and copied back
-/// while the next ones are computed: the device holds the pixels of two of them at a time, and the floats of
-/// one.
+/// Resampler::resampleInto by kernels. Works in chunks of whole slices: a chunk is rounded to pixels and
+/// copied to the host while the next one is computed. The device holds the pixels of two chunks and the
+/// floats of one.
 template <int D>
 void resampleToHost(Context&, const TransformChain<D>&, std::span<const MovingToResample<D>>,
-                    const ImageGeometry<D>& output, const SliceRange&, std::span<const PixelsOut> ofSources);
+                    const ImageGeometry<D>& output, const SliceRange&, std::span<const PixelsOut> results);
 
-/// Bytes of the device with which that can do, beside images and the chain, for any type of pixels. It takes
-/// more where there is more.
+/// The smallest number of bytes of the device's memory that suffices for the chunks, for any type of pixels.
+/// resampleToHost uses more if it is free.
 template <int D>
 double chunkBytes(const ImageGeometry<D>& output);
 
-/// What kernels take if all slices are done at once, by the device's clock; and by how much longer all of it
-/// takes.
+/// The time of the kernels alone by the device's clock, computing all slices at once, and the additional time
+/// of the whole resampleToHost.
 template <int D>
 std::vector<Phase> timeResampleToHost(Context&, const TransformChain<D>&,
                                       std::span<const MovingToResample<D>>, const ImageGeometry<D>& output,
-                                      std::span<const PixelsOut> ofSources);
+                                      std::span<const PixelsOut> results);
 
 }

@@ -5,10 +5,10 @@
 #include "Core/Compute/Cuda.cuh"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 
-// What kernels that resample runs of voxels share: what a voxel has to be asked, and its value.
+// Shared by the kernels that resample runs of voxels: the decisions about a voxel, and its value.
 namespace tessera::resampling {
 
-/// Leaves a voxel to resampleUnsureVoxels. Marks of one word may come in any order.
+/// Leaves a voxel to resampleUnsureVoxels. Several threads may mark bits of the same word.
 template <int D>
 __device__ __forceinline__ void markUnsure(const LatticeToResample<D>& r, const float* voxel)
 {
@@ -16,7 +16,7 @@ __device__ __forceinline__ void markUnsure(const LatticeToResample<D>& r, const 
   atomicOr(r.unsure + offset / 32, 1u << (offset % 32));
 }
 
-/// A voxel's value by way of every question.
+/// The value of a voxel after all checks: labels, mask, extrapolation and border.
 template <int D, Interpolation Kind>
 __device__ __noinline__ void resampleCarefully(const LatticeToResample<D>& r, SplineCell<D> cell, float* to,
                                                bool isSure)
@@ -28,24 +28,25 @@ __device__ __noinline__ void resampleCarefully(const LatticeToResample<D>& r, Sp
     markUnsure<D>(r, to);
 }
 
-/// By how much an index inside the image may lie beyond the cells that have all their knots there.
+/// How far, in voxels, an index inside the image can lie beyond the inner cells.
 constexpr float beltOf(Interpolation kind)
 {
   return 0.5f * orderOf(kind);
 }
 
-/// An index beyond the border as one between: the nearest, or mirrored. Returns how far beyond it was, on the
-/// axis where that was most; 0 between. In the image's last cell it may be its end.
+/// Moves an index that lies beyond the inner cells to the nearest one of them, or to its mirror image.
+/// Returns the largest distance beyond over the axes, 0 for an index between. The result may be the end of
+/// the last inner cell.
 template <int D>
 __device__ __forceinline__ float fold(const LatticeToResample<D>& r, const Window<D>& window,
                                       float (&index)[D])
 {
-  float past[D], most = 0;
+  float past[D], largest = 0;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
     const float nearest = fminf(fmaxf(index[d], window.low[d]), window.high[d]);
     past[d] = index[d] - nearest;
-    most = fmaxf(most, fabsf(past[d]));
+    largest = fmaxf(largest, fabsf(past[d]));
     index[d] = nearest;
   }
   if (!r.image.repeatsBorder) {
@@ -53,10 +54,11 @@ __device__ __forceinline__ float fold(const LatticeToResample<D>& r, const Windo
     for (int d = 0; d < D; ++d)
       index[d] -= past[d];
   }
-  return most;
+  return largest;
 }
 
-/// A cell as the bits of its number, of indices less than 2^22 voxels away.
+/// The cell of an index that is less than 2^22 voxels away from the window's. `bits` are those of a float to
+/// which the index was added so that its whole part stands in the lowest bits.
 template <int D>
 struct CellBits {
   int bits[D];
@@ -92,7 +94,7 @@ struct CellBits {
     }
     return cell;
   }
-  /// Whether no other voxel may be as near as that of the cell; of order 0.
+  /// For order 0: whether the nearest voxel is certain in spite of the error of the index.
   __device__ __forceinline__ bool isNearest(float margin) const
   {
     bool nearest = true;
@@ -101,7 +103,7 @@ struct CellBits {
       nearest = nearest && fabsf(fraction[d] - 0.5f) < 0.5f - margin;
     return nearest;
   }
-  /// The voxel of the first knot.
+  /// The voxel of the cell's first knot.
   __device__ __forceinline__ const float* corner(const LatticeToResample<D>& r, const Window<D>& window) const
   {
     unsigned offset = bits[0] - r.stepsOfWholeNumbers; // less than 2^31 voxels either way
@@ -122,28 +124,25 @@ struct CellBits {
   }
 };
 
-/// What a voxel of a run has to be asked.
+/// The checks that the voxels of a run need.
 enum class Asked {
-  nothing,   // all cells of the run have their knots in the image
-  border,    // where its cell lies
-  everything // all values ask more than that
+  nothing,   // all knots of all cells lie in the image
+  border,    // whether the cell lies inside, at the border or outside
+  everything // labels, masks or extrapolation as well
 };
 
-/// What kernels are made for, so that they need few registers and go by many warps.
+/// Kernels are compiled for the two forms apart: without the checks they need few registers, so that many
+/// warps run at the same time.
 enum class Form {
-  plain,     // LatticeToResample::hasPlainValues
-  lookAhead, // and voxels that a run reads later are asked for, see LatticeToResample::voxelsAhead
-  careful    // all else
+  plain,  // LatticeToResample::hasPlainValues
+  careful // everything else
 };
 
-/// Calls function.template operator()<Kind, Form>() for what is asked for.
-template <int D, bool MayLookAhead, class Function>
+/// Calls function.template operator()<Kind, Form>() for the image's interpolation and form.
+template <int D, class Function>
 void withForm(const LatticeToResample<D>& r, Function&& function)
 {
   withInterpolation(r.image, [&]<Interpolation Kind>() {
-    if constexpr (MayLookAhead && D == 3 && Kind == Interpolation::order1)
-      if (r.hasPlainValues && r.voxelsAhead != 0)
-        return function.template operator()<Kind, Form::lookAhead>();
     if constexpr (Kind != Interpolation::labelMajority)
       if (r.hasPlainValues)
         return function.template operator()<Kind, Form::plain>();
@@ -151,26 +150,21 @@ void withForm(const LatticeToResample<D>& r, Function&& function)
   });
 }
 
-/// One voxel at an index of the window.
-template <int D, Interpolation Kind, Asked Asks, bool LooksAhead = false>
+/// Computes the voxel at `to` from an index relative to the window.
+template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const Window<D>& window,
-                                           float (&index)[D], float* to, bool isSure = true,
-                                           bool asksAhead = false)
+                                           float (&index)[D], float* to, bool isSure = true)
 {
   constexpr int Order = orderOf(Kind);
   CellBits<D> cell(index);
   if constexpr (Asks == Asked::everything) {
     resampleCarefully<D, Kind>(r, cell.inImage(window), to, isSure);
   } else if constexpr (Asks == Asked::nothing) {
-    const float* const corner = keptWhole(cell.corner(r, window));
-    if constexpr (LooksAhead)
-      if (asksAhead)
-        prefetchVoxel(corner + r.voxelsAhead);
-    *to = cell.template value<Order>(r, corner);
+    *to = cell.template value<Order>(r, keptWhole(cell.corner(r, window)));
     if (Order == 0 && !cell.isNearest(r.margin))
       markUnsure<D>(r, to);
-  } else if constexpr (Order == 1) { // inner cells and others by one way: a warp whose lanes go by two takes
-                                     // the time of both
+  } else if constexpr (Order == 1) {
+    // Inner cells and others take the same path: a warp whose lanes diverge takes the time of both paths.
     const float beyond = fold<D>(r, window, index);
     const bool plain = isSure && beyond <= -r.plainDepth;
     float value = r.outside;
@@ -198,7 +192,7 @@ __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const 
       return;
     }
     if constexpr (Order > 1)
-      if (__any_sync(__activemask(), !isInner)) { // all together: both ways would take both times
+      if (__any_sync(__activemask(), !isInner)) { // one path for the warp: divergence would cost both
         *to = splineAtBorder<D, Order>(r.image, cell.inImage(window));
         return;
       }
@@ -206,59 +200,56 @@ __device__ __forceinline__ void resampleAt(const LatticeToResample<D>& r, const 
   }
 }
 
-/// How far outside the image a voxel may lie and still be asked where.
+/// How far outside the image, in voxels, an index may lie and still need the checks of the border.
 template <int D, Interpolation Kind>
 __device__ __forceinline__ float beltOfSpans(const LatticeToResample<D>& r)
 {
   return r.extrapolation == Extrapolation::constant ? beltOf(Kind) + r.margin : HUGE_VALF;
 }
 
-/// A lane's voxels from `to` on, which moves, `stride` bytes apart, at path.at(number, index) for the numbers
-/// in [first, end), of which none is asked about the border, or all about everything. `later`: voxels of the
-/// lane's run after those, which are inside, too.
-template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
+/// Computes the voxels [first, end) of a lane's run, whose indices are path.at(number). `to` is the first of
+/// them and moves on by `stride` bytes a voxel. `Asks` is nothing or everything.
+template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void resampleColumn(const LatticeToResample<D>& r, const Window<D>& window,
-                                               const Path& path, int first, int end, float*& to,
-                                               std::ptrdiff_t stride, int later)
+                                               const StraightPath<D>& path, int first, int end, float*& to,
+                                               std::ptrdiff_t stride)
 {
-  constexpr bool looksAhead = Which == Form::lookAhead && Asks == Asked::nothing;
   float number = static_cast<float>(first);
-  const auto next = [&](bool asksAhead) {
+  const auto next = [&] {
     float index[D];
     path.at(number, index);
-    resampleAt<D, Kind, Asks, looksAhead>(r, window, index, to, true, asksAhead);
+    resampleAt<D, Kind, Asks>(r, window, index, to);
     number += 1;
     to = moved(to, stride);
   };
-  // one number fewer to count, where there are few instructions a voxel; more voxels under way would cost
-  // warps
+  // Few instructions a voxel: without a second counter the loop is shorter. Unrolling would cost registers,
+  // and so warps.
   if constexpr (orderOf(Kind) < 2) {
-    const float endNumber = static_cast<float>(end),
-                endAsking = static_cast<float>(end + later - numbersAhead);
+    const float endNumber = static_cast<float>(end);
 #pragma unroll 1
     while (number < endNumber)
-      next(number < endAsking);
+      next();
   } else {
 #pragma unroll 1
     for (int left = end - first; left > 0; --left)
-      next(false);
+      next();
   }
 }
 
-/// The same where the border is asked about for voxels near it; `spans`: of these numbers.
-template <int D, Interpolation Kind, class Path>
-__device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D>& r, const Window<D>& window,
-                                                       const Path& path, int first, int end, float*& to,
-                                                       std::ptrdiff_t stride, const LaneSpans<D>& spans)
+/// resampleColumn for a run at the border: `spans` say which voxels need the checks of the border.
+template <int D, Interpolation Kind>
+__device__ __forceinline__ void
+resampleColumnAtBorder(const LatticeToResample<D>& r, const Window<D>& window, const StraightPath<D>& path,
+                       int first, int end, float*& to, std::ptrdiff_t stride, const LaneSpans<D>& spans)
 {
   float number = static_cast<float>(first);
 #pragma unroll 1
   for (int left = end - first; left > 0; --left) {
     const bool near = spans.near.has(number);
-    bool inside = orderOf(Kind) != 1
-                  && spans.inside.has(number); // of order 1, inner cells go the way of those at the border
+    // With order 1, inner cells take the path of those at the border, see resampleAt.
+    bool inside = orderOf(Kind) != 1 && spans.inside.has(number);
     if (orderOf(Kind) > 1 && __any_sync(__activemask(), near && !inside))
-      inside = false; // all together: both ways would take both times
+      inside = false; // one path for the warp: divergence would cost both
     float index[D];
     path.at(number, index);
     if (inside)
@@ -272,14 +263,15 @@ __device__ __forceinline__ void resampleColumnAtBorder(const LatticeToResample<D
   }
 }
 
-/// A lane's voxels: as above, in parts where the run is at the border.
-template <int D, Interpolation Kind, Form Which, Asked Asks, class Path>
+/// Computes the voxels [first, end) of a lane's run. A run at the border is cut into parts that are inside
+/// for all lanes, and the others.
+template <int D, Interpolation Kind, Asked Asks>
 __device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, const Window<D>& window,
-                                               const Path& path, int first, int end, float*& to,
-                                               std::ptrdiff_t stride, const LaneSpans<D>& spans, int later)
+                                               const StraightPath<D>& path, int first, int end, float*& to,
+                                               std::ptrdiff_t stride, const LaneSpans<D>& spans)
 {
   if constexpr (Asks != Asked::border) {
-    resampleColumn<D, Kind, Which, Asks>(r, window, path, first, end, to, stride, later);
+    resampleColumn<D, Kind, Asks>(r, window, path, first, end, to, stride);
   } else {
     const int firstInside = static_cast<int>(spans.allInside.first),
               endInside = static_cast<int>(spans.allInside.end);
@@ -290,8 +282,7 @@ __device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, co
                        : first < firstInside && firstInside < endInside ? min(end, firstInside)
                                                                         : end;
       if (inside)
-        resampleColumn<D, Kind, Which, Asked::nothing>(r, window, path, first, part, to, stride,
-                                                       min(later + end, endInside) - part);
+        resampleColumn<D, Kind, Asked::nothing>(r, window, path, first, part, to, stride);
       else
         resampleColumnAtBorder<D, Kind>(r, window, path, first, part, to, stride, spans);
       first = part;
@@ -299,7 +290,7 @@ __device__ __forceinline__ void resampleVoxels(const LatticeToResample<D>& r, co
   }
 }
 
-/// A run whose voxels are all mapped outside the image.
+/// Fills a run whose voxels are all mapped outside the image.
 template <int D>
 __device__ __forceinline__ void fillRun(const LatticeToResample<D>& r, const Run<D>& run)
 {
@@ -311,7 +302,8 @@ __device__ __forceinline__ void fillRun(const LatticeToResample<D>& r, const Run
     *to = r.outside;
 }
 
-/// Calls resample.template operator()<Asked>() for a run, or fills it if it lies outside. See whereRunIs.
+/// Calls resample.template operator()<Asked>() with the checks that a run needs, or fills it if it lies
+/// outside. `lowest` and `highest` are those of whereRunIs.
 template <int D, Interpolation Kind, Form Which, class Resample>
 __device__ __forceinline__ void resampleWhere(const LatticeToResample<D>& r, const Run<D>& run,
                                               const MiddleOfRun<D>& middle, float lowest, float highest,

@@ -11,10 +11,11 @@
 
 namespace tessera {
 
-/// A moving image on a CUDA device, and what stands for it where T(x) is outside of it.
+/// A moving image on a CUDA device, with the rule for points outside of it.
 template <int D>
 struct MovingToResample {
-  /// The source's interpolator was prepared on the context's device, unless the image comes in slices.
+  /// The interpolator of the source was prepared on the context's device, or on the host if the source has
+  /// slices.
   MovingToResample(const Context&, const ResampleSource<D>&, Extrapolation, float outsideValue);
 
   InterpolatorOnCuda<D> image;
@@ -22,34 +23,34 @@ struct MovingToResample {
   MaskOnCuda<D> valid;
   Extrapolation extrapolation;
   float outsideValue;
-  std::shared_ptr<SliceWindowOnCuda<D>> inSlices; // whose voxels `image` lacks
+  std::shared_ptr<SliceWindowOnCuda<D>> inSlices; // not null: it holds the voxels, and `image` has none
 
 private:
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels_;
 };
 
-/// A chain made ready for the voxels of one lattice, on a CUDA device; for any number of moving images.
+/// A chain prepared for the voxels of one lattice on a CUDA device. It resamples any number of moving images.
 template <int D>
 class ResamplingOnCuda {
 public:
-  /// Throws Error(device) if kernels cannot evaluate the chain.
+  /// Throws Error(device) if the kernels cannot evaluate the chain.
   ResamplingOnCuda(Context&, const TransformChain<D>&, const ImageGeometry<D>& lattice);
 
-  /// What it takes of the device.
+  /// Bytes of the device's memory that an object for this chain holds.
   static double deviceBytes(const TransformChain<D>&);
 
-  /// How kernels go about it, for the log: "one linear map", "tiles of a B-spline", "a B-spline at each
-  /// voxel", "points in double precision".
+  /// The way of the kernels, for the log: "one linear map", "a B-spline at each voxel" or "points in double
+  /// precision".
   const char* method(const MovingToResample<D>&) const;
 
-  /// The moving image at T(x) for slices [first, first + count) of the lattice's last axis, x fastest, into
-  /// `voxels` on the device. Only gives work to the context's stream. The same bits whichever slices are
-  /// asked for at once.
+  /// Enqueues the kernels that write the moving image at T(x) to `voxels` on the device, for slices
+  /// [first, first + count) of the lattice's last axis, x fastest. A voxel has the same bits whichever slices
+  /// one call computes.
   void resample(Context&, const MovingToResample<D>&, std::size_t first, std::size_t count,
                 float* voxels) const;
 
 private:
-  enum class Way { linear, tiles, spline, points };
+  enum class Way { linear, spline, points };
   struct Work {
     Way way = Way::points;
     LatticeToResample<D> lattice;
@@ -59,19 +60,16 @@ private:
   };
 
   void holdSpline(Context&);
-  void holdTiles(Context&, const AlignedField<D>&);
   Work workFor(const MovingToResample<D>&) const;
 
   ImageGeometry<D> lattice_;
   std::shared_ptr<HeldChainOnCuda<D>> held_;
-  Buffer<double> parameters_; // of the last transform
+  Buffer<double> parameters_; // of the chain's last transform
   ChainOnCuda<D> chain_;
-  std::optional<OneSplineChain<D>> oneSpline_; // nothing: points
+  std::optional<OneSplineChain<D>> oneSpline_; // empty: all images go by points
   SplineToResample<D> spline_;
-  Buffer<float> coefficients_;        // of its B-spline, if that is asked for at each voxel
-  double largestMm_ = 0;              // of them
-  Buffer<SplinePoint> displacements_; // the same, if tiles are the way
-  Buffer<SplineVoxel> splineVoxels_;  // of all axes of the lattice, if tiles are
+  Buffer<float> coefficients_; // of the B-spline, mm
+  double largestMm_ = 0;       // largest magnitude of a coefficient
   RunShape shapeOfSpline_;
 };
 

@@ -4,10 +4,10 @@
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 
-// What kernels that resample share: from an index of the moving image to a value.
+// Shared by the kernels that resample: the value of the moving image at an index.
 namespace tessera::resampling {
 
-/// What is made of the voxels around a point: orders 0 to 5 of splines, or a label.
+/// Interpolation by B-splines of order 0 to 5, or the label with the largest linear weight.
 enum class Interpolation { order0, order1, order2, order3, order4, order5, labelMajority };
 
 constexpr int orderOf(Interpolation kind)
@@ -15,7 +15,7 @@ constexpr int orderOf(Interpolation kind)
   return kind == Interpolation::labelMajority ? 1 : static_cast<int>(kind);
 }
 
-/// Calls function.template operator()<Kind>() for what an image asks for.
+/// Calls function.template operator()<Kind>() for the interpolation of an image.
 template <int D, class Function>
 void withInterpolation(const InterpolatorOnCuda<D>& image, Function&& function)
 {
@@ -47,7 +47,7 @@ __device__ void readCorners(const InterpolatorOnCuda<D>& image, const SplineCell
   }
 }
 
-/// Weights of the knots from a cell's first on.
+/// The weights of a cell's knots, from the first one on.
 template <int Order>
 __device__ __forceinline__ void knotWeights(float t, float (&weights)[Order + 1])
 {
@@ -66,8 +66,7 @@ __device__ __forceinline__ float between(float a, float b, float t)
   return fmaf(t, b - a, a);
 }
 
-/// Of the image: from where it is read, two lines of the cache are brought to the device's second-level one
-/// at a time.
+/// Loads a voxel of the image, and lets the second-level cache fetch the neighbouring line as well.
 __device__ __forceinline__ float loadVoxel(const float* voxel)
 {
 #if __CUDA_ARCH__ >= 800
@@ -79,16 +78,8 @@ __device__ __forceinline__ float loadVoxel(const float* voxel)
 #endif
 }
 
-/// Asks for the line of a voxel that is to be loaded later.
-__device__ __forceinline__ void prefetchVoxel(const float* voxel)
-{
-#ifdef __CUDA_ARCH__
-  asm volatile("prefetch.global.L2 [%0];" : : "l"(voxel));
-#endif
-}
-
-/// Of a cell whose knots all lie in the image, from its first one; rows and planes are that many voxels
-/// apart. 4 B * (Order + 1)^D loaded.
+/// The value in a cell whose knots all lie in the image, `corner` being the first. `row` and `plane` are the
+/// voxels in memory from one row or plane to the next. Loads 4 (Order + 1)^D bytes.
 template <int D, int Order>
 __device__ __forceinline__ float valueFrom(const float* corner, std::ptrdiff_t row, std::ptrdiff_t plane,
                                            const float (&fraction)[D])
@@ -140,11 +131,10 @@ __device__ __forceinline__ float valueInside(const InterpolatorOnCuda<D>& image,
                              cell.fraction);
 }
 
-/// Of what sums of linear weights in single precision may be off by, for each voxel by which the cell's
-/// fractions may.
+/// Bound of the error of a sum of linear weights, relative to the error of the cell's fractions.
 constexpr float errorOfSums = 8;
 
-/// The label of most weight; false if another has as much within `margin`.
+/// The label with the largest weight; false if the error `margin` of the fractions leaves the choice open.
 template <int D>
 __device__ __forceinline__ bool majority(const float (&corners)[1 << D], const SplineCell<D>& cell,
                                          float margin, float& label)
@@ -157,7 +147,7 @@ __device__ __forceinline__ bool majority(const float (&corners)[1 << D], const S
     same = same && corners[c] == corners[0];
   if (same)
     return true;
-  float weight[count], most = -1, second = -1; // second: of the other labels
+  float weight[count], largest = -1, second = -1; // second: the largest weight of the other labels
 #pragma unroll
   for (int c = 0; c < count; ++c) {
     weight[c] = 1;
@@ -171,25 +161,25 @@ __device__ __forceinline__ bool majority(const float (&corners)[1 << D], const S
 #pragma unroll
     for (int other = 0; other < count; ++other)
       sum += corners[other] == corners[c] ? weight[other] : 0;
-    if (most >= 0 && corners[c] == label)
+    if (largest >= 0 && corners[c] == label)
       continue;
-    if (sum > most) {
-      second = most;
-      most = sum;
+    if (sum > largest) {
+      second = largest;
+      largest = sum;
       label = corners[c];
     } else {
       second = fmaxf(second, sum);
     }
   }
-  return most - second > errorOfSums * margin;
+  return largest - second > errorOfSums * margin;
 }
 
-/// Whether the voxel nearest to a cell's point is valid for sure, and sure to be the nearest.
+/// Whether the voxel nearest to a cell's point is valid, and certain to be the nearest.
 template <int D, int Order>
 __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, const SplineCell<D>& cell)
 {
-  constexpr bool even =
-      Order % 2 == 0; // the cell of an even order begins half a voxel before its middle knot
+  // the cell of an even order begins half a voxel before its middle knot
+  constexpr bool even = Order % 2 == 0;
   bool sure = r.validHasImagesGrid;
   std::size_t nearest = 0;
 #pragma unroll
@@ -201,7 +191,8 @@ __device__ __forceinline__ bool isSurelyValid(const LatticeToResample<D>& r, con
   return sure && __ldg(r.valid.voxels + nearest) != 0;
 }
 
-/// Of orders 2 to 5 where knots are mirrored; the bits of valueFrom where none is.
+/// The value for orders 2 to 5 with mirrored knots beyond the border. Has the bits of valueFrom where no knot
+/// lies there.
 template <int D, int Order>
 __device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
 {
@@ -233,7 +224,8 @@ __device__ __noinline__ float splineAtBorder(const InterpolatorOnCuda<D>& image,
   return sum;
 }
 
-/// Of orders above 0 where knots lie beyond the border. A call, as it is rare; of few registers.
+/// The value for orders above 0 in a cell with knots beyond the border. This is rare: a call instead of
+/// inlined code saves registers.
 template <int D, int Order>
 __device__ __noinline__ float valueAtBorder(const InterpolatorOnCuda<D>& image, SplineCell<D> cell)
 {
@@ -246,11 +238,11 @@ __device__ __noinline__ float valueAtBorder(const InterpolatorOnCuda<D>& image, 
   }
 }
 
-/// How far a cell's point is inside the image, voxels; outside it is negative.
+/// The distance of a cell's point from the border of the image, in voxels; negative outside.
 template <int D, int Order>
 __device__ __forceinline__ float depthInside(const InterpolatorOnCuda<D>& image, const SplineCell<D>& cell)
 {
-  constexpr float toBorder = Order % 2 == 0 ? 0.0f : 0.5f; // from the beginning of the first inner cell
+  constexpr float toBorder = Order % 2 == 0 ? 0.0f : 0.5f; // voxels before the first inner cell
   float depth = HUGE_VALF;
 #pragma unroll
   for (int d = 0; d < D; ++d) {
@@ -262,8 +254,8 @@ __device__ __forceinline__ float depthInside(const InterpolatorOnCuda<D>& image,
   return depth;
 }
 
-/// False for choices that are not sure, and where masks or extrapolation meet the border: there the CPU's
-/// expressions are needed.
+/// The value in any cell. False where the CPU's expressions are needed: if a decision is not certain, or
+/// where a mask or extrapolation meets the border.
 template <int D, Interpolation Kind>
 __device__ __forceinline__ bool valueInCell(const LatticeToResample<D>& r, const SplineCell<D>& cell,
                                             float& value)

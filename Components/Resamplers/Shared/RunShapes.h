@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
-// Which voxels a warp of the kernels that resample takes, and how far from each other in an index they are.
+// The shape of the run of voxels that a warp computes, and how far apart the indices of such a run are.
 namespace tessera::resampling {
 
-constexpr double farthestOfRun = 128; // voxels
-constexpr int fewestBits = 2;         // of the number of a lane's voxels
+constexpr double farthestOfRun = 128; // largest distance of a run's indices from its middle, voxels
+constexpr int fewestBits = 2;         // smallest bitsOfVoxels of a run
 
-/// How far along each index axis voxels of a box are from its middle at most.
+/// The largest distance of the indices of a box of voxels from that of its middle, along each axis.
 template <int D>
 Vec<D> reachOfBox(const AffineMap<D>& map, const Vec<D>& extent)
 {
@@ -40,7 +40,8 @@ double farthest(const Vec<D>& reach)
   return *std::max_element(reach.begin(), reach.end());
 }
 
-/// Rows of the moving image that `lanesX` lanes along x, and the others along y, are spread over.
+/// The number of rows of the moving image over which the lanes of a warp are spread, `lanesX` of them along x
+/// and the others along y.
 template <int D>
 double rowsCrossed(const AffineMap<D>& map, int lanesX)
 {
@@ -50,7 +51,7 @@ double rowsCrossed(const AffineMap<D>& map, int lanesX)
   return rows;
 }
 
-/// Shorter runs where too few warps would have work, or the lattice has fewer slices.
+/// Shortens runs if too few warps would have work, or if the lattice has fewer slices than a run.
 template <int D>
 RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
 {
@@ -65,9 +66,9 @@ RunShape withEnoughWarps(RunShape shape, const Size<D>& size)
   return shape;
 }
 
-/// Lanes along x, unless they would cross many rows of the moving image: then 16 of them on 2 rows, or 8 on
-/// 4, which a cache reads from the same banks if the image's rows are a multiple of 32 voxels. Shorter runs
-/// where indices would need too many bits.
+/// The lanes of a warp lie along x, unless they would cross many rows of the moving image: then 2 rows of 16,
+/// or 4 of 8. (In an image whose rows are a multiple of 32 voxels, the cache reads columns from the same
+/// banks.) Runs are shorter where indices would need too many bits.
 template <int D>
 RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size, int order)
 {
@@ -82,7 +83,7 @@ RunShape shapeForLinear(const AffineMap<D>& map, const Size<D>& size, int order)
   return shape;
 }
 
-/// Of a block, whose lanes lie along x, and a little more.
+/// reachOfBox of a block whose lanes lie along x, with some slack.
 template <int D>
 Vec<D> reachOfBlock(const AffineMap<D>& map, const RunShape& shape)
 {
@@ -96,7 +97,8 @@ Vec<D> reachOfBlock(const AffineMap<D>& map, const RunShape& shape)
   return reach;
 }
 
-/// Control points that a block's voxels may need, each with its neighbours along x, in shared memory.
+/// Bytes of shared memory for the control points that a block's voxels may need, each with its neighbours
+/// along x.
 template <int D>
 double bytesOfBlock(const Vec<D>& reach)
 {

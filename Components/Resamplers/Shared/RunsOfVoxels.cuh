@@ -3,11 +3,11 @@
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
 #include "Core/Compute/Cuda.cuh"
 
-// Warps that work on runs of voxels, each counting indices from the middle of its run, so that single
-// precision holds them.
+// Each warp computes a run of voxels. It counts indices of the moving image from the index of the run's
+// middle, so that single precision is exact enough.
 namespace tessera::resampling {
 
-/// The value, which loops would else make of its parts anew in each round.
+/// Keeps the compiler from computing a value anew in each round of a loop.
 template <class Word>
 __device__ __forceinline__ Word keptWhole(Word value)
 {
@@ -22,25 +22,22 @@ __device__ __forceinline__ float* moved(float* voxel, std::ptrdiff_t bytes)
   return reinterpret_cast<float*>(reinterpret_cast<char*>(voxel) + bytes);
 }
 
-/// The voxels of a warp, and those of its lane among them: voxel[D - 1] + apart * number. Runs begin at
-/// multiples of their length, and their indices are the same, whatever slices are asked for.
+/// The run of a warp. Voxel `number` of a lane has the index voxel[D - 1] + apart * number along the last
+/// axis. Runs begin at multiples of their length, so that a voxel has the same bits whichever slices one
+/// launch computes.
 template <int D>
 struct Run {
-  int first, end;             // of the warp, along the lattice's last axis
-  int voxel[D];               // of the lane at number 0; x and y may be behind the last one
-  int apart;                  // the lane's next voxel
-  int firstNumber, endNumber; // that are asked for; in 3D the same for all lanes
-  bool isInLattice;           // by x and y
-  int middle[D];              // of the run, about
-  bool isEmpty;               // for all lanes
+  int first, end;             // voxels of the warp along the lattice's last axis
+  int voxel[D];               // number 0 of the lane; x and y may lie beyond the lattice
+  int apart;                  // distance of a lane's consecutive voxels
+  int firstNumber, endNumber; // the numbers in the slices of the launch; in 3D the same for all lanes
+  bool isInLattice;           // whether x and y lie in the lattice
+  int middle[D];              // voxel near the middle of the run
+  bool isEmpty;               // whether no lane has a voxel
 
   __device__ Run(const LatticeToResample<D>& r, const RunShape& shape)
-      : Run(r, shape, blockIdx.x, blockIdx.y * shape.warps + threadIdx.y, blockIdx.z)
   {
-  }
-  /// `inX`: counts warps along x; `inY`: along y; `inZ`: from the first slice on.
-  __device__ Run(const LatticeToResample<D>& r, const RunShape& shape, int inX, int inY, int inZ)
-  {
+    const int inX = blockIdx.x, inY = blockIdx.y * shape.warps + threadIdx.y, inZ = blockIdx.z; // of the warp
     constexpr int last = D - 1;
     const int lane = threadIdx.x, bitsX = shape.bitsOfLanesX, bitsY = 5 - bitsX, rowOfLane = lane >> bitsX;
     const int firstX = inX << bitsX;
@@ -62,12 +59,12 @@ struct Run {
     firstNumber = max(0, (r.firstSlice - voxel[last] + apart - 1) >> bitsApart);
     endNumber = (min(end, r.endSlice) - voxel[last] + apart - 1) >> bitsApart;
   }
-  /// Bytes from one of the lane's voxels to the next.
+  /// Bytes from one voxel of the lane to the next.
   __device__ std::ptrdiff_t stride(const LatticeToResample<D>& r) const
   {
     return keptWhole(static_cast<std::ptrdiff_t>(sizeof(float)) * r.size[0] * (D == 3 ? r.size[1] : apart));
   }
-  /// Bytes from r.voxels to the lane's voxel at number 0, which may be before the slices that are asked for.
+  /// Bytes from r.voxels to number 0 of the lane, which may lie before the slices of the launch.
   __device__ std::ptrdiff_t place(const LatticeToResample<D>& r) const
   {
     const std::ptrdiff_t slice = voxel[D - 1] - r.firstSlice;
@@ -80,18 +77,18 @@ struct Run {
   }
 };
 
-/// Where the middle of a run is mapped to. Lane d of the warp holds axis d of the index, all others the last:
-/// that takes a third of the instructions, and few registers.
+/// The index to which the middle of a run is mapped. Lane d holds axis d, and all other lanes the last axis:
+/// that takes a third of the instructions and few registers.
 template <int D>
 struct MiddleOfRun {
-  int axis, whole; // the index, rounded down
+  int axis, whole; // `whole`: the index rounded down
   float fraction;
 
   __device__ __forceinline__ MiddleOfRun(const IndexMap<D>& map, const Run<D>& run)
       : axis(min(static_cast<int>(threadIdx.x), D - 1))
   {
-    constexpr double wholeNumbersInDouble =
-        6755399441055744; // 3 * 2^51: adding it rounds down, if so asked, to its lowest bits
+    constexpr double wholeNumbersInDouble = 6755399441055744; // 3 * 2^51: the sum has a whole number in its
+                                                              // lowest bits
     double index = map.offset[axis];
 #pragma unroll
     for (int e = 0; e < D; ++e)
@@ -99,12 +96,6 @@ struct MiddleOfRun {
     const double rounded = __dadd_rd(index, wholeNumbersInDouble);
     whole = __double2loint(rounded);
     fraction = static_cast<float>(index - (rounded - wholeNumbersInDouble));
-  }
-  /// Counts from a voxel that is `voxels` of the image further.
-  __device__ __forceinline__ void countFrom(int voxels)
-  {
-    whole += voxels;
-    fraction -= static_cast<float>(voxels);
   }
   __device__ __forceinline__ int wholeOf(int ofAxis) const
   {
@@ -116,7 +107,7 @@ struct MiddleOfRun {
   }
 };
 
-/// An index along a lane's voxels, counted from MiddleOfRun::whole: start + number * step.
+/// The indices of a lane's voxels, start + number * step, relative to MiddleOfRun::whole.
 template <int D>
 struct StraightPath {
   float start[D], step[D];
@@ -141,12 +132,12 @@ struct StraightPath {
   }
 };
 
-/// The part of the image around a run: indices count from MiddleOfRun::whole.
+/// The part of the image around a run. Indices are relative to MiddleOfRun::whole.
 template <int D>
 struct Window {
   int whole[D];
-  float low[D], high[D]; // of indices whose cells have all their knots in the image: low <= index < high
-  const float* corner;   // of the cell `whole`
+  float low[D], high[D]; // inner cells: low <= index < high
+  const float* corner;   // voxel of the first knot of the cell `whole`
 
   __device__ __forceinline__ Window(const LatticeToResample<D>& r, const MiddleOfRun<D>& middle)
   {
@@ -154,29 +145,29 @@ struct Window {
 #pragma unroll
     for (int d = 0; d < D; ++d) {
       whole[d] = middle.wholeOf(d);
-      const float from = static_cast<float>(whole[d]); // far away it may be rounded
+      const float from = static_cast<float>(whole[d]); // may be rounded for a run far from the image
       low[d] = -from;
       high[d] = static_cast<float>(r.innerCells[d]) - from;
       corner += static_cast<long long>(whole[d]) * r.steps[d];
     }
     corner = keptWhole(corner);
   }
-  /// How deep between low and high an index lies; outside it is negative.
+  /// The distance of an index from the nearer of low and high over all axes; negative outside.
   __device__ __forceinline__ float depth(const float (&index)[D]) const
   {
-    float least = HUGE_VALF;
+    float smallest = HUGE_VALF;
 #pragma unroll
     for (int d = 0; d < D; ++d)
-      least = fminf(least, fminf(index[d] - low[d], high[d] - index[d]));
-    return least;
+      smallest = fminf(smallest, fminf(index[d] - low[d], high[d] - index[d]));
+    return smallest;
   }
 };
 
-/// Where all indices of a run lie.
+/// Where the indices of a run lie with respect to the image.
 enum class RunIs { inside, atBorder, outside };
 
-/// Of indices from lowest to highest, counted from the middle's whole, along the lane's axis; outside: more
-/// than `belt` from where cells have their knots.
+/// Where a run lies whose indices along the lane's axis are between `lowest` and `highest`, relative to
+/// MiddleOfRun::whole. A run is outside if it is more than `belt` voxels away from the inner cells.
 template <int D>
 __device__ __forceinline__ RunIs whereRunIs(const LatticeToResample<D>& r, const MiddleOfRun<D>& middle,
                                             float lowest, float highest, float belt)

@@ -12,16 +12,16 @@ SlicesOnCuda<D>::SlicesOnCuda(const MovingToResample<D>& moving, const Transform
 }
 
 template <int D>
-std::size_t SlicesOnCuda<D>::outputSlices(std::size_t most) const
+std::size_t SlicesOnCuda<D>::outputSlices(std::size_t maxSlices) const
 {
   if (asked_)
-    while (most > 1 && asked_->mostAskedBy(most) > moving_.inSlices->mostSlices())
-      --most;
-  return most;
+    while (maxSlices > 1 && asked_->maxAskedBy(maxSlices) > moving_.inSlices->maxSlices())
+      --maxSlices;
+  return maxSlices;
 }
 
 template <int D>
-const MovingToResample<D>& SlicesOnCuda<D>::broughtFor(Context& context, const SliceRange& ofOutput)
+const MovingToResample<D>& SlicesOnCuda<D>::preparedFor(Context& context, const SliceRange& ofOutput)
 {
   if (!asked_)
     return moving_;

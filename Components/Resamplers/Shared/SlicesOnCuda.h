@@ -7,21 +7,21 @@
 
 namespace tessera {
 
-/// A moving image as kernels see it while a result is computed in order of its slices: all of it, or some
-/// slices at a time.
+/// The moving image for kernels that compute a result slice by slice. The device holds all of the image, or
+/// only the slices that are needed next.
 template <int D>
 class SlicesOnCuda {
 public:
   SlicesOnCuda(const MovingToResample<D>&, const TransformChain<D>&, const ImageGeometry<D>& output);
 
-  /// So many slices of the output, at most `most`, ask for no more than may be there at a time.
-  std::size_t outputSlices(std::size_t most) const;
-  /// For these slices of the output; gives work to the context's stream, and may copy.
-  const MovingToResample<D>& broughtFor(Context&, const SliceRange& ofOutput);
+  /// The largest number of output slices, at most `maxSlices`, whose input slices fit on the device together.
+  std::size_t outputSlices(std::size_t maxSlices) const;
+  /// Enqueues the copies of the input slices that these output slices need, and returns the image with them.
+  const MovingToResample<D>& preparedFor(Context&, const SliceRange& ofOutput);
 
 private:
   MovingToResample<D> moving_;
-  std::optional<InputSlices<D>> asked_; // nothing: all of the image is there
+  std::optional<InputSlices<D>> asked_; // empty: the device holds all of the image
 };
 
 }

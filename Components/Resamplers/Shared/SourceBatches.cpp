@@ -36,10 +36,11 @@ bool SourceBatches<D>::evaluateRow(const Vec<D>& firstVoxel, std::size_t count, 
   return true;
 }
 
-/// Points that stay where they are keep their bits.
+/// Replaces points outside the image by those whose values they get. Points inside are copied, not computed
+/// from their index again, so that they keep their bits.
 template <int D>
 template <Extrapolation Rule>
-void SourceBatches<D>::bringInside(const ListSamples<D>& mapped, const PointsOut<D>& out) const
+void SourceBatches<D>::moveInside(const ListSamples<D>& mapped, const PointsOut<D>& out) const
 {
   for (std::size_t i = 0; i < mapped.count; ++i) {
     Vec<D> pointMm = mapped.point(i), index = pointToIndex_(pointMm);
@@ -64,9 +65,9 @@ void SourceBatches<D>::evaluate(Context& context, const ListSamples<D>& mapped, 
   if (extrapolation_ != Extrapolation::constant) {
     moved.count = mapped.count;
     if (extrapolation_ == Extrapolation::nearest)
-      bringInside<Extrapolation::nearest>(mapped, moved.out());
+      moveInside<Extrapolation::nearest>(mapped, moved.out());
     else
-      bringInside<Extrapolation::mirror>(mapped, moved.out());
+      moveInside<Extrapolation::mirror>(mapped, moved.out());
     points = moved.list();
   }
   std::array<std::uint8_t, batchCapacity> inside;

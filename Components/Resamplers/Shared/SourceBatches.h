@@ -8,23 +8,23 @@
 
 namespace tessera {
 
-/// One image of a resampler: its values at batches of mapped points.
+/// Evaluates one moving image on the CPU at batches of mapped points.
 template <int D>
 class SourceBatches {
 public:
-  /// `mappedFromVoxel` gives T(x) from the index of a voxel of the output, if that is linear.
+  /// `mappedFromVoxel`: T(x) as a function of the index of the output's voxel x, if T is linear; else empty.
   SourceBatches(const ResampleSource<D>&, Extrapolation, float outsideValue,
                 const std::optional<AffineMap<D>>& mappedFromVoxel = {});
 
-  /// The values of `count` voxels along the first axis (at most batchCapacity). False, and nothing of use,
-  /// where points are needed.
+  /// Writes the values of `count` voxels along the first axis, at most batchCapacity. False if they have to
+  /// be evaluated at points instead; `values` are then undefined.
   bool evaluateRow(const Vec<D>& firstVoxel, std::size_t count, float* values) const;
-  /// One batch, one thread; at most batchCapacity points.
+  /// Writes the values at mapped points, at most batchCapacity, by the calling thread alone.
   void evaluate(Context&, const ListSamples<D>& mapped, float* values) const;
 
 private:
   template <Extrapolation Rule>
-  void bringInside(const ListSamples<D>& mapped, const PointsOut<D>& out) const;
+  void moveInside(const ListSamples<D>& mapped, const PointsOut<D>& out) const;
 
   ResampleSource<D> source_;
   Extrapolation extrapolation_;
@@ -32,8 +32,8 @@ private:
   PointToIndex<D> pointToIndex_;
   AffineMap<D> pointFromIndex_;
   Vec<D> last_{};                            // index of the last voxel
-  const RowInterpolator<D>* rows_ = nullptr; // null: points are needed
-  AffineMap<D> indexFromVoxel_{};            // of the moving image, from those of the output
+  const RowInterpolator<D>* rows_ = nullptr; // null: evaluateRow is not possible
+  AffineMap<D> indexFromVoxel_{};            // index of the moving image from the output's voxel
 };
 
 }

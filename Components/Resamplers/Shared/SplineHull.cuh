@@ -3,10 +3,10 @@
 #include "Components/Resamplers/Shared/OrderedFloats.cuh"
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
 
-// Bounds of a B-spline's displacements: each lies in the convex hull of its control points.
+// Bounds of a B-spline's displacements: a displacement lies in the convex hull of its control points.
 namespace tessera::resampling {
 
-/// Of the roundings of a displacement, for each voxel of its length.
+/// Bound of the rounding error of a displacement, relative to its length.
 constexpr float slackOfHull = 0x1p-18f;
 
 template <int D>
@@ -29,17 +29,7 @@ struct Hull {
       highest[d] = fmaxf(highest[d], u[d]);
     }
   }
-  /// For roundings of displacements.
-  __device__ __forceinline__ void widen()
-  {
-#pragma unroll
-    for (int d = 0; d < D; ++d) {
-      const float slack = slackOfHull * fmaxf(fabsf(lowest[d]), fabsf(highest[d]));
-      lowest[d] -= slack;
-      highest[d] += slack;
-    }
-  }
-  /// With those of the warp's other lanes.
+  /// Joins the bounds of all lanes of the warp.
   __device__ __forceinline__ void joinWarp()
   {
 #pragma unroll
@@ -50,7 +40,7 @@ struct Hull {
   }
 };
 
-/// A displacement of mm in voxels of the moving image.
+/// Converts a displacement from mm to voxels of the moving image.
 template <int D>
 __device__ __forceinline__ void toVoxels(const SplineToResample<D>& s, const float (&mm)[D], float (&u)[D])
 {

@@ -46,9 +46,9 @@ TEST(SliceWindowOnCuda, HasTheSlicesThatAreAskedForInAnyOrder)
   std::mt19937 random(3);
   for (const std::size_t most : {1, 2, 7, 39, 40, 100}) {
     Scene scene(most);
-    EXPECT_EQ(scene.window.mostSlices(), std::min(most, slices));
+    EXPECT_EQ(scene.window.maxSlices(), std::min(most, slices));
     for (int turn = 0; turn < 300; ++turn) {
-      const std::size_t count = 1 + random() % scene.window.mostSlices();
+      const std::size_t count = 1 + random() % scene.window.maxSlices();
       scene.expect(random() % (slices - count + 1), count);
     }
   }

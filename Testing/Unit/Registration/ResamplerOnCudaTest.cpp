@@ -140,11 +140,11 @@ TEST(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
   scene.useAffine();
   EXPECT_EQ(method(true), "one linear map");
   useBSpline<3>(scene, 3, false);
-  EXPECT_EQ(method(true), "tiles of a B-spline");
+  EXPECT_EQ(method(true), "a B-spline at each voxel");
   EXPECT_EQ(method(false), "a B-spline at each voxel");
   scene.useAsInitial(Combination::compose);
   scene.useAffine();
-  EXPECT_EQ(method(true), "tiles of a B-spline");
+  EXPECT_EQ(method(true), "a B-spline at each voxel");
   useBSpline<3>(scene, 3, true);
   EXPECT_EQ(method(true), "points in double precision");
 }
@@ -152,7 +152,7 @@ TEST(ResamplerOnCuda, KernelsGoAboutItAsTheyShould)
 /// Whole and broken numbers of voxels between control points, few and many, sizes that fill blocks and do
 /// not, voxels outside the grid.
 template <int D>
-void expectTheCpusInTiles(const std::vector<Size<D>>& sizes, const std::vector<Vec<D>>& spacings)
+void expectTheCpusOnGrids(const std::vector<Size<D>>& sizes, const std::vector<Vec<D>>& spacings)
 {
   for (const Size<D>& size : sizes)
     for (const Vec<D>& spacing : spacings)
@@ -170,12 +170,12 @@ void expectTheCpusInTiles(const std::vector<Size<D>>& sizes, const std::vector<V
       }
 }
 
-TEST(ResamplerOnCuda, TilesOfAllSizesGiveTheCpusImages)
+TEST(ResamplerOnCuda, GridsOfAllSizesGiveTheCpusImages)
 {
   TESSERA_NEEDS_GPU();
-  expectTheCpusInTiles<3>({{131, 67, 13}, {64, 21, 5}, {1, 64, 9}, {33, 1, 4}},
+  expectTheCpusOnGrids<3>({{131, 67, 13}, {64, 21, 5}, {1, 64, 9}, {33, 1, 4}},
                           {{5, 5, 5}, {5.37, 21.7, 3}, {1, 2.5, 1.3}, {9, 8, 260}});
-  expectTheCpusInTiles<2>({{131, 67}, {1, 64}, {64, 1}}, {{5, 3}, {5.37, 21.7}, {1, 1.3}, {9, 260}});
+  expectTheCpusOnGrids<2>({{131, 67}, {1, 64}, {64, 1}}, {{5, 3}, {5.37, 21.7}, {1, 1.3}, {9, 260}});
 }
 
 TEST(ResamplerOnCuda, ImagesOfOneSliceGiveTheCpusImages)

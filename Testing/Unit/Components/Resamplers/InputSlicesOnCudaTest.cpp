@@ -35,7 +35,7 @@ void expectTheWholesBits(const std::string& word, const std::string& extrapolati
     const ImagePointer<D> moving = imageFor<D>(interpolator, scene.moving->geometry);
     const Resampling<D> whole{&chain, output, moving, nullptr, extrapolation};
     const std::vector<float> expected = whole.on(cuda, interpolator);
-    for (const std::size_t atOnce : {input.mostAskedBy(1), input.mostAskedBy(1) + 2, movingSize[D - 1]}) {
+    for (const std::size_t atOnce : {input.maxAskedBy(1), input.maxAskedBy(1) + 2, movingSize[D - 1]}) {
       const auto prepared = resampleInterpolator<D>(interpolator);
       prepared->prepareForLevel(host, moving, 0);
       const ResampleSource<D> source{prepared.get(), nullptr,
@@ -54,38 +54,6 @@ TEST(InputSlicesOnCuda, GiveTheBitsOfTheWholeImage)
       expectTheWholesBits<2>(word, extrapolation);
       expectTheWholesBits<3>(word, extrapolation);
     }
-}
-
-/// A lattice of so many voxels that linear interpolation goes by planes of the image that a copy engine
-/// brings, if it is there as a whole: also near its border and beyond, and in chunks that begin anywhere.
-TEST(InputSlicesOnCuda, GiveTheBitsOfPlanesOfTheWholeImage)
-{
-  TESSERA_NEEDS_GPU();
-  Context host, cuda = makeContext({DeviceKind::cuda, 0}, 2);
-  const Vec<3> spacingMm{0.8, 0.9, 1.1};
-  const auto fixed =
-      std::make_shared<Image<3>>(noiseImage<3>(centredGeometry<3>({262, 259, 250}, spacingMm), 3));
-  const ImageGeometry<3>& output = fixed->geometry;
-  const ImagePointer<3> moving = imageFor<3>("linear", centredGeometry<3>({248, 240, 231}, spacingMm));
-  const auto prepared = resampleInterpolator<3>("linear");
-  prepared->prepareForLevel(host, moving, 0);
-  const DefaultResampler<3> resampler(
-      parametersOf("(DefaultPixelValue " + std::to_string(outsideValue) + ")", 3, 1, ""));
-  for (const std::string word : {"T", "A"}) {
-    const TransformChain<3> chain = letterChain<3>(word, fixed);
-    const Resampling<3> whole{&chain, output, moving, nullptr};
-    const std::vector<float> expected = whole.on(cuda, "linear");
-    const ResampleSource<3> source{prepared.get(), nullptr,
-                                   std::make_shared<SliceWindowOnCuda<3>>(moving, 90)};
-    EXPECT_TRUE(resampler.resample(cuda, chain, source, output).voxels == expected) << word;
-    for (const SliceRange& slices : {SliceRange{0, 9}, SliceRange{69, 90}, SliceRange{219, 31}}) {
-      const std::vector<float> part = whole.on(cuda, "linear", slices);
-      ASSERT_EQ(part.size(), slices.count * output.size[0] * output.size[1]);
-      const auto first = static_cast<std::ptrdiff_t>(slices.first * output.size[0] * output.size[1]);
-      EXPECT_TRUE(std::equal(part.begin(), part.end(), expected.begin() + first))
-          << word << ", slices from " << slices.first;
-    }
-  }
 }
 
 TEST(InputSlicesOnCuda, KeepToTheMemoryThatIsThere)

@@ -62,7 +62,7 @@ void expectAllThatIsRead(const std::string& word)
   for (const std::size_t count : {1, 2, 5})
     for (std::size_t first = 0; first + count <= output.size[D - 1]; ++first) {
       const SliceRange asked = input.askedBy({first, count});
-      EXPECT_LE(asked.count, input.mostAskedBy(count)) << word;
+      EXPECT_LE(asked.count, input.maxAskedBy(count)) << word;
       fewest = std::min(fewest, asked.count);
       for (const double index : lastIndices<D>(chain, moving, output, {first, count})) {
         ASSERT_LE(static_cast<double>(asked.first), std::clamp(std::floor(index), 0.0, last))
