@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Scalar image in host memory, x fastest.
+/// A scalar image in host memory, x fastest.
 template <int D>
 struct Image {
   ImageGeometry<D> geometry;
@@ -18,7 +18,7 @@ struct Image {
 template <int D>
 using ImagePointer = std::shared_ptr<const Image<D>>;
 
-/// Interleaved components in host memory: voxels[component + components * voxel].
+/// An image of vectors in host memory: voxels[component + components * voxel].
 template <int D>
 struct VectorImage {
   ImageGeometry<D> geometry;
@@ -26,8 +26,8 @@ struct VectorImage {
   std::vector<float> voxels;
 };
 
-/// Whether the voxel whose middle is nearest to an index lies in a grid of this size (ITK rounds half up);
-/// `voxel` is its number then, x fastest.
+/// Finds the voxel nearest to a continuous index (half up, as in ITK) and its number in memory, x fastest.
+/// False if it lies outside the grid.
 template <int D, class Extent>
 TESSERA_HOST_DEVICE bool findNearestVoxel(const std::array<Extent, D>& size, const Vec<D>& index,
                                           std::size_t& voxel)
@@ -44,14 +44,15 @@ TESSERA_HOST_DEVICE bool findNearestVoxel(const std::array<Extent, D>& size, con
   return true;
 }
 
-/// 1 inside, 0 outside; lies on a grid of its own and is asked by physical point.
+/// A mask: voxels other than 0 are inside. It has its own grid and is evaluated at points.
 template <int D>
 struct Mask {
   ImageGeometry<D> geometry;
   std::vector<std::uint8_t> voxels;
   PointToIndex<D> pointToIndex = geometry.pointToIndex();
-  std::size_t firstVoxel =
-      0; // not 0 where the host has some slices of it alone: no points in others may be asked then
+  // Number of the first voxel in `voxels`. Not 0 if the host has only some slices: then no point in the
+  // others may be evaluated.
+  std::size_t firstVoxel = 0;
 
   Mask(const ImageGeometry<D>& g, std::vector<std::uint8_t> v) : geometry(g), voxels(std::move(v)) {}
 

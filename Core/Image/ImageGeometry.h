@@ -9,7 +9,7 @@ namespace tessera {
 template <int D>
 using Size = std::array<std::size_t, D>;
 
-/// Continuous index of a point, added up in ITK's order: see ImageGeometry::indexFromOffset.
+/// The continuous index of a point, with ITK's order of additions: see ImageGeometry::indexFromOffset.
 template <int D>
 struct PointToIndex {
   Matrix<D> fromOffset;
@@ -23,7 +23,7 @@ struct PointToIndex {
   }
 };
 
-/// Where the voxels of an image lie: ITK's rule, point (LPS mm) = origin + direction * (spacing . index).
+/// The grid of an image, as in ITK: point (LPS mm) = origin + direction * (spacing . index).
 template <int D>
 struct ImageGeometry {
   Size<D> size{};
@@ -48,14 +48,14 @@ struct ImageGeometry {
     return map;
   }
 
-  /// d index / d (point - origin), with the very rounding of ITK's inverse. On images of one grid, and on
-  /// pyramids that shrink, every sample lies on or midway between voxels: rounding alone decides to which one
-  /// it belongs, and elastix's decides so.
+  /// The matrix d index / d (point - origin), with the roundings of ITK's inverse. If both images have the
+  /// same grid, or a pyramid shrinks, every sample lies on a voxel or midway between two: then rounding alone
+  /// decides to which voxel it belongs, and here as in elastix.
   Matrix<D> indexFromOffset() const;
 
   PointToIndex<D> pointToIndex() const { return {indexFromOffset(), originMm}; }
 
-  /// The same as one matrix and offset, with other roundings.
+  /// pointToIndex() as one affine map, with other roundings.
   AffineMap<D> indexFromPoint() const
   {
     AffineMap<D> map{indexFromOffset(), {}};
@@ -65,7 +65,7 @@ struct ImageGeometry {
     return map;
   }
 
-  /// Point of the continuous index (size - 1) / 2.
+  /// The point of the continuous index (size - 1) / 2.
   Vec<D> centerMm() const
   {
     Vec<D> index;

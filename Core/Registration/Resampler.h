@@ -18,7 +18,7 @@
 
 namespace tessera {
 
-/// How result images are named and written.
+/// The name and format of result images.
 struct ResultImageSettings {
   std::string name = "result"; // stem of the file
   std::string format = "mhd";  // its ending
@@ -26,34 +26,32 @@ struct ResultImageSettings {
   bool compress = false;
 };
 
-/// An image that is to be brought to another grid.
+/// A moving image to be resampled.
 template <int D>
 struct ResampleSource {
-  const Interpolator<D>* interpolator = nullptr; // prepared for it; on the CPU if it comes in slices
-  MaskPointer<D>
-      valid; // where T(x) falls on a voxel outside of it, it is outside the image; null: all voxels are valid
-  std::shared_ptr<SliceWindowOnCuda<D>> inSlices =
-      {}; // of which a CUDA device has some at a time; null: it has all
+  const Interpolator<D>* interpolator = nullptr; // prepared for the image; on the CPU if inSlices is set
+  MaskPointer<D> valid; // T(x) at a voxel outside this mask is outside the image; null: all voxels are valid
+  std::shared_ptr<SliceWindowOnCuda<D>> inSlices = {}; // not null: a CUDA device holds only some slices
 };
 
-/// How much of an image a CUDA device can have at a time.
+/// The number of slices of an image that a CUDA device can hold at a time.
 struct SlicesThatFit {
-  std::size_t atOnce = 0; // of the last axis; 0: it must be there as a whole
-  std::string whyNot;     // then: "the coefficients of splines ..."
+  std::size_t atOnce = 0; // 0: the device must hold the whole image
+  std::string whyNot;     // the reason, such as "the coefficients of splines ..."
 };
 
-/// Slices of the last axis of a grid; those beyond its end do not count.
+/// Slices along the last axis of a grid. Those beyond its end are ignored.
 struct SliceRange {
   std::size_t first = 0, count = std::numeric_limits<std::size_t>::max();
 };
 
-/// Which slices of a moving image some slices of a result may be made of.
+/// The slices of a moving image that some slices of a result may depend on.
 struct SlicesAskedFor {
-  std::function<SliceRange(const SliceRange& ofOutput)> by; // empty: it must be in memory as a whole
-  std::string whyNot;                                       // then: "the coefficients of splines ..."
+  std::function<SliceRange(const SliceRange& ofOutput)> by; // empty: the whole image must be in memory
+  std::string whyNot; // the reason, such as "the coefficients of splines ..."
 };
 
-/// Where the voxels of a result go, x fastest, in the host's memory.
+/// The memory of the host for the voxels of a result, x fastest.
 struct PixelsOut {
   std::byte* pixels = nullptr; // aligned for their type
   PixelType type = PixelType::float32;
@@ -64,7 +62,7 @@ struct PixelsOut {
   std::byte* at(std::size_t voxel) const { return pixels + voxel * pixelTypeSize(type); }
 };
 
-/// Slices of a grid as a grid of their own, and as voxels [begin, end) of the whole.
+/// Some slices of a grid as a grid of their own, and as voxels [begin, end) of the whole grid.
 template <int D>
 struct GridSlices {
   ImageGeometry<D> geometry;
@@ -73,61 +71,62 @@ struct GridSlices {
   GridSlices(const ImageGeometry<D>& grid, const SliceRange&);
 };
 
-/// Brings moving images to the fixed grid, and knows which results a parameter text asks for.
+/// Resamples moving images on the fixed grid. Holds the parameters that say which results are written.
 template <int D>
 class Resampler {
 public:
   static constexpr const char* roleName = "Resampler";
   virtual ~Resampler() = default;
 
-  /// The values of every source at T(x) for the voxels x in some slices of `output`; T(x) is computed once
-  /// for all of them. Values are floats, pixels of another type what toPixel makes of these. A voxel has the
-  /// same bits whichever slices are asked for.
+  /// Writes the values of every source at T(x) for the voxels x in some slices of `output`. T(x) is computed
+  /// once for all sources. Values are computed as floats and converted by toPixel. A voxel has the same bits
+  /// whichever slices one call computes.
   virtual void resampleInto(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                             const ImageGeometry<D>& output, const SliceRange&,
-                            std::span<const PixelsOut> ofSources) const = 0;
-  /// What the parts of one more resampling took, all slices.
+                            std::span<const PixelsOut> results) const = 0;
+  /// Resamples all slices once more and returns the times of its parts.
   virtual std::vector<Phase> timePhases(Context&, const TransformChain<D>&,
                                         std::span<const ResampleSource<D>>, const ImageGeometry<D>& output,
-                                        std::span<const PixelsOut> ofSources) const = 0;
+                                        std::span<const PixelsOut> results) const = 0;
 
-  /// What that takes of a CUDA device for one moving image, with preparing its interpolator.
+  /// The memory of a CUDA device for resampling one moving image, including the preparation of its
+  /// interpolator.
   virtual DeviceMemory deviceMemory(const TransformChain<D>&, const ImageGeometry<D>& moving,
                                     bool hasInvalidVoxels, const ImageGeometry<D>& output) const = 0;
 
-  /// With so much of a CUDA device for all of that, and the image in slices. The interpolator was prepared
-  /// for the image on the CPU if it reads voxels; another one need not be.
+  /// The number of slices of the image that the device can hold if it has `deviceBytes` for the whole
+  /// resampling. The interpolator must have been prepared on the CPU if it reads voxels.
   virtual SlicesThatFit slicesThatFit(const TransformChain<D>&, const Interpolator<D>&, bool hasInvalidVoxels,
                                       const ImageGeometry<D>& output, double deviceBytes) const = 0;
 
-  /// Of an image on this grid, read by this interpolator on the CPU. From one range to the next, those asked
-  /// for move to one end.
+  /// The slices of an image on the grid `moving` that are needed on the CPU. From one range of output slices
+  /// to the next, the needed slices move in one direction.
   virtual SlicesAskedFor slicesAskedFor(const TransformChain<D>&, const Interpolator<D>&,
                                         const ImageGeometry<D>& moving,
                                         const ImageGeometry<D>& output) const = 0;
 
-  /// What resampleInto() gives as images of those slices. Throws Error(outOfMemory).
+  /// The results of resampleInto() as images. Throws Error(outOfMemory).
   std::vector<Image<D>> resample(Context&, const TransformChain<D>&, std::span<const ResampleSource<D>>,
                                  const ImageGeometry<D>& output, const SliceRange& = {}) const;
   Image<D> resample(Context&, const TransformChain<D>&, const ResampleSource<D>&,
                     const ImageGeometry<D>& output) const;
-  /// The same as pixels, of a type for each source. Throws Error(outOfMemory).
+  /// The results of resampleInto() as pixels, with a type for each source. Throws Error(outOfMemory).
   std::vector<std::unique_ptr<std::byte[]>> resamplePixels(Context&, const TransformChain<D>&,
                                                            std::span<const ResampleSource<D>>,
                                                            const ImageGeometry<D>& output,
                                                            std::span<const PixelType> types,
                                                            const SliceRange& = {}) const;
 
-  /// Of voxels that are mapped outside the moving image.
+  /// The value of voxels that are mapped outside the moving image.
   virtual double outsideValue() const = 0;
-  /// Tells of such a value that voxels of resultImage().pixelType cannot hold. To be called if images are
+  /// Warns if voxels of resultImage().pixelType cannot hold outsideValue(). To be called if images are
   /// written.
   virtual void warnOfClampedOutside() const = 0;
   virtual const ResultImageSettings& resultImage() const = 0;
   virtual bool writesFinalResult() const = 0;
   virtual bool writesResultAfterLevel(std::size_t level) const = 0;
   virtual bool writesResultAfterIterations(std::size_t level) const = 0;
-  /// Lines of a transform parameter file, by which a later program resamples in the same way.
+  /// The lines of a transform parameter file with which another program resamples in the same way.
   virtual std::vector<FileEntry> fileEntries() const = 0;
 };
 

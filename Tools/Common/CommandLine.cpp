@@ -15,7 +15,7 @@ namespace po = boost::program_options;
 namespace tessera {
 namespace {
 
-/// An option as a token names it; `index` is set for -f0 and the like.
+/// The option that a token names. `index` is set for an indexed one such as -f0.
 struct Named {
   const Option* option = nullptr;
   std::optional<std::size_t> index;
@@ -42,7 +42,7 @@ Named findOption(const std::vector<OptionGroup>& groups, const std::string& name
   return indexed;
 }
 
-/// Name behind the dashes, before any '='.
+/// The name of a token: without dashes, and up to '='.
 std::string nameOf(const std::string& token)
 {
   const std::size_t start = token.compare(0, 2, "--") == 0 ? 2 : 1;
@@ -71,7 +71,8 @@ void failUnknown(const std::vector<OptionGroup>& groups, const std::string& toke
        (nearest.empty() ? "" : "Did you mean " + nearest + "? ") + std::string("--help lists all"));
 }
 
-/// Tokens as Boost's long style reads them: "--name" then its value. `names` receives every concrete name.
+/// The tokens in Boost's long style: "--name" followed by its value. Adds every name, with its index, to
+/// `names`.
 std::vector<std::string> normalized(const std::vector<OptionGroup>& groups,
                                     const std::vector<std::string>& tokens,
                                     std::map<std::string, Named>& names)
@@ -134,7 +135,7 @@ po::variables_map parsed(const std::vector<std::string>& tokens, const std::map<
   return map;
 }
 
-/// Values of -f0, -f1, ... by index; -f alone is -f0.
+/// The values of -f0, -f1, ... by index. -f is -f0.
 std::map<std::size_t, std::string> indexedValues(const std::string& stem, const po::variables_map& map,
                                                  const std::map<std::string, Named>& names)
 {

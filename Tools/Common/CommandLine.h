@@ -6,15 +6,15 @@
 
 namespace tessera {
 
-/// An option of a program, written `-name value` as elastix does, `--name value` or `--name=value`.
+/// An option of a program: `-name value` as in elastix, `--name value` or `--name=value`.
 struct Option {
   std::string name;
-  std::string value; // what help calls its value; empty: a switch
+  std::string value; // name of the value in the help; empty: the option is a switch
   std::string meaning;
   bool repeatable = false;
   bool indexed = false;                  // also -name0, -name1, ...
-  std::vector<std::string> aliases = {}; // other names for the same
-  const char* dashes = "-";              // as help shows it
+  std::vector<std::string> aliases = {}; // other names of the option
+  const char* dashes = "-";              // as the help shows it
 };
 
 /// An option that elastix does not have; help shows it as --name.
@@ -29,45 +29,46 @@ struct OptionGroup {
   std::vector<Option> options;
 };
 
-/// What help says of a program.
+/// The content of a program's help.
 struct ProgramText {
   std::string name, example, summary;
   std::vector<OptionGroup> groups;
   std::string closing;
 };
 
-/// The options that were given, with their values in order.
+/// The options of a command line with their values in order.
 class Arguments {
 public:
   explicit Arguments(std::map<std::string, std::vector<std::string>> values) : values_(std::move(values)) {}
 
   bool has(const std::string& name) const { return values_.count(name) > 0; }
-  /// Every value; empty if the option was not given. Of an indexed option: in the order of the indices.
+  /// All values of an option, empty if it is absent. Those of an indexed option are in the order of the
+  /// indices.
   std::vector<std::string> all(const std::string& name) const;
-  /// The only value, or `absent`.
+  /// The only value of an option, or `absent`.
   std::string text(const std::string& name, const std::string& absent = "") const;
 
 private:
   std::map<std::string, std::vector<std::string>> values_;
 };
 
-/// Throws Error(usage) naming the token: unknown option (with the nearest one), value missing, given twice,
-/// gap in indices.
+/// Throws Error(usage) with the option: not known (then with the nearest name), without a value, repeated, or
+/// with a gap in its indices.
 Arguments parseCommandLine(const std::vector<OptionGroup>& groups, const std::vector<std::string>& tokens);
 
-/// The whole command line as a shell takes it: words that it would not leave as they are stand in quotes.
+/// The command line as text for a shell. Words with special characters are quoted.
 std::string commandLineText(const std::string& program, const std::vector<std::string>& tokens);
 
-/// Example first, then usage, options wrapped to 100 columns, exit codes.
+/// The text of --help: an example, usage, options wrapped to 100 columns, exit codes.
 std::string helpText(const ProgramText& program);
 
-/// Name, version, compiler, and what the build supports, one line each.
+/// The text of --version: name, version, compiler, and the features of the build, one line each.
 std::string versionText(const std::string& program);
 
-/// To standard output; returns 0, the exit code of who only had that to do. Throws Error(unwritableOutput).
+/// Writes a text to standard output and returns the exit code 0. Throws Error(unwritableOutput).
 int printText(const std::string& text);
 
-/// "tessera 0.1.0" without the name.
+/// The version, such as "0.1.0".
 std::string projectVersion();
 
 }

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 std::optional<FilePlace> filePlace(const std::string& path)
 {
-  std::error_code ignored; // a path that cannot be followed is no file
+  std::error_code ignored; // a path that leads nowhere is no file
   const fs::path file =
       path.empty() ? fs::path() : fs::weakly_canonical(fs::absolute(path, ignored), ignored);
   struct stat folder {};
@@ -35,7 +35,7 @@ void InputFiles::addImage(const std::string& path, const std::string& what)
   try {
     for (const std::string& file : filesOfImage(path))
       add(file, what);
-  } catch (const Error&) { // told where it is read
+  } catch (const Error&) { // reading the file will report the error
   }
 }
 
@@ -62,7 +62,7 @@ void InputFiles::checkStay(const std::string& given, const std::string& path) co
 
 void InputFiles::checkStayBesideLog(const std::string& path) const
 {
-  std::error_code ignored; // a log that is not there yet is no input
+  std::error_code ignored; // a log that does not exist yet is no input
   for (const auto& [place, input] : files_)
     if (fs::is_regular_file(input.path, ignored) && fs::equivalent(input.path, path, ignored))
       failWrittenOver("-out", "the log " + path, input.what);

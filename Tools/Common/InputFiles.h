@@ -8,38 +8,38 @@
 
 namespace tessera {
 
-/// A place where a file is or may be put: a name in a folder, whichever path leads there. A folder may be
-/// mounted at several.
+/// The place of a file that exists or may be written: a folder, whichever path leads to it, and a name in it.
+/// The same folder may be mounted at several paths.
 struct FilePlace {
   std::uint64_t device = 0, folder = 0; // numbers by which the system knows the folder
   std::string name;
 
   auto operator<=>(const FilePlace&) const = default;
-  /// In one folder.
+  /// Whether both places are in the same folder.
   bool isBeside(const FilePlace& other) const { return device == other.device && folder == other.folder; }
 };
 
-/// Links followed; nothing if there is no such folder.
+/// The place to which a path leads, following links. Empty if its folder does not exist.
 std::optional<FilePlace> filePlace(const std::string& path);
 
-/// What a run reads, by its files, links followed: none of its outputs is written over one of them.
+/// The input files of a run by their places. No output may be written over one of them.
 class InputFiles {
 public:
-  /// `what` is said of it: "the points a.txt". Nothing for an empty path.
+  /// Adds a file. Messages call it `what`, such as "the points a.txt". An empty path adds nothing.
   void add(const std::string& path, const std::string& what);
-  /// With all files that its header names.
+  /// Adds an image with all files that its header names.
   void addImage(const std::string& path, const std::string& what);
-  /// With its initial transforms, and the files that these name.
+  /// Adds a transform with its initial transforms and the files that these name.
   void addTransform(const std::string& path, const std::string& what);
 
-  /// What is read from the file that would be written to `path`; null: nothing.
+  /// The name of the input that writing to `path` would replace; null: none.
   const std::string* at(const std::string& path) const;
 
   /// Throws Error(usage) `given: its result would be written over the points a.txt. Allowed: another folder
-  /// for -out.` if an image or another file of this path would be.
+  /// for -out.` if writing an image or another file to this path would replace an input.
   void checkStay(const std::string& given, const std::string& path) const;
-  /// The same of a log, which is opened as it is and not put in its place when it is whole: hard links are
-  /// followed too.
+  /// checkStay for a log. It is not replaced when it is complete but opened for writing, so that hard links
+  /// count too.
   void checkStayBesideLog(const std::string& path) const;
 
   struct Input {
@@ -51,7 +51,7 @@ private:
   std::map<FilePlace, Input> files_;
 };
 
-/// Throws that error: `what` is what would be written over.
+/// Throws the error of checkStay: `written` would be replaced.
 [[noreturn]] void failWrittenOver(const std::string& given, const std::string& written,
                                   const std::string& what);
 

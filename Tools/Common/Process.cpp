@@ -46,16 +46,16 @@ struct Priority {
   int niceness;
 };
 
-/// A descriptor that was closed would be that of the next file, which would then get the lines that are for
-/// the terminal.
+/// Opens standard streams that the caller has closed. Otherwise the next file would get such a descriptor,
+/// and then the lines for the terminal.
 void openStandardStreams()
 {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(descriptor, F_GETFD) < 0)
-      open("/dev/null", O_RDWR); // gets the lowest number that is free
+      open("/dev/null", O_RDWR); // gets the lowest free descriptor
 }
 
-/// What the terminal was to show is an output, too.
+/// Returns an error code if the text for the terminal could not be written: it is an output, too.
 int withOutputShown(int code, RunLog& log)
 {
   if (flushStandardOutput() == 0)
@@ -94,7 +94,7 @@ double memorySize(const std::string& option, const std::string& text)
 {
   double number = 0;
   const auto [unit, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  constexpr double most = 4e18; // what counts of bytes hold
+  constexpr double most = 4e18; // largest number of bytes that integers of 64 bits can count
   if (failure == std::errc())
     for (const auto& [name, factor] : {std::pair{"kB", 1e3}, std::pair{"MB", 1e6}, std::pair{"GB", 1e9}})
       if (std::string_view(unit, text.data() + text.size()) == name && number * factor >= 1
@@ -199,7 +199,8 @@ std::string processorName()
 
 int runProgram(const std::function<int(RunLog&)>& body)
 {
-  std::signal(SIGXFSZ, SIG_IGN); // a file over the size limit is then an error of the write, like a full disk
+  std::signal(SIGXFSZ,
+              SIG_IGN); // a file that exceeds the size limit becomes an error of writing, like a full disk
   openStandardStreams();
   RunLog log;
   try {
@@ -213,7 +214,7 @@ int runProgram(const std::function<int(RunLog&)>& body)
     return 128 + caughtSignal();
   } catch (const std::bad_alloc&) {
     return outOfMemory(log);
-  } catch (const std::length_error&) { // of a vector that no memory could hold
+  } catch (const std::length_error&) { // a vector too long for any memory
     return outOfMemory(log);
   } catch (const std::exception& error) {
     log.error(std::string("the program itself: ") + error.what()

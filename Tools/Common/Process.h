@@ -8,38 +8,38 @@
 
 namespace tessera {
 
-/// Number of threads: -threads, else SLURM_CPUS_PER_TASK, else OMP_NUM_THREADS, else the processors this
-/// process may use. Throws Error(usage) if the one that decides is not a positive whole number. `source`
-/// receives its name.
+/// The number of threads: that of -threads, else of SLURM_CPUS_PER_TASK, else of OMP_NUM_THREADS, else of the
+/// processors that this process may use. `source` receives the name of the one that decides. Throws
+/// Error(usage) if its value is not a positive whole number.
 int threadCount(const Arguments&, std::string& source);
 
-/// Whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) naming the option.
+/// The whole bytes of a text such as 20kB, 500MB or 2.5GB. Throws Error(usage) with the option.
 double memorySize(const std::string& option, const std::string& text);
 
-/// -priority as elastix names it; on Linux the niceness of the process. Throws Error(usage) for other names;
-/// a priority that the system refuses is a warning.
+/// Applies -priority with elastix's names as the niceness of the process. Throws Error(usage) for another
+/// name. Warns if the system refuses the priority.
 void setPriority(const Arguments&, RunLog&);
 
-/// Level of the terminal's output: -loglevel, -q, -v.
+/// Sets the level of the terminal's output by -loglevel, -q and -v.
 void setVerbosity(const Arguments&, RunLog&);
 
-/// -threads -priority -loglevel -q -v --version --help, as every program has them.
+/// The options that every program has: -threads -priority -loglevel -q -v --version --help.
 OptionGroup commonOptions();
 
-/// Exit codes of every program, for the end of help.
+/// The exit codes of every program, for the end of the help.
 std::string exitCodesText();
 
-/// Makes the folder if it is missing and returns `path` with a slash at its end.
-/// Throws Error(unwritableOutput) if it cannot be made or written into.
+/// Creates the folder if it does not exist and returns `path` with a slash at its end. Throws
+/// Error(unwritableOutput) if the folder cannot be created or written to.
 std::string prepareOutputFolder(const std::string& path);
 
-/// Lines about program, machine and time at the start of a log.
+/// Logs the first lines: program, machine and time.
 void logStart(RunLog&, const std::string& program, const std::string& logName);
 
-/// As /proc/cpuinfo calls it.
+/// The name of the processor in /proc/cpuinfo.
 std::string processorName();
 
-/// The only handler of errors: runs `body` and turns what it throws into a message and an exit code.
+/// Runs the body of a program and turns an exception into a message and an exit code. The only such handler.
 int runProgram(const std::function<int(RunLog&)>& body);
 
 }

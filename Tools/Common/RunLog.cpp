@@ -42,7 +42,7 @@ RunLog::~RunLog()
 
 void RunLog::openFile(const std::string& path)
 {
-  std::signal(SIGPIPE, SIG_IGN); // results are written though nobody reads what is shown any longer
+  std::signal(SIGPIPE, SIG_IGN); // results are still written if nobody reads standard output any more
   path_ = path;
   file_ = std::ofstream(path);
   if (!file_)

@@ -10,11 +10,11 @@ namespace tessera {
 
 enum class LogLevel { off, error, warning, info };
 
-/// Throws Error(usage) unless the text is off, error, warning or info.
+/// The level of the text off, error, warning or info. Throws Error(usage) for any other.
 LogLevel logLevelOf(const std::string& text);
 
-/// The log of one run: everything into a file once one is open, and to the terminal what the level lets
-/// through (information to stdout, warnings and errors to stderr). Lines may come from several threads.
+/// The log of one run. All lines go to a file once it is open. Lines that the level allows also go to the
+/// terminal: information to stdout, warnings and errors to stderr. Several threads may log.
 class RunLog {
 public:
   explicit RunLog(LogLevel consoleLevel = LogLevel::info) : level_(consoleLevel) {}
@@ -22,20 +22,20 @@ public:
 
   void setConsoleLevel(LogLevel level) { level_ = level; }
   void setVerbose(bool verbose) { verbose_ = verbose; }
-  /// Replaces the file. From then on a reader of standard output that goes away does not end the program, so
-  /// that results are written. Throws Error(unwritableOutput).
+  /// Creates or replaces the log file. From then on the program goes on if the reader of its standard output
+  /// ends, so that results are still written. Throws Error(unwritableOutput).
   void openFile(const std::string& path);
 
   void info(const std::string& line);
-  /// To the terminal only if verbose; always to the file.
+  /// Logs a line that the terminal shows only with -v.
   void detail(const std::string& line);
   void note(const std::string& line);    // NOTE: line, as information
   void warning(const std::string& line); // WARNING: line; the same line once a run
   void error(const std::string& line);   // ERROR: line
 
-  /// A line that is overwritten by the next one, on stderr if that is a terminal; nowhere otherwise.
+  /// Shows a line that the next one overwrites, on stderr if it is a terminal; otherwise nowhere.
   void progress(const std::string& line);
-  /// Throws Error(unwritableOutput) if the file could not take all that was logged.
+  /// Throws Error(unwritableOutput) if a line could not be written to the file.
   void finish();
 
   const std::vector<std::string>& warnings() const { return warnings_; }
@@ -44,7 +44,7 @@ private:
   void write(LogLevel level, const std::string& line, bool toConsole = true);
   void clearProgress();
 
-  std::mutex mutex_; // one line at a time
+  std::mutex mutex_; // held while a line is written
   LogLevel level_;
   bool verbose_ = false, progressShown_ = false;
   std::chrono::steady_clock::time_point lastProgress_{};
@@ -53,7 +53,7 @@ private:
   std::vector<std::string> warnings_;
 };
 
-/// "Sat Nov 21 10:27:06 2026", as elastix's log writes it.
+/// The time in the form of elastix's log: "Sat Nov 21 10:27:06 2026".
 std::string currentTime();
 
 double secondsSince(std::chrono::steady_clock::time_point start);

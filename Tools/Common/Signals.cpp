@@ -21,7 +21,7 @@ extern "C" void rememberSignal(int signal)
   stop = true;
 }
 
-/// Under nohup, which has the program outlive its terminal.
+/// Whether SIGHUP is ignored, as under nohup, so that the program outlives its terminal.
 bool hangupIsIgnored()
 {
   struct sigaction action {};
@@ -35,7 +35,7 @@ sigset_t endingSignals()
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
-  if (!hangupIsIgnored()) // a signal that is blocked comes though it is ignored
+  if (!hangupIsIgnored()) // a blocked signal is delivered even if it is ignored
     sigaddset(&set, SIGHUP);
   return set;
 }
@@ -50,7 +50,7 @@ void watchSignals()
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  action.sa_flags = SA_RESTART; // system and shell both may tell of one hangup
+  action.sa_flags = SA_RESTART; // not SA_RESETHAND: system and shell may both send SIGHUP for one hangup
   if (!hangupIsIgnored())
     sigaction(SIGHUP, &action, nullptr);
 }
@@ -65,10 +65,10 @@ const std::atomic<bool>& stopAsked()
   return stop;
 }
 
-EndOnSignals::EndOnSignals(std::function<void(int)> tell) : tell_(std::move(tell))
+EndOnSignals::EndOnSignals(std::function<void(int)> report) : report_(std::move(report))
 {
   const sigset_t set = endingSignals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr); // of threads that are made from now on too
+  pthread_sigmask(SIG_BLOCK, &set, nullptr); // threads that are created later inherit the mask
   watcher_ = std::thread([this] { watch(); });
 }
 
@@ -89,11 +89,11 @@ void EndOnSignals::watch()
   if (isOver_)
     return;
   ScratchFolder::removeAll();
-  std::signal(SIGINT, SIG_DFL); // a second one ends what is in the way of the last words
+  std::signal(SIGINT, SIG_DFL); // a second one ends the program even if the report hangs
   std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGHUP, SIG_IGN); // but of one hangup both system and shell may tell
+  std::signal(SIGHUP, SIG_IGN); // system and shell may both send it for one hangup
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
-  tell_(signal);
+  report_(signal);
   _exit(128 + signal);
 }
 

@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-/// From now on the first SIGINT, SIGTERM or SIGHUP is only remembered; SIGINT or SIGTERM a second time ends
-/// the program as it would have without this. SIGHUP stays ignored if it is.
+/// From now on the first SIGINT, SIGTERM or SIGHUP is only recorded, see caughtSignal(). A second SIGINT or
+/// SIGTERM ends the program as usual. SIGHUP stays ignored if it was.
 void watchSignals();
 
-/// The first of them that came, else 0.
+/// The first of these signals that has arrived, else 0.
 int caughtSignal();
 /// True once one of them came.
 const std::atomic<bool>& stopAsked();
@@ -19,13 +19,13 @@ const std::atomic<bool>& stopAsked();
 /// code and a line of the log, but no Error, since nothing went wrong.
 struct Interrupted {};
 
-/// While this lives, SIGINT, SIGTERM or SIGHUP ends the program at once, with 128 + the signal, whatever its
-/// threads are at; no scratch folder is left, and thus no file that is not whole. SIGHUP stays ignored if it
-/// is. To be made before other threads.
+/// While an object exists, SIGINT, SIGTERM or SIGHUP ends the program at once with the exit code 128 +
+/// signal, whatever its threads are doing. Temporary folders are removed, and so all incomplete files. SIGHUP
+/// stays ignored if it was. Must be created before other threads.
 class EndOnSignals {
 public:
-  /// `tell` has the last words, on a thread of its own.
-  explicit EndOnSignals(std::function<void(int signal)> tell);
+  /// `report` is called before the end, by a thread of its own.
+  explicit EndOnSignals(std::function<void(int signal)> report);
   ~EndOnSignals();
   EndOnSignals(const EndOnSignals&) = delete;
   EndOnSignals& operator=(const EndOnSignals&) = delete;
@@ -33,7 +33,7 @@ public:
 private:
   void watch();
 
-  std::function<void(int)> tell_;
+  std::function<void(int)> report_;
   std::atomic<bool> isOver_{false};
   std::thread watcher_;
 };

@@ -8,7 +8,7 @@ namespace tessera {
 namespace {
 
 constexpr int rawWindow = -15; // 32 KiB, neither header nor checksum
-constexpr int memoryLevel = 8; // zlib's own
+constexpr int memoryLevel = 8; // the default of zlib
 
 }
 
@@ -44,9 +44,9 @@ DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isL
   stream.avail_in = static_cast<uInt>(block.size());
   stream.next_out = result.bytes.data();
   stream.avail_out = static_cast<uInt>(result.bytes.size());
-  deflate(&stream, isLast ? Z_FINISH : Z_FULL_FLUSH); // the room is enough for all of it
+  deflate(&stream, isLast ? Z_FINISH : Z_FULL_FLUSH); // the output buffer is large enough
   result.bytes.resize(stream.total_out);
-  result.bytes.shrink_to_fit(); // it waits for its place in the file
+  result.bytes.shrink_to_fit(); // the block is kept until those before it are written
   deflateEnd(&stream);
   return result;
 }

@@ -8,32 +8,32 @@
 
 namespace tessera {
 
-// Deflate streams (RFC 1951) whose blocks know nothing of each other: each ends at a byte and refers to no
-// byte before it (zlib's full flush), so that threads can compress them, and read them again, in any order.
-// To other readers they are one stream.
+// Deflate streams (RFC 1951) of independent blocks: each ends at a whole byte and refers to no earlier byte
+// (zlib's full flush). So threads can compress and inflate the blocks in any order. Other readers see one
+// ordinary stream.
 
-/// Bytes of a block before it is compressed. 32 KiB of history that each block lacks make files 0.2 to 0.5 %
-/// longer.
+/// Bytes of a block before compression. Since a block cannot refer to the 32 KiB before it, files are 0.2 to
+/// 0.5 % longer.
 inline constexpr std::size_t deflateBlockBytes = std::size_t(256) << 10;
 
-/// gzip has CRC-32 at its end, zlib Adler-32.
+/// The checksum at the end of a stream: gzip has CRC-32, zlib Adler-32.
 enum class StreamChecksum { crc32, adler32 };
 
 struct DeflatedBlock {
   std::vector<unsigned char> bytes;
-  std::uint32_t checksum = 0; // of the block before it was compressed
+  std::uint32_t checksum = 0; // of the block before compression
 };
 
-/// `level` is zlib's, 1 to 9. The last block of a stream ends it. Throws std::bad_alloc.
+/// Compresses a block with zlib's `level`, 1 to 9. The last block ends the stream. Throws std::bad_alloc.
 DeflatedBlock deflateBlock(std::span<const std::byte> block, int level, bool isLast, StreamChecksum);
 
-/// Inflates one block of a stream made of them. False unless it fills `block`.
+/// Inflates a block of such a stream. False unless it fills `block`.
 bool inflateBlock(std::span<const unsigned char> deflated, std::span<std::byte> block);
 
 std::uint32_t checksumOf(std::span<const std::byte> bytes, StreamChecksum);
-/// Of no bytes at all.
+/// The checksum of no bytes.
 std::uint32_t firstChecksum(StreamChecksum);
-/// Of two pieces one after the other.
+/// The checksum of two consecutive pieces from those of the pieces.
 std::uint32_t joinedChecksum(std::uint32_t first, std::uint32_t second, std::size_t secondBytes,
                              StreamChecksum);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t fixedHeaderBytes = 10, lengthBytes = 2;
 constexpr std::size_t subfieldHeadBytes = 4; // two letters and a length
-constexpr std::size_t mostBlocks =
+constexpr std::size_t maxBlocks =
     (65535 - subfieldHeadBytes - 4) / 4; // an extra field has a length of 16 bits
 constexpr std::size_t zlibHeaderBytes = 2;
 const std::string behindZlib = "TSBI";
@@ -51,7 +51,7 @@ BlockIndex indexOf(const std::string& lengths, std::uint64_t firstBlock)
 std::size_t gzipBlockBytes(std::uint64_t byteCount)
 {
   std::size_t blockBytes = deflateBlockBytes;
-  while (byteCount > blockBytes * mostBlocks)
+  while (byteCount > blockBytes * maxBlocks)
     blockBytes *= 2;
   return blockBytes;
 }
@@ -92,7 +92,7 @@ BlockIndex zlibIndex(const std::string& path, std::uint64_t position, std::uint6
   if (failure || end < position || fileBytes < end + behindZlib.size() + 8)
     return {};
   const std::uint64_t lengths = fileBytes - end - behindZlib.size();
-  if (lengths % 4 != 0 || lengths > streamBytes // no block takes fewer bytes than its length does
+  if (lengths % 4 != 0 || lengths > streamBytes // a block is not shorter than its four bytes in the index
       || bytesOfFile(path, static_cast<std::streamoff>(position), 1) != "\x78"
       || bytesOfFile(path, static_cast<std::streamoff>(end), behindZlib.size()) != behindZlib)
     return {};

@@ -55,7 +55,7 @@ bool Inflater::step()
     if (stream_->avail_in == 0)
       return false;
   }
-  if (ended_) { // more is wanted: another member
+  if (ended_) { // the bytes that are needed come from another member
     inflateReset(stream_.get());
     ended_ = false;
   }

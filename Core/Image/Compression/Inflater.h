@@ -11,7 +11,7 @@ struct z_stream_s; // zlib's
 
 namespace tessera {
 
-/// What a zlib or gzip stream holds, from its beginning; a gzip file may have several members.
+/// Inflates a zlib or gzip stream from its beginning. A gzip file may have several members.
 class Inflater {
 public:
   /// The stream begins at `position` of the file, which must outlive this.
@@ -20,10 +20,10 @@ public:
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// The next bytes. False if the stream is damaged or ends before `out` is full.
+  /// Inflates the next bytes. False if the stream is damaged or ends before `out` is full.
   bool fill(std::span<std::byte> out);
 
-  /// True if what follows is as long as the stream says and its checksums are right.
+  /// Inflates the rest of the stream. True if its length and checksums are right.
   bool finish();
 
 private:

@@ -8,44 +8,46 @@
 
 namespace tessera {
 
-// What ITK 5.2 and its libraries do not tell. Files of other formats pass.
+// Checks of damaged files that ITK 5.2 and its libraries do not report. Files of other formats pass each
+// check.
 
-/// `count` bytes from `position`, counted from the end if it is negative; fewer if the file is shorter.
+/// `count` bytes of a file from `position` on, which counts from the end if it is negative. Fewer if the file
+/// is shorter.
 std::string bytesOfFile(const std::string& path, std::streamoff position, std::size_t count);
 
-/// In letters of either size, as libraries read endings.
+/// Whether a file name ends so, in small or capital letters, as libraries compare endings.
 bool hasEnding(const std::string& path, const std::string& lowerCaseEnding);
 
-/// bytes * count, at most 2^62: no file is so long.
+/// bytes * count, but at most 2^62: no file is longer.
 std::uint64_t bytesTimes(std::uint64_t bytes, std::uint64_t count);
 
-/// Looks at a NIfTI or Analyze file itself: its library replaces a spacing of zero or NaN by 1, does not end
-/// with axes that are no numbers, and gives a file that was cut off without a word. Throws
-/// Error(unreadableInput).
+/// Throws Error(unreadableInput) for a NIfTI or Analyze file that its library would not refuse: a spacing of
+/// zero or NaN, which it replaces by 1, axes that are not numbers, with which it never ends, or a file that
+/// is cut off.
 void checkNiftiFile(const std::string& path);
 
-/// Whether a file, plain or gzip, or the header beside it, begins as NIfTI-2.
+/// Whether a file, compressed or not, or its separate header begins as NIfTI-2.
 bool isNifti2(const std::string& path);
 
-/// Looks at a MetaImage (.mhd, .mha) itself: its library gives data that were cut off and slices that are
-/// missing without an error and names neither a missing data file nor a number that it cannot read. Throws
-/// Error(unreadableInput).
+/// Throws Error(unreadableInput) for a MetaImage (.mhd, .mha) with data that are cut off, slices or a data
+/// file that are missing, or numbers that cannot be read. Its library does not refuse such files, or does not
+/// say why.
 void checkMetaImageFile(const std::string& path);
 
-/// Looks at a JPEG, PNG, BMP, TIFF or DICOM file itself: their libraries fill up, drop slices or end the
-/// program where a file was cut off or damaged. Throws Error(unreadableInput).
+/// Throws Error(unreadableInput) for a JPEG, PNG, BMP, TIFF or DICOM file that is cut off or damaged. Their
+/// libraries would fill up missing pixels, leave out slices or end the program.
 void checkPictureFile(const std::string& path);
 
-/// The files with voxels that such a header names, whether they are there or not; none if the voxels follow
-/// the header, and of files of another kind.
+/// The data files that a MetaImage or NRRD header names, whether they exist or not. Empty if the voxels
+/// follow the header, and for a file of another format.
 std::vector<std::string> metaImageDataFiles(const std::string& path);
 std::vector<std::string> nrrdDataFiles(const std::string& path);
 
-/// Whether its library can read a file that begins as a JPEG.
+/// Whether libjpeg can read a file that begins as a JPEG.
 bool jpegIsWhole(const std::string& path);
 
-/// True if the file, decompressed if it is a gzip file, is at least `byteCount` bytes long. Decompresses only
-/// if the length that the file itself states is another one.
+/// Whether the file, decompressed if it is a gzip file, has at least `byteCount` bytes. It is decompressed
+/// only if the length at the end of the gzip file differs from `byteCount`.
 bool holdsBytes(const std::string& path, std::uint64_t byteCount);
 
 }

@@ -18,8 +18,8 @@ bool isGzipFile(const std::string& path)
   return bytesOfFile(path, 0, 2) == "\x1f\x8b";
 }
 
-/// The length that the end of a gzip file states, modulo 2^32 (RFC 1952); that of its last member if it has
-/// several.
+/// The length at the end of a gzip file, modulo 2^32 (RFC 1952). If the file has several members, it is that
+/// of the last one.
 std::uint32_t statedGzipBytes(const std::string& path)
 {
   std::ifstream stream(path, std::ios::binary);

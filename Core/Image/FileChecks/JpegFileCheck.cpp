@@ -13,18 +13,18 @@ namespace {
 
 using Bytes = std::span<const unsigned char>;
 
-/// The segments of a JPEG (ITU T.81, annex B), by the rules whose breach libjpeg takes for fatal. Damage
-/// inside of a scan is none.
+/// The segments of a JPEG (ITU T.81, annex B). Checks the rules whose violation is a fatal error for libjpeg.
+/// Damage inside the data of a scan is not fatal.
 class JpegSegments {
 public:
   explicit JpegSegments(Bytes file) : file_(file) {}
 
-  /// Whether a frame, scans with the tables that they name, and the end of the image are there.
+  /// Whether the file has a frame, scans with the tables that they use, and the end of the image.
   bool areWhole()
   {
     for (std::size_t position = 2; position + 1 < file_.size();) {
       if (file_[position] != 0xff || file_[position + 1] == 0
-          || file_[position + 1] == 0xff) { // what fills up, and scans
+          || file_[position + 1] == 0xff) { // fill bytes, and data of scans
         ++position;
         continue;
       }
@@ -32,7 +32,7 @@ public:
       position += 2;
       if (marker == 0xd9)
         return hasScan_;
-      if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7)) // without a length
+      if (marker == 0x01 || (marker >= 0xd0 && marker <= 0xd7)) // markers without a length
         continue;
       const std::size_t length =
           position + 2 <= file_.size() ? file_[position] << 8 | file_[position + 1] : 0;
@@ -58,7 +58,7 @@ private:
     if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc8 && marker != 0xcc)
       return takeFrame(marker, segment);
     return marker == 0xcc || marker == 0xdc || (marker >= 0xe0 && marker <= 0xef)
-           || marker == 0xfe; // those that are passed over
+           || marker == 0xfe; // segments that libjpeg skips
   }
 
   bool takeQuantisation(Bytes segment)
@@ -77,13 +77,14 @@ private:
   bool takeHuffman(Bytes segment)
   {
     while (!segment.empty()) {
-      if (segment.size() < 17 || (segment[0] & 0xec) != 0) // coefficient 0 or others; four tables of each
+      if (segment.size() < 17 || (segment[0] & 0xec) != 0) // class 0 or 1, and four tables of each
         return false;
       std::size_t symbols = 0, code = 0;
       for (int bits = 1; bits <= 16; ++bits) {
         code = 2 * code + segment[bits];
         symbols += segment[bits];
-        if (code >= std::size_t(1) << bits) // more codes than there are of that length but all ones
+        if (code
+            >= std::size_t(1) << bits) // more codes than this length has; the code of all ones is not allowed
           return false;
       }
       if (symbols > 256 || segment.size() < 17 + symbols)

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct MetaHeader {
   std::map<std::string, std::string> values;
-  std::uint64_t bytes = 0; // of the header, its last line included
+  std::uint64_t bytes = 0; // length of the header with its last line
 
   std::string value(const std::string& key) const
   {
@@ -35,10 +35,10 @@ struct MetaHeader {
   }
 };
 
-/// Lines `Key = value` up to ElementDataFile; nothing if the text is not of that kind.
+/// Reads lines `Key = value` up to ElementDataFile. Empty if the text has no such lines.
 std::optional<MetaHeader> readHeader(const std::string& path)
 {
-  constexpr std::size_t limit = 1 << 16; // a header is shorter; other files may be one endless line
+  constexpr std::size_t limit = 1 << 16; // a header is shorter; another file may be one very long line
   const std::string text = bytesOfFile(path, 0, limit);
   MetaHeader header;
   for (std::size_t start = 0, end = 0; (end = text.find('\n', start)) != std::string::npos; start = end + 1) {
@@ -62,7 +62,7 @@ bool beginsAsMetaImage(const std::string& path)
   return std::getline(stream, line) && (line.starts_with("ObjectType") || line.starts_with("NDims"));
 }
 
-/// Of the types whose length is the same everywhere.
+/// The pixel type of an ElementType, if its length is the same on every machine.
 std::optional<PixelType> pixelTypeOf(const std::string& type)
 {
   static const std::map<std::string, PixelType> types = {
@@ -86,7 +86,7 @@ bool isText(const MetaHeader& header)
   return !binary.empty() && !isTrue(binary);
 }
 
-/// Length of the voxels before compression; 0 if the header does not tell it.
+/// Length of the voxels before compression; 0 if the header does not say it.
 std::uint64_t voxelBytes(const MetaHeader& header)
 {
   const std::optional<PixelType> type = pixelTypeOf(header.value("ElementType"));
@@ -100,7 +100,7 @@ std::uint64_t voxelBytes(const MetaHeader& header)
   return bytes;
 }
 
-/// Length of the voxels in the file; 0 if the header does not tell it.
+/// Length of the voxels in the file; 0 if the header does not say it.
 std::uint64_t storedBytes(const MetaHeader& header)
 {
   if (isTrue(header.value("CompressedData")))
@@ -113,7 +113,7 @@ bool isLocal(const std::string& dataFile)
   return dataFile == "LOCAL" || dataFile == "Local" || dataFile == "local";
 }
 
-/// Several data files.
+/// Whether ElementDataFile names several data files.
 bool isList(const std::string& dataFile)
 {
   return dataFile.starts_with("LIST") || dataFile.find('%') != std::string::npos;
@@ -126,7 +126,7 @@ fs::path dataFileOf(const std::string& path, const std::string& dataFile)
 
 void requireDataFile(const std::string& path, const fs::path& dataPath)
 {
-  std::error_code ignored; // of names that no file can have
+  std::error_code ignored; // for names that no file can have
   if (!fs::is_regular_file(dataPath, ignored))
     failToRead(path, "its data file " + dataPath.string() + " is missing",
                "a data file where ElementDataFile says");
@@ -148,7 +148,7 @@ void checkNumbers(const std::string& path, const MetaHeader& header)
   }
 }
 
-/// One whole number for each axis, and one of components.
+/// Throws unless the header has one whole number for each axis, and one for the components.
 void checkSizes(const std::string& path, const MetaHeader& header)
 {
   const long axes = std::strtol(header.value("NDims").c_str(), nullptr, 10);
@@ -176,8 +176,8 @@ std::vector<std::string> wordsOf(const std::string& text)
   return words;
 }
 
-/// The files behind the header, one a line: `ElementDataFile = LIST` or `LIST 2`, which is the number of axes
-/// that a file has.
+/// The files that follow `ElementDataFile = LIST`, one a line. In `LIST 2` the number is that of the axes of
+/// each file.
 std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& header)
 {
   std::ifstream stream(path, std::ios::binary);
@@ -189,8 +189,8 @@ std::vector<std::string> listedFiles(const std::string& path, const MetaHeader& 
   return files;
 }
 
-/// `ElementDataFile = slice%03d.raw FIRST LAST STEP`. Its library reads without an end if the step is not
-/// above 0.
+/// The files of `ElementDataFile = slice%03d.raw FIRST LAST STEP`. Throws if the step is not positive: the
+/// library would read without an end.
 std::vector<std::string> numberedFiles(const std::string& path, const std::vector<std::string>& words,
                                        long sliceCount)
 {
@@ -208,7 +208,7 @@ std::vector<std::string> numberedFiles(const std::string& path, const std::vecto
   return files;
 }
 
-/// Of an image of several files: how many it has, and those that its header names.
+/// The files of an image with several data files: how many it needs, and those that its header names.
 struct Slices {
   std::uint64_t count = 1;
   std::vector<std::string> files;
@@ -224,15 +224,15 @@ Slices slicesOf(const std::string& path, const MetaHeader& header)
   Slices slices;
   for (std::size_t axis = axesOfFile; axis < sizes.size(); ++axis)
     slices.count = bytesTimes(slices.count, std::strtoull(sizes[axis].c_str(), nullptr, 10));
-  constexpr std::uint64_t mostFiles = 1 << 24;
-  slices.files =
-      isListed ? listedFiles(path, header)
-               : numberedFiles(path, words,
-                               static_cast<long>(std::clamp<std::uint64_t>(slices.count, 1, mostFiles)));
+  constexpr std::uint64_t maxFiles = 1 << 24;
+  slices.files = isListed
+                     ? listedFiles(path, header)
+                     : numberedFiles(path, words,
+                                     static_cast<long>(std::clamp<std::uint64_t>(slices.count, 1, maxFiles)));
   return slices;
 }
 
-/// That they are there and long enough.
+/// Throws unless all data files exist and are long enough.
 void checkSlices(const std::string& path, const MetaHeader& header)
 {
   const auto [count, files] = slicesOf(path, header);

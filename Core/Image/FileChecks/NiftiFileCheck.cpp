@@ -24,7 +24,7 @@ using GzipFile = std::unique_ptr<gzFile_s, int (*)(gzFile)>;
 /// The 348 bytes of a NIfTI-1 or Analyze header in the file's byte order.
 class NiftiHeader {
 public:
-  /// False if the file does not begin with such a header. Reads gzip and plain files alike.
+  /// Reads the header of a file, compressed or not. False if the file does not begin with such a header.
   bool read(const std::string& path)
   {
     const GzipFile file(gzopen(path.c_str(), "rb"), gzclose);
@@ -44,15 +44,15 @@ public:
   std::uint64_t size(int axis) const { return integerAt<std::uint16_t>(42 + 2 * axis); }
   float spacingMm(int axis) const { return floatAt(80 + 4 * axis); }
 
-  /// The first number of the axes and origin in use that no reader can reckon with: its library aborts, or
-  /// loops for ever.
+  /// The first number of the axes and origin in use with which the library would abort or never end.
   std::optional<float> wrongPlaceNumber() const
   {
-    constexpr float most = 1e6F; // mm a voxel
-    constexpr float far = 1e30F; // mm
+    constexpr float largestSpacing = 1e6F; // mm
+    constexpr float far = 1e30F;           // mm
     const auto wrongOf = [&](std::size_t offset, std::size_t count, auto isOrigin) -> std::optional<float> {
       for (std::size_t i = 0; i < count; ++i)
-        if (const float value = floatAt(offset + 4 * i); !(std::abs(value) < (isOrigin(i) ? far : most)))
+        if (const float value = floatAt(offset + 4 * i);
+            !(std::abs(value) < (isOrigin(i) ? far : largestSpacing)))
           return value;
       return std::nullopt;
     };
@@ -64,8 +64,8 @@ public:
     return wrong;
   }
 
-  /// What the NIfTI library reads wrongly if it is scaled: it scales as many numbers as there are voxels, and
-  /// writes whole numbers past the end of their memory.
+  /// The kind of voxels that the NIfTI library reads wrongly if they are scaled; else empty. It scales only
+  /// as many numbers as there are voxels, and writes integers beyond the end of their memory.
   std::string wronglyScaled() const
   {
     const auto type = integerAt<std::uint16_t>(70);
@@ -79,8 +79,8 @@ public:
                                       : "";
   }
 
-  /// Where the voxels begin in their file, before compression. Less than a header, and what is no number,
-  /// means right behind it.
+  /// The position of the voxels in their file, before compression. They follow the header if the stated
+  /// position lies inside it or is not a number.
   std::uint64_t firstVoxel() const
   {
     const float offset = floatAt(108);
@@ -92,7 +92,7 @@ public:
   /// Length of the file that holds the voxels, before compression.
   std::uint64_t dataFileBytes() const { return firstVoxel() + imageBytes(); }
 
-  /// Of a file that holds one volume of numbers, or of vectors, as they are.
+  /// The place of the voxels, for a file with one volume of scalars, or of vectors that are not scaled.
   std::optional<VoxelPlace> plainVoxels(const std::string& path) const
   {
     const std::optional<PixelType> type = pixelType();
@@ -112,20 +112,20 @@ public:
     place.swapped = swapped_ != (std::endian::native == std::endian::big);
     place.components = components;
     place.apart = components > 1;
-    place.towardsRas = isField && components == 3; // newer ITK too leaves those of two components as they are
+    place.towardsRas = isField && components == 3; // as in ITK from 5.4 on, not for two components
     place.scaling = scaling;
     return place;
   }
 
 private:
   static constexpr std::size_t byteCount = 348;
-  static constexpr float farOffset = 0x1p62f; // no file is so long
+  static constexpr float farOffset = 0x1p62f; // no file is longer
   static constexpr int displacementIntent = 1006,
                        vectorIntent = 1007; // NIFTI_INTENT_DISPVECT, NIFTI_INTENT_VECTOR
   static constexpr int componentAxis = 4;   // counted from 0
 
-  /// By ITK's rules: what is no number is 0, a slope as small as that is 1, and beside 1 so small an
-  /// intercept is none.
+  /// The scaling by ITK's rules: NaN counts as 0, a slope near 0 as 1, and an intercept near 0 beside a slope
+  /// of 1 as none.
   ValueScaling valueScaling() const
   {
     constexpr double small = std::numeric_limits<double>::epsilon();
@@ -179,7 +179,7 @@ private:
     }
   }
 
-  /// By the datatype, as readers do; 0 if it is none of the standard's.
+  /// Bytes of a voxel by its datatype; 0 if the standard has no such type.
   std::uint64_t voxelBytes() const
   {
     switch (integerAt<std::uint16_t>(70)) {
@@ -228,11 +228,11 @@ private:
   float floatAt(std::size_t offset) const { return std::bit_cast<float>(integerAt<std::uint32_t>(offset)); }
 
   std::array<unsigned char, byteCount> bytes_{};
-  bool swapped_ = false; // numbers have their largest byte first
+  bool swapped_ = false; // the byte order differs from this machine's
   bool compressed_ = false;
 };
 
-/// A header in a file of its own has its voxels in .img or .img.gz.
+/// The file with the voxels: .img or .img.gz if the header is a separate file.
 fs::path dataFileOf(const fs::path& path)
 {
   const fs::path stem = path.parent_path() / (path.extension() == ".gz" ? path.stem().stem() : path.stem());

@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 struct NrrdHeader {
   std::map<std::string, std::string> fields;
-  std::uint64_t bytes = 0; // with the empty line behind it
+  std::uint64_t bytes = 0; // length of the header with the empty line behind it
 
   std::string field(const std::string& name) const
   {
@@ -35,10 +35,10 @@ std::string withoutBlanksBehind(std::string line)
   return line;
 }
 
-/// Lines `field: description` up to an empty one, or to the end of a header of its own.
+/// Reads lines `field: description` up to an empty line, or to the end of a separate header.
 std::optional<NrrdHeader> readHeader(const std::string& path)
 {
-  constexpr std::size_t limit = 1 << 16; // a header is shorter; other files may be one endless line
+  constexpr std::size_t limit = 1 << 16; // a header is shorter; another file may be one very long line
   const std::string text = bytesOfFile(path, 0, limit);
   if (!text.starts_with("NRRD000"))
     return std::nullopt;
@@ -96,27 +96,27 @@ std::optional<PixelType> pixelTypeOf(const std::string& name)
   return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// Whether all axes are those of space, but for the first one, which may hold components. Its library turns
-/// others round.
+/// Whether all axes but the first, which may be that of the components, are axes in space. Otherwise the
+/// library changes the order of the axes.
 bool hasComponentsTogether(const std::string& kinds)
 {
   std::istringstream words(kinds);
   std::string kind;
-  words >> kind; // of the first
+  words >> kind; // the first axis
   while (words >> kind)
     if (kind = lowerCase(kind); kind != "domain" && kind != "space")
       return false;
   return true;
 }
 
-/// What names the files with voxels, if they do not follow the header.
+/// The field that names the data files; empty if the voxels follow the header.
 std::string dataFileField(const NrrdHeader& header)
 {
   return header.field("data file") + header.field("datafile");
 }
 
-/// "LIST", in these letters, or "LIST 2" with the number of axes that a file has. Its library takes "LIST2"
-/// for that too, and refuses what else begins so.
+/// Whether the data file is "LIST", in capital letters, or "LIST 2" with the number of axes of each file. The
+/// library accepts "LIST2" too, and refuses every other name that begins so.
 bool namesList(const std::string& dataFile)
 {
   constexpr std::string_view word = "LIST";
@@ -126,7 +126,7 @@ bool namesList(const std::string& dataFile)
   return axes == std::string::npos || std::isdigit(static_cast<unsigned char>(dataFile[axes]));
 }
 
-/// Those on the lines behind "data file: LIST".
+/// The files on the lines that follow "data file: LIST".
 std::vector<std::string> listedFiles(const std::string& path)
 {
   std::ifstream stream(path, std::ios::binary);
@@ -146,16 +146,16 @@ std::vector<std::string> listedFiles(const std::string& path)
   return files;
 }
 
-/// "slice%03d.raw FIRST LAST STEP"
+/// The files of "slice%03d.raw FIRST LAST STEP".
 std::vector<std::string> numberedFiles(const std::string& description)
 {
   std::istringstream words(description);
   std::string pattern;
   long first = 0, last = 0, step = 1;
   words >> pattern >> first >> last >> step;
-  constexpr long mostFiles = 1 << 24;
+  constexpr long maxFiles = 1 << 24;
   const NumberedName nameOf(pattern);
-  if (!nameOf.isNumbered() || step == 0 || (last - first) / step >= mostFiles)
+  if (!nameOf.isNumbered() || step == 0 || (last - first) / step >= maxFiles)
     return {};
   std::vector<std::string> files;
   for (long i = first; step > 0 ? i <= last : i >= last; i += step)

@@ -15,12 +15,12 @@
 namespace tessera {
 namespace {
 
-/// Numbers at places of a file; beyond its end they are 0.
+/// Reads numbers at any position of a file; beyond its end they are 0.
 class FileNumbers {
 public:
   explicit FileNumbers(const std::string& path)
   {
-    stream_.rdbuf()->pubsetbuf(nullptr, 0); // numbers lie far from each other
+    stream_.rdbuf()->pubsetbuf(nullptr, 0); // without a buffer: the numbers lie far from each other
     stream_.open(path, std::ios::binary);
     std::error_code failure;
     const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
@@ -47,7 +47,7 @@ private:
   std::uint64_t bytes_ = 0;
 };
 
-/// Whether all chunks of a PNG (RFC 2083, 3.2), the last one too, have their checksums.
+/// Whether all chunks of a PNG (RFC 2083, 3.2) up to the last one are there with the right checksums.
 bool pngIsWhole(FileNumbers& file, const std::string& path)
 {
   constexpr std::uint64_t headBytes = 8, checksumBytes = 4;
@@ -70,13 +70,13 @@ bool pngIsWhole(FileNumbers& file, const std::string& path)
   return false;
 }
 
-/// The elements of a DICOM file (PS3.5, 7.1), sequences and fragments of unstated length included, one behind
-/// the other.
+/// The elements of a DICOM file (PS3.5, 7.1) in order, with those inside sequences and fragments of undefined
+/// length.
 class DicomElements {
 public:
   explicit DicomElements(FileNumbers& file) : file_(file) {}
 
-  /// Whether the last one ends in the file. What is in an order or form that is not known here passes.
+  /// Whether the last element ends in the file. True for a file in a transfer syntax that is not known here.
   bool areWhole()
   {
     std::uint64_t position = 132;
@@ -113,7 +113,7 @@ private:
     return letters;
   }
 
-  /// False if numbers begin with their highest byte, or all is deflated.
+  /// Reads the transfer syntax. False if numbers are big-endian or the file is deflated.
   bool takeOrder(const std::string& transferSyntax)
   {
     isImplicit_ = transferSyntax == "1.2.840.10008.1.2";
@@ -124,7 +124,7 @@ private:
   bool isImplicit_ = false;
 };
 
-/// The length that a bitmap's header asks for.
+/// The smallest length of a bitmap with this header.
 std::uint64_t bitmapBytes(FileNumbers& file)
 {
   const std::uint64_t start = file.at(10, 4, false), compression = file.at(30, 4, false);
@@ -137,8 +137,8 @@ std::uint64_t bitmapBytes(FileNumbers& file)
   return start + lineBytes * static_cast<std::uint64_t>(std::abs(std::int64_t(height)));
 }
 
-/// The directories of a TIFF file, one a slice, and what they point to (TIFF 6.0, section 2; BigTIFF has
-/// longer numbers).
+/// The directories of a TIFF file, one a slice, and the pixels to which they point (TIFF 6.0, section 2;
+/// BigTIFF with longer numbers).
 class TiffDirectories {
 public:
   explicit TiffDirectories(FileNumbers& file)
@@ -146,16 +146,17 @@ public:
   {
   }
 
-  /// Whether all of them and their pixels lie in the file.
+  /// Whether all directories and their pixels lie in the file.
   bool areWhole()
   {
     std::uint64_t position = isBig_ ? number(8, 8) : number(4, 4);
-    for (std::uint64_t most = file_.fileBytes() / 6; position != 0; --most) { // no directory is shorter
+    for (std::uint64_t left = file_.fileBytes() / 6; position != 0;
+         --left) { // a directory has 6 bytes or more
       const std::uint64_t countBytes = isBig_ ? 8 : 2, offsetBytes = isBig_ ? 8 : 4,
                           entryBytes = isBig_ ? 20 : 12;
       const std::uint64_t count = number(position, countBytes),
                           next = position + countBytes + count * entryBytes;
-      if (most == 0 || count == 0 || count > file_.fileBytes() / entryBytes
+      if (left == 0 || count == 0 || count > file_.fileBytes() / entryBytes
           || next + offsetBytes > file_.fileBytes())
         return false;
       if (!holdsPixels(position + countBytes, count, entryBytes))
@@ -168,7 +169,7 @@ public:
 private:
   struct Values {
     std::uint64_t position = 0, count = 0;
-    std::size_t bytes = 0; // of each
+    std::size_t bytes = 0; // of each value
   };
 
   std::uint64_t number(std::uint64_t position, std::size_t bytes)
@@ -185,7 +186,7 @@ private:
     return values;
   }
 
-  /// Of strips or tiles.
+  /// Whether all strips or tiles of a directory lie in the file.
   bool holdsPixels(std::uint64_t entry, std::uint64_t entryCount, std::uint64_t entryBytes)
   {
     Values offsets, lengths;
@@ -220,7 +221,8 @@ void checkPictureFile(const std::string& path)
   const bool isJpeg = start >> 16 == 0xffd8, isBitmap = start >> 16 == 0x424d && hasEnding(path, ".bmp");
   const bool isDicom = file.at(128, 4, true) == 0x4449434d;
   const bool isPng = start == 0x89504e47;
-  const bool isWhole = isDicom    ? DicomElements(file).areWhole() // some begin as a TIFF too
+  const bool isWhole = isDicom
+                           ? DicomElements(file).areWhole() // first: some DICOM files begin as a TIFF as well
                        : isTiff   ? TiffDirectories(file).areWhole()
                        : isJpeg   ? jpegIsWhole(path)
                        : isPng    ? pngIsWhole(file, path)

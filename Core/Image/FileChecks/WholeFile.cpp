@@ -1,30 +1,12 @@
 #include "Core/Image/FileChecks/WholeFile.h"
 
-#include "Core/Compute/Error.h"
-#include "Core/Image/FileChecks/FileCheck.h"
 #include "Core/Image/Files/ImageSource.h"
 
-#include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <vector>
 
 namespace tessera {
 namespace {
-
-bool jpegEnds(const std::string& path)
-{
-  return bytesOfFile(path, -2, 2) == "\xff\xd9"; // end of image
-}
-
-bool bitmapIsWhole(const std::string& path)
-{
-  const std::string stated = bytesOfFile(path, 2, 4);
-  std::uintmax_t length = 0;
-  for (std::size_t i = 0; i < stated.size(); ++i)
-    length |= static_cast<std::uintmax_t>(static_cast<unsigned char>(stated[i])) << (8 * i);
-  return length > 0 && std::filesystem::file_size(path) == length;
-}
 
 bool readsBackEqual(const std::string& path, const void* voxels, std::size_t byteCount)
 {
@@ -35,10 +17,10 @@ bool readsBackEqual(const std::string& path, const void* voxels, std::size_t byt
   return bytes.size() == byteCount && std::memcmp(bytes.data(), voxels, byteCount) == 0;
 }
 
-/// Formats whose length openImage checks.
-bool lengthIsChecked(const std::string& format)
+/// Whether openImage throws if a file of this format is cut off.
+bool isCheckedByOpening(const std::string& format)
 {
-  for (const char* checked : {"mhd", "mha", "nii", "nii.gz", "hdr", "img"})
+  for (const char* checked : {"mhd", "mha", "nii", "nii.gz", "hdr", "img", "jpg", "jpeg", "bmp"})
     if (format == checked)
       return true;
   return false;
@@ -50,12 +32,8 @@ bool isWholeImageFile(const std::string& path, const std::string& format, const 
                       std::size_t byteCount)
 {
   try {
-    if (lengthIsChecked(format))
+    if (isCheckedByOpening(format))
       return openImage(path)->byteCount() == byteCount;
-    if (format == "jpg" || format == "jpeg")
-      return jpegEnds(path);
-    if (format == "bmp")
-      return bitmapIsWhole(path);
     return readsBackEqual(path, voxels, byteCount);
   } catch (const std::exception&) {
     return false;

@@ -24,7 +24,7 @@ itk::GDCMImageIO::Pointer openSlice(const std::string& path)
   return io;
 }
 
-/// ITK warns on the standard error output of what is an error here.
+/// Silences ITK's warnings about problems that this file reports as errors.
 class NoItkWarnings {
 public:
   NoItkWarnings() { itk::Object::SetGlobalWarningDisplay(false); }
@@ -34,7 +34,7 @@ private:
   const bool before_ = itk::Object::GetGlobalWarningDisplay();
 };
 
-/// Ordered along the slices' normal.
+/// The files of the one series in a folder, ordered along the normal of the slices.
 std::vector<std::string> slicesOf(const std::string& folder)
 {
   const NoItkWarnings quiet;
@@ -74,7 +74,7 @@ Offset between(const ImageHeader& from, const ImageHeader& to)
   return offset;
 }
 
-/// The last axis runs from the first slice to the last one.
+/// The header of the stack. Its last axis runs from the first slice to the last one.
 ImageHeader headerOfSeries(const std::string& folder, const std::vector<std::string>& slices)
 {
   ImageHeader header = headerFromItk(*openSlice(slices.front()), folder);
@@ -112,14 +112,14 @@ public:
     for (std::size_t i = 0; i < slices_.size(); ++i)
       largestMm =
           std::max(largestMm, readSlice(i, reinterpret_cast<char*>(buffer) + i * sliceBytes, sliceBytes));
-    constexpr double tolerated = 0.01; // of the spacing: positions are decimal texts
+    constexpr double tolerated = 0.01; // share of the spacing: positions are decimal texts
     if (slices_.size() > 1 && largestMm > tolerated * header().spacingMm[2])
       notes.push_back(header().path + ": the slices are not evenly spaced: one lies " + shortText(largestMm)
                       + " mm from its place on the grid of " + shortText(header().spacingMm[2]) + " mm");
   }
 
 private:
-  /// Returns the distance of the slice from its place on the grid (mm).
+  /// The distance of a slice from its place on the grid, in mm.
   double readSlice(std::size_t index, char* buffer, std::size_t sliceBytes)
   {
     checkPictureFile(slices_[index]);

@@ -14,8 +14,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t blocksAtOnce =
-    128; // 32 MiB of compressed blocks wait for their place in the file at most
+constexpr std::size_t blocksAtOnce = 128; // at most 32 MiB of blocks are in memory before they are written
 
 [[noreturn]] void failToWrite()
 {
@@ -35,7 +34,8 @@ void writeAll(int file, const void* bytes, std::size_t count)
   }
 }
 
-/// RFC 1950: a window of 32 KiB, the class of the level, a multiple of 31.
+/// The header of a zlib stream (RFC 1950): a window of 32 KiB, the class of the level, and a check so that it
+/// is a multiple of 31.
 std::string zlibHeader(int level)
 {
   const int levelClass = level < 2 ? 0 : level < 6 ? 1 : level == 6 ? 2 : 3;
@@ -73,7 +73,7 @@ EncodedFile::EncodedFile(const std::string& path, const std::string& head, const
   }
   const std::string start =
       head
-      + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // the lengths follow in finish()
+      + (settings.encoding == FileEncoding::gzip   ? gzipHeader(index_) // finish() fills in the lengths
          : settings.encoding == FileEncoding::zlib ? zlibHeader(settings.level)
                                                    : "");
   writeAll(file_, start.data(), start.size());

@@ -11,22 +11,22 @@
 
 namespace tessera {
 
-/// How bytes lie in a file.
+/// The encoding of the voxels in a file.
 enum class FileEncoding { plain, gzip, zlib };
 
-/// A file that is written from its beginning to its end, in pieces of any length, compressed on several
-/// threads if it is compressed. Its bytes depend neither on the pieces nor on the number of threads. What
-/// cannot be written throws std::system_error.
+/// A file that is written front to back in pieces of any length. Several threads compress it if it is
+/// compressed. Its bytes depend neither on the pieces nor on the number of threads. Throws std::system_error
+/// if it cannot be written.
 class EncodedFile {
 public:
   struct Settings {
     FileEncoding encoding = FileEncoding::plain;
-    int level = 6;               // zlib's, of the compressed ones
-    std::uint64_t byteCount = 0; // that will be written, before compression
+    int level = 6;               // compression level of zlib
+    std::uint64_t byteCount = 0; // to be written, before compression
     int threads = 1;
   };
 
-  /// `head` stands before everything else, as it is.
+  /// `head` is written first, without compression.
   EncodedFile(const std::string& path, const std::string& head, const Settings&);
   ~EncodedFile();
   EncodedFile(const EncodedFile&) = delete;
@@ -34,14 +34,14 @@ public:
 
   void write(std::span<const std::byte> bytes);
 
-  /// To be called after the last byte. Returns how many bytes follow the head; the index of a zlib stream,
-  /// behind it, does not count.
+  /// Must be called after the last byte. Returns the number of bytes after the head, without the index that
+  /// follows a zlib stream.
   std::uint64_t finish();
 
-  /// Replaces bytes that were written.
+  /// Overwrites bytes that were written before.
   void rewrite(std::uint64_t position, const std::string& bytes);
 
-  /// Some file systems tell only now that they could not write.
+  /// Some file systems report only here that they could not write.
   void close();
 
 private:

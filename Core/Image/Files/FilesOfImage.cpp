@@ -29,7 +29,8 @@ std::vector<std::string> filesOfImage(const std::string& path)
   if (std::error_code ignored; fs::is_directory(path, ignored))
     return slicesIn(path);
   std::vector<std::string> files{path};
-  if (std::error_code ignored; !fs::is_regular_file(path, ignored)) // a pipe would be waited for
+  if (std::error_code ignored;
+      !fs::is_regular_file(path, ignored)) // opening a pipe would wait for its writer
     return files;
   for (const auto& dataFiles : {metaImageDataFiles(path), nrrdDataFiles(path)})
     files.insert(files.end(), dataFiles.begin(), dataFiles.end());

@@ -5,11 +5,12 @@
 
 namespace tessera {
 
-/// All files that an image is read from: itself, those with voxels that its header names, the other one of a
-/// pair, or what of a folder may be a DICOM slice by its ending. Those that are missing are named too.
+/// All files from which an image is read, whether they exist or not: the file itself, data files that its
+/// header names, the other file of a pair, or all files of a folder that may be DICOM slices by their
+/// endings.
 std::vector<std::string> filesOfImage(const std::string& path);
 
-/// The files that an image of this path may be written to: some formats have their voxels beside the header.
+/// The files that writing an image to this path may create: some formats keep their voxels in a second file.
 std::vector<std::string> filesOfResult(const std::string& path);
 
 }

@@ -12,50 +12,50 @@
 
 namespace tessera {
 
-/// Voxels that a thread converts at a time.
+/// Number of voxels that a thread converts at a time.
 inline constexpr std::size_t convertedAtOnce = std::size_t(1) << 16;
 
 template <int D>
 struct LoadedImage {
-  Image<D> image;                        // voxels that are NaN or infinite in the file are 0
-  std::size_t nanVoxels = 0;             // how many those are
-  std::shared_ptr<Mask<D>> finiteVoxels; // null if there are none of them
+  Image<D> image;                        // 0 for voxels that are NaN or infinite in the file
+  std::size_t nanVoxels = 0;             // the number of such voxels
+  std::shared_ptr<Mask<D>> finiteVoxels; // null if there are no such voxels
 };
 
-/// Finds what is not finite in voxels that were just read. Throws Error(unreadableInput) if none is.
+/// Sets voxels that are not finite to 0 and makes the mask of the others. Throws Error(unreadableInput) if no
+/// voxel is finite.
 template <int D>
 void setAsideNonFinite(const std::string& path, int threads, LoadedImage<D>& loaded);
 
-/// Reads a file, or a folder with one DICOM series, of any pixel type. Colour becomes luminance (Rec. 709
-/// weights as ITK's: 0.2125 R + 0.7154 G + 0.0721 B, times opacity). `notes` receives one line for each thing
-/// a user should know. Throws Error(unreadableInput), for an image of several components too, and
-/// Error(usage) for another dimension than D.
+/// Reads a file, or a folder with one DICOM series, of any pixel type. Colours become luminance with the Rec.
+/// 709 weights of ITK: 0.2125 R + 0.7154 G + 0.0721 B, times opacity. Adds lines for the user to `notes`,
+/// such as that values were rounded. Throws Error(unreadableInput), also for an image of vectors, and
+/// Error(usage) if its dimension is not D.
 template <int D>
 LoadedImage<D> readImage(const std::string& path, std::vector<std::string>& notes, int threads = 1);
 
-/// What is not zero is inside, whatever the pixel type; NaN is outside. Errors as readImage, and for an empty
-/// mask.
+/// Reads a mask of any pixel type: voxels other than 0 are inside, NaN is outside. Throws as readImage, and
+/// if the mask is empty.
 template <int D>
 Mask<D> readMask(const std::string& path, int threads = 1);
 
-/// Reads a field of any number of components. Errors as readImage.
+/// Reads an image of vectors with any number of components. Throws as readImage.
 template <int D>
 VectorImage<D> readVectorImage(const std::string& path, int threads = 1);
 
-/// Writes to the format of the path's extension. Integer pixels are rounded to the nearest (half up) and
-/// clamped to their range, NaN becomes 0. The files appear under their names only when they are whole; those
-/// of that name are replaced. Compressed files have the same bytes for any number of threads. Throws
-/// Error(unwritableOutput).
+/// Writes an image in the format of the path's extension. Values are rounded to the nearest integer (half up)
+/// and clamped for integer pixel types; NaN becomes 0. Existing files are replaced when the new ones are
+/// complete. Compressed files have the same bytes for any number of threads. Throws Error(unwritableOutput).
 template <int D>
 void writeImage(const std::string& path, const Image<D>& image, PixelType type, bool compress,
                 int threads = 1);
 
-/// The same for several components a voxel.
+/// writeImage for several components a voxel, stored as float.
 template <int D>
 void writeVectorImage(const std::string& path, const VectorImage<D>& image, bool compress, int threads = 1,
                       PixelType type = PixelType::float32);
 
-/// Writes voxels as they lie in memory, in the type of the file, components interleaved. Throws
+/// Writes voxels that have the pixel type of the file already, components interleaved. Throws
 /// Error(unwritableOutput).
 template <int D>
 void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelType type, int components,
@@ -63,24 +63,24 @@ void writeStoredImage(const std::string& path, const ImageGeometry<D>&, PixelTyp
 
 class ImageStream;
 
-/// An image file that is written slab by slab, to the same bytes as in one piece.
+/// An image file that is written slab by slab. It has the same bytes as if it were written at once.
 template <int D>
 class ImageFileSlabs {
 public:
-  /// Whether the path's format can be written so.
+  /// Whether the format of the path can be written slab by slab.
   static bool writes(const std::string& path, const ImageGeometry<D>& geometry, int components);
 
-  /// Throws Error(unwritableOutput), also for other formats.
+  /// Throws Error(unwritableOutput), also for a format that writes() denies.
   ImageFileSlabs(const std::string& path, const ImageGeometry<D>& geometry, PixelType type, int components,
                  bool compress, int threads);
   ~ImageFileSlabs();
 
-  /// The next voxels, x fastest, components interleaved; rounded as by writeImage. Throws
+  /// Writes the next voxels, x fastest, components interleaved, rounded as by writeImage. Throws
   /// Error(unwritableOutput).
   void write(std::span<const float> values);
-  /// The next voxels as the file holds them.
+  /// Writes the next voxels, which have the pixel type of the file already.
   void writeStored(std::span<const std::byte> bytes);
-  /// After the last voxel.
+  /// Completes the file after the last voxel.
   void commit();
 
 private:

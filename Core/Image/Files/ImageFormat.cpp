@@ -31,10 +31,10 @@ struct Format {
   bool planes, volumes; // dimension 2, dimension 3
   bool vectors;         // more than one component
   unsigned types;
-  const char* lost; // of the geometry
+  const char* lost; // part of the geometry that the format does not store
 };
 
-// What ITK 5.2 writes and reads back unchanged.
+// The voxels that ITK 5.2 writes and reads back unchanged, for each format.
 constexpr Format formats[] = {
     {"mhd", true, true, true, everyType, ""},
     {"mha", true, true, true, everyType, ""},

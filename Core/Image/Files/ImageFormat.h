@@ -7,21 +7,23 @@
 
 namespace tessera {
 
-/// Formats by their file name extension, as (ResultImageFormat "...") names them: "mhd", "nii.gz", ...
+/// The formats that can be written, by file name extension as in (ResultImageFormat "..."): "mhd", "nii.gz",
+/// ...
 std::vector<std::string> writableFormats();
 
-/// For messages: every format that can be read.
+/// Text for messages: every format that can be read.
 std::string readableFormats();
 
-/// Extension of a file name that is a format ("nii.gz" of "a.b.nii.gz", in lower case); empty if none is.
+/// The format of a file name in lower case, such as "nii.gz" for "a.b.NII.GZ"; empty if its extension is
+/// none.
 std::string formatOf(const std::string& path);
 
-/// Throws Error(unwritableOutput) if `format` is unknown or cannot hold such an image without loss of voxels
-/// or dimension. Call it before work starts.
+/// Throws Error(unwritableOutput) if `format` is not known or cannot hold voxels of this type, dimension and
+/// number of components. To be called before any work.
 void checkWritable(const std::string& format, int dimension, PixelType type, int components = 1);
 
-/// What of an image's geometry the format does not keep, for a warning: "origin and direction"; empty if it
-/// keeps all.
+/// Text for a warning: the part of an image's geometry that the format does not store, such as "origin and
+/// direction". Empty if it stores all.
 std::string geometryLostBy(const std::string& format);
 
 }

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What a voxel's components are.
+/// The meaning of the components of a voxel.
 enum class PixelMeaning {
   scalar,
   greyAlpha, // 2 components
@@ -17,10 +17,10 @@ enum class PixelMeaning {
   vector,    // anything else
 };
 
-/// What an image file says of itself before any voxel is read.
+/// The content of an image file's header.
 struct ImageHeader {
   std::string path;
-  int dimension = 0; // axes of size 1 beyond the third are not counted
+  int dimension = 0; // without axes of size 1 beyond the third
   std::vector<std::size_t> size;
   std::vector<double> spacingMm, originMm;    // one value an axis
   std::vector<std::vector<double>> direction; // [row][column]
@@ -28,22 +28,22 @@ struct ImageHeader {
   PixelType componentType = PixelType::float32;
   PixelType typeInFile = PixelType::float32; // before values are scaled
   PixelMeaning meaning = PixelMeaning::scalar;
-  bool isReadWhole = true; // its values become floats only when all of them are in the host's memory
-  bool hasRanges = false;  // any of its voxels can be read alone
+  bool isReadWhole = true; // it can only be read as a whole into host memory, not piece by piece
+  bool hasRanges = false;  // any range of its voxels can be read without the others
 
   std::size_t voxelCount() const;
 };
 
-/// Reads no voxels. `path` is an image file or a folder with one DICOM series.
-/// Throws Error(unreadableInput): no such file, no image format that is known, spacing not above zero,
-/// singular direction, several DICOM series.
+/// Reads the header of an image file or of a folder with one DICOM series. Throws Error(unreadableInput) if
+/// there is no such file, its format is not known, a spacing is not positive, the direction is singular, or a
+/// folder has several series.
 ImageHeader readImageHeader(const std::string& path);
 
-/// Throws Error(usage) if the image is not of dimension D.
+/// The grid of the image. Throws Error(usage) if its dimension is not D.
 template <int D>
 ImageGeometry<D> geometryOf(const ImageHeader& header);
 
-/// What (UseDirectionCosines "false") asks for: the same size, spacing and origin, axes along the
+/// The grid for (UseDirectionCosines "false"): size, spacing and origin stay, the axes run along the
 /// coordinates.
 template <int D>
 ImageGeometry<D> withIdentityDirection(ImageGeometry<D> geometry)

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Null if this format does not know the file.
+/// A reader of this format, or null if the file is of another format.
 template <class ItkIO>
 itk::ImageIOBase::Pointer readerIfKnown(const std::string& path)
 {
@@ -55,8 +55,8 @@ itk::ImageIOBase::Pointer readerFor(const std::string& path)
   return {};
 }
 
-/// The NIfTI library takes the voxels of a.nii for those of a.nii.gz if both lie in one folder. This gives
-/// such a file a folder of its own by a symbolic link.
+/// A folder with nothing but a symbolic link to the file, if a.nii and a.nii.gz lie in one folder: there the
+/// NIfTI library would read the voxels of a.nii as those of a.nii.gz.
 class OwnFolder {
 public:
   explicit OwnFolder(const std::string& path) : path_(path)
@@ -85,7 +85,7 @@ private:
   std::string path_;
 };
 
-/// `path` names the file in messages, `link` is opened.
+/// Opens `link`; messages call it `path`.
 itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& link)
 {
   const std::string readable = "an image file that exists and may be read: " + readableFormats();
@@ -113,8 +113,8 @@ itk::ImageIOBase::Pointer openItk(const std::string& path, const std::string& li
   }
 }
 
-/// ITK gives GIPL and VTK files that were cut off without an error. To be called after Read, which finds
-/// where VTK's header ends.
+/// Throws if a GIPL or VTK file is cut off, which ITK does not report. To be called after Read, which finds
+/// the end of the VTK header.
 void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
   std::uint64_t headerBytes = 256; // of GIPL
@@ -130,8 +130,8 @@ void checkLength(const itk::ImageIOBase& io, const ImageHeader& header)
                wholeFile);
 }
 
-/// Before memory is taken: VTK's reader makes sizes of what stands in memory if its header has too few
-/// numbers. A number in a text takes at least two letters.
+/// Checks the sizes in a VTK header before memory is allocated: if the header has too few numbers, ITK's
+/// reader uses uninitialised ones. A number in a text file takes at least two bytes.
 void checkVtkLength(const itk::ImageIOBase& io, const ImageHeader& header)
 {
   const auto* vtk = dynamic_cast<const itk::VTKImageIO*>(&io);
@@ -154,7 +154,8 @@ std::optional<VoxelPlace> placeOfVoxels(const itk::ImageIOBase& io, const std::s
                                                       : metaImageVoxels(path);
 }
 
-/// ITK before 5.4 takes a NIfTI displacement field for scalars on five axes.
+/// The header of a file. Corrects that of a NIfTI displacement field, which ITK before 5.4 reads as scalars
+/// on five axes.
 ImageHeader headerOf(const itk::ImageIOBase& io, const std::string& path,
                      const std::optional<VoxelPlace>& voxels)
 {
@@ -182,7 +183,7 @@ public:
   {
     checkVtkLength(*io_, header());
     if (voxels_ && (valueType(*voxels_) != header().componentType || valueCount(*voxels_) != valueCount()))
-      voxels_.reset(); // ITK makes other numbers of what the file holds
+      voxels_.reset(); // ITK converts the values in a way that our reader does not
     if (voxels_)
       header_.typeInFile = voxels_->type;
     header_.hasRanges = voxels_.has_value();
@@ -234,7 +235,7 @@ private:
   }
   std::uint64_t valueCount() const { return byteCount() / pixelTypeSize(header().componentType); }
 
-  /// Gives what scaling makes of the file's numbers, in pieces that stay in the caches.
+  /// Passes the scaled values on in pieces that are small enough for the caches.
   void readScaled(const VoxelConsumer& consumer, int threads) const
   {
     withPixelType(voxels_->type, [&]<class T>(std::type_identity<T>) {
@@ -255,10 +256,10 @@ private:
 
   std::unique_ptr<OwnFolder> place_;
   itk::ImageIOBase::Pointer io_;
-  std::optional<VoxelPlace> voxels_; // where they can be read without ITK
+  std::optional<VoxelPlace> voxels_; // empty if only ITK can read them
 };
 
-/// |determinant| over the product of the columns' lengths, by elimination.
+/// The absolute value of the determinant divided by the product of the columns' lengths, by elimination.
 double relativeDeterminant(std::vector<std::vector<double>> m)
 {
   const std::size_t n = m.size();
@@ -307,7 +308,7 @@ void checkGeometry(const ImageHeader& header)
       failToRead(header.path, "origin " + shortText(header.originMm[axis]) + onAxis + ": not a position",
                  "finite numbers");
   }
-  constexpr double parallel = 1e-6; // sine of the angle below which axes are one; headers round to float
+  constexpr double parallel = 1e-6; // sine of the smallest angle between axes; headers round to float
   if (!(relativeDeterminant(header.direction) > parallel)) {
     std::string matrix;
     for (const std::vector<double>& row : header.direction)

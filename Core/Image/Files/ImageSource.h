@@ -17,34 +17,35 @@ public:
 
   const ImageHeader& header() const { return header_; }
 
-  /// Bytes that read() fills: components interleaved, x fastest, in the header's component type.
+  /// The number of bytes that read() fills: components interleaved, x fastest, in the header's component
+  /// type.
   std::size_t byteCount() const
   {
     return header_.voxelCount() * header_.components * pixelTypeSize(header_.componentType);
   }
 
-  /// Reads all voxels. Adds to `notes` what a user should know of them. Throws Error(unreadableInput).
+  /// Reads all voxels, and adds lines for the user to `notes`. Throws Error(unreadableInput).
   virtual void read(std::byte* buffer, int threads, std::vector<std::string>& notes) = 0;
 
-  /// Gives them piece by piece, so that they need not lie in memory as the file holds them.
+  /// Reads all voxels piece by piece, so that they need not be in memory in the type of the file.
   virtual void read(const VoxelConsumer& consumer, int threads, std::vector<std::string>& notes);
 
-  /// Where the voxels lie, as numbers that may have to be scaled, if they can be read without a library; null
-  /// if they can not.
+  /// The place of the voxels in their file, if they can be read without a library; else null. Their values
+  /// may have to be scaled.
   virtual const VoxelPlace* place() const { return nullptr; }
 
 protected:
-  ImageHeader header_; // isReadWhole: the second form of read() takes memory for all of its voxels
+  ImageHeader header_; // with isReadWhole, reading by pieces still needs memory for all voxels
 };
 
-/// Opens `path`, a file or a folder, and checks its header; errors as readImageHeader.
+/// Opens a file or folder and checks its header. Throws as readImageHeader.
 std::unique_ptr<ImageSource> openImage(const std::string& path);
 
-/// The one DICOM series of a folder, slices ordered along their normal.
+/// Opens a folder with one DICOM series; its slices are ordered along their normal.
 std::unique_ptr<ImageSource> openDicomFolder(const std::string& path);
 
-/// Throws Error(unreadableInput) if the geometry cannot hold: spacing not above zero, singular direction,
-/// NaN, no voxels.
+/// Throws Error(unreadableInput) if the geometry of a header makes no sense: a spacing that is not positive,
+/// a singular direction, NaN, or no voxels.
 void checkGeometry(const ImageHeader& header);
 
 }

@@ -15,9 +15,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t longestNiftiAxis = 32767;
-constexpr int niftiLevel = 6, otherLevel = 2; // what ITK 5.2 takes
+constexpr int niftiLevel = 6, otherLevel = 2; // the levels of ITK 5.2
 const std::string sizeKey = "CompressedDataSize = ";
-constexpr std::size_t sizeDigits = 20; // of the largest 64-bit number
+constexpr std::size_t sizeDigits = 20; // digits of the largest 64-bit number
 
 bool isNifti(const std::string& format)
 {
@@ -48,7 +48,8 @@ bool ImageStream::interleaves(const std::string& format, const ImageHeader& head
   return header.components == 1 || !isNifti(format);
 }
 
-/// The full disk and the like become the file's own error.
+/// Calls an action; std::system_error, such as that of a full disk, becomes Error(unwritableOutput) of this
+/// file.
 template <class Action>
 void ImageStream::orFail(Action&& action)
 {
@@ -84,7 +85,7 @@ void ImageStream::open(bool compress, int threads)
     settings.encoding = FileEncoding::zlib;
     replaceInHead(plainHead, "CompressedData = False\n",
                   "CompressedData = True\n" + sizeKey + std::string(sizeDigits, ' ')
-                      + "\n"); // follows in commit()
+                      + "\n"); // commit() fills it in
     head_ = plainHead;
   }
   if (format_ == "mhd") {
@@ -131,7 +132,7 @@ void ImageStream::commit()
     if (const std::size_t place = head_.find(sizeKey); isMeta(format_) && place != std::string::npos) {
       const std::size_t digits = place + sizeKey.size();
       const std::string number = std::to_string(stored);
-      if (format_ == "mha") // readers pass over the blanks that remain
+      if (format_ == "mha") // readers ignore the blanks behind it
         voxels_->rewrite(digits, number);
       else
         head_.replace(digits, sizeDigits, number);

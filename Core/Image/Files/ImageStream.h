@@ -11,31 +11,30 @@
 
 namespace tessera {
 
-/// An image file that is written piece by piece and appears whole or not at all. Of formats that are a header
-/// and then the voxels: mha, mhd, nii, nii.gz and nrrd. Compressed ones are compressed on several threads, to
-/// the same bytes for any number of them.
+/// An image file that is written piece by piece and gets its name when it is complete. For formats that are a
+/// header followed by the voxels: mha, mhd, nii, nii.gz and nrrd. Several threads compress; the bytes do not
+/// depend on their number.
 class ImageStream {
 public:
-  /// Whether images with this header can be written so.
+  /// Whether an image with this header can be written piece by piece.
   static bool writes(const std::string& format, const ImageHeader&);
 
-  /// Whether write() takes the components of a voxel side by side. NIfTI keeps them apart, the whole image of
-  /// one after that of another.
+  /// Whether the file has the components of a voxel side by side. NIfTI has all voxels of one component
+  /// before those of the next.
   static bool interleaves(const std::string& format, const ImageHeader&);
 
-  /// `compress` is not asked where the format's name decides (nii, nii.gz). Throws Error(unwritableOutput),
-  /// as all members do.
+  /// `compress` has no effect on nii and nii.gz. Throws Error(unwritableOutput), as all members do.
   ImageStream(const std::string& path, const ImageHeader&, bool compress, int threads);
 
   bool compresses() const { return compresses_; }
 
-  /// The next bytes in the order of the file, in the header's component type.
+  /// Writes the next bytes in the order of the file, in the header's component type.
   void write(std::span<const std::byte> bytes);
 
-  /// All voxels, components interleaved.
+  /// Writes all voxels, components interleaved.
   void writeAll(const std::byte* voxels);
 
-  /// After the last byte.
+  /// Completes the file after the last byte.
   void commit();
 
 private:
@@ -45,7 +44,7 @@ private:
 
   ImageHeader header_;
   AtomicFile file_;
-  std::string format_, head_; // the head is kept where it can be written only at the end
+  std::string format_, head_; // head_: kept if it is written last
   bool compresses_ = false;
   std::unique_ptr<EncodedFile> voxels_;
 };

@@ -33,7 +33,7 @@ itk::ImageIOBase::Pointer make()
   return itk::ImageIOBase::Pointer(ItkIO::New());
 }
 
-/// `format` is one that checkWritable accepts.
+/// ITK's writer of a format that checkWritable accepts.
 itk::ImageIOBase::Pointer writerFor(const std::string& format)
 {
   if (format == "mhd" || format == "mha")
@@ -84,15 +84,15 @@ void describe(itk::ImageIOBase& io, const ImageHeader& header)
   askForAllVoxels(io);
 }
 
-/// What GDCM wants said. DICOM's volumes hold unsigned words only; a shift that every reader undoes keeps
-/// signed ones.
+/// Sets the DICOM elements that GDCM needs. DICOM volumes hold only unsigned words; signed ones are shifted,
+/// and the rescale intercept makes every reader undo that.
 void describeDicom(itk::GDCMImageIO& io, PixelType type)
 {
   const auto say = [&](const char* tag, const std::string& value) {
     itk::EncapsulateMetaData<std::string>(io.GetMetaDataDictionary(), tag, value);
   };
   say("0008|0060", "OT");           // modality: other
-  say("0028|0004", "MONOCHROME2 "); // black is 0; an even number of characters
+  say("0028|0004", "MONOCHROME2 "); // 0 is black; the text needs an even number of characters
   if (type != PixelType::int16)
     return;
   say("0028|1052", "-32768"); // rescale intercept
@@ -125,7 +125,7 @@ std::string sizesText(const std::vector<std::size_t>& size)
   return text;
 }
 
-/// The two bytes of dim[1], dim[2], ... of a NIfTI-1 header.
+/// Writes dim[1], dim[2], ... of a NIfTI-1 header, two bytes each.
 void setNiftiSizes(std::string& head, const std::vector<std::size_t>& size)
 {
   for (std::size_t axis = 0; axis < size.size(); ++axis)
@@ -145,7 +145,7 @@ void replaceInHead(std::string& text, const std::string& old, const std::string&
 
 std::string imageFileHead(const std::string& format, const ImageHeader& header, const std::string& folder)
 {
-  ImageHeader few = header; // of so few voxels that writing them costs nothing
+  ImageHeader few = header; // with few voxels, so that writing them takes no time
   for (std::size_t& length : few.size)
     length = std::min<std::size_t>(length, 2);
   const std::vector<char> voxels(bytesOf(few));
@@ -189,7 +189,7 @@ void writeVoxels(const std::string& path, const ImageHeader& header, const void*
   AtomicFile file(path);
   if (format == "jpg" || format == "jpeg" || format == "dcm")
     file.checkRoom(bytesOf(header)
-                   + headerRoom); // libjpeg, as ITK calls it, and GDCM end the program if they cannot write
+                   + headerRoom); // GDCM, and libjpeg in ITK, end the program if the disk is full
   try {
     const itk::ImageIOBase::Pointer io = writerFor(format);
     if (format == "dcm")

@@ -14,7 +14,7 @@ void failToRead(const std::string& path, const std::string& wrong, const std::st
 
 void checkSpacing(const std::string& path, int axis, double spacingMm)
 {
-  constexpr double least = 1e-30, most = 1e30; // volumes of voxels and their inverses can be told then
+  constexpr double least = 1e-30, most = 1e30; // so that volumes and their inverses are finite
   if (!(spacingMm > least && spacingMm < most))
     failToRead(path,
                "spacing " + shortText(spacingMm) + " on axis " + std::to_string(axis)

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// A file that is read at any place, by several threads at once. `name` stands for it in messages.
+/// A file that several threads can read at any position. Messages call it `name`.
 class InputFile {
 public:
   /// Throws Error(unreadableInput) if it cannot be opened.
@@ -15,7 +15,8 @@ public:
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  /// Fewer bytes at the end of the file. Throws Error(unreadableInput).
+  /// Reads up to `count` bytes and returns how many there were: fewer at the end of the file. Throws
+  /// Error(unreadableInput).
   std::size_t read(std::uint64_t position, void* bytes, std::size_t count) const;
 
 private:

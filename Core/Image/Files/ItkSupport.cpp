@@ -43,7 +43,8 @@ PixelType componentTypeOf(const itk::ImageIOBase& io, const std::string& path)
   }
 }
 
-/// MetaImage, NRRD and VTK have no word for colour: three or four components of 8 bits are taken as one.
+/// The meaning of a file's components. MetaImage, NRRD and VTK do not say whether they are colours: three or
+/// four components of 8 bits are read as colours.
 PixelMeaning meaningOf(const itk::ImageIOBase& io)
 {
   using Pixel = itk::IOPixelEnum;

@@ -16,13 +16,13 @@ namespace tessera {
 /// component types.
 ImageHeader headerFromItk(const itk::ImageIOBase& io, const std::string& path);
 
-/// Tells an ITK reader to read everything.
+/// Makes an ITK reader read the whole image.
 void askForAllVoxels(itk::ImageIOBase& io);
 
-/// To be held while ITK reads or writes a file: its readers and their libraries share state.
+/// A lock to be held while ITK reads or writes a file: its readers and their libraries share state.
 std::unique_lock<std::mutex> lockItkFiles();
 
-/// One line of what ITK says, without the name and address of its object.
+/// The message of an ITK exception in one line, without the name and address of the object.
 std::string itkMessage(const std::exception& exception);
 
 }

@@ -21,7 +21,7 @@ namespace {
 using TransformIO = itk::TransformIOBaseTemplate<double>;
 using ItkBase = itk::TransformBaseTemplate<double>;
 
-/// Null if the extension is none of these.
+/// ITK's reader and writer for the extension of a transform file; null for another extension.
 TransformIO::Pointer ioFor(const std::string& path)
 {
   const std::string extension = std::filesystem::path(path).extension().string();
@@ -32,7 +32,8 @@ TransformIO::Pointer ioFor(const std::string& path)
   return {};
 }
 
-/// The HDF5 library would tell of other files on stderr.
+/// Whether a file begins as HDF5. Checked first because the HDF5 library prints errors about other files to
+/// stderr.
 bool isHdf5(const std::string& path)
 {
   const std::string signature("\x89HDF\r\n\x1a\n", 8);
@@ -67,7 +68,7 @@ ItkBase::Pointer makeItkTransform(const ItkTransform& transform)
   const ItkBase::Pointer made = dynamic_cast<ItkBase*>(object.GetPointer());
   if (!made)
     throw std::runtime_error("ITK has no transform \"" + transform.className + "\"");
-  made->UnRegister(); // CreateInstance gives its caller a reference of its own
+  made->UnRegister(); // CreateInstance returns an additional reference
   made->SetFixedParameters(toItk<ItkBase::FixedParametersType>(transform.fixedParameters));
   const auto count = transform.parameters.size();
   if (made->GetNumberOfParameters() != count && !transform.className.starts_with("DisplacementField"))

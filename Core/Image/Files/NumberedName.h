@@ -5,12 +5,13 @@
 
 namespace tessera {
 
-/// The name of a file by its number, as headers of slices give it: "slice%03d.raw" makes slice007.raw.
+/// A pattern of file names, by which a header names the files of its slices: "slice%03d.raw" makes
+/// slice007.raw.
 class NumberedName {
 public:
   explicit NumberedName(const std::string& pattern);
 
-  /// Whether the pattern has a number, with nothing but digits between % and d.
+  /// Whether the pattern has a place for a number: only digits between % and d.
   bool isNumbered() const { return isNumbered_; }
   std::string operator()(long number) const;
 

@@ -14,7 +14,8 @@
 namespace tessera {
 namespace {
 
-/// For what becomes of the file, and for `bytesInFile` that must lie in memory as the file holds them.
+/// Throws Error(outOfMemory) if the image at `bytesAVoxel`, together with `bytesInFile` in the type of the
+/// file, does not fit into memory.
 void requireImageMemory(const ImageHeader& header, std::size_t bytesAVoxel, std::size_t bytesInFile)
 {
   requireMemory(extentCount(header.size) * static_cast<double>(bytesAVoxel)
@@ -28,7 +29,8 @@ std::size_t bytesInFile(const ImageSource& source)
   return source.header().isReadWhole ? source.byteCount() : 0;
 }
 
-/// Calls body(first, values) with pieces of the components of all voxels, in the type of the file.
+/// Calls body(first, values) with consecutive pieces of all components of all voxels, in the type of the
+/// file.
 template <class Body>
 void forEachPiece(ImageSource& source, int threads, std::vector<std::string>& notes, Body&& body)
 {
@@ -70,7 +72,7 @@ std::vector<float> readLuminance(ImageSource& source, int threads, std::vector<s
   return voxels;
 }
 
-/// Every component as float. Float files are read in place.
+/// Reads all components as floats. A file of floats is read straight into the result.
 std::vector<float> readComponents(ImageSource& source, int threads, std::vector<std::string>& notes)
 {
   const ImageHeader& header = source.header();
@@ -93,7 +95,7 @@ std::vector<float> readComponents(ImageSource& source, int threads, std::vector<
   return values;
 }
 
-/// One component of float a voxel.
+/// Reads one float a voxel: the only component, or the luminance of a colour.
 std::vector<float> readScalars(ImageSource& source, int threads, std::vector<std::string>& notes)
 {
   refuseVectors(source.header());

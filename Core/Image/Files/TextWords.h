@@ -6,30 +6,30 @@
 
 namespace tessera {
 
-/// Throws Error(unreadableInput) if the file does not exist or cannot be read.
+/// Returns the content of a file. Throws Error(unreadableInput) if it does not exist or cannot be read.
 std::string readWholeFile(const std::string& path);
 
-/// The words of a text one after the other; failures name file and line.
+/// Reads the words of a text in order. Errors have file and line.
 class TextWords {
 public:
-  /// `allowed` says in failures what the file should be.
+  /// `allowed` is the end of each error: a description of a right file.
   TextWords(std::string path, std::string text, std::string allowed)
       : path_(std::move(path)), text_(std::move(text)), allowed_(std::move(allowed))
   {
   }
 
-  /// The next word, empty at the end; it stays the next one.
+  /// The next word without reading on; empty at the end.
   std::string_view peek();
-  /// The next word; fails at the end, where `expected` was wanted.
+  /// Reads the next word. Fails at the end of the text with the message that `expected` is missing.
   std::string_view next(std::string_view expected);
-  /// A finite number.
+  /// Reads a finite number.
   double nextNumber(std::string_view expected);
-  /// A whole number, not negative.
+  /// Reads a whole number from 0.
   std::size_t nextCount(std::string_view expected);
 
-  /// The rest of the current line, without its end; moves to the next line.
+  /// Reads the rest of the current line without its end.
   std::string_view restOfLine();
-  /// The bytes that follow.
+  /// Reads the next bytes.
   std::string_view rest() const { return std::string_view(text_).substr(position_); }
   void skip(std::size_t bytes) { position_ += bytes; }
 

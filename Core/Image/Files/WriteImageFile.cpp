@@ -28,7 +28,8 @@ ImageHeader headerOf(const std::string& path, const ImageGeometry<D>& geometry, 
   return header;
 }
 
-// Of pixels that wait to be written: what is compressed is for many threads, what is not stays in the cache.
+// Bytes of pixels that are converted before they are written: enough for many threads that compress, or few
+// enough for the cache if the file is not compressed.
 constexpr std::size_t compressedBytes = std::size_t(32) << 20, plainBytes = std::size_t(4) << 20;
 
 void toPixelsByThreads(std::span<const float> values, PixelType type, std::byte* pixels, int threads)

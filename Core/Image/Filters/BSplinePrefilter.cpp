@@ -36,10 +36,10 @@ std::vector<double> polesOf(int order)
   }
 }
 
-/// One pole's recursion with what it needs at the borders of lines of one length.
+/// The recursion of one pole, with its start values for lines of one length.
 struct PoleFilter {
   double pole = 0;
-  std::vector<double> startWeights; // first causal value = sum of these times the line
+  std::vector<double> startWeights; // first causal value = sum of weights times the line
   double endFactor = 0;
 
   PoleFilter(double z, std::size_t length) : pole(z), endFactor(z / (z * z - 1))
@@ -61,7 +61,7 @@ struct PoleFilter {
   }
 };
 
-/// Reads a volume of In and writes one of Out, computes in double.
+/// Filters a volume along one axis: reads values of type In, computes in double, writes values of type Out.
 template <class In, class Out>
 class PrefilterLines {
 public:
@@ -154,7 +154,7 @@ void prefilter(const Context& context, const In* in, Out* out, const Size<D>& si
     isFirst = false;
   }
   if (isFirst)
-    *out = static_cast<Out>(*in); // every axis has one voxel
+    *out = static_cast<Out>(*in); // no axis was filtered: each has one voxel
 }
 
 }
@@ -188,8 +188,8 @@ std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context& context, const Im
 {
   requireCoefficientMemory(image, sizeof(double));
   const std::size_t count = image.voxels.size();
-  auto coefficients =
-      largeArray<double>(count + coefficientPadding); // the threads of the first axis have its pages given
+  auto coefficients = largeArray<double>(
+      count + coefficientPadding); // the threads that filter the first axis touch its pages first
   std::fill_n(coefficients.get() + count, coefficientPadding, 0.0);
   if (polesOf(order).empty())
     std::copy(image.voxels.begin(), image.voxels.end(), coefficients.get());

@@ -13,23 +13,23 @@ namespace tessera {
 // "B-spline signal processing: part II", 1993): one causal and one anticausal recursion a pole and axis, with
 // mirror boundaries (... 2 1 0 1 2 ...).
 
-/// Zeros stand behind the last coefficient, so that a row of 8 may be loaded from any voxel on.
+/// The number of zeros behind the last coefficient: vector code may load 8 coefficients from any voxel on.
 constexpr std::size_t coefficientPadding = 8;
 
-/// Of an image, order 2 to 5, x fastest, `coefficientPadding` more than there are voxels. Multi-threaded; an
-/// axis of one voxel stays.
+/// The coefficients of an image for order 2 to 5, x fastest, followed by `coefficientPadding` zeros. Multi-
+/// threaded. An axis of one voxel is not filtered.
 template <int D>
 std::vector<float> bsplineCoefficients(Context&, const Image<D>&, int order);
 template <int D>
 std::unique_ptr<double[]> bsplineCoefficientsInDouble(Context&, const Image<D>&, int order);
 
-/// In place, in double, for small arrays such as control point grids; x fastest. Order 0 and 1 change
-/// nothing.
+/// Replaces the values of a small array, such as a grid of control points, by their coefficients in double
+/// precision, x fastest. Orders 0 and 1 change nothing.
 template <int D>
 void bsplineDecompose(std::vector<double>& values, const Size<D>& size, int order);
 
-/// The filter itself for mirrored lines, a real term for each pole; empty for orders 0 and 1. Throws
-/// Error(usage) for orders over 5.
+/// The filter for mirrored lines: a real term for each pole, none for orders 0 and 1. Throws Error(usage) for
+/// orders above 5.
 ExponentialFilter splineFilter(int order);
 
 }

@@ -5,10 +5,9 @@
 
 namespace tessera {
 
-/// As bsplineCoefficients, on the context's CUDA device, of order 2 to 5 (those of 0 and 1 are the voxels):
-/// one coefficient a voxel and no padding. `voxels` is an array of the device, x fastest. Single precision:
-/// within some 1e-7 of the largest coefficient of what is computed in double. Reads and writes the volume
-/// once an axis.
+/// bsplineCoefficients on the context's CUDA device for order 2 to 5 (with 0 and 1 the voxels are the
+/// coefficients), without padding. `voxels` is an array of the device, x fastest. In single precision: the
+/// error is some 1e-7 of the largest coefficient. Traffic: reads and writes the volume once for each axis.
 template <int D>
 Buffer<float> bsplineCoefficientsOnCuda(Context&, const float* voxels, const Size<D>& size, int order);
 

@@ -67,8 +67,8 @@ std::size_t tapPosition(const AxisTaps& taps, std::size_t i, std::size_t k, std:
   return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(at, 0, static_cast<std::ptrdiff_t>(length) - 1));
 }
 
-/// One axis in place of another: `in` has `length` values an axis line, lines of `inner` contiguous values
-/// lie side by side.
+/// Applies taps along an axis other than the first. `in` has lines of `length` values along the axis, and
+/// `inner` neighbouring lines lie side by side.
 void tapOuterAxis(const Context& context, const std::vector<float>& in, std::size_t inner, std::size_t length,
                   const AxisTaps& taps, std::vector<float>& out)
 {
@@ -108,8 +108,8 @@ void tapRows(const Context& context, const std::vector<float>& in, std::size_t l
                });
 }
 
-/// Rows of the result, one by one, from the rows of the image that they need: no axis takes a value twice.
-/// Rounds as axis after axis.
+/// Computes the rows of the result one by one from the rows of the image that they need. No partial result is
+/// computed twice, and the roundings are those of filtering axis after axis.
 template <int D>
 class RowsOfTaps {
 public:
@@ -129,7 +129,7 @@ public:
   }
 
 private:
-  /// The row at this offset, after the taps of this axis and of those behind it.
+  /// The row at this offset after the taps of this axis and of all later axes.
   const float* combined(int axis, std::size_t offset)
   {
     if (axis == D)
@@ -217,7 +217,8 @@ Image<D> applyTaps(Context& context, const Image<D>& image, const std::array<Axi
   Image<D> result{geometry, {}};
   const std::vector<float>* from = &image.voxels;
   Size<D> size = image.geometry.size;
-  for (int axis = D - 1; axis >= 0; --axis) { // slow axes first: what they drop need not be read again
+  for (int axis = D - 1; axis >= 0;
+       --axis) { // slowest axis first: later axes do not read the rows that it drops
     if (taps[axis].isIdentity() && taps[axis].count == size[axis])
       continue;
     std::size_t inner = 1, outer = taps[axis].count;

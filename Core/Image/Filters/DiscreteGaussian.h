@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// What one output value of an axis is: sum over k of weights[k] * in[step * i + first + k], indices clamped
-/// to the axis.
+/// Taps along an axis: output i is the sum over k of weights[k] * in[step * i + first + k], with indices
+/// clamped to the axis.
 struct AxisTaps {
   std::vector<double> weights;
   std::ptrdiff_t first = 0;
@@ -24,12 +24,12 @@ struct AxisTaps {
 /// itk::GaussianOperator (Numerical Recipes polynomials).
 std::vector<double> discreteGaussian(double variance, double maximumError, std::size_t maximumWidth);
 
-/// The same as taps of an axis, as image pyramids use it (error 0.1, width 32): keeps element first + step *
+/// The discrete Gaussian of image pyramids (error 0.1, width 32) as taps that keep element firstKept + step *
 /// i of the smoothed axis.
 AxisTaps smoothingTaps(double variance, std::size_t firstKept, std::size_t step, std::size_t count);
 
-/// Applies one set of taps an axis. Only kept values are computed. `geometry` is that of the result; its size
-/// is the taps' counts.
+/// Applies the taps of each axis and computes only the values that are kept. `geometry` is the grid of the
+/// result, whose size is that of the taps' counts.
 template <int D>
 Image<D> applyTaps(Context&, const Image<D>&, const std::array<AxisTaps, D>&,
                    const ImageGeometry<D>& geometry);

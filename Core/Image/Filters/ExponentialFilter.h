@@ -5,14 +5,14 @@
 
 namespace tessera {
 
-/// A symmetric recursive filter, as it is without the order of its recursions:
-/// y[n] = sum over terms of Re(amplitude sum over all k of pole^|k| x[n + k]), |pole| < 1.
+/// One term of a symmetric recursive filter: y[n] = sum over terms of Re(amplitude sum over all k of pole^|k|
+/// x[n + k]), |pole| < 1.
 struct ExponentialTerm {
   std::complex<double> amplitude, pole;
 };
 using ExponentialFilter = std::vector<ExponentialTerm>;
 
-/// How a line goes on beyond its ends.
+/// The continuation of a line beyond its ends.
 enum class LineEnds {
   constant, // a a a b c d d d
   mirrored, // c b a b c b a b

@@ -9,37 +9,39 @@
 
 namespace tessera {
 
-/// One step from an image to a smoother or smaller one, axis by axis: a recursive Gaussian, then taps.
+/// One step from an image to a smoother or smaller one: along each axis a recursive Gaussian, then taps.
 template <int D>
 struct FilterStep {
   Vec<D> sigmaVoxels{};                   // 0: no smoothing along the axis
-  AxisOrder order = AxisOrder::ascending; // of smoothing, on the CPU
-  std::array<AxisTaps, D> taps;           // count: the step's size along the axis
+  AxisOrder order = AxisOrder::ascending; // order of smoothing on the CPU
+  std::array<AxisTaps, D> taps;           // count: the size after the step along the axis
   ImageGeometry<D> geometry;              // after the step
 
-  /// Smooths only.
+  /// A step that only smooths.
   static FilterStep smoothing(const ImageGeometry<D>& geometry, const Vec<D>& sigmaVoxels, AxisOrder order);
 };
 
-/// What keeps voxels on a CUDA device; see voxelsOnCuda.
+/// Keeps voxels on a CUDA device, see voxelsOnCuda.
 using HeldOnCuda = std::vector<std::shared_ptr<const Buffer<float>>>;
 
-/// The image after all steps, computed on the context's device. On CUDA the first axis to be filtered is the
-/// last one; the image is in host memory too, and voxelsOnCuda finds it on the device as long as `held` or
-/// anyone else holds it there. What does not fit into free device memory is computed in slabs, with the same
-/// bits; else `originals` holds the original there, too, for those who filter it again.
+/// The image after all steps, computed on the context's device. On CUDA, filtering begins with the last axis.
+/// The result is also in host memory, and voxelsOnCuda finds it on the device as long as `held` or anyone
+/// else holds it. If it does not fit into the free device memory it is computed in slabs, with the same bits;
+/// otherwise `originals` keeps the original on the device, so that it can be filtered again without another
+/// copy.
 template <int D>
 ImagePointer<D> filteredImage(Context&, const ImagePointer<D>& original,
                               const std::vector<FilterStep<D>>& steps, HeldOnCuda* held = nullptr,
                               HeldOnCuda* originals = nullptr);
 
-/// The most device memory that steps take from an image of this size if it is not cut into slabs, its own and
-/// the result's included; `keepsOriginal`: all the while.
+/// The largest number of bytes of device memory for the steps on an image of this size without slabs,
+/// including those of the image and of the result. `keepsOriginal`: the original stays on the device all the
+/// time.
 template <int D>
 double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterStep<D>>& steps,
                                 bool keepsOriginal = false);
 
-/// On CUDA, with at most so many bytes of device memory at a time, in slabs.
+/// filteredImage on CUDA in slabs, with at most `deviceBytes` of device memory at a time.
 template <int D>
 ImagePointer<D> filteredInSlabs(Context&, const Image<D>& original, const std::vector<FilterStep<D>>& steps,
                                 double deviceBytes);

@@ -6,7 +6,7 @@
 namespace tessera {
 namespace {
 
-/// A volume in host memory that is filtered by pieces in device memory.
+/// Filters a volume in host memory by pieces in device memory.
 template <int D>
 class VolumeInSlabs {
 public:
@@ -40,14 +40,14 @@ private:
     own_ = std::move(voxels);
     from_ = own_.data();
   }
-  /// How many of `all` pieces, of which each needs so much, may be on the device at a time: a third remains
-  /// for rounding up.
+  /// The number of `all` pieces that fit on the device together. A third of the memory is left for rounding
+  /// up.
   std::size_t atATime(std::size_t all, double bytesAPiece) const
   {
     return std::clamp<std::size_t>(static_cast<std::size_t>(deviceBytes_ / 1.5 / bytesAPiece), 1, all);
   }
 
-  /// In bundles of columns: each slice has a piece of a bundle in one run.
+  /// Filters the last axis by bundles of columns, of which each slice has one contiguous piece.
   void filterLastAxis(const FilterStep<D>& step)
   {
     const std::size_t all = columns(), length = size_[last];
@@ -73,7 +73,7 @@ private:
     become(std::move(result));
   }
 
-  /// In slabs of slices.
+  /// Filters the other axes by slabs of slices.
   void filterOtherAxes(const FilterStep<D>& step)
   {
     Size<D> slice = size_;

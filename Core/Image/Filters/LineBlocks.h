@@ -10,14 +10,14 @@
 
 namespace tessera {
 
-// Recursive filters run along lines; neighbouring lines run side by side in vector lanes.
+// Recursive filters run along lines. Neighbouring lines are filtered side by side in the lanes of vectors.
 constexpr std::size_t lineLanes = 16;
 
 using Float4 = float __attribute__((vector_size(16)));
 using Double4 = double __attribute__((vector_size(32)));
 
-/// Up to `lineLanes` lines of equal length: voxel (position, lane) lies at first + position * positionStride
-/// + lane * laneStride.
+/// Up to `lineLanes` lines of the same length. Voxel (position, lane) has the index first + position *
+/// positionStride + lane * laneStride.
 struct LineBlock {
   std::size_t first = 0, lanes = 0, length = 0, positionStride = 0, laneStride = 0;
 };
@@ -58,7 +58,7 @@ private:
   bool alongRows_ = false;
 };
 
-/// 4 x 4 tile: four rows of four values become four columns.
+/// Transposes a tile of 4 x 4 values.
 template <class Vector>
 TESSERA_ALWAYS_INLINE void transposeTile(Vector* rows)
 {
@@ -86,7 +86,7 @@ TESSERA_ALWAYS_INLINE void storeVector(T* to, const Vector& v)
   __builtin_memcpy(to, &v, sizeof v);
 }
 
-/// Copies lines to lanes[position * lineLanes + lane]; missing lanes repeat the last one.
+/// Copies the lines of a block to lanes[position * lineLanes + lane]. Missing lines repeat the last one.
 template <class T>
 TESSERA_ALWAYS_INLINE void gatherLines(const T* volume, const LineBlock& block, T* lanes)
 {
@@ -113,7 +113,7 @@ TESSERA_ALWAYS_INLINE void gatherLines(const T* volume, const LineBlock& block, 
           from[done * block.positionStride + std::min(lane, block.lanes - 1) * block.laneStride];
 }
 
-/// The way back.
+/// Copies the lanes back to the lines of a block.
 template <class T>
 TESSERA_ALWAYS_INLINE void scatterLines(const T* lanes, const LineBlock& block, T* volume)
 {
@@ -139,7 +139,7 @@ TESSERA_ALWAYS_INLINE void scatterLines(const T* lanes, const LineBlock& block, 
       to[done * block.positionStride + lane * block.laneStride] = lanes[done * lineLanes + lane];
 }
 
-/// Calls body(plan, firstBlock, lastBlock) over all blocks of an axis on the context's threads.
+/// Calls body(plan, firstBlock, lastBlock) for ranges of all blocks of an axis, on the context's threads.
 template <class Body>
 void forEachLineBlock(const Context& context, std::span<const std::size_t> size, std::size_t axis,
                       Body&& body)

@@ -5,30 +5,31 @@
 
 namespace tessera::linefilter {
 
-// A line is cut into segments of 16 elements, one thread each, which holds them in registers. What comes into
-// a segment from the left, s = sum_k pole^k x[first - 1 - k], is a sum over the segments before it: of each
-// only the sum over its own elements is needed, times pole^16 for every segment between; behind `reach`
-// segments nothing is left of it in single precision. So a block of whole lines reads them once, exchanges
-// sums through shared memory, runs both recursions, and writes once: 8 B an element.
-constexpr int mostThreads = 1024;
+// A line is cut into segments of 16 elements. One thread holds a segment in registers. The state that enters
+// a segment from the left, s = sum_k pole^k x[first - 1 - k], is the sum of the contributions of the segments
+// before it. Each contributes the sum over its own elements, times pole^16 for every segment between. Beyond
+// `reach` segments a contribution is below single precision. So a block of whole lines reads them once,
+// exchanges these sums through shared memory, runs both recursions, and writes once: 8 bytes of traffic an
+// element.
+constexpr int maxThreads = 1024;
 constexpr int threadsOfTwoBlocks =
-    576; // 32 segments and 2 at each end of 16 lines: two such blocks share a multiprocessor
+    576; // 16 lines of 32 segments, and 2 more at each end: a multiprocessor runs two such blocks
 
 struct Work {
   const float* in;
   float* out;
-  unsigned lineCount, stride; // as LinesOnCuda
+  unsigned lineCount, stride; // see LinesOnCuda
   int length;
-  int lanes, segments, reach;     // lines and segments a block
-  int warmPlaces, placesPerChunk; // elements of a block before those that it writes; those
+  int lanes, segments, reach;     // lines of a block, segments of a line
+  int warmPlaces, placesPerChunk; // elements that a block only reads before its chunk; elements of a chunk
   KeptPlaces kept;
-  void* chunkStates; // of lines longer than a block: [left, right][chunk][line]; null: there is one chunk
+  void* chunkStates; // [left, right][chunk][line] for lines longer than a block; null: there is one chunk
   unsigned chunks;
 };
 
 enum class Output { all, kept, chunkStates };
 
-/// Where the element at a place beyond the ends is found.
+/// The element that stands for a place beyond the ends of a line.
 template <bool mirrors>
 __device__ inline int placeWithin(int place, int length)
 {
@@ -38,8 +39,8 @@ __device__ inline int placeWithin(int place, int length)
   return min(there, period - there);
 }
 
-/// One thread's place in its block and in the volume. Along rows neighbouring threads have neighbouring
-/// segments, else neighbouring lines.
+/// The place of a thread in its block and in the volume. Along rows, neighbouring threads have neighbouring
+/// segments; along other axes, neighbouring lines.
 template <bool alongRows>
 struct Place {
   int lane, segment, first,
@@ -55,7 +56,7 @@ struct Place {
     first = chunkFirst(work) + segment * segmentLength;
     line = blockIdx.x * work.lanes + lane;
   }
-  /// Of the block.
+  /// The first place of the block's chunk.
   __device__ static int chunkFirst(const Work& work)
   {
     return static_cast<int>(blockIdx.y) * work.placesPerChunk - work.warmPlaces;
@@ -65,7 +66,7 @@ struct Place {
     return line < work.lineCount && segment * segmentLength >= work.warmPlaces
            && segment * segmentLength < work.warmPlaces + work.placesPerChunk;
   }
-  /// Element 0 of the line in an array of lines of `length`.
+  /// The index of element 0 of the line in an array of lines of this length.
   __device__ std::size_t lineStart(const Work& work, int length) const
   {
     const unsigned existing = min(line, work.lineCount - 1), outer = existing / work.stride;
@@ -73,13 +74,14 @@ struct Place {
   }
 };
 
-/// Element e of a block's rows in shared memory: segments start 17 apart, so that a warp meets no bank twice.
+/// The slot of element e of a block's rows in shared memory. Segments start 17 slots apart, so that a warp
+/// has no bank conflicts.
 __device__ inline int rowSlot(int e)
 {
   return e + e / segmentLength;
 }
 
-/// Across rows, for what is kept.
+/// The slot of a place when lines run across rows, for values that are kept.
 __device__ inline int columnSlot(const Work& work, int place, int lane)
 {
   return place * work.lanes + lane + place / segmentLength * 16;
@@ -101,7 +103,7 @@ __device__ inline void loadAcross(const Work& work, const Place<false>& at, floa
   }
 }
 
-/// The threads of a row read it side by side; through shared memory each gets its segment.
+/// Loads rows: the threads read consecutive elements, and each gets its segment through shared memory.
 template <bool mirrors>
 __device__ inline void loadRows(const Work& work, const Place<true>& at, float* tile,
                                 float (&x)[segmentLength])
@@ -144,8 +146,8 @@ __device__ inline void storeRows(const Work& work, const Place<true>& at, float*
     return;
   const int first = Place<true>::chunkFirst(work), rowLength = work.segments * segmentLength,
             e = at.lane * rowLength;
-  const int end =
-      min(work.warmPlaces + work.placesPerChunk, work.length - first); // of what is written, in the row
+  const int end = min(work.warmPlaces + work.placesPerChunk,
+                      work.length - first); // end of the written elements in the row
   float* const to = work.out + static_cast<std::size_t>(at.line) * work.length + first;
 #pragma unroll
   for (int k = 0; k < segmentLength; ++k) {
@@ -175,7 +177,7 @@ __device__ inline float pairValue(const Work& work, const float (&y)[segmentLeng
   return fmaf(work.kept.weights[1], y[k + 1], work.kept.weights[0] * y[k]);
 }
 
-/// One kept value from the line that slotOf(place) finds in shared memory.
+/// One kept value of a line in shared memory; slotOf(place) is the slot of an element.
 template <class SlotOf>
 __device__ inline float keptValue(const Work& work, const float* tile, int index, SlotOf slotOf)
 {
@@ -214,7 +216,7 @@ __device__ inline void storeKeptAcross(const Work& work, const Place<false>& at,
         keptValue(work, tile, i, [&](int place) { return columnSlot(work, place, at.lane); });
 }
 
-/// Where a segment holds both elements of each kept value.
+/// Writes the kept values if each segment holds both elements of its kept values.
 template <int pairStep>
 __device__ inline void storePairs(const Work& work, const Place<false>& at, float*,
                                   const float (&y)[segmentLength])
@@ -250,9 +252,10 @@ __device__ inline void storePairs(const Work& work, const Place<true>& at, float
   }
 }
 
-/// Grid (bundles of lines, chunks). Reads and writes each element once; chunkStates reads alone, and writes
-/// two states a chunk and line. pairStep: of kept places, if segments hold both elements of each; else 0.
-template <class F, bool alongRows, Output output, int pairStep = 0, int threads = mostThreads>
+/// Grid: (bundles of lines, chunks). Reads and writes each element once. With Output::chunkStates it only
+/// reads, and writes two states for each chunk and line. pairStep: distance of kept places if segments hold
+/// both elements of each; else 0.
+template <class F, bool alongRows, Output output, int pairStep = 0, int threads = maxThreads>
 __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
     filterLines(const __grid_constant__ F filter, const __grid_constant__ Work work)
 {
@@ -322,7 +325,7 @@ __global__ void __launch_bounds__(threads, threads > threadsOfTwoBlocks ? 1 : 2)
   }
 }
 
-/// A thread a line: from what chunks hand on by themselves to what comes into each, in place.
+/// One thread a line: replaces the states that the chunks contribute by those that enter each chunk.
 template <class F>
 __global__ void joinChunks(const __grid_constant__ F filter, const __grid_constant__ Work work,
                            typename F::State chunkPower)

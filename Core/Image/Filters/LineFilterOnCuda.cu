@@ -10,7 +10,7 @@ namespace {
 
 using namespace linefilter;
 
-constexpr int lanesAcross = 16; // 64 bytes of neighbouring lines
+constexpr int lanesAcross = 16; // neighbouring lines of a block: 64 bytes
 constexpr int usualThreads = 256;
 
 ComplexFloat toNumber(std::complex<double> z, ComplexFloat)
@@ -22,7 +22,7 @@ float toNumber(std::complex<double> z, float)
   return static_cast<float>(z.real());
 }
 
-/// Of poles of 0 too, as very small sigmas have them.
+/// pole^exponent, also for the pole 0 of very small sigmas.
 std::complex<double> power(std::complex<double> p, int exponent)
 {
   std::complex<double> product = 1;
@@ -53,7 +53,7 @@ F filterOf(const ExponentialFilter& terms)
   return filter;
 }
 
-/// Segments behind which a pole's power is below 1e-9, nothing beside 1 in single precision.
+/// The number of segments after which a pole's power is below 1e-9, which single precision cannot add to 1.
 int reachOf(const ExponentialFilter& terms)
 {
   double slowest = 0;
@@ -63,7 +63,7 @@ int reachOf(const ExponentialFilter& terms)
   return static_cast<int>(std::clamp(segments, 1.0, 1e6));
 }
 
-/// Threads of a block that has so much shared memory a thread.
+/// The number of threads of a block with so much shared memory for each.
 int threadsThatFit(std::size_t bytesAThread)
 {
   int device = 0, bytes = 0;
@@ -126,8 +126,8 @@ private:
   static constexpr std::size_t bytesAThread =
       2 * sizeof(typename F::State) + (segmentLength + 1) * sizeof(float);
 
-  /// Of every second, fourth or eighth place the middle of a segment's parts: two neighbours, of which one
-  /// may weigh nothing.
+  /// Sets up the kept values. Every second, fourth or eighth place lies in the middle of a part of a segment:
+  /// two neighbours, one of which may have the weight 0.
   void keep(const KeptPlaces& kept)
   {
     work_.kept = kept;
@@ -199,14 +199,15 @@ template <class F>
 void filterAs(Context& context, const ExponentialFilter& terms, const LinesOnCuda& lines,
               const KeptPlaces* kept, const float* in, float* out)
 {
-  cudaStreamOf(context); // its device is asked for its shared memory
+  cudaStreamOf(context); // selects the device whose shared memory Launch asks for
   Launch<F> launch(terms, lines, kept, in, out);
   const std::size_t count = lines.lineCount() * lines.length;
   if (kept && !launch.isOneChunk()) { // a kept value may need elements of two chunks
     Buffer<float> whole(context, count);
     Launch<F>(terms, lines, nullptr, in, whole.span().data()).run(context, Output::all);
     tapLinesOnCuda(context, lines, tapsOf(*kept), whole.span().data(), out);
-  } else if (F::mirrors && in == out && !launch.isOneChunk()) { // chunks read what their neighbours write
+  } else if (F::mirrors && in == out
+             && !launch.isOneChunk()) { // a chunk reads elements that its neighbours write
     Buffer<float> before(context, count);
     context.stream->copyOnDevice(before.span().data(), in, count * sizeof(float));
     Launch<F>(terms, lines, nullptr, before.span().data(), out).run(context, Output::all);

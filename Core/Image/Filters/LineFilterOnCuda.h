@@ -11,51 +11,53 @@
 
 namespace tessera {
 
-/// An array of the device seen as lines along one of its axes: element i of line (outer, inner) is at
-/// (outer * length + i) * stride + inner, inner < stride.
+/// An array of the device as lines along one of its axes. Element i of line (outer, inner), inner < stride,
+/// has the index (outer * length + i) * stride + inner.
 struct LinesOnCuda {
   std::size_t outer = 1, length = 1, stride = 1;
   bool sideBySide =
-      stride > 1; // as blocks take them: neighbouring lines beside each other, or rows one behind the other
+      stride > 1; // whether a block filters neighbouring lines, or lines along x one behind the other
 
-  /// x fastest.
+  /// The lines along an axis of an array, x fastest.
   static LinesOnCuda along(std::span<const std::size_t> size, std::size_t axis)
   {
     LinesOnCuda lines;
     lines.length = size[axis];
     for (std::size_t d = 0; d < size.size(); ++d)
       (d < axis ? lines.stride : lines.outer) *= d == axis ? 1 : size[d];
-    lines.sideBySide = axis > 0; // however few there are: a bundle of one line gives the bits of the whole
+    lines.sideBySide = axis > 0; // even for one line: then it has the same bits as within the whole volume
     return lines;
   }
   std::size_t lineCount() const { return outer * stride; }
 };
 
-/// What is kept of a filtered line: count values weights[0] y[first + step i] + weights[1] y[first + step i +
-/// 1], indices clamped to the line.
+/// The values that are kept of a filtered line y: `count` values weights[0] y[first + step i] + weights[1]
+/// y[first + step i + 1], with indices clamped to the line.
 struct KeptPlaces {
   std::size_t count = 0, step = 1, first = 0;
   std::array<float, 2> weights{1, 0};
 };
 
-// All pointers are of the device.
+// All pointers are to device memory.
 
-/// out[n] = the filter's value at every element; `in` may be `out`. For mirrored ends one or two real poles,
-/// for constant ends two complex ones. In single precision: errors of some 1e-7 of the largest magnitude.
-/// Reads and writes every element once; lines of over a thousand elements with constant ends are read twice.
+/// Filters every line; `in` may be `out`. With mirrored ends the filter must have one or two real poles, with
+/// constant ends two complex ones. In single precision: the error is some 1e-7 of the largest magnitude.
+/// Traffic: reads and writes every element once, but reads lines of more than a thousand elements with
+/// constant ends twice.
 TESSERA_CUDA_ONLY void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&,
                                          const float* in, float* out);
 
-/// The same with constant ends, and only what is kept is written: lines of kept.count values, not into `in`.
+/// The same with constant ends, but writes only the kept values: lines of kept.count values. `out` must not
+/// be `in`.
 TESSERA_CUDA_ONLY void filterLinesOnCuda(Context&, const ExponentialFilter&, LineEnds, const LinesOnCuda&,
                                          const KeptPlaces& kept, const float* in, float* out);
 
-/// Taps along every line, at most 65 of them: lines of taps.count values, not into `in`. Reads and writes
-/// once, but for taps that meet in no cache.
+/// Applies at most 65 taps along every line and writes lines of taps.count values. `out` must not be `in`.
+/// Traffic: reads and writes every element once, if the caches hold the values that neighbouring taps share.
 TESSERA_CUDA_ONLY void tapLinesOnCuda(const Context&, const LinesOnCuda&, const AxisTaps&, const float* in,
                                       float* out);
 
-/// Throws Error(device) if kernels cannot count the lines.
+/// Throws Error(device) if there are more lines than the kernels' integers can count.
 void requireManageable(const LinesOnCuda&);
 
 }

@@ -63,7 +63,8 @@ __device__ inline float addReal(ComplexFloat a, ComplexFloat state, float y)
   return fmaf(a.re, state.re, fmaf(-a.im, state.im, y));
 }
 
-/// Of `terms` exponentials; real ones mirror at a line's ends, complex ones continue the end's value.
+/// A filter of `terms` exponentials. Real ones mirror the line at its ends, complex ones continue its last
+/// value.
 template <class Number, int terms>
 struct Filter {
   static constexpr int count = terms;
@@ -73,14 +74,16 @@ struct Filter {
     Number of[terms]{};
   };
 
-  Number pole[terms], amplitude[terms], amplitudeAhead[terms]; // times pole: of what comes from the right
-  Number ofConstant[terms], segmentPower[terms];               // 1 / (1 - pole), pole^16
+  Number pole[terms], amplitude[terms],
+      amplitudeAhead[terms];                     // amplitude * pole, for the state from the right
+  Number ofConstant[terms], segmentPower[terms]; // 1 / (1 - pole), pole^16
   Number evenWeight[terms][segmentLength / 2],
       oddWeight[terms][segmentLength / 2]; // (pole^k +- pole^(15 - k)) / 2
 };
 
-/// Sums of one segment's own elements: what it hands on to the right and to the left. The weights of one are
-/// those of the other in reverse, so that sums and differences of opposite elements need half the products.
+/// The sums of a segment's own elements that it contributes to the right and to the left. The weights of one
+/// are those of the other in reverse order, so that sums and differences of opposite elements need half the
+/// products.
 template <class F>
 __device__ inline void sumSegment(const F& filter, const float (&x)[segmentLength],
                                   typename F::State& toRight, typename F::State& toLeft)
@@ -114,7 +117,7 @@ __device__ inline typename F::State passedOn(const F& filter, const typename F::
   return sum;
 }
 
-/// Whether element k of a segment is asked for: all of them, or pairs in the middle of every `pairStep`
+/// Whether element k of a segment is needed: every element, or the pair in the middle of every `pairStep`
 /// elements.
 template <int pairStep>
 __device__ constexpr bool isAsked(int k)
@@ -122,8 +125,8 @@ __device__ constexpr bool isAsked(int k)
   return pairStep == 0 || k % pairStep == pairStep / 2 - 1 || k % pairStep == pairStep / 2;
 }
 
-/// Both recursions over one segment, from what comes from the left and from the right. What is not asked for
-/// stays undefined.
+/// Runs both recursions over a segment, with the states that enter from the left and from the right. Elements
+/// that are not needed stay undefined.
 template <int pairStep, class F>
 __device__ inline void filterSegment(const F& filter, const float (&x)[segmentLength], typename F::State left,
                                      typename F::State right, float (&y)[segmentLength])

@@ -19,12 +19,13 @@ int reachOf(double radiusVoxels)
   return reach;
 }
 
-/// Lines that start at `columns` neighbouring voxels; `stride` is from one position of a line to the next.
+/// Erodes the lines that start at `columns` neighbouring voxels. `stride` is the distance in memory from one
+/// voxel of a line to the next.
 void erodeColumns(std::uint8_t* voxels, std::size_t columns, std::size_t length, std::size_t stride,
                   int reach, std::vector<int>& passed)
 {
   const int far = reach + 1;
-  passed.assign(columns, far); // voxels since the last one outside, at most `far`
+  passed.assign(columns, far); // number of voxels since the last one outside, at most `far`
   for (std::size_t i = 0; i < length; ++i) {
     std::uint8_t* const row = voxels + i * stride;
     for (std::size_t x = 0; x < columns; ++x) {

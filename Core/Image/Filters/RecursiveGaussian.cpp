@@ -19,7 +19,7 @@ constexpr SeriesTerm slow{1.3530, 1.8151, 0.6681, -1.3932}, fast{-0.3531, 0.0902
 /// y = y+ + y-; y+[i] = sum_k n[k] x[i - k] - sum_k d[k] y+[i - k], y-[i] = sum_k m[k] x[i + k] - sum_k d[k]
 /// y-[i + k].
 struct RecursiveCoefficients {
-  double n[4], m[5], d[5]; // m[0] and d[0] are not used
+  double n[4], m[5], d[5]; // m[0] and d[0] are unused
   double causalGain, anticausalGain;
 
   explicit RecursiveCoefficients(double sigma)
@@ -64,7 +64,8 @@ public:
                                 const float* in, float* out) const
   {
     thread_local std::vector<float> lanes;
-    thread_local std::vector<double> causal; // one rounding to float, of the sum of both passes: as ITK
+    thread_local std::vector<double>
+        causal; // in double, so that only the sum of both passes is rounded to float, as in ITK
     lanes.resize(plan.length() * lineLanes);
     causal.resize(plan.length() * lineLanes);
     for (std::size_t index = firstBlock; index < lastBlock; ++index) {
@@ -80,15 +81,15 @@ public:
 
 private:
   static constexpr std::size_t vectors =
-      2; // that run at once: enough to hide the latency, few enough to stay in registers
+      2; // filtered together: enough to hide the latency, few enough to stay in registers
 
   static TESSERA_ALWAYS_INLINE Double4 widen(const float* from)
   {
     return __builtin_convertvector(loadVector<Float4>(from), Double4);
   }
 
-  // Both passes are in transposed direct form II: four states, which start where a constant line would have
-  // brought them.
+  // Both passes use transposed direct form II with four states. They start with the states after an endless
+  // constant line.
   TESSERA_ALWAYS_INLINE void filterForward(std::size_t length, const float* in, double* causal) const
   {
     Double4 s1[vectors], s2[vectors], s3[vectors], s4[vectors];

@@ -6,19 +6,19 @@
 
 namespace tessera {
 
-/// In which order axes are smoothed; it shows in the last bit of a float. lastFirst is that of ITK's filter
-/// for all axes.
+/// The order in which axes are smoothed, which changes the last bit of a float. lastFirst is the order of
+/// ITK's filter for all axes.
 enum class AxisOrder { ascending, lastFirst };
 
 /// Smooths each axis by the fourth-order recursive approximation of a Gaussian (Deriche, "Recursively
-/// implementing the Gaussian and its derivatives", INRIA report 1893, 1993), normalised to unit gain, values
-/// continued constantly beyond the borders. `sigmaVoxels` is per axis; 0 leaves the axis as it is.
-/// Multi-threaded; no volume but the result is allocated.
+/// implementing the Gaussian and its derivatives", INRIA report 1893, 1993), normalised to unit gain. Border
+/// values continue beyond the image. `sigmaVoxels` has a sigma for each axis; 0 leaves the axis unchanged.
+/// Multi-threaded; allocates no volume but the result.
 template <int D>
 Image<D> smoothRecursively(Context&, const Image<D>&, const Vec<D>& sigmaVoxels,
                            AxisOrder = AxisOrder::ascending);
 
-/// One axis of it, for lines that go on constantly. The gain is 1 with poles rounded to single precision too.
+/// The filter of one axis. Its gain is 1 even with poles rounded to single precision.
 ExponentialFilter gaussianFilter(double sigmaVoxels);
 
 }

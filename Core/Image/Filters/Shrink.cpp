@@ -10,7 +10,7 @@ namespace {
 template <int D>
 using GeometryHolder = itk::Image<unsigned char, D>;
 
-/// An image without voxels.
+/// An ITK image that has a grid but no voxels.
 template <int D>
 typename GeometryHolder<D>::Pointer itkGeometry(const ImageGeometry<D>& geometry)
 {

@@ -16,8 +16,8 @@ struct Taps {
   std::size_t count, stride, values;
 };
 
-/// A thread a value, neighbouring ones beside each other in memory; taps that values share come from the
-/// caches.
+/// One thread a value, neighbouring threads for neighbouring values in memory. Elements that several values
+/// need come from the caches.
 __global__ void tapLines(const __grid_constant__ Taps taps, const float* in, float* out)
 {
   const std::size_t value = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;

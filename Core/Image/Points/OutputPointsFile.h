@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// The mapped points (mm) of an outputpoints.txt as transformix and tessera-transform write it: "OutputPoint
-/// = [ x y z ]". Throws Error(unreadableInput).
+/// Reads the mapped points (mm), "OutputPoint = [ x y z ]", of an outputpoints.txt that transformix or
+/// tessera-transform has written. Throws Error(unreadableInput).
 template <int D>
 std::vector<Vec<D>> readOutputPointsMm(const std::string& path);
 

@@ -45,7 +45,7 @@ Vec<D> nearestIndex(const Vec<D>& index)
   return nearest;
 }
 
-/// Through memory: vectorizing this for two numbers, GCC 12 drops the pair of conversions.
+/// Rounds by way of memory: when GCC 12 vectorizes this for two numbers it removes both conversions.
 double roundedToFloat(double value)
 {
   const volatile float rounded = static_cast<float>(value);

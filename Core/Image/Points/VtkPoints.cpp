@@ -8,7 +8,7 @@
 namespace tessera {
 namespace {
 
-/// Big-endian, as VTK's legacy format is everywhere.
+/// Reads a big-endian number: VTK's legacy format is big-endian on every machine.
 template <class Unsigned>
 Unsigned takeBigEndian(TextWords& words, std::string_view expected)
 {
@@ -31,7 +31,8 @@ double takeCoordinate(TextWords& words, bool binary, bool isFloat)
   return std::bit_cast<double>(takeBigEndian<std::uint64_t>(words, "a coordinate"));
 }
 
-/// `KIND cells numbers` and as many 32-bit numbers; stops before what is no cells.
+/// Reads the cells of a binary file, `KIND cells numbers` followed by 32-bit numbers, as ASCII. Stops before
+/// other data.
 std::string binaryCells(TextWords& words)
 {
   std::string text;
@@ -44,7 +45,7 @@ std::string binaryCells(TextWords& words)
                       numbers = words.nextCount("the length of " + kind);
     words.restOfLine();
     text += kind + " " + std::to_string(cells) + " " + std::to_string(numbers) + "\n";
-    std::uint32_t left = 0; // corners of the cell that is being read
+    std::uint32_t left = 0; // corners of the current cell that are still to be read
     for (std::size_t i = 0; i < numbers; ++i) {
       const std::uint32_t number = takeBigEndian<std::uint32_t>(words, "a number of a cell");
       left = left == 0 ? number : left - 1;

@@ -10,11 +10,12 @@ namespace tessera {
 /// The points of a legacy VTK polydata file.
 struct VtkPoints {
   std::vector<Vec<3>> points;
-  std::string cells; // what follows them in an ASCII file; vertices, lines, polygons and strips of a binary
-                     // one, as ASCII
+  // The data after the points of an ASCII file, or the vertices, lines, polygons and strips of a binary one
+  // as ASCII.
+  std::string cells;
 };
 
-/// Throws Error(unreadableInput) naming file and line.
+/// Reads such a file. Throws Error(unreadableInput) with file and line.
 VtkPoints readVtkPoints(const std::string& path);
 
 }

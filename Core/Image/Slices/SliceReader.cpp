@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t stageBytes = std::size_t(4) << 20;
 
-/// Of voxels [first, last) in one of their images.
+/// Converts voxels [first, last) of one image to floats.
 template <class T>
 void intensities(const StoredVoxels<T>& stored, std::size_t image, std::size_t first, std::size_t last,
                  float* out)
@@ -86,7 +86,7 @@ StoredLayout SliceReader<D>::layout(std::size_t voxelCount) const
       labels_.has_value(), scaling()};
 }
 
-/// Components one after the other if they lie apart, else together.
+/// Reads values of all components: component after component if they lie apart in the file, else interleaved.
 template <int D>
 template <class T>
 void SliceReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int threads)
@@ -98,7 +98,7 @@ void SliceReader<D>::readValues(std::size_t firstVoxel, std::span<T> out, int th
     readValues<T>(*ranges_[c], c, firstVoxel, out.subspan(c * length, length), threads);
 }
 
-/// Of one component that lies apart.
+/// Reads values of one component that lies apart.
 template <int D>
 template <class T>
 void SliceReader<D>::readValues(VoxelRanges& ranges, std::size_t component, std::size_t firstVoxel,
@@ -129,7 +129,7 @@ void SliceReader<D>::readComponent(std::size_t component, std::size_t firstVoxel
   });
 }
 
-/// Calls body(stage, voxels before it, voxels in it), in order.
+/// Calls body(values, number of voxels before, number of voxels) for consecutive pieces.
 template <int D>
 template <class T, class Body>
 void SliceReader<D>::forEachStage(std::size_t firstVoxel, std::size_t endVoxel, int threads, Body&& body)
@@ -149,13 +149,13 @@ template <int D>
 bool SliceReader<D>::needsCounts() const
 {
   return withPixelType(header().typeInFile, [&]<class T>(std::type_identity<T>) {
-    const bool roundingIsTold =
+    const bool roundingIsReported =
         !isLuminance() && imageCount_ == 1 && !scaling().isScaled(); // as by readImage
-    return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsTold);
+    return mayBeNonFinite() || (sizeof(T) >= sizeof(float) && roundingIsReported);
   });
 }
 
-/// Scaling is monotonic: it is enough to ask for the ends of a type.
+/// Scaling is monotonic, so that the ends of an integer type's range decide.
 template <int D>
 bool SliceReader<D>::mayBeNonFinite() const
 {
@@ -167,11 +167,11 @@ bool SliceReader<D>::mayBeNonFinite() const
   });
 }
 
-/// Values that are scaled lie beside the numbers of the file meanwhile.
+/// Scaled values need memory beside the stored ones.
 template <int D>
 std::size_t SliceReader<D>::numberingBytes() const
 {
-  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // the table's
+  return (scaling().isScaled() ? 2 : 1) * pixelTypeSize(labels_->type()); // of the table
 }
 
 template <int D>
@@ -277,7 +277,7 @@ template <int D>
 void SliceReader<D>::finish(int threads)
 {
   if (!isWhole_)
-    ranges_.back()->finish(threads); // the furthest, where components lie apart
+    ranges_.back()->finish(threads); // the last component's is the furthest
   isWhole_ = true;
 }
 

@@ -15,71 +15,71 @@
 
 namespace tessera {
 
-/// As what the voxels of a file are read: intensities as by readImage, and each component of vectors as an
-/// image of its own; or labels as by readLabelImage.
+/// How the voxels of a file are read: as intensities, like readImage but with one image for each component of
+/// vectors; or as labels, like readLabelImage.
 enum class VoxelsAs { intensities, labels };
 
-/// An image file of which some slices of the last axis at a time become floats: the same as if all of it were
+/// Reads some slices of an image file at a time as floats, with the same result as if the whole file were
 /// read.
 template <int D>
 class SliceReader {
 public:
-  /// Reads the header. `outside` is the value of voxels for which there will be no label. Errors as
-  /// readImage, or as readLabelImage.
+  /// Reads the header. `outside` is the value of voxels outside a label map. Throws as readImage or
+  /// readLabelImage.
   SliceReader(const std::string& path, VoxelsAs as, double outside = 0);
 
   const ImageHeader& header() const { return source_->header(); }
-  /// As in the file.
+  /// The grid of the file.
   const ImageGeometry<D>& geometry() const { return geometry_; }
   std::size_t imageCount() const { return imageCount_; }
 
-  /// Why the file cannot be read so: "its voxels are scaled, ..."; empty if it can.
+  /// Why the file cannot be read in slices; empty if it can.
   std::string whyNot() const;
 
-  /// To be called before the first read(), of files that can be read so. What the slices share stands in all
-  /// of the file: a file that may hold what is no number or what floats do not hold is read once for it.
-  /// Throws Error(unreadableInput).
+  /// Must be called before the first read(), if whyNot() is empty. Whether there are voxels that are not
+  /// finite, or labels that floats cannot hold, changes the result in all slices: a file that may have such
+  /// voxels is read once to find them. Throws Error(unreadableInput).
   void survey(int threads);
 
-  /// Whether survey() reads the file, and what takes its place where others have seen all voxels: found() is
-  /// then to be given what there is of them, else VoxelCounts{}. Throws Error(unreadableInput).
+  /// In place of survey(), for a caller that has looked at all voxels itself: found() takes its counts if
+  /// needsCounts(), else VoxelCounts{}. Throws Error(unreadableInput).
   bool needsCounts() const;
-  /// Whether there may be a voxel that is no finite number, by the types and the scaling of its numbers.
+  /// Whether the pixel type and the scaling allow voxels that are not finite.
   bool mayBeNonFinite() const;
   void found(const VoxelCounts&);
 
-  /// Bytes that reading takes beside what it fills and its pieces on their way: by streams that are inflated
-  /// side by side.
+  /// Bytes of memory for streams that are inflated side by side.
   double besideBytes() const;
-  std::size_t numberingBytes() const;                        // that number() takes for each voxel
-  std::size_t nonFiniteVoxels() const { return nonFinite_; } // a voxel is as finite as each of its components
-  const std::optional<LabelTable>& labels() const { return labels_; } // of labels; filled by number()
+  std::size_t numberingBytes() const;                                 // memory of number() for each voxel
+  std::size_t nonFiniteVoxels() const { return nonFinite_; }          // at least one component is not finite
+  const std::optional<LabelTable>& labels() const { return labels_; } // for labels; number() fills it
   bool isNumbered() const { return labels_ && labels_->isNumbered(); }
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Fills images[i] with the voxels of those slices: what is not finite is 0 and finite[voxel] 0, others 1.
-  /// `finite` is not touched if all of the file's voxels are. Not for labels that are numbered. Throws
-  /// Error(unreadableInput).
+  /// Fills images[i] with the voxels of these slices. Where a voxel is not finite it is 0 and finite[voxel]
+  /// is 0, else finite[voxel] is 1. `finite` is not used if all voxels of the file are finite. Not for labels
+  /// that are numbered. Throws Error(unreadableInput).
   void read(std::size_t firstSlice, std::size_t sliceCount, std::span<float* const> images,
             std::uint8_t* finite, int threads);
 
-  /// The same as the file holds them, of any voxels: layout(voxelCount) tells how. `to` is aligned for them.
+  /// Reads any voxels in the type of the file, in the order of layout(voxelCount). `to` is aligned for the
+  /// type.
   void readStored(std::size_t firstVoxel, std::size_t voxelCount, std::byte* to, int threads);
   StoredLayout layout(std::size_t voxelCount) const;
-  /// Whether the file holds all of a component before the next one, and each is an image: then a reader that
-  /// takes one after the other goes through the file once.
+  /// Whether the file has all voxels of one component before those of the next, and each component is an
+  /// image. Such a file is read only once if the components are read one after the other.
   bool isComponentwise() const { return source_->place()->apart && !isLuminance(); }
-  /// As readStored, of one component of such a file, whose values then lie one after the other. Not beside
+  /// readStored for one component of such a file; its values lie one after the other. Must not be mixed with
   /// readStored.
   void readComponent(std::size_t component, std::size_t firstVoxel, std::size_t voxelCount, std::byte* to,
                      int threads);
-  /// Fills image and `finite` with the numbers of such values of labels that are numbered. Until the next
-  /// call labels() has the labels among them.
+  /// Numbers labels that readStored has read, and fills `image` with the numbers and `finite`. labels() has
+  /// these labels until the next call.
   void number(const std::byte* stored, std::size_t voxelCount, float* image, std::uint8_t* finite,
               int threads);
 
-  /// After the last slice: throws Error(unreadableInput) if a compressed file is damaged where it was not
-  /// asked for.
+  /// Must be called after the last slice. Throws Error(unreadableInput) if a compressed file is damaged in a
+  /// part that was not read.
   void finish(int threads);
 
 private:
@@ -103,12 +103,11 @@ private:
   std::unique_ptr<ImageSource> source_;
   ImageGeometry<D> geometry_;
   std::size_t imageCount_ = 1, nonFinite_ = 0;
-  bool isWhole_ = false; // as far as is known: all of the file was read
+  bool isWhole_ = false; // the file was read to its end
   std::optional<LabelTable> labels_;
   std::vector<std::string> notes_;
-  std::vector<std::unique_ptr<VoxelRanges>>
-      ranges_; // one; of components that lie apart and are read side by side, one each
-  std::unique_ptr<std::byte[]> stage_; // values as the file holds them, on their way
+  std::vector<std::unique_ptr<VoxelRanges>> ranges_; // one, or one for each component if they lie apart
+  std::unique_ptr<std::byte[]> stage_; // values in the type of the file before they are converted
 };
 
 }

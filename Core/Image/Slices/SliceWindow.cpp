@@ -19,16 +19,16 @@ std::size_t labelBytes(const SliceReader<D>& reader)
 }
 
 template <int D>
-SliceWindow<D>::SliceWindow(SliceReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t mostSlices)
-    : reader_(reader), geometry_(geometry), ofSlice_(geometry.voxelCount() / geometry.size[D - 1]),
-      most_(mostSlices)
+SliceWindow<D>::SliceWindow(SliceReader<D>& reader, const ImageGeometry<D>& geometry, std::size_t maxSlices)
+    : reader_(reader), geometry_(geometry), sliceVoxels_(geometry.voxelCount() / geometry.size[D - 1]),
+      maxSlices_(maxSlices)
 {
   for (std::size_t i = 0; i < reader.imageCount(); ++i)
-    images_.push_back(largeArray<float>(most_ * ofSlice_));
+    images_.push_back(largeArray<float>(maxSlices_ * sliceVoxels_));
   if (reader.isNumbered())
-    stored_ = largeArray<std::byte>(most_ * ofSlice_ * labelBytes(reader));
+    stored_ = largeArray<std::byte>(maxSlices_ * sliceVoxels_ * labelBytes(reader));
   if (reader.nonFiniteVoxels() > 0)
-    finite_ = std::make_shared<Mask<D>>(geometry_, std::vector<std::uint8_t>(most_ * ofSlice_));
+    finite_ = std::make_shared<Mask<D>>(geometry_, std::vector<std::uint8_t>(maxSlices_ * sliceVoxels_));
 }
 
 template <int D>
@@ -42,53 +42,53 @@ double SliceWindow<D>::sliceBytes(const SliceReader<D>& reader)
          * static_cast<double>(ofVoxel);
 }
 
-/// Reads slices to where the `place`-th one lies.
+/// Reads slices into the window, from its slice number `place` on.
 template <int D>
 void SliceWindow<D>::readTo(std::size_t place, std::size_t firstSlice, std::size_t sliceCount, int threads)
 {
   if (sliceCount == 0)
     return;
   if (stored_) {
-    reader_.readStored(firstSlice * ofSlice_, sliceCount * ofSlice_,
-                       stored_.get() + place * ofSlice_ * labelBytes(reader_), threads);
+    reader_.readStored(firstSlice * sliceVoxels_, sliceCount * sliceVoxels_,
+                       stored_.get() + place * sliceVoxels_ * labelBytes(reader_), threads);
     return;
   }
   std::vector<float*> to;
   for (const std::unique_ptr<float[]>& image : images_)
-    to.push_back(image.get() + place * ofSlice_);
+    to.push_back(image.get() + place * sliceVoxels_);
   reader_.read(firstSlice, sliceCount, to, finiteFrom(place), threads);
 }
 
 template <int D>
 void SliceWindow<D>::moveTo(std::size_t firstSlice, std::size_t sliceCount, int threads)
 {
-  if (sliceCount > most_)
+  if (sliceCount > maxSlices_)
     throw std::logic_error("SliceWindow: " + std::to_string(sliceCount) + " slices in room for "
-                           + std::to_string(most_));
+                           + std::to_string(maxSlices_));
   const std::size_t end = firstSlice + sliceCount, keptFirst = std::clamp(first_, firstSlice, end),
                     keptEnd = std::clamp(first_ + count_, keptFirst, end), kept = keptEnd - keptFirst;
   if (kept > 0) {
     const auto move = [&](auto* voxels, std::size_t unitsOfVoxel) {
-      const std::size_t units = ofSlice_ * unitsOfVoxel;
+      const std::size_t units = sliceVoxels_ * unitsOfVoxel;
       std::memmove(voxels + (keptFirst - firstSlice) * units, voxels + (keptFirst - first_) * units,
                    kept * units * sizeof *voxels);
     };
     if (stored_)
-      move(stored_.get(), labelBytes(reader_)); // and numbered again
+      move(stored_.get(), labelBytes(reader_)); // number() runs again below
     for (const std::unique_ptr<float[]>& image : images_)
       move(image.get(), 1);
     if (finite_)
       move(finiteFrom(0), 1);
   }
-  count_ = 0; // until all is there
+  count_ = 0; // in case reading throws
   readTo(0, firstSlice, keptFirst - firstSlice, threads);
   readTo(keptEnd - firstSlice, keptEnd, end - keptEnd, threads);
   if (stored_)
-    reader_.number(stored_.get(), sliceCount * ofSlice_, images_[0].get(), finiteFrom(0), threads);
+    reader_.number(stored_.get(), sliceCount * sliceVoxels_, images_[0].get(), finiteFrom(0), threads);
   first_ = firstSlice;
   count_ = sliceCount;
   if (finite_)
-    finite_->firstVoxel = first_ * ofSlice_;
+    finite_->firstVoxel = first_ * sliceVoxels_;
 }
 
 template class SliceWindow<2>;

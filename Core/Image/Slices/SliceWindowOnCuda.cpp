@@ -10,16 +10,16 @@
 namespace tessera {
 
 template <int D>
-SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t mostSlices,
+SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t maxSlices,
                                         Source source)
-    : geometry_(geometry), ofSlice_(geometry.voxelCount() / geometry.size[D - 1]),
-      most_(std::min(mostSlices, geometry.size[D - 1])), source_(std::move(source))
+    : geometry_(geometry), sliceVoxels_(geometry.voxelCount() / geometry.size[D - 1]),
+      maxSlices_(std::min(maxSlices, geometry.size[D - 1])), source_(std::move(source))
 {
 }
 
 template <int D>
-SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t mostSlices)
-    : SliceWindowOnCuda(image->geometry, mostSlices,
+SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t maxSlices)
+    : SliceWindowOnCuda(image->geometry, maxSlices,
                         [image, ofSlice = image->voxels.size() / image->geometry.size[D - 1]](
                             const Context& context, std::size_t first, std::size_t count, float* voxels) {
                           copyLargeToDevice(context, voxels, image->voxels.data() + first * ofSlice,
@@ -28,22 +28,22 @@ SliceWindowOnCuda<D>::SliceWindowOnCuda(const ImagePointer<D>& image, std::size_
 {
 }
 
-/// Moves the slices that stay to where they lie in a window from `newFirst` on, in steps that do not run into
-/// themselves.
+/// Moves the slices that stay to their places in a window that begins with `newFirst`. The steps are so short
+/// that source and target do not overlap.
 template <int D>
 void SliceWindowOnCuda<D>::keep(const Context& context, std::size_t newFirst)
 {
   float* const voxels = voxels_.span().data();
   const auto move = [&](std::size_t to, std::size_t from, std::size_t slices) {
-    context.stream->copyOnDevice(voxels + to * ofSlice_, voxels + from * ofSlice_,
-                                 slices * ofSlice_ * sizeof(float));
+    context.stream->copyOnDevice(voxels + to * sliceVoxels_, voxels + from * sliceVoxels_,
+                                 slices * sliceVoxels_ * sizeof(float));
   };
   if (newFirst > first_) {
     const std::size_t by = newFirst - first_, kept = count_ - by;
     for (std::size_t done = 0; done < kept; done += by)
       move(done, done + by, std::min(by, kept - done));
   } else if (newFirst < first_) {
-    const std::size_t by = first_ - newFirst, kept = most_ - by;
+    const std::size_t by = first_ - newFirst, kept = maxSlices_ - by;
     for (std::size_t left = kept; left > 0; left -= std::min(by, left)) {
       const std::size_t slices = std::min(by, left);
       move(left - slices + by, left - slices, slices);
@@ -54,33 +54,33 @@ void SliceWindowOnCuda<D>::keep(const Context& context, std::size_t newFirst)
 template <int D>
 const float* SliceWindowOnCuda<D>::bring(const Context& context, std::size_t first, std::size_t count)
 {
-  if (count > most_)
+  if (count > maxSlices_)
     throw std::logic_error("SliceWindowOnCuda: " + std::to_string(count) + " slices in room for "
-                           + std::to_string(most_));
-  float* const voxels = grown(context, voxels_, most_ * ofSlice_);
+                           + std::to_string(maxSlices_));
+  float* const voxels = grown(context, voxels_, maxSlices_ * sliceVoxels_);
   const std::size_t end = first + count, all = geometry_.size[D - 1];
   if (first < first_ || end > first_ + count_) {
-    // what is there lies behind, or this is the first: the next ones may ask for what follows; else for what
-    // lies before
+    // The window moves on in the direction of this call.
     const bool upwards = first >= first_;
-    const std::size_t newFirst = upwards ? std::min(first, all - most_) : end - std::min(end, most_),
-                      newEnd = newFirst + most_;
+    const std::size_t newFirst =
+                          upwards ? std::min(first, all - maxSlices_) : end - std::min(end, maxSlices_),
+                      newEnd = newFirst + maxSlices_;
     const std::size_t keptFirst = std::clamp(first_, newFirst, newEnd),
                       keptEnd = std::clamp(first_ + count_, keptFirst, newEnd);
     if (keptEnd > keptFirst)
       keep(context, newFirst);
-    count_ = 0; // until all is there
+    count_ = 0; // in case copying throws
     const auto fill = [&](std::size_t from, std::size_t to) {
       if (to > from)
-        source_(context, from, to - from, voxels + (from - newFirst) * ofSlice_);
+        source_(context, from, to - from, voxels + (from - newFirst) * sliceVoxels_);
     };
     fill(newFirst, keptFirst);
     fill(keptEnd, newEnd);
     first_ = newFirst;
-    count_ = most_;
+    count_ = maxSlices_;
   }
   return reinterpret_cast<const float*>(reinterpret_cast<std::uintptr_t>(voxels)
-                                        - first_ * ofSlice_ * sizeof(float));
+                                        - first_ * sliceVoxels_ * sizeof(float));
 }
 
 template class SliceWindowOnCuda<2>;

@@ -7,34 +7,34 @@
 
 namespace tessera {
 
-/// The slices of an image, of the last axis, that a CUDA device has while the image is gone through from one
-/// end to the other: those that are asked for again are not brought again.
+/// A window of slices of an image on a CUDA device, which moves from one end of the image to the other.
+/// Slices that are still in the window are not copied again.
 template <int D>
 class SliceWindowOnCuda {
 public:
-  /// Gives slices [first, first + count) to `voxels` on the device; the context's stream has them afterwards.
+  /// Enqueues copies of slices [first, first + count) to `voxels` on the device in the context's stream.
   using Source = std::function<void(const Context&, std::size_t first, std::size_t count, float* voxels)>;
 
-  /// `mostSlices` (at least one) at a time; takes the device's memory for them when it is first asked.
-  SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t mostSlices, Source source);
-  /// Of an image in the host's memory.
-  SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t mostSlices);
+  /// A window of at most `maxSlices` slices, at least one. The first bring() allocates the device memory.
+  SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t maxSlices, Source source);
+  /// The same for an image in host memory.
+  SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t maxSlices);
 
   const ImageGeometry<D>& geometry() const { return geometry_; }
-  std::size_t mostSlices() const { return most_; }
+  std::size_t maxSlices() const { return maxSlices_; }
 
-  /// Has these slices there, and as many of those that will be asked for next as there is room for. Returns
-  /// where the first voxel of the whole image would lie; kernels may read none but those slices, before the
-  /// next call.
+  /// Makes these slices available, and those that will be needed next as far as they fit into the window.
+  /// Returns the address that the first voxel of the whole image would have. Until the next call, kernels may
+  /// read only the slices asked for.
   const float* bring(const Context&, std::size_t first, std::size_t count);
 
 private:
   void keep(const Context&, std::size_t newFirst);
 
   ImageGeometry<D> geometry_;
-  std::size_t ofSlice_, most_;
+  std::size_t sliceVoxels_, maxSlices_;
   Source source_;
-  std::size_t first_ = 0, count_ = 0; // what is there
+  std::size_t first_ = 0, count_ = 0; // slices in the window
   Buffer<float> voxels_;
 };
 

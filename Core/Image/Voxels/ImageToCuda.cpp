@@ -10,8 +10,8 @@ std::size_t bytesAVoxel(const ImageHeader& header)
   return static_cast<std::size_t>(header.components) * pixelTypeSize(header.typeInFile);
 }
 
-/// A piece is long enough for the bus; of a small image it is a quarter, since it takes time to pin it. Whole
-/// voxels.
+/// Bytes of a piece, whole voxels: long enough for the full rate of the bus. For a small image a quarter of
+/// it, because allocating pinned memory takes time.
 std::size_t bytesAtOnce(const ImageHeader& header)
 {
   constexpr std::size_t shortest = std::size_t(1) << 20;
@@ -35,8 +35,8 @@ VoxelsToCuda<D>::VoxelsToCuda(const Context& context, SliceReader<D>& reader)
 {
 }
 
-/// Calls read(first voxel, voxels, piece on the host), and then convert(first voxel, voxels, piece on the
-/// device).
+/// For each piece, calls read(first voxel, voxels, piece on the host) and then convert(first voxel, voxels,
+/// piece on the device).
 template <int D>
 template <class Read, class Convert>
 void VoxelsToCuda<D>::inPieces(std::size_t bytesAVoxel, std::size_t first, std::size_t end, Read&& read,

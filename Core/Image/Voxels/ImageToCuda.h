@@ -8,26 +8,25 @@
 
 namespace tessera {
 
-/// Voxels of a file on their way to a CUDA device: as the file holds them through pieces of pinned memory,
-/// and made floats there. While one piece is under way the next one is read. The host's memory holds no more
-/// of them than these pieces.
+/// Reads voxels of a file to a CUDA device. The values are copied in the type of the file, piece by piece
+/// through pinned memory, and the device converts them to floats. While one piece is copied the next one is
+/// read; the host's memory holds only these pieces.
 template <int D>
 class VoxelsToCuda {
 public:
-  /// The most that one takes of the device for pieces.
+  /// The largest number of bytes of device memory for pieces.
   static double deviceBytes(const ImageHeader&);
-  /// Both must outlive this.
+  /// The context and the reader must outlive this.
   VoxelsToCuda(const Context&, SliceReader<D>&);
 
-  /// Voxels [first, end) of each image to where `images` begin, 0 for what is not finite; those of null, and
-  /// all if there are no `images`, are only looked at. `finite` (null: not asked for) becomes 1 where all
-  /// images have numbers, else 0; `counts` (null: not asked for), on the device, grows by what there is. The
-  /// context's stream has them; the call does not wait for it. Throws Error(unreadableInput).
+  /// Enqueues reading voxels [first, end) of each image to images[i] on the device, with 0 for values that
+  /// are not finite. Images that are null, and all images if `images` is empty, are only checked. Unless
+  /// null, finite[voxel] becomes 1 where the values of all images are finite, else 0, and `counts` on the
+  /// device is increased by the numbers of such voxels. Throws Error(unreadableInput).
   void bring(std::size_t first, std::size_t end, std::span<float* const> images, std::uint8_t* finite,
              VoxelCounts* counts);
 
-  /// The same of all voxels of a file that is read component by component, one after the other: goes through
-  /// it once.
+  /// The same for all voxels of a file that has its components one after the other, which is read only once.
   void bringComponents(std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts);
 
 private:
@@ -42,27 +41,27 @@ private:
   int turn_ = 0;
 };
 
-/// The images of a file with voxels on a CUDA device alone; voxelsOnCuda gives them as long as they are held
-/// here or elsewhere.
+/// The images of a file whose voxels are only on a CUDA device. voxelsOnCuda finds them as long as this or
+/// another object holds them.
 template <int D>
 struct ImagesOnCuda {
   std::vector<ImagePointer<D>> images;
-  MaskPointer<D> valid; // where all are numbers; null: everywhere
+  MaskPointer<D> valid; // where all components are finite; null: everywhere
   std::vector<std::shared_ptr<const Buffer<float>>> voxels;
   std::shared_ptr<const Buffer<std::uint8_t>> validVoxels;
 };
 
-/// One upload of a whole file.
+/// Reads a whole file to a CUDA device.
 template <int D>
 class ImageToCuda {
 public:
-  /// Takes the device's memory: 4 bytes a voxel and image, and one more if values may be no numbers.
-  /// `geometry` is as what the images are to lie in space. Both references must outlive this. Throws
+  /// Allocates device memory: 4 bytes a voxel and image, and one more if values may not be finite. `geometry`
+  /// is the grid that the images get. The context and the reader must outlive this. Throws
   /// Error(outOfMemory).
   ImageToCuda(const Context&, SliceReader<D>&, const ImageGeometry<D>& geometry);
 
-  /// Reads the file, and tells the reader what it found. Nothing if the reader must number its labels: they
-  /// are then to be read from it, on the host. Throws Error(unreadableInput).
+  /// Reads the file and passes the counts of its voxels to the reader. Empty if the labels have to be
+  /// numbered, which the host does. Throws Error(unreadableInput).
   std::optional<ImagesOnCuda<D>> run();
 
 private:
@@ -70,7 +69,7 @@ private:
   SliceReader<D>& reader_;
   ImageGeometry<D> geometry_;
   std::vector<Buffer<float>> voxels_;
-  Buffer<std::uint8_t> finite_; // empty if all are
+  Buffer<std::uint8_t> finite_; // empty if all values are
 };
 
 }

@@ -7,15 +7,14 @@
 
 namespace tessera {
 
-/// A label map as floats that interpolators may choose from, but not mix.
+/// A label map as floats, of which interpolators may choose one but never mix several.
 template <int D>
 struct LabelImage {
   LoadedImage<D> loaded;
   LabelTable table;
 };
 
-/// `outside` is the value of voxels for which there will be no label. Errors as readImage; colour is refused
-/// too.
+/// Reads a label map. `outside` is the value of voxels outside of it. Throws as readImage, also for colours.
 template <int D>
 LabelImage<D> readLabelImage(const std::string& path, double outside, int threads);
 

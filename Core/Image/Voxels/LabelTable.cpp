@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t mostNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
 
-/// Puts the finite ones of the values to `labels`, which has room for as many: each once, in order. Returns
-/// how many there are.
+/// Writes the finite values to `labels`, sorted and each once, and returns their number. `labels` has room
+/// for all values.
 template <class T>
 std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& context)
 {
@@ -32,9 +32,9 @@ std::size_t distinctLabels(std::span<const T> values, T* labels, const Context& 
       if constexpr (std::is_floating_point_v<T>) {
         if (!std::isfinite(value))
           continue;
-        value += T(0); // of the two zeros one
+        value += T(0); // -0 becomes 0
       }
-      if (end == begin || value != end[-1]) // labels come in runs
+      if (end == begin || value != end[-1]) // labels mostly repeat
         *end++ = value;
     }
     std::sort(begin, end);

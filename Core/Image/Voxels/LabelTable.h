@@ -9,33 +9,32 @@
 
 namespace tessera {
 
-/// The numbers that the floats of a label map stand for. Most maps need no table: float holds their numbers
-/// as they are. Others, of whole numbers beyond 2^24 or of doubles, are numbered in the order of their
-/// labels.
+/// The labels for which the floats of a label map stand. Most maps need no table: float can hold their
+/// labels. Labels that it cannot hold, whole numbers beyond 2^24 or doubles, are sorted and numbered.
 class LabelTable {
 public:
-  /// `outside` stands for itself: no label gets its number.
+  /// No label gets the number `outside`, which stands for itself.
   LabelTable(PixelType type, double outside) : type_(type), outside_(outside) {}
 
-  /// Whether floats do not hold all numbers of the type.
+  /// Whether float cannot hold all numbers of the type.
   static bool mayBeNumbered(PixelType type);
 
   PixelType type() const { return type_; }
   bool isNumbered() const { return isNumbered_; }
-  /// To be said of a map that needs it, before the first number().
+  /// Makes the table number its labels. Must be called before the first number().
   void beNumbered() { isNumbered_ = true; }
 
-  /// Numbers the labels among values of the file's type T, which replace those of the last call; values that
-  /// are no label become NaN. The table takes sizeof(T) for each value. Throws Error(unreadableInput) naming
-  /// `path` for more labels than float has whole numbers.
+  /// Numbers the labels among the values, which have the type T of the file, and forgets those of the last
+  /// call. Values that are not finite become NaN. The table needs sizeof(T) bytes for each value. Throws
+  /// Error(unreadableInput) with `path` if there are more labels than float has whole numbers.
   template <class T>
   void number(const std::string& path, std::span<const T> values, std::span<float> numbers, int threads);
 
-  /// The label that a file of this type holds for `outside`, if that is another one; else empty. After the
-  /// last number().
+  /// The label that a file of this type gets for `outside`, if it cannot hold that number; else empty. Must
+  /// be called after the last number().
   std::string otherLabelOutside() const;
 
-  /// What a file of this type holds for these floats; `stored` has room for them.
+  /// Converts the floats back to labels in the type of the file.
   void decode(std::span<const float> values, std::byte* stored, int threads) const;
 
 private:
@@ -45,10 +44,10 @@ private:
   PixelType type_;
   double outside_;
   bool isNumbered_ = false;
-  std::unique_ptr<std::byte[]> room_; // labels in order, as the file holds them
+  std::unique_ptr<std::byte[]> room_; // sorted labels in the type of the file
   std::size_t roomBytes_ = 0, count_ = 0;
   std::size_t skipped_ =
-      0; // the number that `outside` is, and that no label has; none if it is as large as their count
+      0; // the number `outside`, which no label gets; their count if it is none of the numbers
 };
 
 }

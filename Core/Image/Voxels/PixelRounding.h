@@ -13,15 +13,15 @@
 
 namespace tessera {
 
-/// What a voxel of type T holds of a float or double: the nearest integer (half up) inside the range of T;
-/// NaN becomes 0.
+/// Converts a float or double to the pixel type T: the nearest integer (half up) in the range of T; NaN
+/// becomes 0.
 template <class T, class Real>
 TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
 {
   if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(value);
   } else if constexpr (sizeof(T) == 8) {
-    constexpr double bound = 2.0 * (std::numeric_limits<T>::max() / 2 + 1); // the first that is too large
+    constexpr double bound = 2.0 * (std::numeric_limits<T>::max() / 2 + 1); // the smallest that is too large
     if (!(value == value))
       return 0;
     if (value >= bound)
@@ -47,22 +47,22 @@ TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE T toPixel(Real value)
   }
 }
 
-/// The same of many, by one thread; `pixels` has room for as many of `type`, and is aligned for them.
+/// Converts many values by the calling thread. `pixels` is aligned for the type.
 void toPixels(std::span<const float> values, PixelType type, std::byte* pixels);
-/// On the context's CUDA device, with the same bits; only gives work to its stream. Both arrays begin where a
-/// Buffer does.
+/// Enqueues the conversion on the context's CUDA device, with the same bits. Both arrays are aligned as a
+/// Buffer is.
 TESSERA_CUDA_ONLY void toPixelsOnCuda(const Context&, const float* values, std::size_t count, PixelType type,
                                       std::byte* pixels);
 
-/// What stands among intensities for a value that is asked for: no infinity.
+/// A value as an intensity: infinities become the largest floats.
 inline float asIntensity(double value)
 {
   constexpr double greatest = std::numeric_limits<float>::max();
   return static_cast<float>(value < -greatest ? -greatest : value > greatest ? greatest : value);
 }
 
-/// Whole numbers have at most 24 binary digits before the zeros at their end; what is not finite counts as
-/// exact.
+/// Whether float holds a value exactly: a whole number whose binary digits before the zeros at its end are at
+/// most 24. A value that is not finite counts as exact.
 template <class T>
 TESSERA_HOST_DEVICE bool isExactInFloat(T value)
 {

@@ -12,7 +12,7 @@ struct alignas(pixelsPerThread * sizeof(T)) Pixels {
   T values[pixelsPerThread];
 };
 
-/// Bytes a voxel: reads 4, writes those of a T; four voxels a thread.
+/// Four voxels a thread. Traffic a voxel: reads 4 bytes, writes sizeof(T).
 template <class T>
 __global__ void roundToPixels(const float* values, std::size_t count, T* pixels)
 {

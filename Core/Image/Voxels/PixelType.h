@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// Type of a component of a voxel in a file.
+/// The type of a component of a voxel in a file.
 enum class PixelType { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64 };
 
 inline constexpr PixelType allPixelTypes[] = {

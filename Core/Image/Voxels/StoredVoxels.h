@@ -10,22 +10,23 @@
 
 namespace tessera {
 
-/// How the values of some voxels lie, as a file holds them.
+/// The order of the values of some voxels in the type of a file.
 struct StoredLayout {
   PixelType type = PixelType::float32;
-  std::size_t components = 1, ofComponent = 1, ofVoxel = 1; // the last two: steps, in values
-  bool isLuminance = false; // colour that becomes one image; else each component is one
+  std::size_t components = 1, ofComponent = 1,
+              ofVoxel = 1;  // the last two: steps in values from a component, or voxel, to the next
+  bool isLuminance = false; // colours become one image; otherwise each component is an image
   bool ofLabels = false;
-  ValueScaling scaling; // not of luminance
+  ValueScaling scaling; // none for luminance
 };
 
-/// Such values, on the host or on a device.
+/// Values in the type and order of a file, on the host or on a device.
 template <class T>
 struct StoredVoxels {
   const T* values;
   StoredLayout layout;
 
-  /// What a voxel is in the image of a component, or of luminance; it may be no number.
+  /// The float of a voxel in the image of a component, or its luminance. It may not be finite.
   TESSERA_HOST_DEVICE float intensity(std::size_t image, std::size_t voxel) const
   {
     const T* const in = values + voxel * layout.ofVoxel;
@@ -35,7 +36,7 @@ struct StoredVoxels {
     return static_cast<float>(layout.scaling.isScaled() ? layout.scaling(number) : number);
   }
 
-  /// In all images; a label that float does not hold may be finite though its float is not.
+  /// Whether a voxel is finite in all images. A label may be finite although float cannot hold it.
   TESSERA_HOST_DEVICE bool isFinite(std::size_t voxel) const
   {
     if (layout.ofLabels)
@@ -46,8 +47,8 @@ struct StoredVoxels {
     return all;
   }
 
-  /// Whether it becomes another number on its way to float, and users are told: whole numbers of one
-  /// component, and any labels.
+  /// Whether converting a voxel to float changes its number, where users get a note about it: whole numbers
+  /// of one component, and all labels.
   TESSERA_HOST_DEVICE bool isInexact(std::size_t voxel) const
   {
     if constexpr (sizeof(T) < sizeof(float) || std::is_same_v<T, float>)
@@ -67,15 +68,15 @@ private:
   }
 };
 
-/// What there is of such voxels.
+/// Numbers of voxels that are not finite, and of those that floats cannot hold.
 struct VoxelCounts {
   unsigned long long nonFinite = 0, inexact = 0;
 };
 
-/// Values on the context's CUDA device to floats there, with the bits that they have on the host; only gives
-/// work to its stream. `voxels`, of the image of a component or luminance, gets 0 for what is not finite;
-/// `finite`, of all images, 1 or 0; `counts` grows by what there is. Each of the three may be null. `others`:
-/// a voxel is finite only if `finite` says so of other components.
+/// Enqueues the conversion to floats on the context's CUDA device, with the bits of the host. Unless null,
+/// `voxels` gets one image, with 0 for values that are not finite; `finite` gets 1 where all images are
+/// finite, else 0; and `counts` is increased. With `others`, a voxel is finite only if `finite` already says
+/// so for other components.
 TESSERA_CUDA_ONLY void storedToFloatsOnCuda(const Context&, const std::byte* stored, const StoredLayout&,
                                             std::size_t image, std::size_t count, float* voxels,
                                             std::uint8_t* finite, VoxelCounts* counts, bool others = false);

@@ -6,8 +6,8 @@ namespace {
 
 constexpr unsigned threadsPerBlock = 256;
 
-/// One voxel a thread, coalesced but for components that lie together. Bytes a voxel: reads what the file has
-/// of it, writes 4 of a float and 1 of `finite`.
+/// One voxel a thread, coalesced unless components are interleaved. Traffic a voxel: reads its bytes in the
+/// file, writes 4 for the float and 1 for `finite`.
 template <class T>
 __global__ void toFloats(StoredVoxels<T> stored, std::size_t image, std::size_t count, float* voxels,
                          std::uint8_t* finite, VoxelCounts* counts, bool others)

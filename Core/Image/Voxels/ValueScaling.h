@@ -6,19 +6,19 @@
 
 namespace tessera {
 
-/// How the values of voxels follow from the numbers that a file holds: NIfTI's scl_slope and scl_inter.
+/// The linear map from the numbers in a file to the values of voxels: NIfTI's scl_slope and scl_inter.
 struct ValueScaling {
   double slope = 1, intercept = 0;
 
-  /// Whole numbers become floats.
+  /// The type of scaled values: float for integer pixel types.
   template <class T>
   using Value = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-  /// If not, values are the numbers, in their type.
+  /// If false, the values are the numbers in their own type.
   TESSERA_HOST_DEVICE bool isScaled() const { return slope != 1 || intercept != 0; }
 
-  /// ITK's expression: by way of the value's type, which rounds whole numbers beyond 2^24 before they are
-  /// scaled.
+  /// ITK's expression. It converts to the type of the values first, which rounds whole numbers beyond 2^24
+  /// before they are scaled.
   template <class T>
   TESSERA_HOST_DEVICE Value<T> operator()(T number) const
   {

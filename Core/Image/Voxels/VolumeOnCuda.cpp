@@ -10,8 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t surelyOneBlock =
-    512; // lines up to this length are filtered without further memory on any device
+constexpr std::size_t surelyOneBlock = 512; // lines up to this length need no temporary memory on any device
 
 std::size_t countOf(std::span<const std::size_t> size)
 {
@@ -75,7 +74,7 @@ double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double
   const bool isLong = length > surelyOneBlock,
              whole = !onlySmooths(length, taps) && (isLong || !fitKeptPlaces(taps));
   const double stateBytes =
-      32.0 * 2 / surelyOneBlock; // two states, and twice for a last piece, for so many values
+      32.0 * 2 / surelyOneBlock; // two states for so many values, doubled for a last piece
   return (whole ? count * sizeof(float) : 0) + (isLong ? count * stateBytes : 0);
 }
 
@@ -120,7 +119,7 @@ Buffer<float> VolumeOnCuda<D>::takeVoxels()
 template <int D>
 VolumeOnCuda<D>::Demand::Demand(const Size<D>& size, bool keepsOriginal)
     : size_(size), keptBytes_(keepsOriginal ? static_cast<double>(countOf(size)) * sizeof(float) : 0),
-      most_(2.0 * static_cast<double>(countOf(size)) * sizeof(float)) // if nothing is filtered: a copy
+      most_(2.0 * static_cast<double>(countOf(size)) * sizeof(float)) // a copy, if nothing is filtered
 {
 }
 

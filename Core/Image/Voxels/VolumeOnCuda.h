@@ -8,19 +8,19 @@
 
 namespace tessera {
 
-/// One axis of an array on the device: recursive Gaussian (sigma in voxels; 0: none), then taps; one pass
-/// where these are at most two, none of them before the line. `out` has taps.count elements along the axis;
-/// it may be `in` if that is as before and taps do nothing.
+/// Filters one axis of an array on the device: a recursive Gaussian (sigma in voxels; 0: none), then taps.
+/// One pass if there are at most two taps, none of them before the line. `out` has taps.count elements along
+/// the axis. It may be `in` if the taps change nothing.
 void filterAxisOnCuda(Context&, std::span<const std::size_t> size, int axis, double sigmaVoxels,
                       const AxisTaps& taps, const float* in, float* out);
 
-/// Whether the two change nothing of an axis of this length.
+/// Whether Gaussian and taps change nothing along an axis of this length.
 bool leavesAxis(std::size_t length, double sigmaVoxels, const AxisTaps& taps);
-/// Bytes of device memory that filterAxisOnCuda takes and gives back, at most.
+/// The largest number of bytes of temporary device memory of filterAxisOnCuda.
 double filterAxisDeviceBytes(std::span<const std::size_t> size, int axis, double sigmaVoxels,
                              const AxisTaps& taps);
 
-/// A volume in device memory that is filtered axis by axis.
+/// A volume in device memory, filtered axis by axis.
 template <int D>
 class VolumeOnCuda {
 public:
@@ -30,10 +30,10 @@ public:
   const Size<D>& size() const { return size_; }
   Buffer<float> takeVoxels();
 
-  /// The most memory that the same calls of filter take.
+  /// Computes the largest device memory that the same calls of filter() need.
   class Demand {
   public:
-    /// `keepsOriginal`: someone else holds it all the while.
+    /// `keepsOriginal`: another object holds the original all the time.
     explicit Demand(const Size<D>& size, bool keepsOriginal = false);
     void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
     double mostBytes() const { return most_; }
@@ -47,7 +47,7 @@ public:
 private:
   Context& context_;
   Size<D> size_;
-  std::shared_ptr<const Buffer<float>> original_; // until the first filter
+  std::shared_ptr<const Buffer<float>> original_; // null after the first filter()
   Buffer<float> own_;
 };
 

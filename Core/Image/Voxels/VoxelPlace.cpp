@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-/// Puts values of the file, of which `first` others stand before them, to their voxels.
+/// Writes values of the file, the first of which has the number `first`, to their voxels.
 template <class T>
 void interleave(const VoxelPlace& place, std::uint64_t first, std::span<const T> values, T* voxels)
 {

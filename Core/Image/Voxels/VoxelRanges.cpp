@@ -15,9 +15,9 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t pieceBytes = std::size_t(1) << 20;
-constexpr std::size_t wordBytes = 8; // pieces are whole numbers of values of any type
+constexpr std::size_t wordBytes = 8; // pieces are multiples of it, so that they hold whole values of any type
 
-/// Memory that is not set to zero before it is used.
+/// An array that is not initialised.
 template <class T>
 struct Room {
   explicit Room(std::size_t count) : values(std::make_unique_for_overwrite<T[]>(count)), size(count) {}
@@ -95,7 +95,7 @@ private:
   }
 };
 
-/// A stream of others, of which one thread finds a byte only by way of those before it.
+/// A compressed stream without an index: one thread has to inflate everything before a byte.
 class StreamVoxels final : public OpenedVoxels {
 public:
   using OpenedVoxels::OpenedVoxels;
@@ -161,10 +161,10 @@ private:
   }
 
   std::optional<Inflater> inflater_;
-  std::uint64_t at_ = 0; // of the voxels: where the inflater stands
+  std::uint64_t at_ = 0; // position of the inflater in the voxels
 };
 
-/// The bytes that a stream holds, and how many of them stand before the voxels.
+/// The length of an inflated stream, and how many of its bytes precede the voxels.
 struct StreamLength {
   explicit StreamLength(const VoxelPlace& place)
       : isGzip(place.encoding == FileEncoding::gzip), skipped(place.offset), bytes(skipped + place.byteCount),
@@ -178,7 +178,7 @@ struct StreamLength {
   std::uint64_t trailerBytes;
 };
 
-/// Where each block begins, and the end of the last one; empty if the index is not one of this file.
+/// The position of each block and the end of the last one. Empty if the index does not fit the file.
 std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLength& stream,
                                        const BlockIndex& index)
 {
@@ -194,7 +194,7 @@ std::vector<std::uint64_t> blockStarts(const VoxelPlace& place, const StreamLeng
   return !failure && starts.back() + stream.trailerBytes == end ? starts : std::vector<std::uint64_t>{};
 }
 
-/// A stream of our own writing, of which threads inflate the blocks that are asked for.
+/// A compressed stream with an index: several threads inflate only the blocks that are needed.
 class BlockVoxels final : public OpenedVoxels {
 public:
   BlockVoxels(const VoxelPlace& place, const std::string& name, const BlockIndex& index,
@@ -251,7 +251,7 @@ private:
     isKnown_[b] = 1;
   }
 
-  /// In the four bytes behind the last block: gzip's begins with its lowest byte, zlib's with its highest.
+  /// The checksum in the four bytes behind the last block: little-endian for gzip, big-endian for zlib.
   std::uint32_t storedChecksum() const
   {
     unsigned char bytes[4] = {};
@@ -265,7 +265,7 @@ private:
   StreamLength stream_;
   BlockIndex index_;
   std::vector<std::uint64_t> starts_;
-  std::vector<std::uint32_t> checksums_; // of the blocks that were inflated
+  std::vector<std::uint32_t> checksums_; // of each block that was inflated
   std::vector<std::uint8_t> isKnown_;
 };
 

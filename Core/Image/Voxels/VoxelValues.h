@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-// What the values of a file become, whoever reads them.
+// The conversion of a file's values, for all readers.
 
 template <class T>
 TESSERA_HOST_DEVICE double opaque()
@@ -20,8 +20,8 @@ TESSERA_HOST_DEVICE double opaque()
   return std::is_integral_v<T> ? static_cast<double>(std::numeric_limits<T>::max()) : 1;
 }
 
-/// Of a voxel that is grey or colour, with or without opacity as the last component; ITK's rule (see
-/// readImage). `step` is from a component to the next.
+/// The luminance of a grey or colour voxel, with or without opacity as the last component, by ITK's rule (see
+/// readImage). `step` is the distance of its components in values.
 template <class T>
 TESSERA_HOST_DEVICE float luminance(const T* in, std::size_t components, std::size_t step = 1)
 {
@@ -34,7 +34,7 @@ TESSERA_HOST_DEVICE float luminance(const T* in, std::size_t components, std::si
       hasOpacity ? grey * (static_cast<double>(in[(components - 1) * step]) / opaque<T>()) : grey);
 }
 
-/// How many whole numbers become others as floats.
+/// The number of values that float cannot hold exactly.
 template <class T>
 std::size_t countRounded(std::span<const T> values)
 {
@@ -45,7 +45,7 @@ std::size_t countRounded(std::span<const T> values)
     return 0;
 }
 
-/// Notes for users.
+/// The texts of notes for users.
 inline std::string roundedNote(const std::string& path, std::size_t count)
 {
   return path + ": " + std::to_string(count)
@@ -60,7 +60,7 @@ inline std::string luminanceNote(const ImageHeader& header)
                                    : ": colour, read as luminance");
 }
 
-/// Throws Error(unreadableInput) for an image without a voxel that is a finite number.
+/// Throws Error(unreadableInput) for an image without a finite voxel.
 [[noreturn]] void failNoneFinite(const std::string& path, std::size_t voxels);
 
 }

@@ -16,13 +16,13 @@ struct Copy {
   Buffer<Value> values;
 };
 
-/// What is on a device, by its source in host memory.
+/// The arrays on devices, by their sources in host memory.
 template <class Value, class Source>
 class SharedCopies {
 public:
   using Held = Copy<Source, Value>;
 
-  /// The values that are there, or else those that fill(buffer) puts there.
+  /// The array of a source; if there is none, fill(buffer) makes it.
   template <class Fill>
   static std::shared_ptr<const Buffer<Value>> find(const Context& context,
                                                    const std::shared_ptr<const Source>& source, Fill&& fill)
@@ -60,7 +60,7 @@ std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context,
     if (source->voxels.size() < source->geometry.voxelCount())
       throw std::logic_error(
           "voxelsOnCuda: nobody holds the voxels on the device any more, and the host has none");
-    if (!context.onCuda()) // what kernels do can be run on the host
+    if (!context.onCuda()) // tests run the functions of kernels on the host
       return values.fromHost(context, source->voxels);
     values = Buffer<Value>(context, source->voxels.size());
     copyLargeToDevice(context, values.span().data(), source->voxels.data(),

@@ -5,8 +5,8 @@
 
 namespace tessera {
 
-/// The voxels of an image, of vectors too, or of a mask, in the memory of the context's CUDA device. Copied
-/// there once: as long as anyone holds the result, all who ask with the same stream share it. It keeps the
+/// The voxels of an image, an image of vectors or a mask in the memory of the context's CUDA device. They are
+/// copied once: calls with the same stream share the result as long as anyone holds it. The result keeps the
 /// image alive.
 template <int D>
 std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&, const ImagePointer<D>&);
@@ -16,13 +16,13 @@ std::shared_ptr<const Buffer<float>> voxelsOnCuda(const Context&,
 template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> voxelsOnCuda(const Context&, const MaskPointer<D>&);
 
-/// Whether anyone holds them there, so that voxelsOnCuda copies nothing.
+/// Whether anyone holds the voxels of the image there, so that voxelsOnCuda copies nothing.
 template <int D>
 bool areVoxelsOnCuda(const Context&, const ImagePointer<D>&);
 
-/// Voxels that came to the device in another way: as long as anyone holds the result, voxelsOnCuda gives
-/// these and copies nothing. The host may have none of them: then that is an error (std::logic_error)
-/// afterwards.
+/// Registers voxels that are on the device already: as long as anyone holds the result, voxelsOnCuda returns
+/// them and copies nothing. The image may have no voxels on the host; then voxelsOnCuda throws
+/// std::logic_error once nobody holds the result any more.
 template <int D>
 std::shared_ptr<const Buffer<float>> shareVoxelsOnCuda(const Context&, const ImagePointer<D>&,
                                                        Buffer<float>&& voxels);
@@ -30,7 +30,7 @@ template <int D>
 std::shared_ptr<const Buffer<std::uint8_t>> shareVoxelsOnCuda(const Context&, const MaskPointer<D>&,
                                                               Buffer<std::uint8_t>&& voxels);
 
-/// Mask as kernels see it; `voxels` is null for none, which contains every point.
+/// A mask for kernels. `voxels` is null for no mask, which contains every point.
 template <int D>
 struct MaskOnCuda {
   const std::uint8_t* voxels = nullptr;
@@ -45,7 +45,7 @@ struct MaskOnCuda {
       size[d] = static_cast<int>(mask.geometry.size[d]);
   }
 
-  /// As Mask::contains.
+  /// Mask::contains for kernels.
   TESSERA_HOST_DEVICE bool contains(const Vec<D>& pointMm) const
   {
     std::size_t voxel;
