@@ -109,7 +109,7 @@ void LargeImageOnCuda<D>::readMask()
   if (run_.reader.nonFiniteVoxels() == 0)
     return;
   Buffer<std::uint8_t> finite(context_, run_.geometry.voxelCount());
-  run_.read([&] { voxels_.front().bring(0, finite.size(), {}, finite.span().data(), nullptr); });
+  run_.read([&] { voxels_.front().read(0, finite.size(), {}, finite.span().data(), nullptr); });
   valid_ = std::make_shared<Mask<D>>(run_.geometry, std::vector<std::uint8_t>());
   validOnCuda_ = shareVoxelsOnCuda<D>(context_, valid_, std::move(finite));
 }
@@ -124,7 +124,7 @@ void LargeImageOnCuda<D>::addSources(std::size_t slicesAtOnce)
       std::vector<float*> images(interpolators_.size(), nullptr);
       images[i] = voxels;
       run_.read([&] {
-        voxels_[i].bring(first * voxelsOfSlice, (first + count) * voxelsOfSlice, images, nullptr, nullptr);
+        voxels_[i].read(first * voxelsOfSlice, (first + count) * voxelsOfSlice, images, nullptr, nullptr);
       });
     };
     sources_.push_back({interpolators_[i].get(), valid_,

@@ -242,7 +242,7 @@ private:
     for (const FilterStep<D>& step : steps)
       for (int axis = D - 1; axis >= 0; --axis)
         volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
-    return volume.takeVoxels();
+    return volume.releaseVoxels();
   }
 
   void measurePyramid(const PyramidKind& kind)

@@ -26,7 +26,7 @@ const MovingToResample<D>& SlicesOnCuda<D>::preparedFor(Context& context, const 
   if (!asked_)
     return moving_;
   const SliceRange asked = asked_->askedBy(ofOutput);
-  moving_.image.coefficients = moving_.inSlices->bring(context, asked.first, asked.count);
+  moving_.image.coefficients = moving_.inSlices->moveTo(context, asked.first, asked.count);
   return moving_;
 }
 

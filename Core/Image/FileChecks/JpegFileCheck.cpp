@@ -48,20 +48,20 @@ private:
   bool take(unsigned marker, Bytes segment)
   {
     if (marker == 0xdb)
-      return takeQuantisation(segment);
+      return readQuantisation(segment);
     if (marker == 0xc4)
-      return takeHuffman(segment);
+      return readHuffman(segment);
     if (marker == 0xda)
-      return takeScan(segment);
+      return readScan(segment);
     if (marker == 0xdd)
       return segment.size() == 2;
     if (marker >= 0xc0 && marker <= 0xcf && marker != 0xc8 && marker != 0xcc)
-      return takeFrame(marker, segment);
+      return readFrame(marker, segment);
     return marker == 0xcc || marker == 0xdc || (marker >= 0xe0 && marker <= 0xef)
            || marker == 0xfe; // segments that libjpeg skips
   }
 
-  bool takeQuantisation(Bytes segment)
+  bool readQuantisation(Bytes segment)
   {
     while (!segment.empty()) {
       const unsigned table = segment[0] & 15;
@@ -74,7 +74,7 @@ private:
     return true;
   }
 
-  bool takeHuffman(Bytes segment)
+  bool readHuffman(Bytes segment)
   {
     while (!segment.empty()) {
       if (segment.size() < 17 || (segment[0] & 0xec) != 0) // class 0 or 1, and four tables of each
@@ -99,7 +99,7 @@ private:
     return true;
   }
 
-  bool takeFrame(unsigned marker, Bytes segment)
+  bool readFrame(unsigned marker, Bytes segment)
   {
     const bool isKnown = marker <= 0xc2, isFirst = components_.empty();
     if (!isKnown || !isFirst || segment.size() < 6 || segment[0] != 8 || (segment[1] | segment[2]) == 0
@@ -119,7 +119,7 @@ private:
     return true;
   }
 
-  bool takeScan(Bytes segment)
+  bool readScan(Bytes segment)
   {
     const std::size_t count = segment.empty() ? 0 : segment[0];
     if (count < 1 || count > components_.size() || segment.size() != 4 + 2 * count)

@@ -92,7 +92,7 @@ public:
       const std::uint64_t length = isLong    ? number(position + 8, 4)
                                    : hasKind ? number(position + 6, 2)
                                              : number(position + 4, 4);
-      if (group == 2 && element == 0x10 && !takeOrder(text(position + headBytes, length)))
+      if (group == 2 && element == 0x10 && !readOrder(text(position + headBytes, length)))
         return true;
       position += headBytes + (length == untilDelimiter ? 0 : length);
     }
@@ -114,7 +114,7 @@ private:
   }
 
   /// Reads the transfer syntax. False if numbers are big-endian or the file is deflated.
-  bool takeOrder(const std::string& transferSyntax)
+  bool readOrder(const std::string& transferSyntax)
   {
     isImplicit_ = transferSyntax == "1.2.840.10008.1.2";
     return transferSyntax != "1.2.840.10008.1.2.2" && transferSyntax != "1.2.840.10008.1.2.1.99";

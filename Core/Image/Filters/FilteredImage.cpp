@@ -76,7 +76,7 @@ ImagePointer<D> filteredImage(Context& context, const ImagePointer<D>& original,
   for (const FilterStep<D>& step : steps)
     for (int axis = D - 1; axis >= 0; --axis)
       volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
-  Buffer<float> voxels = volume.takeVoxels();
+  Buffer<float> voxels = volume.releaseVoxels();
   const auto image =
       std::make_shared<Image<D>>(Image<D>{steps.back().geometry, largeVector<float>(context, voxels.size())});
   copyLargeToHost(context, image->voxels.data(), voxels.span().data(), voxels.span().size_bytes());
@@ -94,7 +94,7 @@ double filteredImageDeviceBytes(const Size<D>& size, const std::vector<FilterSte
   for (const FilterStep<D>& step : steps)
     for (int axis = D - 1; axis >= 0; --axis)
       demand.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
-  return demand.mostBytes();
+  return demand.maxBytes();
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \

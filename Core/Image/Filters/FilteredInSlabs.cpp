@@ -23,7 +23,7 @@ public:
     filterOtherAxes(step);
   }
 
-  std::vector<float> takeVoxels() { return std::move(own_); }
+  std::vector<float> releaseVoxels() { return std::move(own_); }
 
 private:
   static constexpr int last = D - 1;
@@ -89,7 +89,7 @@ private:
     if (!changes)
       return;
     std::vector<float> result(after * size_[last]);
-    const std::size_t most = atATime(size_[last], demand.mostBytes());
+    const std::size_t most = atATime(size_[last], demand.maxBytes());
     for (std::size_t first = 0; first < size_[last]; first += most) {
       Size<D> slab = size_;
       slab[last] = std::min(most, size_[last] - first);
@@ -98,7 +98,7 @@ private:
       VolumeOnCuda<D> volume(context_, slab, voxels);
       for (int axis = last - 1; axis >= 0; --axis)
         volume.filter(axis, step.sigmaVoxels[axis], step.taps[axis]);
-      const Buffer<float> filtered = volume.takeVoxels();
+      const Buffer<float> filtered = volume.releaseVoxels();
       context_.stream->copyToHost(result.data() + first * after, filtered.span().data(),
                                   filtered.size() * sizeof(float));
     }
@@ -125,7 +125,7 @@ ImagePointer<D> filteredInSlabs(Context& context, const Image<D>& original,
   VolumeInSlabs<D> volume(context, original, deviceBytes);
   for (const FilterStep<D>& step : steps)
     volume.apply(step);
-  return std::make_shared<Image<D>>(Image<D>{steps.back().geometry, volume.takeVoxels()});
+  return std::make_shared<Image<D>>(Image<D>{steps.back().geometry, volume.releaseVoxels()});
 }
 
 template ImagePointer<2> filteredInSlabs<2>(Context&, const Image<2>&, const std::vector<FilterStep<2>>&,

@@ -70,7 +70,7 @@ int threadsThatFit(std::size_t bytesAThread)
   checkCuda(cudaGetDevice(&device), "asking for the device");
   checkCuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
             "asking for shared memory");
-  return std::min(mostThreads, static_cast<int>(bytes / bytesAThread));
+  return std::min(maxThreads, static_cast<int>(bytes / bytesAThread));
 }
 
 template <class F>
@@ -78,13 +78,13 @@ class Launch {
 public:
   Launch(const ExponentialFilter& terms, const LinesOnCuda& lines, const KeptPlaces* kept, const float* in,
          float* out)
-      : filter_(filterOf<F>(terms)), alongRows_(!lines.sideBySide), mostThreads_(threadsThatFit(bytesAThread))
+      : filter_(filterOf<F>(terms)), alongRows_(!lines.sideBySide), maxThreads_(threadsThatFit(bytesAThread))
   {
     const int leastLanes = alongRows_ ? 1 : lanesAcross, reach = reachOf(terms),
               warm = F::mirrors ? reach : 0;
-    const int mostSegments = mostThreads_ / leastLanes - 2 * warm;
+    const int maxSegments = maxThreads_ / leastLanes - 2 * warm;
     const std::size_t all = ceilDiv<std::size_t>(lines.length, segmentLength);
-    const int written = static_cast<int>(std::min<std::size_t>(all, mostSegments));
+    const int written = static_cast<int>(std::min<std::size_t>(all, maxSegments));
     work_.in = in;
     work_.out = out;
     work_.lineCount = static_cast<unsigned>(lines.lineCount());
@@ -183,7 +183,7 @@ private:
 
   F filter_;
   bool alongRows_;
-  int mostThreads_, pairStep_ = 0;
+  int maxThreads_, pairStep_ = 0;
   Work work_{};
 };
 

@@ -7,10 +7,10 @@
 namespace tessera {
 namespace {
 
-constexpr int mostTaps = 65;
+constexpr int maxTaps = 65;
 
 struct Taps {
-  float weights[mostTaps];
+  float weights[maxTaps];
   int taps, length;
   long long first, step;
   std::size_t count, stride, values;
@@ -56,9 +56,9 @@ void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const Axis
                     float* out)
 {
   requireManageable(lines);
-  if (axis.weights.size() > mostTaps)
+  if (axis.weights.size() > maxTaps)
     throw Error(ExitCode::device, "taps on CUDA: " + std::to_string(axis.weights.size())
-                                      + " weights: too many. Allowed: " + std::to_string(mostTaps) + ".");
+                                      + " weights: too many. Allowed: " + std::to_string(maxTaps) + ".");
   Taps taps{};
   std::copy(axis.weights.begin(), axis.weights.end(), taps.weights);
   taps.taps = static_cast<int>(axis.weights.size());
@@ -78,12 +78,12 @@ void tapLinesOnCuda(const Context& context, const LinesOnCuda& lines, const Axis
 
 void requireManageable(const LinesOnCuda& lines)
 {
-  constexpr std::size_t mostLines = std::numeric_limits<int>::max(),
+  constexpr std::size_t maxLines = std::numeric_limits<int>::max(),
                         longest = std::size_t{1} << 25; // a grid has 65535 chunks of 512
-  if (lines.lineCount() > mostLines || lines.length > longest)
+  if (lines.lineCount() > maxLines || lines.length > longest)
     throw Error(ExitCode::device, "filtering lines on CUDA: " + std::to_string(lines.lineCount())
                                       + " lines of " + std::to_string(lines.length)
-                                      + " values: too many at a time. Allowed: " + std::to_string(mostLines)
+                                      + " values: too many at a time. Allowed: " + std::to_string(maxLines)
                                       + " lines of up to " + std::to_string(longest) + ".");
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 /// Reads a big-endian number: VTK's legacy format is big-endian on every machine.
 template <class Unsigned>
-Unsigned takeBigEndian(TextWords& words, std::string_view expected)
+Unsigned readBigEndian(TextWords& words, std::string_view expected)
 {
   const std::string_view bytes = words.rest();
   if (bytes.size() < sizeof(Unsigned))
@@ -22,13 +22,13 @@ Unsigned takeBigEndian(TextWords& words, std::string_view expected)
   return value;
 }
 
-double takeCoordinate(TextWords& words, bool binary, bool isFloat)
+double readCoordinate(TextWords& words, bool binary, bool isFloat)
 {
   if (!binary)
     return words.nextNumber("a coordinate");
   if (isFloat)
-    return std::bit_cast<float>(takeBigEndian<std::uint32_t>(words, "a coordinate"));
-  return std::bit_cast<double>(takeBigEndian<std::uint64_t>(words, "a coordinate"));
+    return std::bit_cast<float>(readBigEndian<std::uint32_t>(words, "a coordinate"));
+  return std::bit_cast<double>(readBigEndian<std::uint64_t>(words, "a coordinate"));
 }
 
 /// Reads the cells of a binary file, `KIND cells numbers` followed by 32-bit numbers, as ASCII. Stops before
@@ -47,7 +47,7 @@ std::string binaryCells(TextWords& words)
     text += kind + " " + std::to_string(cells) + " " + std::to_string(numbers) + "\n";
     std::uint32_t left = 0; // corners of the current cell that are still to be read
     for (std::size_t i = 0; i < numbers; ++i) {
-      const std::uint32_t number = takeBigEndian<std::uint32_t>(words, "a number of a cell");
+      const std::uint32_t number = readBigEndian<std::uint32_t>(words, "a number of a cell");
       left = left == 0 ? number : left - 1;
       text += std::to_string(number) + (left == 0 ? "\n" : " ");
     }
@@ -83,7 +83,7 @@ VtkPoints readVtkPoints(const std::string& path)
       words.fail("the file ends after " + std::to_string(i) + " of " + std::to_string(count) + " points");
     Vec<3> point;
     for (double& coordinate : point)
-      coordinate = takeCoordinate(words, binary, type == "float");
+      coordinate = readCoordinate(words, binary, type == "float");
     result.points.push_back(point);
   }
   if (binary) {

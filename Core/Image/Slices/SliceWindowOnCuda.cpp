@@ -52,7 +52,7 @@ void SliceWindowOnCuda<D>::keep(const Context& context, std::size_t newFirst)
 }
 
 template <int D>
-const float* SliceWindowOnCuda<D>::bring(const Context& context, std::size_t first, std::size_t count)
+const float* SliceWindowOnCuda<D>::moveTo(const Context& context, std::size_t first, std::size_t count)
 {
   if (count > maxSlices_)
     throw std::logic_error("SliceWindowOnCuda: " + std::to_string(count) + " slices in room for "

@@ -15,7 +15,7 @@ public:
   /// Enqueues copies of slices [first, first + count) to `voxels` on the device in the context's stream.
   using Source = std::function<void(const Context&, std::size_t first, std::size_t count, float* voxels)>;
 
-  /// A window of at most `maxSlices` slices, at least one. The first bring() allocates the device memory.
+  /// A window of at most `maxSlices` slices, at least one. The first moveTo() allocates the device memory.
   SliceWindowOnCuda(const ImageGeometry<D>& geometry, std::size_t maxSlices, Source source);
   /// The same for an image in host memory.
   SliceWindowOnCuda(const ImagePointer<D>& image, std::size_t maxSlices);
@@ -26,7 +26,7 @@ public:
   /// Makes these slices available, and those that will be needed next as far as they fit into the window.
   /// Returns the address that the first voxel of the whole image would have. Until the next call, kernels may
   /// read only the slices asked for.
-  const float* bring(const Context&, std::size_t first, std::size_t count);
+  const float* moveTo(const Context&, std::size_t first, std::size_t count);
 
 private:
   void keep(const Context&, std::size_t newFirst);

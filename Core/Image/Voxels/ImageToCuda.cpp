@@ -55,8 +55,8 @@ void VoxelsToCuda<D>::inPieces(std::size_t bytesAVoxel, std::size_t first, std::
 }
 
 template <int D>
-void VoxelsToCuda<D>::bring(std::size_t first, std::size_t end, std::span<float* const> images,
-                            std::uint8_t* finite, VoxelCounts* counts)
+void VoxelsToCuda<D>::read(std::size_t first, std::size_t end, std::span<float* const> images,
+                           std::uint8_t* finite, VoxelCounts* counts)
 {
   const auto read = [&](std::size_t at, std::size_t length, std::byte* piece) {
     reader_.readStored(at, length, piece, context_.threads);
@@ -76,8 +76,8 @@ void VoxelsToCuda<D>::bring(std::size_t first, std::size_t end, std::span<float*
 }
 
 template <int D>
-void VoxelsToCuda<D>::bringComponents(std::span<float* const> images, std::uint8_t* finite,
-                                      VoxelCounts* counts)
+void VoxelsToCuda<D>::readComponents(std::span<float* const> images, std::uint8_t* finite,
+                                     VoxelCounts* counts)
 {
   StoredLayout ofOne;
   ofOne.type = reader_.header().typeInFile;
@@ -117,9 +117,9 @@ std::optional<ImagesOnCuda<D>> ImageToCuda<D>::run()
   VoxelCounts* const found = counts.size() > 0 ? counts.span().data() : nullptr;
   VoxelsToCuda<D> pieces(context_, reader_);
   if (reader_.isComponentwise())
-    pieces.bringComponents(images, finite, found);
+    pieces.readComponents(images, finite, found);
   else
-    pieces.bring(0, geometry_.voxelCount(), images, finite, found);
+    pieces.read(0, geometry_.voxelCount(), images, finite, found);
   reader_.finish(context_.threads);
   reader_.found(counts.size() > 0 ? counts.toHost(context_).front() : VoxelCounts{});
   if (reader_.isNumbered())

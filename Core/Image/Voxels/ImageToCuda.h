@@ -23,11 +23,11 @@ public:
   /// are not finite. Images that are null, and all images if `images` is empty, are only checked. Unless
   /// null, finite[voxel] becomes 1 where the values of all images are finite, else 0, and `counts` on the
   /// device is increased by the numbers of such voxels. Throws Error(unreadableInput).
-  void bring(std::size_t first, std::size_t end, std::span<float* const> images, std::uint8_t* finite,
-             VoxelCounts* counts);
+  void read(std::size_t first, std::size_t end, std::span<float* const> images, std::uint8_t* finite,
+            VoxelCounts* counts);
 
   /// The same for all voxels of a file that has its components one after the other, which is read only once.
-  void bringComponents(std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts);
+  void readComponents(std::span<float* const> images, std::uint8_t* finite, VoxelCounts* counts);
 
 private:
   template <class Read, class Convert>

@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
+constexpr std::size_t maxNumbers = std::size_t(1) << std::numeric_limits<float>::digits;
 
 /// Writes the finite values to `labels`, sorted and each once, and returns their number. `labels` has room
 /// for all values.
@@ -64,7 +64,7 @@ void LabelTable::number(const std::string& path, std::span<const T> values, std:
   }
   const Context context{{}, threads};
   count_ = distinctLabels(values, reinterpret_cast<T*>(room_.get()), context);
-  if (count_ >= mostNumbers)
+  if (count_ >= maxNumbers)
     failToRead(path, std::to_string(count_) + " different labels",
                "fewer than 2^24 in memory at a time, which single precision tells apart (on the CPU, a "
                "smaller --max-memory of "

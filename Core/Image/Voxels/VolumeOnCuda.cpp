@@ -105,7 +105,7 @@ void VolumeOnCuda<D>::filter(int axis, double sigmaVoxels, const AxisTaps& taps)
 }
 
 template <int D>
-Buffer<float> VolumeOnCuda<D>::takeVoxels()
+Buffer<float> VolumeOnCuda<D>::releaseVoxels()
 {
   if (original_) {
     own_ = Buffer<float>(context_, countOf(size_));

@@ -28,7 +28,7 @@ public:
 
   void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
   const Size<D>& size() const { return size_; }
-  Buffer<float> takeVoxels();
+  Buffer<float> releaseVoxels();
 
   /// Computes the largest device memory that the same calls of filter() need.
   class Demand {
@@ -36,7 +36,7 @@ public:
     /// `keepsOriginal`: another object holds the original all the time.
     explicit Demand(const Size<D>& size, bool keepsOriginal = false);
     void filter(int axis, double sigmaVoxels, const AxisTaps& taps);
-    double mostBytes() const { return most_; }
+    double maxBytes() const { return most_; }
 
   private:
     Size<D> size_;

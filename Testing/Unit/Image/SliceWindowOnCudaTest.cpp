@@ -35,7 +35,7 @@ struct Scene {
 
   void expect(std::size_t first, std::size_t count)
   {
-    const float* const whole = window.bring(context, first, count);
+    const float* const whole = window.moveTo(context, first, count);
     for (std::size_t i = first * ofSlice; i < (first + count) * ofSlice; ++i)
       ASSERT_EQ(whole[i], static_cast<float>(i)) << first << " + " << count << ", voxel " << i;
   }
@@ -72,7 +72,7 @@ TEST(SliceWindowOnCuda, BringsEachSliceOnceFromOneEndToTheOther)
 TEST(SliceWindowOnCuda, HasNoRoomForMoreThanItWasMadeFor)
 {
   Scene scene(4);
-  EXPECT_THROW(scene.window.bring(scene.context, 0, 5), std::logic_error);
+  EXPECT_THROW(scene.window.moveTo(scene.context, 0, 5), std::logic_error);
 }
 
 /// As files that are damaged do.
@@ -86,8 +86,8 @@ TEST(SliceWindowOnCuda, HasNothingAfterAFailure)
                                   throw std::runtime_error("damaged");
                                 std::fill_n(voxels, count * ofSlice, 5.0f);
                               });
-  EXPECT_THROW(window.bring(context, 0, 2), std::runtime_error);
-  EXPECT_EQ(window.bring(context, 0, 2)[0], 5.0f);
+  EXPECT_THROW(window.moveTo(context, 0, 2), std::runtime_error);
+  EXPECT_EQ(window.moveTo(context, 0, 2)[0], 5.0f);
 }
 
 }
