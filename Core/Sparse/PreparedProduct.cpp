@@ -48,12 +48,6 @@ void checkOverflow(const Ring& ring, std::size_t row)
             + " of C: a product or sum is beyond 64 bits. Allowed: smaller integers, or precision f64.");
 }
 
-const char* nameOf(SpGemmAlgorithm algorithm)
-{
-  constexpr const char* names[] = {"auto", "tiles", "rows", "tsparse", "cusparse"};
-  return names[static_cast<int>(algorithm)];
-}
-
 }
 
 template <class V>
@@ -126,9 +120,9 @@ PreparedProduct<V>::PreparedProduct(const Context& context, const CsrMatrix<V>& 
 template <class V>
 void PreparedProduct<V>::checkOptions() const
 {
-  if (options_.algorithm == SpGemmAlgorithm::tsparse || options_.algorithm == SpGemmAlgorithm::cusparse)
-    throw Error(ExitCode::device, std::string("A B: algorithm ") + nameOf(options_.algorithm)
-                                      + ": it needs a CUDA device. Allowed on the CPU: auto, tiles or rows.");
+  if (options_.algorithm == SpGemmAlgorithm::tsparse)
+    throw Error(ExitCode::device, "A B: algorithm tsparse: it needs a CUDA device. Allowed on the CPU: auto, "
+                                  "tiles or rows.");
   checkOptionsOf(context_, a_.rows, b_.columns, options_);
 }
 

@@ -2,7 +2,6 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
-#include "Core/Sparse/CusparseProduct.h"
 #include "Core/Sparse/Numbers/HalfPrecision.h"
 #include "Core/Sparse/PreparedProduct.h"
 #include "Core/Sparse/Rows/RowSharesOnCuda.h"
@@ -94,35 +93,13 @@ template <class V>
 SpGemmReport PreparedProductOnCuda<V>::describe()
 {
   SpGemmOnCudaOptions described = onCuda_;
-  if (options_.algorithm == SpGemmAlgorithm::cusparse)
-    described.algorithm = SpGemmAlgorithm::rows;
   if (tSparse_)
     described.algorithm = SpGemmAlgorithm::tiles;
   SpGemmReport report = spGemm_.describe(a_, b_ ? *b_ : a_, described);
-  if (options_.algorithm == SpGemmAlgorithm::cusparse)
-    report.choice = "cuSPARSE, as asked";
   if (tSparse_)
     report.choice = "tSparse, as asked";
   report.ranges = rangeStarts().size() - 1;
   return report;
-}
-
-template <class V>
-CsrOnCuda<V> PreparedProductOnCuda<V>::productByCusparse()
-{
-  if constexpr (std::is_same_v<V, std::int64_t>) {
-    throw Error(ExitCode::usage,
-                "A B: algorithm cusparse: it has no 64-bit integers. Allowed: auto or rows.");
-  } else {
-    if (options_.semiring != Semiring::plusTimes)
-      throw Error(
-          ExitCode::usage,
-          "A B: algorithm cusparse: it has no other semiring than plus-times. Allowed: auto or rows.");
-    CusparseProduct<V> product(context_, a_, b_ ? *b_ : a_);
-    report_.choice = "cuSPARSE, as asked";
-    return broughtToCuda(context_, product.broughtToHost(product.multiply(1)),
-                         "C"); // by way of the host, which sorts its rows
-  }
 }
 
 template <class V>
@@ -141,8 +118,6 @@ CsrOnCuda<V> PreparedProductOnCuda<V>::productByTSparse(std::size_t firstRow, st
 template <class V>
 CsrOnCuda<V> PreparedProductOnCuda<V>::productOfRows(std::size_t firstRow, std::size_t lastRow)
 {
-  if (options_.algorithm == SpGemmAlgorithm::cusparse)
-    return productByCusparse();
   SpGemmReport report;
   CsrOnCuda<V> c = tSparse_ ? productByTSparse(firstRow, lastRow, report)
                             : spGemm_.multiplyRows(a_, b_ ? *b_ : a_, firstRow, lastRow, onCuda_, &report);
@@ -181,7 +156,7 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow
   try {
     return multiply(firstRow, lastRow);
   } catch (const Error& error) {
-    if (error.code() != ExitCode::outOfMemory || options_.algorithm == SpGemmAlgorithm::cusparse)
+    if (error.code() != ExitCode::outOfMemory)
       throw;
   }
   report_ = before;
@@ -200,8 +175,6 @@ CsrMatrix<V> PreparedProductOnCuda<V>::multiplyWithinMemory(std::size_t firstRow
 template <class V>
 std::vector<std::size_t> PreparedProductOnCuda<V>::rangeStarts()
 {
-  if (options_.algorithm == SpGemmAlgorithm::cusparse)
-    return rows_ > 0 ? std::vector<std::size_t>{0, rows_} : std::vector<std::size_t>{0};
   std::vector<std::size_t> starts =
       spGemm_.rangeStarts(a_, b_ ? *b_ : a_, options_.maxMemoryBytes, tSparse_ ? bytesATask : 0);
   if (starts.size() > 2)

@@ -39,7 +39,6 @@ public:
 
 private:
   CsrOnCuda<V> productOfRows(std::size_t firstRow, std::size_t lastRow);
-  CsrOnCuda<V> productByCusparse();
   CsrOnCuda<V> productByTSparse(std::size_t firstRow, std::size_t lastRow, SpGemmReport&);
 
   Context context_;

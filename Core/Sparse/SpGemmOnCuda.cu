@@ -47,8 +47,6 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
     if (!whyNot.empty())
       failAlgorithm("tiles", whyNot);
     return alwaysTiles;
-  case SpGemmAlgorithm::cusparse:
-    failAlgorithm("cusparse", "CusparseProduct makes it");
   case SpGemmAlgorithm::tsparse:
     failAlgorithm("tsparse", "TSparseProduct makes it");
   }

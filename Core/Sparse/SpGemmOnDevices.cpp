@@ -65,11 +65,6 @@ template <class V>
 CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMatrix<V>& a,
                                const CsrMatrix<V>& b, const SpGemmOptions<V>& options, SpGemmReport* report)
 {
-  if (contexts.size() > 1 && options.algorithm == SpGemmAlgorithm::cusparse)
-    throw Error(
-        ExitCode::usage,
-        "A B on " + std::to_string(contexts.size())
-            + " devices: algorithm cusparse: it works on one. Allowed: another algorithm, or one device.");
   const std::size_t count = contexts.size();
   std::vector<std::unique_ptr<PreparedProductOnCuda<V>>> products(count);
   onThreadsOfTheirOwn(count, [&](std::size_t i) {

@@ -10,8 +10,8 @@
 namespace tessera {
 
 /// How products are computed. `automatic` chooses between tiles and rows for each group of 8 rows of A;
-/// `tsparse` and `cusparse` are for CUDA devices.
-enum class SpGemmAlgorithm { automatic, tiles, rows, tsparse, cusparse };
+/// `tsparse` is for CUDA devices.
+enum class SpGemmAlgorithm { automatic, tiles, rows, tsparse };
 
 /// C = mask(scale * (A B)) + D, then without small entries; sums are those of the semiring.
 template <class V>

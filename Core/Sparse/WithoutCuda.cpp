@@ -1,6 +1,5 @@
 #include "Core/Compute/Error.h"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
-#include "Core/Sparse/CusparseProduct.h"
 #include "Core/Sparse/Rows/RowEpilogueOnCuda.h"
 #include "Core/Sparse/Rows/RowSharesOnCuda.h"
 #include "Core/Sparse/SpGemmPlanOnCuda.h"
@@ -123,44 +122,5 @@ Buffer<V> SpGemmPlanOnCuda<V>::execute(const V*, const V*)
 template class SpGemmPlanOnCuda<float>;
 template class SpGemmPlanOnCuda<double>;
 template class SpGemmPlanOnCuda<std::int64_t>;
-
-template <class V>
-struct CusparseProduct<V>::State {
-};
-
-template <class V>
-CusparseProduct<V>::CusparseProduct(const Context&, const CsrOnCuda<V>&, const CsrOnCuda<V>&)
-{
-  fail();
-}
-template <class V>
-CusparseProduct<V>::~CusparseProduct() = default;
-template <class V>
-typename CusparseProduct<V>::Result CusparseProduct<V>::multiply(int)
-{
-  fail();
-}
-template <class V>
-CsrMatrix<V> CusparseProduct<V>::broughtToHost(const Result&) const
-{
-  fail();
-}
-template <class V>
-void CusparseProduct<V>::keepPattern()
-{
-  fail();
-}
-template <class V>
-void CusparseProduct<V>::recompute()
-{
-  fail();
-}
-template <class V>
-const typename CusparseProduct<V>::Result& CusparseProduct<V>::kept() const
-{
-  fail();
-}
-template class CusparseProduct<float>;
-template class CusparseProduct<double>;
 
 }

@@ -3,7 +3,7 @@
 // Resampling beside itk::ResampleImageFilter, for tests that link ITK.
 
 #include "Testing/Support/ResampleScenes.h"
-#include "Tools/Bench/ItkResample.h"
+#include "Tools/Bench/Rivals/ItkResample.h"
 
 #include <gtest/gtest.h>
 

@@ -80,7 +80,7 @@ BenchTimes BenchClock::time(const std::function<void()>& work)
 
 void BenchClock::warmUp()
 {
-  constexpr double longEnough = 300; // ms
+  constexpr double longEnough = 300; // milliseconds
   constexpr int fillsAtOnce = 100;
   for (double busy = 0; context_.onCuda() && busy < longEnough;)
     busy += once(

@@ -8,30 +8,30 @@
 namespace tessera {
 
 struct BenchTimes {
-  double ms = 0, msWarm = 0; // medians, with caches flushed before each repeat and not
+  double ms = 0, msWarm = 0; // medians, with caches flushed before each repeat and without
 };
 
-/// "cpu, 2 threads"
+/// Text for tables, for example "cpu, 2 threads".
 std::string cpuText(int threads);
-/// "cuda", or the same of the context's threads.
+/// "cuda", or cpuText() with the context's number of threads.
 std::string measuredDevice(const Context&);
 
-/// Copies on the context's device, on the CPU with all of its threads.
+/// Copies memory on the context's device; on the CPU with all of the context's threads.
 void copyBytes(Context&, void* to, const void* from, std::size_t bytes);
 
-/// The median of runs after the first, which may take several times as long; of one alone if it takes
-/// seconds. `run` gives its own time in milliseconds.
+/// The median over runs, without the first run, which may take several times as long. If a run takes seconds,
+/// it is run once only. `run` must return its time in milliseconds.
 double medianOfLongRuns(std::size_t repeats, const std::function<double()>& run);
 
-/// Times work on a context: by the device's clock on CUDA, the wall's on the CPU.
+/// Measures work on a context: by the device's clock on CUDA, by wall time on the CPU.
 class BenchClock {
 public:
   BenchClock(Context& context, std::size_t repeats);
 
   BenchTimes time(const std::function<void()>& work);
 
-  /// To be called where a GPU may have been idle, which lowers its clock and takes a while to raise it: keeps
-  /// it busy for so long.
+  /// Keeps a GPU busy for some time. A GPU that was idle has lowered its clock, and measurements must not
+  /// begin before it has raised the clock again.
   void warmUp();
 
 private:

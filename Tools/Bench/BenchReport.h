@@ -8,28 +8,28 @@
 
 namespace tessera {
 
-/// One measurement; every benchmark prints these.
+/// A measurement, one row of the table that every benchmark prints.
 struct BenchResult {
   std::string caseName, method, device;
-  double ms = 0;               // median, caches flushed before each repeat
-  double msWarm = 0;           // median, caches left as the repeat before left them
-  double items = 0;            // voxels, samples, ...
-  double bytes = 0;            // that must move
-  std::optional<double> share; // of the limit that `shareOf` names, 1 is all of it
+  double ms = 0;               // median, with caches flushed before each repeat
+  double msWarm = 0;           // median, with caches as the last repeat left them
+  double items = 0;            // voxels, samples or products
+  double bytes = 0;            // that must be moved
+  std::optional<double> share; // of the limit that `shareOf` names; 1 means that the limit is reached
   std::string shareOf;
   std::optional<double> meanError, largestError;
-  std::optional<double> ratio = {};      // of the baseline's time to this one's
-  std::optional<double> rmsError = {};   // root of the mean square
-  std::optional<double> mismatches = {}; // items that differ though they should not
+  std::optional<double> ratio = {};      // time of the baseline divided by this time
+  std::optional<double> rmsError = {};   // root mean square
+  std::optional<double> mismatches = {}; // items that differ although they must not
 };
 
-/// "name, n multiprocessors ..." of the machine and its devices, for the head of a report.
+/// The machine and, if wanted, its CUDA devices with their properties, for the head of a report.
 std::string machineText(bool withCuda);
 
-/// Aligned columns for people.
+/// A table with aligned columns.
 std::string tableText(const std::string& machine, const std::vector<BenchResult>&);
 
-/// {"machine": ..., "results": [{"case", "method", "device", "ms", "bytes", "share", ...}]}
+/// JSON: {"machine": ..., "results": [{"case", "method", "device", "ms", "bytes", "share", ...}]}
 std::string jsonText(const std::string& machine, const std::vector<BenchResult>&);
 
 double median(std::vector<double> values);

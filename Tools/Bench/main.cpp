@@ -2,17 +2,17 @@
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Sparse/BenchmarkMatrices.h"
-#include "Tools/Bench/AdjointBench.h"
-#include "Tools/Bench/BendingBench.h"
-#include "Tools/Bench/BsiBench.h"
-#include "Tools/Bench/CalibrationBench.h"
-#include "Tools/Bench/CostBench.h"
-#include "Tools/Bench/FileBench.h"
-#include "Tools/Bench/MetricBench.h"
-#include "Tools/Bench/PyramidBench.h"
-#include "Tools/Bench/ResampleBench.h"
-#include "Tools/Bench/SpGemmBench.h"
+#include "Tools/Bench/Calibration/CalibrationBench.h"
+#include "Tools/Bench/Images/FileBench.h"
+#include "Tools/Bench/Images/PyramidBench.h"
+#include "Tools/Bench/Images/ResampleBench.h"
+#include "Tools/Bench/Matrices/BenchmarkMatrices.h"
+#include "Tools/Bench/Registration/AdjointBench.h"
+#include "Tools/Bench/Registration/BendingBench.h"
+#include "Tools/Bench/Registration/BsiBench.h"
+#include "Tools/Bench/Registration/CostBench.h"
+#include "Tools/Bench/Registration/MetricBench.h"
+#include "Tools/Bench/Sparse/SpGemmBench.h"
 #include "Tools/Common/Process.h"
 
 #include <charconv>
@@ -234,7 +234,7 @@ PyramidSettings pyramidSettings(const Arguments& arguments)
 struct Benchmark {
   std::string name;
   std::vector<BenchResult> (*run)(const Registry&, Context&, const Arguments&);
-  bool onSeveralDevices = false; // of a list, the context is on the first one
+  bool onSeveralDevices = false; // of a list of devices, the context has the first one
 };
 
 const Benchmark benchmarks[] = {
@@ -257,8 +257,8 @@ const Benchmark benchmarks[] = {
      true},
 };
 
-/// Where the rates go. Throws Error(usage) for a name that would not be read again, Error(unwritableOutput)
-/// before any measurement.
+/// The file that receives the measured rates. Throws Error(usage) for a name from which rates are not read,
+/// and Error(unwritableOutput) if it cannot be written, both before any measurement.
 std::string calibrationTarget(const Arguments& arguments)
 {
   const std::string path = arguments.text("o", calibrationPath());
@@ -268,8 +268,8 @@ std::string calibrationTarget(const Arguments& arguments)
   if (!path.ends_with(".txt"))
     throw Error(ExitCode::usage,
                 "-o: \"" + path + "\": rates are read from files *.txt alone. Allowed: -o FILE.txt.");
-  std::error_code told; // by the file
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), told);
+  std::error_code ignored; // AtomicFile reports the error
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const AtomicFile check(path);
   return path;
 }
@@ -295,7 +295,8 @@ int calibrate(const Registry& registry, const Arguments& arguments)
   return printText(text);
 }
 
-/// That of the first word, which is taken away; the first benchmark if the words begin with an option.
+/// The benchmark that the first word names; the word is removed. The first benchmark if the words begin with
+/// an option.
 const Benchmark& benchmarkOf(std::vector<std::string>& tokens)
 {
   if (tokens.empty() || tokens.front().starts_with("-"))
@@ -329,7 +330,7 @@ int run(int count, char** words, RunLog& log)
 
   Registry registry;
   registerComponents(registry);
-  if (calibrates) // the device must not have been started
+  if (calibrates) // the device must not have been started before it
     return calibrate(registry, arguments);
   std::string threadSource;
   const std::string device = arguments.text("device", "auto");

@@ -16,7 +16,7 @@ constexpr std::size_t rowsPerChunk = 64;
 template <class W>
 struct Sum {
   W value;
-  double magnitudes = 0; // of the products and of D
+  double magnitudes = 0; // sum of the magnitudes of the products and of D
 };
 
 template <class V, class W>

@@ -6,13 +6,16 @@
 
 namespace tessera {
 
-/// How C differs from a product that is made entry by entry, in double, or in int64 for integers.
+/// The differences between C and a plain product, which is summed up entry by entry in double precision (in
+/// int64 for integers).
 struct PlainComparison {
-  std::uint64_t misplaced = 0; // entries that one has and the other has not
-  double largestError = 0;     // of an entry, relative to the sum of the magnitudes of what it is made of
+  std::uint64_t misplaced = 0; // entries that only one of the two has
+  // The largest error of an entry, relative to the sum of the magnitudes of its products and of D.
+  double largestError = 0;
 };
 
-/// A and B as they were given, `options` as they were multiplied by (without tolerance).
+/// Compares C with the plain product. A and B are as they were given; `options` are those of the product,
+/// without a tolerance.
 template <class V>
 PlainComparison compareWithPlain(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                                  const SpGemmOptions<V>& options, const CsrMatrix<V>& c);

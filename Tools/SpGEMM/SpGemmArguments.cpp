@@ -1,8 +1,8 @@
 #include "Tools/SpGEMM/SpGemmArguments.h"
 
 #include "Core/Compute/Error.h"
-#include "Core/Sparse/BenchmarkMatrices.h"
 #include "Core/Sparse/MatrixFile.h"
+#include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/Common/InputFiles.h"
 #include "Tools/Common/Process.h"
 
@@ -16,7 +16,7 @@ namespace tessera {
 namespace {
 
 constexpr std::array<const char*, 5> semirings{"plus-times", "or-and", "min-plus", "max-min", "plus-pair"};
-constexpr std::array<const char*, 5> algorithms{"auto", "tiles", "rows", "tsparse", "cusparse"};
+constexpr std::array<const char*, 4> algorithms{"auto", "tiles", "rows", "tsparse"};
 constexpr std::array<const char*, 4> precisions{"f16", "f32", "f64", "int64"};
 
 [[noreturn]] void fail(const std::string& given, const std::string& wrong, const std::string& allowed)
@@ -24,7 +24,8 @@ constexpr std::array<const char*, 4> precisions{"f16", "f32", "f64", "int64"};
   throw Error(ExitCode::usage, "command line: " + given + ": " + wrong + ". Allowed: " + allowed + ".");
 }
 
-/// The position of a name in its list.
+/// The position of an option's value in the list of names; `absent` if the option was not given. Throws for
+/// other values.
 template <class Names>
 int chosen(const Arguments& arguments, const std::string& option, const Names& names, int absent)
 {
@@ -79,7 +80,8 @@ const Option* optionOf(const std::string& token)
   return nullptr;
 }
 
-/// Takes what is no option and no option's value out of the tokens. --drop-zeros may stand alone, for 0.
+/// Removes the operands (neither options nor values of options) from the tokens and returns them.
+/// --drop-zeros without a number means 0.
 std::vector<std::string> takeOperands(std::vector<std::string>& tokens)
 {
   std::vector<std::string> operands, options;
@@ -121,11 +123,12 @@ void checkOperands(const SpGemmArguments& asked)
          "with A, or A and B, alone");
 }
 
-/// A benchmark matrix is written; nothing is multiplied.
+/// Checks the options of `generate`, which writes a benchmark matrix and multiplies nothing.
 void checkGenerate(const Arguments& arguments, const std::string& output)
 {
   const std::vector<OptionGroup> groups = spGemmText().groups;
-  for (std::size_t group = 0; group + 1 < groups.size(); ++group) // the last: what all programs share
+  // The last group has the options that all programs share.
+  for (std::size_t group = 0; group + 1 < groups.size(); ++group)
     for (const Option& option : groups[group].options)
       if (arguments.has(option.name) && option.name != "o" && option.name != "device")
         fail("generate", "--" + option.name + " is about products", "generate NAME -o FILE");
@@ -149,7 +152,7 @@ void checkOutput(const SpGemmArguments& asked)
     fail("--complement", "without a mask", "--mask FILE --complement");
 }
 
-/// C is not written over a matrix that is read, whichever name it is given by.
+/// Throws if C would overwrite a matrix that is read, even if the file is given by another name.
 void checkInputsStay(const SpGemmArguments& asked)
 {
   if (asked.output.empty() || asked.output == "-")
@@ -207,7 +210,7 @@ ProgramText spGemmText()
              "all files hold integers)"),
          own("device", "NAME",
              "auto (default), cpu, cuda, cuda:N, or cuda:N,M,...: several devices share the rows of C"),
-         own("algorithm", "NAME", "auto, tiles, rows, tsparse or cusparse"),
+         own("algorithm", "NAME", "auto, tiles, rows or tsparse"),
          own("max-memory", "SIZE",
              "how much memory C and the work for it may take: a number with kB, MB or GB (powers of 1000), "
              "such as 500MB or 2.5GB; a larger C is made in ranges of rows, and written so to .mtx and -"),

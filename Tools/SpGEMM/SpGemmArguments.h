@@ -12,31 +12,31 @@ namespace tessera {
 
 enum class Precision { f16, f32, f64, int64 };
 
-/// What the command line of `tessera-spgemm` asks for.
+/// The command line of `tessera-spgemm`.
 struct SpGemmArguments {
-  std::vector<std::string> operands; // files: A; A and B; R, A and P
-  std::string generate;              // name of a benchmark matrix to be written; empty: none
+  std::vector<std::string> operands; // files: A; A and B; or R, A and P
+  std::string generate;              // name of the benchmark matrix to write; empty if there is none
   std::string output, mask, accumulate;
   bool transposeA = false, transposeB = false, timesTransposed = false, transposedTimes = false,
        triple = false;
-  int power = 0; // 0: not asked for
+  int power = 0; // 0 if it was not given
   Semiring semiring = Semiring::plusTimes;
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic;
   bool complement = false;
   std::optional<Precision> precision;
   std::optional<double> scale, dropTolerance;
-  std::string scaleText; // as it was given: integers beyond 2^53 are more than a double holds
+  std::string scaleText; // as it was given, because double cannot hold all integers beyond 2^53
   std::size_t maxMemoryBytes = 0;
   std::string device = "auto";
   bool check = false, info = false, json = false;
   int repeats = 1;
 };
 
-/// Everything that help prints.
+/// The texts of --help.
 ProgramText spGemmText();
 
-/// Reads operands and options. `arguments` receives the options that were given, for what all programs share.
-/// Throws Error(usage).
+/// Reads operands and options; `arguments` receives the options, for those that all programs share. Throws
+/// Error(usage).
 SpGemmArguments spGemmArguments(const std::vector<std::string>& tokens, Arguments& arguments);
 
 }

@@ -3,12 +3,12 @@
 #include "Core/Compute/DeviceList.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Files/AtomicFile.h"
-#include "Core/Sparse/BenchmarkMatrices.h"
 #include "Core/Sparse/Files/MatrixFormats.h"
 #include "Core/Sparse/Files/MatrixOutput.h"
 #include "Core/Sparse/MatrixFile.h"
 #include "Core/Sparse/SpGemm.h"
 #include "Core/Sparse/SpGemmOnDevices.h"
+#include "Tools/Bench/Matrices/BenchmarkMatrices.h"
 #include "Tools/SpGEMM/PlainProduct.h"
 
 #include <nlohmann/json.hpp>
@@ -41,13 +41,14 @@ MatrixFile readOperand(const Context& context, const std::string& path, RunLog& 
   return file;
 }
 
-/// Columns of rows rise in files that were read; the mask needs no numbers.
+/// The pattern of a matrix from a file, for use as a mask. The columns of each row rise in matrices from
+/// files.
 MatrixPattern patternOf(const AnyCsrMatrix& matrix)
 {
   return std::visit([](const auto& typed) { return static_cast<const MatrixPattern&>(typed); }, matrix);
 }
 
-/// Integers if all files hold integers, or places beside integers; else double.
+/// int64 if some files hold integers and all others integers or no values; f64 otherwise.
 Precision naturalPrecision(const std::vector<MatrixFile>& files)
 {
   bool integers = false;
@@ -118,7 +119,7 @@ private:
                                : multiply(context_, a, b, options, report);
   }
 
-  /// Products before the last: R A of R A P, and powers below the one asked for.
+  /// Computes the products before the last one: R A for R A P, and the lower powers.
   void multiplyFirst()
   {
     if (asked_.triple) {
@@ -156,7 +157,7 @@ private:
     const auto [end, failure] = std::from_chars(asked_.scaleText.data(), last, whole);
     if (failure == std::errc() && end == last)
       return whole;
-    constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers too
+    constexpr double exact = 0x1p53; // 1e3 and 2.0 are whole numbers as well
     if (!(std::abs(*asked_.scale) <= exact) || *asked_.scale != std::nearbyint(*asked_.scale))
       throw Error(
           ExitCode::usage,
@@ -191,7 +192,8 @@ private:
     return cells > 0 ? shortNumber(static_cast<double>(matrix.entries()) / cells) : "0";
   }
 
-  /// C need not fit into the memory: its entries are counted first, which the file begins with.
+  /// Writes C in ranges of rows, so that it need not fit into memory. The file begins with the number of
+  /// entries, so C is computed twice: first to count them.
   int writeInRanges()
   {
     const auto start = Clock::now();
@@ -226,7 +228,7 @@ private:
   void check(const CsrMatrix<V>& c)
   {
     comparison_ = compareWithPlain(context_, left(), right(), last_, c);
-    // Each product and sum is rounded once, and the longest sums have as many products as the inner side.
+    // Each product and each sum is rounded once, and the longest sum has a product for each column of A.
     const double unit = std::is_same_v<V, float> ? 0x1p-24 : 0x1p-53;
     const double allowed = options_.half           ? 2e-3
                            : std::is_integral_v<V> ? 0
@@ -292,11 +294,11 @@ private:
   }
 
   const SpGemmArguments& asked_;
-  std::vector<Context> devices_; // more than one: they share out the rows of C
+  std::vector<Context> devices_; // several devices share the rows of C
   Context context_;
   RunLog& log_;
   std::vector<CsrMatrix<V>> factors_;
-  SpGemmOptions<V> options_, last_; // of all products; of the last one
+  SpGemmOptions<V> options_, last_; // options of every product, and of the last product
   SpGemmReport report_;
   std::uint64_t entries_ = 0;
   std::vector<double> milliseconds_;
@@ -324,7 +326,7 @@ int runSpGemm(const SpGemmArguments& asked, int threads, RunLog& log)
   }
   const Context& context = devices.front();
   if (!asked.output.empty() && asked.output != "-")
-    AtomicFile(asked.output); // a place that cannot be written to is told before the work
+    AtomicFile(asked.output); // reports a place that cannot be written to before the work begins
   if (!asked.generate.empty())
     return generate(asked, context, log);
 

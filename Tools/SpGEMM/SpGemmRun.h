@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// Reads, multiplies, checks, writes. Returns the exit code.
+/// Reads the matrices, multiplies, checks and writes. Returns the exit code.
 int runSpGemm(const SpGemmArguments&, int threads, RunLog&);
 
 }

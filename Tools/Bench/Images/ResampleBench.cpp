@@ -1,0 +1,287 @@
+#include "Tools/Bench/Images/ResampleBench.h"
+
+#include "Core/Compute/Buffer.h"
+#include "Core/Compute/Error.h"
+#include "Core/Compute/PinnedRange.h"
+#include "Core/Compute/Stream.h"
+#include "Core/Compute/Transfers.h"
+#include "Core/Registration/Resampler.h"
+#include "Tools/Bench/BenchClock.h"
+#include "Tools/Bench/Images/ResampleCases.h"
+#include "Tools/Bench/Rivals/ItkResample.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace tessera {
+namespace {
+
+constexpr float outsideValue = -10000; // no voxel of the image has it
+constexpr double bytesAVoxel = 8;      // one read and one write of 4 bytes
+
+struct BenchInterpolator {
+  const char *name, *component;
+};
+constexpr BenchInterpolator benchInterpolators[] = {{"nearest", "NearestNeighborInterpolator"},
+                                                    {"linear", "LinearInterpolator"},
+                                                    {"cubic", "BSplineInterpolator"}};
+
+const BenchInterpolator& benchInterpolator(const std::string& name)
+{
+  for (const BenchInterpolator& known : benchInterpolators)
+    if (known.name == name)
+      return known;
+  throw Error(ExitCode::usage,
+              "--method: \"" + name + "\": no such interpolator here. Allowed: nearest, linear, cubic.");
+}
+
+template <int D>
+std::string nameOf(const Size<D>& size)
+{
+  std::string name;
+  for (const std::size_t extent : size)
+    name += (name.empty() ? "" : "x") + std::to_string(extent);
+  return name;
+}
+
+/// The differences between Tessera's voxels and ITK's, relative to the intensity range.
+struct Agreement {
+  double squares = 0, largest = 0;
+  std::size_t both = 0, mismatches = 0;
+
+  Agreement(const float* ours, const float* itk, std::size_t count, bool countDifferent)
+  {
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool inside = ours[i] != outsideValue, insideItk = itk[i] != outsideValue;
+      if (inside != insideItk || (countDifferent && ours[i] != itk[i]))
+        ++mismatches;
+      if (!inside || !insideItk)
+        continue;
+      const double difference =
+          std::abs(static_cast<double>(ours[i]) - static_cast<double>(itk[i])) / intensityRange;
+      squares += difference * difference;
+      largest = std::max(largest, difference);
+      ++both;
+    }
+  }
+  double rms() const { return both > 0 ? std::sqrt(squares / static_cast<double>(both)) : 0; }
+};
+
+/// An image that is resampled onto its own grid.
+template <int D>
+class Case {
+public:
+  Case(const Registry& registry, Context& context, const ImagePointer<D>& moving,
+       const std::string& transform, const std::string& interpolator)
+      : context_(context), moving_(moving),
+        compositeOfOne_(transform.starts_with('[') && transform.ends_with(']')),
+        chain_(benchChain<D>(
+            registry, compositeOfOne_ ? transform.substr(1, transform.size() - 2) : transform, moving)),
+        interpolatorName_(interpolator),
+        name_(nameOf<D>(moving->geometry.size) + " " + transform + " " + interpolator),
+        values_(moving->voxels.size())
+  {
+    const std::string outside = "(DefaultPixelValue " + std::to_string(outsideValue) + ")\n";
+    interpolator_ = std::move(
+        registry
+            .create<ResampleInterpolator<D>>(benchInterpolator(interpolator).component,
+                                             benchParameters("", "ResampleInterpolator0", D), "benchmark")
+            ->interpolator);
+    resampler_ = registry.create<Resampler<D>>("DefaultResampler", benchParameters(outside, "Resampler0", D),
+                                               "benchmark");
+  }
+
+  void measure(BenchClock& clock, const ResampleSettings& settings, double copyMs,
+               std::vector<BenchResult>& results)
+  {
+    copyMs_ = copyMs;
+    const std::size_t first = results.size();
+    std::optional<PinnedRange> pinned[2];
+    if (context_.onCuda()) {
+      results.push_back(row("whole, pageable memory", clock.time([&] { whole(PixelType::float32); })));
+      pinned[0].emplace(context_, moving_->voxels.data(), moving_->voxels.size() * sizeof(float));
+      pinned[1].emplace(context_, values_.data(), values_.size() * sizeof(float));
+      results.push_back(row("whole as short, pinned memory", clock.time([&] { whole(PixelType::int16); })));
+    }
+    results.push_back(row(context_.onCuda() ? "whole, pinned memory" : "whole",
+                          clock.time([&] { whole(PixelType::float32); })));
+    measureParts(clock, settings.repeats, results);
+    if (settings.withItk)
+      compareWithItk(settings.repeats, results, first);
+  }
+
+private:
+  void prepare()
+  {
+    interpolator_->prepareForLevel(context_, moving_, 0);
+    if (context_.onCuda())
+      context_.stream->wait();
+  }
+  PixelsOut as(PixelType type) { return {reinterpret_cast<std::byte*>(values_.data()), type}; }
+  void whole(PixelType type)
+  {
+    prepare();
+    const ResampleSource<D> source{interpolator_.get(), nullptr};
+    const PixelsOut out = as(type);
+    resampler_->resampleInto(context_, *chain_, std::span(&source, 1), moving_->geometry, {},
+                             std::span(&out, 1));
+    interpolator_->endLevel();
+  }
+
+  /// Measures the preparation of the interpolator and the parts of the resampler; reports medians.
+  void measureParts(BenchClock& clock, std::size_t repeats, std::vector<BenchResult>& results)
+  {
+    results.push_back(row("prepare interpolator", clock.time([&] {
+      interpolator_->endLevel();
+      prepare();
+    })));
+    const ResampleSource<D> source{interpolator_.get(), nullptr};
+    const PixelsOut out = as(PixelType::float32);
+    std::vector<std::string> names;
+    std::map<std::string, std::vector<double>> times;
+    const auto phases = [&] {
+      return resampler_->timePhases(context_, *chain_, std::span(&source, 1), moving_->geometry,
+                                    std::span(&out, 1));
+    };
+    for (const Phase& phase : phases()) // the first run gives only the names
+      names.push_back(phase.name);
+    for (std::size_t i = 0; i < repeats; ++i)
+      for (const Phase& phase : phases())
+        times[phase.name].push_back(phase.milliseconds);
+    interpolator_->endLevel();
+    for (const std::string& name : names) {
+      const double ms = median(times[name]);
+      results.push_back(row(name, {ms, ms}));
+      if (copyMs_ > 0 && ms > 0) {
+        results.back().share = copyMs_ / ms;
+        results.back().shareOf = "copy";
+      }
+    }
+  }
+
+  void compareWithItk(std::size_t repeats, std::vector<BenchResult>& results, std::size_t first)
+  {
+    using What = ItkResampling<D>;
+    What what;
+    what.moving = moving_;
+    what.transforms = itkTransformsOf<D>(*chain_);
+    what.compositeOfOne = compositeOfOne_;
+    what.interpolation = interpolatorName_ == "nearest"  ? What::Interpolation::nearest
+                         : interpolatorName_ == "linear" ? What::Interpolation::linear
+                                                         : What::Interpolation::bspline;
+    what.output = moving_->geometry;
+    what.outside = outsideValue;
+    what.threads = context_.threads;
+    ItkResample<D> itk(what);
+    const double ms = medianOfLongRuns(repeats, [&] {
+      double took = 0;
+      addMilliseconds(took, [&] { itk.run(); });
+      return took;
+    });
+    const Agreement agreement(values_.data(), itk.voxels(), values_.size(), interpolatorName_ == "nearest");
+    for (std::size_t i = first; i < results.size(); ++i)
+      if (results[i].method.starts_with("whole")) {
+        results[i].ratio = ms / results[i].ms;
+        results[i].rmsError = agreement.rms();
+        results[i].largestError = agreement.largest;
+        results[i].mismatches = static_cast<double>(agreement.mismatches);
+      }
+    results.push_back(row("ITK", {ms, ms}));
+    results.back().device = cpuText();
+  }
+
+  std::string cpuText() const { return "cpu, " + std::to_string(context_.threads) + " threads"; }
+  BenchResult row(const std::string& method, const BenchTimes& times) const
+  {
+    BenchResult result;
+    result.caseName = name_;
+    result.method = method;
+    result.device = context_.onCuda() ? "cuda" : cpuText();
+    result.ms = times.ms;
+    result.msWarm = times.msWarm;
+    result.items = static_cast<double>(values_.size());
+    result.bytes = bytesAVoxel * result.items;
+    return result;
+  }
+
+  Context& context_;
+  ImagePointer<D> moving_;
+  bool compositeOfOne_;
+  std::shared_ptr<const TransformChain<D>> chain_;
+  std::string interpolatorName_, name_;
+  std::unique_ptr<Interpolator<D>> interpolator_;
+  std::unique_ptr<Resampler<D>> resampler_;
+  std::vector<float> values_;
+  double copyMs_ = 0;
+};
+
+template <int D>
+void measureVolume(const Registry& registry, Context& context, BenchClock& clock,
+                   const ResampleSettings& settings, const std::vector<std::size_t>& extents,
+                   std::vector<BenchResult>& results)
+{
+  Size<D> size;
+  std::copy_n(extents.begin(), D, size.begin());
+  const ImagePointer<D> moving = benchImage<D>(context, benchGrid<D>(size));
+  double copyMs = 0;
+  clock.warmUp(); // the GPU was idle while the CPU made the image
+  {
+    Buffer<float> from(context, moving->voxels.size()), to(context, from.size());
+    const BenchTimes copy = clock.time(
+        [&] { copyBytes(context, to.span().data(), from.span().data(), from.span().size_bytes()); });
+    copyMs = copy.ms;
+    BenchResult result;
+    result.caseName = nameOf<D>(size);
+    result.method = "copy of 4 bytes";
+    result.device = context.onCuda() ? "cuda" : "cpu, " + std::to_string(context.threads) + " threads";
+    result.ms = copy.ms;
+    result.msWarm = copy.msWarm;
+    result.items = static_cast<double>(from.size());
+    result.bytes = bytesAVoxel * result.items;
+    results.push_back(result);
+  }
+  for (const std::string& transform : settings.transforms)
+    for (const std::string& interpolator : settings.interpolators)
+      Case<D>(registry, context, moving, transform, interpolator).measure(clock, settings, copyMs, results);
+}
+
+}
+
+std::vector<std::size_t> extentsOf(const std::string& text)
+{
+  std::vector<std::size_t> extents;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (bool more = true; more;) {
+    std::size_t extent = 0;
+    const auto [next, failure] = std::from_chars(at, end, extent);
+    more = next != end;
+    if (failure != std::errc() || extent < 2 || (more && *next != 'x') || extents.size() == 3)
+      break;
+    extents.push_back(extent);
+    at = next + 1;
+    if (!more && extents.size() > 1 && extents.size() < 4)
+      return extents;
+  }
+  throw Error(ExitCode::usage,
+              "--volume: \"" + text
+                  + "\": not a size. Allowed: two or three whole numbers from 2, such as 512x512x256.");
+}
+
+std::vector<BenchResult> resampleBench(const Registry& registry, Context& context,
+                                       const ResampleSettings& settings)
+{
+  BenchClock clock(context, settings.repeats);
+  std::vector<BenchResult> results;
+  for (const auto& extents : settings.volumes)
+    if (extents.size() == 2)
+      measureVolume<2>(registry, context, clock, settings, extents, results);
+    else
+      measureVolume<3>(registry, context, clock, settings, extents, results);
+  return results;
+}
+
+}
