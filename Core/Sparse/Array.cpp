@@ -38,7 +38,8 @@ std::size_t roundedUp(std::size_t bytes, std::size_t unit)
               path + ": " + wrong + ". Allowed: a file that exists and may be read.");
 }
 
-/// Whole huge pages, aligned, without taking memory for them yet; null if the system refuses.
+/// Reserves addresses for `bytes` (whole huge pages), aligned to huge pages. Pages take memory when they are
+/// first written to. Null if the system refuses.
 std::byte* mapHuge(std::size_t bytes)
 {
   const std::size_t reserved = bytes + hugePage;
@@ -53,21 +54,22 @@ std::byte* mapHuge(std::size_t bytes)
     munmap(start, before);
   if (reserved - before > bytes)
     munmap(start + before + bytes, reserved - before - bytes);
-  madvise(start + before, bytes, MADV_HUGEPAGE); // a wish: without it all works, slower
+  madvise(start + before, bytes, MADV_HUGEPAGE); // a hint; without huge pages everything works, only slower
   return start + before;
 }
 
-/// Mapped blocks that nobody uses.
+/// Mapped blocks that are not in use. A new block takes one of them where the size fits.
 class KeptBlocks {
 public:
   static KeptBlocks& instance()
   {
     static KeptBlocks* const kept =
-        new KeptBlocks; // never destroyed: arrays may outlive what the program destroys at its end
+        new KeptBlocks; // never destroyed: arrays with static storage may outlive every other object
     return *kept;
   }
 
-  /// A block of `bytes` or somewhat more, whose length replaces `bytes`; null if there is none.
+  /// Returns a block of at least `bytes` and at most a quarter more, and sets `bytes` to its true length;
+  /// null if there is none.
   std::byte* take(std::size_t& bytes)
   {
     const std::lock_guard lock(mutex_);
@@ -82,9 +84,9 @@ public:
 
   void keep(std::byte* block, std::size_t bytes)
   {
-    madvise(block, bytes, MADV_FREE); // its pages stay until the system needs them
+    madvise(block, bytes, MADV_FREE); // the pages stay until the system needs them
     std::unique_lock lock(mutex_);
-    if (blocks_.size() < mostBlocks) {
+    if (blocks_.size() < maxBlocks) {
       blocks_.emplace(bytes, block);
       return;
     }
@@ -101,9 +103,9 @@ public:
   }
 
 private:
-  static constexpr std::size_t mostBlocks = 32;
+  static constexpr std::size_t maxBlocks = 32;
   std::mutex mutex_;
-  std::multimap<std::size_t, std::byte*> blocks_; // by length
+  std::multimap<std::size_t, std::byte*> blocks_; // key: length in bytes
 };
 
 }

@@ -13,26 +13,27 @@
 
 namespace tessera {
 
-/// Memory that is not written to before it is used; large blocks lie in huge pages, and pages that nobody
-/// touches cost nothing. Large blocks that are not needed any more are kept for the next of their size: to
-/// take pages from the system costs more than to fill them. The system may take their pages back at any time.
+/// A block of memory for matrices. The constructor writes nothing to it: pages that nobody touches take no
+/// memory. Blocks of 4 MiB and more lie in huge pages. When such a block is destroyed, its pages are kept for
+/// the next block of about its size, because getting fresh pages from the system takes longer than filling
+/// them; the system may take kept pages back at any time.
 class MemoryBlock {
 public:
-  /// Throws Error(outOfMemory) if the system refuses.
+  /// Throws Error(outOfMemory) if the system refuses the memory.
   explicit MemoryBlock(std::size_t bytes);
-  /// A file's bytes as they are, read when they are touched; writing changes memory alone. Throws
-  /// Error(unreadableInput).
+  /// Maps a file: a byte is read from the disk when it is first touched, and writing changes the memory
+  /// alone, never the file. Throws Error(unreadableInput) if the file is missing, empty or unreadable.
   explicit MemoryBlock(const std::string& path);
   ~MemoryBlock();
   MemoryBlock(const MemoryBlock&) = delete;
   MemoryBlock& operator=(const MemoryBlock&) = delete;
 
-  /// Gives the kept blocks back to the system.
+  /// Returns all kept pages to the system.
   static void releaseKept();
 
   std::byte* data() { return data_; }
   std::size_t bytes() const { return bytes_; }
-  /// Gives pages behind the first `bytes` back.
+  /// Returns the pages behind the first `bytes` bytes to the system.
   void shrink(std::size_t bytes);
 
 private:
@@ -43,7 +44,8 @@ private:
   Kind kind_ = Kind::heap;
 };
 
-/// An array of numbers whose copies share one memory, which may be a mapped file. New arrays hold anything.
+/// An array of numbers whose copies share one block of memory, which may be a mapped file. The elements of a
+/// new array have no defined value unless one is given.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -62,7 +64,7 @@ public:
       std::memcpy(data_, values.data(), values.size() * sizeof(T));
   }
   Array(std::initializer_list<T> values) : Array(std::vector<T>(values)) {}
-  /// `count` elements in a block, from byte `offset` on.
+  /// The `count` elements that begin at byte `offset` of a block.
   Array(std::shared_ptr<MemoryBlock> block, std::size_t offset, std::size_t count)
       : block_(std::move(block)), data_(reinterpret_cast<T*>(block_->data() + offset)), size_(count)
   {
@@ -81,8 +83,8 @@ public:
   std::span<const T> span() const { return {data_, size_}; }
   std::vector<T> toVector() const { return {begin(), end()}; }
 
-  /// Keeps the first `count` elements; the pages behind them are given back. Only for arrays that own their
-  /// whole block.
+  /// Keeps the first `count` elements and returns the pages behind them to the system. Allowed only for
+  /// arrays that own their whole block.
   void truncate(std::size_t count)
   {
     size_ = count;

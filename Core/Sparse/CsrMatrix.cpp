@@ -47,7 +47,7 @@ void checkRowStarts(const MatrixPattern& matrix, const std::string& where)
          + std::to_string(matrix.column.size()) + " columns");
 }
 
-/// True if the columns rise; fails if one is outside or there twice.
+/// Returns true if the columns rise. Throws if a column is outside the matrix or there twice.
 bool checkRow(const std::uint32_t* column, std::size_t count, std::size_t columns, std::size_t row,
               const std::string& where)
 {
@@ -68,7 +68,8 @@ bool checkRow(const std::uint32_t* column, std::size_t count, std::size_t column
   return false;
 }
 
-/// Counts of entries in each column, summed up to where each starts.
+/// For each column the number of entries in the columns before it, which is where its row of the transposed
+/// matrix starts.
 template <class V>
 Array<std::uint64_t> columnStarts(const CsrMatrix<V>& matrix)
 {
@@ -168,7 +169,8 @@ CsrMatrix<V> transposed(const Context& context, const CsrMatrix<V>& matrix)
   result.rowStart = columnStarts(matrix);
   result.column = Array<std::uint32_t>(matrix.column.size());
   result.value = Array<V>(matrix.value.size());
-  // Each thread owns a range of columns and reads all entries: nothing is shared, and rows come in order.
+  // Each chunk owns a range of columns and reads all entries. Chunks write to separate places, and the
+  // entries of a column come in the order of their rows.
   const std::size_t ranges = static_cast<std::size_t>(std::clamp(context.threads, 1, 16));
   forEachChunk(context, ranges, [&](std::size_t range) {
     const auto boundary = [&](std::size_t part) {

@@ -10,19 +10,19 @@
 
 namespace tessera {
 
-/// What rows and columns are counted by; a matrix has fewer of each than this.
+/// The largest number of rows or columns of a matrix; row and column numbers have 32 bits.
 constexpr std::size_t largestMatrixSide = 0xffffffffu;
 
-/// Where a sparse matrix has entries, by rows: entries rowStart[i] .. rowStart[i + 1] - 1 are those of row i,
-/// from 0.
+/// The places where a sparse matrix has entries, in compressed sparse rows (CSR): entries rowStart[i] ..
+/// rowStart[i + 1] - 1 belong to row i. Rows and columns are counted from 0.
 struct MatrixPattern {
   std::size_t rows = 0, columns = 0;
-  Array<std::uint64_t> rowStart{0}; // rows + 1
-  Array<std::uint32_t> column;      // from 0, entries
+  Array<std::uint64_t> rowStart{0}; // rows + 1 elements
+  Array<std::uint32_t> column;      // one element for each entry
 
   std::uint64_t entries() const { return rowStart[rows]; }
   std::uint64_t rowEntries(std::size_t row) const { return rowStart[row + 1] - rowStart[row]; }
-  /// The same arrays, not only equal ones.
+  /// True if both patterns share the same arrays; patterns that are only equal give false.
   bool isSame(const MatrixPattern& other) const
   {
     return rowStart.data() == other.rowStart.data() && column.data() == other.column.data()
@@ -30,13 +30,13 @@ struct MatrixPattern {
   }
 };
 
-/// A sparse matrix. What is not an entry is the semiring's zero; an entry may be zero too ("structural
-/// zero"). V is double, float or int64.
+/// A sparse matrix in CSR. Places without an entry have the semiring's zero; an entry may have the value
+/// zero, too ("structural zero"). V is double, float or int64.
 template <class V>
 struct CsrMatrix : MatrixPattern {
-  Array<V> value; // entries
+  Array<V> value; // one element for each entry
 
-  /// Bytes of the three arrays.
+  /// The size of the three arrays in bytes.
   std::size_t bytes() const
   {
     return rowStart.size() * sizeof(std::uint64_t) + column.size() * (sizeof(std::uint32_t) + sizeof(V));
@@ -48,23 +48,25 @@ using AnyCsrMatrix = std::variant<CsrMatrix<double>, CsrMatrix<float>, CsrMatrix
 template <class V>
 CsrMatrix<V> emptyMatrix(std::size_t rows, std::size_t columns);
 
-/// Throws Error(unreadableInput) `where: row 3: ...` unless row starts rise from 0 to the number of entries
-/// and each row's columns are inside the matrix, none twice. True if each row's columns rise.
+/// Checks that row starts rise from 0 to the number of entries, and that each row's columns lie inside the
+/// matrix with none twice; throws Error(unreadableInput) `where: row 3: ...` otherwise. Returns true if the
+/// columns of every row rise.
 bool checkPattern(const Context&, const MatrixPattern&, const std::string& where);
-/// The same, and there is a value for each entry.
+/// Checks the pattern likewise, and that there is one value for each entry.
 template <class V>
 bool checkMatrix(const Context&, const CsrMatrix<V>&, const std::string& where);
 
-/// Columns of each row in rising order; entries of equal columns stay in their order.
+/// The same matrix with the columns of each row in rising order. Entries of the same place keep their order.
 template <class V>
 CsrMatrix<V> withSortedRows(const Context&, const CsrMatrix<V>&);
 
-/// Rows and columns exchanged; the columns of each row rise if each row had each column once.
+/// The transposed matrix. The columns of each of its rows rise if no row of the given matrix has a column
+/// twice.
 template <class V>
 CsrMatrix<V> transposed(const Context&, const CsrMatrix<V>&);
 
-/// The same entries as another type. To int64: throws Error(usage) unless each is a whole number in its
-/// range; to float: unless finite numbers stay finite.
+/// The same entries with another value type. To int64: throws Error(usage) unless each value is a whole
+/// number in range. To float: throws Error(usage) if a finite number would become infinite.
 template <class To, class From>
 CsrMatrix<To> converted(const Context&, const CsrMatrix<From>&);
 template <class To>
@@ -74,7 +76,7 @@ std::size_t rowsOf(const AnyCsrMatrix&);
 std::size_t columnsOf(const AnyCsrMatrix&);
 std::uint64_t entriesOf(const AnyCsrMatrix&);
 
-/// "24696 x 24696, 1751310 entries"
+/// Text for messages, for example "24696 x 24696, 1751310 entries".
 std::string sizeText(const AnyCsrMatrix&);
 
 }

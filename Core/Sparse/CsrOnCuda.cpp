@@ -9,7 +9,7 @@ namespace {
 
 std::size_t atLeastOne(std::uint64_t count)
 {
-  return std::max<std::uint64_t>(count, 1); // an allocation of nothing fails
+  return std::max<std::uint64_t>(count, 1); // an allocation of 0 bytes fails
 }
 
 }

@@ -8,15 +8,16 @@
 
 namespace tessera {
 
-/// Columns are counted by signed 32-bit numbers on CUDA devices; a matrix has at most so many.
+/// The largest number of columns of a matrix on a CUDA device, because kernels count columns in signed 32-bit
+/// integers.
 constexpr std::size_t largestColumnsOnCuda = 0x7fffffff;
 
-/// Where a matrix has entries, for kernels. A view of some rows of a larger matrix begins at the start of its
-/// first row; starts count from the beginning of `column` all the same.
+/// The pattern of a matrix in device memory, as kernels take it. A view of some rows of a larger matrix has
+/// `rowStart` at its first row; the row starts still count from the beginning of `column`.
 struct PatternView {
   std::size_t rows = 0, columns = 0;
-  const std::uint64_t* rowStart = nullptr; // rows + 1
-  const std::uint32_t* column = nullptr;   // rising in each row
+  const std::uint64_t* rowStart = nullptr; // rows + 1 elements
+  const std::uint32_t* column = nullptr;   // rises within each row
 };
 
 template <class V>
@@ -24,17 +25,17 @@ struct CsrView : PatternView {
   const V* value = nullptr;
 };
 
-/// A CsrMatrix on a CUDA device. The columns of each row rise. V is double, float or int64.
+/// A sparse matrix in the memory of a CUDA device. The columns of each row rise. V is double, float or int64.
 template <class V>
 struct CsrOnCuda {
   std::size_t rows = 0, columns = 0;
   std::uint64_t entries = 0;
-  Buffer<std::uint64_t> rowStart; // rows + 1
-  Buffer<std::uint32_t> column;   // entries, or room for more; one element if there are none
-  Buffer<V> value;                // as `column`
+  Buffer<std::uint64_t> rowStart; // rows + 1 elements
+  Buffer<std::uint32_t> column;   // one element for each entry, perhaps some spare ones; never fewer than one
+  Buffer<V> value;                // as many elements as `column`
 
   CsrOnCuda() = default;
-  /// Memory for a matrix of that size, with anything in it.
+  /// Memory for a matrix of that size, with undefined contents.
   CsrOnCuda(const Context&, std::size_t rows, std::size_t columns, std::uint64_t entries);
   /// A matrix without entries.
   static CsrOnCuda empty(const Context&, std::size_t rows, std::size_t columns);
@@ -49,8 +50,8 @@ struct CsrOnCuda {
   }
 };
 
-/// A matrix whose columns rise in each row, for example a prepared operand, brought to the context's device.
-/// Throws Error(usage) `where: ...` for more than largestColumnsOnCuda columns.
+/// Copies a matrix to the context's device. The columns of each row must rise. Throws Error(usage) `where:
+/// ...` if it has more than largestColumnsOnCuda columns.
 template <class V>
 CsrOnCuda<V> broughtToCuda(const Context&, const CsrMatrix<V>&, const char* where);
 

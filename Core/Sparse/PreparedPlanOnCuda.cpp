@@ -11,8 +11,7 @@ template <class T>
 void bringToCuda(const Context& context, Buffer<T>& buffer, const Array<T>& numbers)
 {
   if (buffer.size() < std::max<std::size_t>(numbers.size(), 1))
-    buffer =
-        Buffer<T>(context, std::max<std::size_t>(numbers.size(), 1)); // no memory of a device has no bytes
+    buffer = Buffer<T>(context, std::max<std::size_t>(numbers.size(), 1)); // an allocation of 0 bytes fails
   if (!numbers.empty())
     context.stream->copyToDevice(buffer.span().data(), numbers.data(), numbers.size() * sizeof(T));
 }
@@ -26,7 +25,7 @@ Array<V> numbersOnHost(const Context& context, const CsrOnCuda<V>& matrix)
   return numbers;
 }
 
-/// A matrix of the same pattern, with anything as numbers.
+/// A matrix with a copy of the pattern and without values.
 template <class V>
 CsrOnCuda<V> copyOfPattern(const Context& context, const CsrOnCuda<V>& matrix)
 {

@@ -7,16 +7,17 @@
 
 namespace tessera {
 
-/// A plan for matrices of the host on a CUDA device: what SpGemmPlan does there.
+/// The CUDA part of SpGemmPlan: a plan for matrices in host memory that multiplies on a CUDA device.
 template <class V>
 class PreparedPlanOnCuda {
 public:
-  /// A and B are prepared operands. Throws as SpGemm.h says.
+  /// A and B come from preparedOperand(). Throws as SpGemm.h says.
   PreparedPlanOnCuda(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b, const SpGemmOptions<V>&);
 
-  /// C for other numbers of the prepared operands, with its pattern on the host.
+  /// C with its pattern, in host memory, for other values of A and B. The values are in the order of the
+  /// prepared operands.
   CsrMatrix<V> multiply(const Array<V>& a, const Array<V>& b);
-  /// Its numbers alone.
+  /// The values of C alone.
   Array<V> execute(const Array<V>& a, const Array<V>& b);
 
 private:
@@ -25,8 +26,9 @@ private:
   Context context_;
   SpGemmOptions<V> options_;
   CsrOnCuda<V> a_;
-  std::optional<CsrOnCuda<V>> b_; // none: its pattern is that of A
-  Buffer<V> numbersOfB_;          // where it is
+  std::optional<CsrOnCuda<V>> b_; // empty if B has the pattern of A
+  // The values of B, if they differ from those of A.
+  Buffer<V> numbersOfB_;
   Buffer<std::uint64_t> maskStart_;
   Buffer<std::uint32_t> maskColumn_;
   SpGemmPlanOnCuda<V> plan_;

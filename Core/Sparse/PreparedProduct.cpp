@@ -20,7 +20,8 @@ namespace {
 constexpr std::uint64_t productsPerChunk = 1 << 17;
 constexpr std::size_t groupsPerChunk = 512;
 
-/// First groups of chunks of about as many products, and the end.
+/// Cuts groups of 8 rows into chunks of about equal numbers of products. Returns the first group of each
+/// chunk and, at the end, `last`.
 std::vector<std::size_t> chunkGroups(const ProductAnalysis& analysis, std::size_t first, std::size_t last)
 {
   std::vector<std::size_t> starts{first};
@@ -37,7 +38,7 @@ std::vector<std::size_t> chunkGroups(const ProductAnalysis& analysis, std::size_
   return starts;
 }
 
-/// Of one row: `ring` must not have run over.
+/// Throws if a product or sum of the row left the range of 64-bit integers.
 template <class Ring>
 void checkOverflow(const Ring& ring, std::size_t row)
 {
@@ -60,9 +61,9 @@ struct PreparedProduct<V>::Workspace {
     }
   }
   std::optional<TileProduct<V>> tileProduct;
-  std::vector<TileRowBuilder<V>> tileRows;         // of A, if it is not B
-  std::size_t firstComputed = 0, lastComputed = 0; // groups that are in tileProduct
-  std::shared_ptr<void> rowProduct;                // a RowProduct of the ring, made when a row needs it
+  std::vector<TileRowBuilder<V>> tileRows;         // for tiles of A, unless A is B
+  std::size_t firstComputed = 0, lastComputed = 0; // the groups that tileProduct holds
+  std::shared_ptr<void> rowProduct;                // a RowProduct<V, Ring>, made when the first row needs it
   std::vector<std::pair<std::uint32_t, V>> scratch;
 
   template <class Ring>
@@ -126,7 +127,7 @@ void PreparedProduct<V>::checkOptions() const
   checkOptionsOf(context_, a_.rows, b_.columns, options_);
 }
 
-/// Why no group may go by tiles; empty: nothing speaks against it.
+/// The reason why no group may be multiplied by tiles; empty if tiles are possible.
 template <class V>
 std::string PreparedProduct<V>::whyNoTiles() const
 {
@@ -178,7 +179,7 @@ void PreparedProduct<V>::choose()
   else
     tiled_ = chooseTileGroups(analysis_, countTilePairs(context_, tilesOfA_, tilesOfB()));
   report_.tileGroups = static_cast<std::uint64_t>(std::count(tiled_.begin(), tiled_.end(), 1));
-  if (report_.tileGroups == 0) // the lists of a scattered matrix are a third of its size
+  if (report_.tileGroups == 0) // the lists of a scattered matrix take a third of its memory
     tilesOfA_ = tilesOfB_ = {};
   report_.choice = asked ? "tiles, as asked"
                          : std::to_string(report_.tileGroups) + " of " + std::to_string(report_.groups)
@@ -196,7 +197,8 @@ TileValues PreparedProduct<V>::tileValues() const
 template <class V>
 void PreparedProduct<V>::makeTiles()
 {
-  std::vector<std::uint8_t> wanted(tilesOfB().groups()); // rows of tiles of B that groups by tiles meet
+  std::vector<std::uint8_t> wanted(
+      tilesOfB().groups()); // 1 for the rows of tiles of B that the product needs
   for (std::size_t group = 0; group < groups(); ++group)
     if (tiled_[group])
       for (const std::uint32_t tile : tilesOfA_.columns(group))
@@ -217,8 +219,8 @@ TileRow<V> PreparedProduct<V>::tileRow(TileRowBuilder<V>& builder, std::size_t g
           tiles_.numbers.data() + first * tileSide * tileSide};
 }
 
-/// Makes sure that a group is in workspace.tileProduct, with those behind it that go by tiles too; returns
-/// its place there.
+/// Makes sure that workspace.tileProduct holds a group. Computes it, if need be, together with those of the
+/// next groups that use tiles as well. Returns the group's place in tileProduct.
 template <class V>
 std::size_t PreparedProduct<V>::computeTiles(Workspace& workspace, std::size_t group,
                                              std::size_t lastGroup) const
@@ -275,7 +277,8 @@ template <class V>
 std::uint64_t PreparedProduct<V>::memoryForC() const
 {
   const std::uint64_t tileBytes =
-      tiles_.numbers.size() * sizeof(V); // at most half of the limit; the system counts them itself
+      tiles_.numbers.size()
+      * sizeof(V); // subtracted from a given limit only: the system's figure already contains them
   return options_.maxMemoryBytes > 0 ? options_.maxMemoryBytes - tileBytes : memoryLimit();
 }
 
@@ -373,7 +376,7 @@ void PreparedProduct<V>::replaceNumbers(const Array<V>& a, const Array<V>& b)
   a_.value = a;
   b_.value = b;
   report_.tileGroups = 0;
-  choose(); // numbers that are not finite go by rows
+  choose(); // values that are not finite are multiplied by rows
   if (report_.tileGroups > 0)
     makeTiles();
 }

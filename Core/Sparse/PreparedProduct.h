@@ -11,12 +11,12 @@
 
 namespace tessera {
 
-/// A as it is multiplied: transposed if that is asked for, its columns rising. Throws Error(unreadableInput)
-/// if it is no matrix.
+/// The operand as it is multiplied: transposed if asked for, with rising columns in each row. Throws
+/// Error(unreadableInput) `name: ...` if the arrays make no matrix.
 template <class V>
 CsrMatrix<V> preparedOperand(const Context&, const CsrMatrix<V>&, bool transpose, const std::string& name);
 
-/// A product on the CPU, analysed and ready to be computed: the work behind SpGemm.h.
+/// A product on the CPU, analysed and ready to be computed. SpGemm.h is the public interface to it.
 template <class V>
 class PreparedProduct {
 public:
@@ -30,13 +30,14 @@ public:
   /// Rows 8 firstGroup .. 8 lastGroup - 1 of C.
   CsrMatrix<V> multiply(std::size_t firstGroup, std::size_t lastGroup);
 
-  /// First groups of ranges of rows whose entries fit into the memory limit whatever they are, and the end.
+  /// Cuts the groups of 8 rows into ranges whose rows of C fit into the memory limit in every case. Returns
+  /// the first group of each range and, at the end, the number of groups.
   std::vector<std::size_t> rangeStarts() const;
 
-  /// The numbers of C where its pattern is known.
+  /// The values of C at the places of a known pattern.
   Array<V> valuesFor(const MatrixPattern& c);
 
-  /// Other numbers for A and B, of prepared operands.
+  /// Replaces the values of A and B. They are in the order of the prepared operands.
   void replaceNumbers(const Array<V>& a, const Array<V>& b);
 
 private:
@@ -64,9 +65,9 @@ private:
   CsrMatrix<V> a_, b_;
   std::optional<RowEpilogue<V>> epilogue_;
   ProductAnalysis analysis_;
-  TileLists tilesOfA_, tilesOfB_;   // the latter empty if B has the pattern of A
-  std::vector<std::uint8_t> tiled_; // which groups of 8 rows go by tiles
-  TileMatrix<V> tiles_;             // of B
+  TileLists tilesOfA_, tilesOfB_;   // tilesOfB_ is empty if B has the pattern of A
+  std::vector<std::uint8_t> tiled_; // for each group of 8 rows: 1 if it is multiplied by tiles, 0 by rows
+  TileMatrix<V> tiles_;             // the tiles of B
   bool tilesAreThoseOfA_ = false;
   SpGemmReport report_;
 };

@@ -17,7 +17,7 @@ template <class T>
 std::span<const T> firstOrOne(const Array<T>& array)
 {
   static constexpr T none{};
-  return array.empty() ? std::span<const T>(&none, 1) : array.span(); // no memory of a device has no bytes
+  return array.empty() ? std::span<const T>(&none, 1) : array.span(); // an allocation of 0 bytes fails
 }
 
 }

@@ -11,11 +11,12 @@
 
 namespace tessera {
 
-/// A product of matrices of the host, with all its options, on a CUDA device: what SpGemm.h does there.
+/// A product of matrices in host memory, computed with all options on a CUDA device. SpGemm.h is the public
+/// interface to it.
 template <class V>
 class PreparedProductOnCuda {
 public:
-  /// Brings the operands to the device. Throws as SpGemm.h says.
+  /// Copies the operands to the device. Throws as SpGemm.h says.
   PreparedProductOnCuda(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                         const SpGemmOptions<V>&);
 
@@ -23,18 +24,21 @@ public:
   std::size_t columns() const { return columns_; }
   SpGemmReport describe();
 
-  /// Rows firstRow .. lastRow - 1 of C, multiples of 8 or the last row.
+  /// Rows firstRow .. lastRow - 1 of C. Both are multiples of 8, or lastRow is the number of rows.
   CsrMatrix<V> multiply(std::size_t firstRow, std::size_t lastRow);
-  /// The same at once if the device's memory or the limit allows, else in ranges.
+  /// The same rows, at once if the device's memory and the limit allow it, in ranges otherwise.
   CsrMatrix<V> multiplyWithinMemory(std::size_t firstRow, std::size_t lastRow);
-  /// First rows of ranges that fit into the limit whatever C is, and the number of rows.
+  /// Cuts the rows into ranges that fit into the memory limit in every case. Returns the first row of each
+  /// range and, at the end, the number of rows.
   std::vector<std::size_t> rangeStarts();
-  /// First rows of `parts` ranges of about as many products, and the number of rows.
+  /// Cuts the rows into `parts` ranges of about equal numbers of products. Returns the first row of each
+  /// range and, at the end, the number of rows.
   std::vector<std::size_t> balancedStarts(std::size_t parts);
-  /// From now on ranges of rows have the bits that they have in all of C made at once.
+  /// Fixes the choice between tiles and rows by all rows of A, so that ranges of rows get the same bits as
+  /// the whole product.
   void choose();
 
-  /// Of what was done so far.
+  /// Covers all rows that were multiplied so far.
   const SpGemmReport& report() const { return report_; }
 
 private:
@@ -45,19 +49,19 @@ private:
   SpGemmOptions<V> options_;
   SpGemmOnCudaOptions onCuda_;
   SpGemmOnCuda spGemm_;
-  std::optional<TSparseProduct> tSparse_; // if it is asked for
+  std::optional<TSparseProduct> tSparse_; // only for the algorithm tsparse
   std::size_t rows_ = 0, columns_ = 0;
   CsrOnCuda<V> a_;
-  std::optional<CsrOnCuda<V>> b_; // none: it is A
+  std::optional<CsrOnCuda<V>> b_; // empty if B is A
   Buffer<std::uint64_t> maskStart_;
   Buffer<std::uint32_t> maskColumn_;
   std::optional<CsrOnCuda<V>> accumulate_;
-  Buffer<std::int32_t> rowExponent_,
-      columnExponent_; // of half precision, where the factors were scaled before
+  // The exponents of the powers of two by which rows of A and columns of B were divided for half precision.
+  Buffer<std::int32_t> rowExponent_, columnExponent_;
   SpGemmReport report_;
 };
 
-/// Ranges of rows, one below the other.
+/// Joins ranges of rows, given from top to bottom, into one matrix.
 template <class V>
 CsrMatrix<V> joinedRanges(std::size_t rows, std::size_t columns, const std::vector<CsrMatrix<V>>& ranges);
 

@@ -10,7 +10,8 @@
 
 namespace tessera {
 
-/// Where A's rows of tiles begin among those of B, if A is rows of B.
+/// If A is a range of the rows of B: the number of the row of tiles of B where A begins. Empty otherwise, and
+/// if the range cuts through tiles.
 template <class V>
 std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b)
 {
@@ -22,7 +23,7 @@ std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b
   return wholeTiles ? std::optional(first / tileSide) : std::nullopt;
 }
 
-/// Bytes of both operands' tiles.
+/// The bytes that the tiles of both operands take.
 template <class V>
 std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals,
                         bool half)
@@ -31,12 +32,13 @@ std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, con
   return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
 }
 
-/// Tiles of C that are kept, at most; more than most products have.
+/// The number of tiles of C that may be kept from counting to multiplying. Few products have more tiles than
+/// that; tiles that find no room are found again.
 inline std::uint32_t roomForTiles(const AnalysisTotals& totals)
 {
   constexpr std::uint64_t tilesATileOfA = 8;
   const std::uint64_t ofA =
-      totals.a.tiles > 0 ? totals.a.tiles : totals.b.tiles; // not counted if A is rows of B
+      totals.a.tiles > 0 ? totals.a.tiles : totals.b.tiles; // tiles of A are not counted if A is rows of B
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(tilesATileOfA * ofA + 1, 0xffffffff));
 }
 
@@ -48,23 +50,23 @@ inline std::uint64_t rowsIn(const RowBinCounts& bins)
   return sum;
 }
 
-/// Bytes of an analysis for each row of A.
+/// Bytes that the analysis takes for each row of A.
 constexpr std::uint64_t bytesARow = (3 + rowBins) * sizeof(std::uint32_t);
 
-/// Products for each entry of C, about.
+/// The estimated number of products that are added up in an entry of C.
 inline double productsAnEntry(const AnalysisTotals& totals)
 {
   const auto sampled = [](unsigned long long count) { return static_cast<double>(std::max(count, 1ull)); };
   return sampled(totals.sampledProducts) / sampled(totals.sampledEntries);
 }
 
-/// Entries of scratch memory for rows, of at most 128 products unless `alsoWide`: somewhat more than they
-/// probably have.
+/// The number of entries for which to reserve scratch memory: 8 % more than the rows probably have. Only rows
+/// of up to 128 products count unless `alsoWide`.
 inline std::uint32_t roomForRows(const AnalysisTotals& totals, bool alsoWide)
 {
   constexpr double spare = 1.08;
   constexpr std::uint64_t fewest = 4096;
-  std::uint64_t products = 0; // at most
+  std::uint64_t products = 0; // an upper bound
   for (int bin = sorted8; bin <= sorted128; ++bin)
     products += std::uint64_t{totals.rows.of[bin]} << (bin - sorted8 + 3);
   products = alsoWide ? totals.productsOfRows : std::min<std::uint64_t>(products, totals.productsOfRows);
@@ -75,7 +77,7 @@ inline std::uint32_t roomForRows(const AnalysisTotals& totals, bool alsoWide)
 }
 static_assert(8 << (sorted128 - sorted8) == 128);
 
-/// Throws Error(outOfMemory) if a limit is given and it is too little.
+/// Throws Error(outOfMemory) if there is a limit (not 0) and `wanted` bytes exceed it.
 inline void checkMemory(std::uint64_t wanted, std::size_t most)
 {
   if (most > 0 && wanted > most)

@@ -8,11 +8,13 @@
 
 namespace tessera {
 
-/// What takes the places of addition and multiplication. Entries that are not there are the semiring's zero.
+/// The pairs of operations that can take the places of addition and multiplication. A place without an entry
+/// has the semiring's zero.
 enum class Semiring { plusTimes, orAnd, minPlus, maxMin, plusPair };
 
-/// `zero` is what `add` starts from; every sum starts there, so a sum of -0 is +0. Of int64, `overflowed` is
-/// true once a result does not fit; the numbers are worthless then.
+/// The operations of all semirings. `zero` is the neutral element of `add`. Every sum starts with it, so that
+/// a sum of -0 becomes +0. For int64, `overflowed` becomes true when a result leaves the range of 64 bits;
+/// the results must then not be used.
 template <class V>
 struct SemiringBase {
   static constexpr bool exact = std::is_same_v<V, std::int64_t>;
@@ -65,7 +67,7 @@ struct PlusPair : SemiringBase<V> {
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V add(V a, V b) { return this->sum(a, b); }
 };
 
-/// 1 if two entries that are not zero meet, else 0.
+/// 1 if two entries that are not zero meet, otherwise 0.
 template <class V>
 struct OrAnd : SemiringBase<V> {
   static constexpr V zero = 0;
@@ -73,7 +75,7 @@ struct OrAnd : SemiringBase<V> {
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V add(V a, V b) { return a != 0 || b != 0 ? 1 : 0; }
 };
 
-/// Lengths of shortest ways of two steps; the largest int64 stands for no way.
+/// Minimum of sums: lengths of shortest paths with two edges. The largest int64 stands for "no path".
 template <class V>
 struct MinPlus : SemiringBase<V> {
   static constexpr V zero =
@@ -88,7 +90,7 @@ struct MinPlus : SemiringBase<V> {
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V add(V a, V b) { return b < a ? b : a; }
 };
 
-/// Widths of widest ways of two steps.
+/// Maximum of minima: widths of widest paths with two edges.
 template <class V>
 struct MaxMin : SemiringBase<V> {
   static constexpr V zero =
@@ -97,7 +99,7 @@ struct MaxMin : SemiringBase<V> {
   TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE V add(V a, V b) { return a < b ? b : a; }
 };
 
-/// Calls body(ring) with the semiring of that name over V.
+/// Calls body(ring) with an object of the class of that semiring over V.
 template <class V, class Body>
 decltype(auto) withSemiring(Semiring semiring, Body&& body)
 {

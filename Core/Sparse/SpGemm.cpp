@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-/// Which entry of the matrix as it was given each entry of the prepared operand is; empty if they are in
-/// order.
+/// For each entry of the prepared operand: its number in the matrix as it was given. Empty if the order is
+/// the same.
 template <class V>
 std::vector<std::uint64_t> preparedOrder(const Context& context, const CsrMatrix<V>& matrix, bool transpose,
                                          const std::string& name)

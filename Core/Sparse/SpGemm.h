@@ -8,27 +8,30 @@
 
 namespace tessera {
 
-// C = A B; SpGemmOptions says what else. A and B may be any: rectangular, empty, columns of a row in any
-// order. Results are equal bit for bit for any number of threads, and by either method of the CPU. V is
-// double, float or int64. All throw Error(usage) for sizes or options that do not fit together,
-// Error(unreadableInput) for a matrix that is none, Error(device) on a device that has no such method,
-// Error(outOfMemory) once C is known to be larger than the memory, and Error(usage) if a sum of int64 is
-// beyond 64 bits. `report` receives what was found and done.
+// C = A B for sparse matrices; SpGemmOptions adds a mask, a factor, a sum and more. A and B may be
+// rectangular or empty, and the columns of a row may stand in any order. Results are equal bit for bit for
+// any number of threads, and on the CPU also between the methods "rows" and "tiles". V is double, float or
+// int64.
+//
+// All functions throw Error(usage) for sizes or options that do not fit together and for a sum of int64
+// beyond 64 bits, Error(unreadableInput) for arrays that make no matrix, Error(device) on a device without
+// the method that was asked for, and Error(outOfMemory) once C is known to exceed the memory. `report`
+// receives what was found and done.
 
-/// C with rising columns in each row.
+/// C, with the columns of each row in rising order.
 template <class V>
 CsrMatrix<V> multiply(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                       const SpGemmOptions<V>& options = {}, SpGemmReport* report = nullptr);
 
-/// Ranges of rows of C, one after the other, each made within the memory limit: consume(its first row, the
-/// range).
+/// Makes C in ranges of rows that stay within the memory limit. Calls consume(first row, the range) for each,
+/// from top to bottom.
 template <class V>
 void multiplyInRanges(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                       const SpGemmOptions<V>& options,
                       const std::function<void(std::size_t, CsrMatrix<V>&&)>& consume,
                       SpGemmReport* report = nullptr);
 
-/// What would be done, without doing it.
+/// Describes how the product would be computed, without computing it.
 template <class V>
 SpGemmReport describeProduct(const Context&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                              const SpGemmOptions<V>& options = {});
@@ -38,8 +41,9 @@ class PreparedProduct;
 template <class V>
 class PreparedPlanOnCuda;
 
-/// A product whose pattern is known and whose numbers are computed again and again; SpGemmPlanOnCuda is the
-/// same for matrices that stay on a CUDA device. D, tolerance and half precision are refused.
+/// A plan computes the same product again for other values: the patterns of A and B stay, and so does that of
+/// C. Options whose pattern depends on values (accumulate, dropTolerance, half) are refused with
+/// Error(usage). SpGemmPlanOnCuda does the same for matrices that stay in device memory.
 template <class V>
 class SpGemmPlan {
 public:
@@ -50,16 +54,17 @@ public:
   SpGemmPlan& operator=(SpGemmPlan&&) noexcept;
 
   const MatrixPattern& pattern() const { return c_; }
-  /// C for other numbers of A and B, in the order of the entries as they were given; it shares the pattern's
-  /// memory.
+  /// C for other values of A and B, in the order of the entries as the constructor was given them. The result
+  /// shares the memory of the plan's pattern.
   CsrMatrix<V> execute(const Array<V>& a, const Array<V>& b);
 
 private:
-  std::unique_ptr<PreparedProduct<V>> product_;   // on the CPU
-  std::unique_ptr<PreparedPlanOnCuda<V>> onCuda_; // or on a CUDA device
+  std::unique_ptr<PreparedProduct<V>> product_;   // used on the CPU
+  std::unique_ptr<PreparedPlanOnCuda<V>> onCuda_; // used on a CUDA device
   std::size_t entriesOfA_ = 0, entriesOfB_ = 0;
-  std::vector<std::uint64_t> orderOfA_,
-      orderOfB_; // which number of A or B each prepared one is; empty: as they were given
+  // For each entry of the prepared operands: its number in the matrix as it was given. Empty if the order is
+  // the same.
+  std::vector<std::uint64_t> orderOfA_, orderOfB_;
   MatrixPattern c_;
 };
 

@@ -14,10 +14,10 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostNarrowColumns = 1 << 16;
-constexpr std::size_t mostKeptBytes = 16 << 20; // of the memory of an analysis
-constexpr std::uint64_t mostSpareShare = 4,
-                        fewEntries = 4096; // of C: room for so many more than it has is kept
+constexpr std::size_t maxNarrowColumns = 1 << 16;
+constexpr std::size_t maxKeptBytes = 16 << 20; // the memory of larger analyses is not kept
+// Spare room of C that is kept: up to a quarter of its entries and 4096 more.
+constexpr std::uint64_t maxSpareShare = 4, fewEntries = 4096;
 constexpr const char* notFiniteText = "some numbers are not finite";
 
 [[noreturn]] void failAlgorithm(const std::string& algorithm, const std::string& wrong)
@@ -26,7 +26,8 @@ constexpr const char* notFiniteText = "some numbers are not finite";
               "A B on CUDA: algorithm " + algorithm + ": " + wrong + ". Allowed: auto or rows.");
 }
 
-/// Why no group of rows may go by tiles, before numbers are looked at; empty: nothing speaks against it.
+/// The reason why no group of rows may use tiles, as far as it is known without the values; empty if tiles
+/// are possible.
 template <class V>
 std::string whyNoTiles(Semiring semiring)
 {
@@ -78,11 +79,12 @@ void checkSizes(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b)
                                      + ".");
 }
 
-/// Whether so many bytes are within the limit or, without one, what the device has.
+/// True if so many bytes are within the limit or, if there is none, within the device's free memory.
 bool isThere(const Context& context, std::uint64_t bytes, const SpGemmOnCudaOptions& options)
 {
-  constexpr std::uint64_t little =
-      256 << 20; // to ask the device what it has would take a good part of the product's time
+  // Below this size the device is not asked for its free memory: the question takes a good part of a small
+  // product's time.
+  constexpr std::uint64_t little = 256 << 20;
   return options.maxMemoryBytes > 0 ? bytes <= options.maxMemoryBytes
                                     : bytes <= little || bytes <= context.stream->freeBytes();
 }
@@ -102,7 +104,7 @@ std::string choiceText(const SpGemmReport& report, SpGemmAlgorithm algorithm, co
 }
 
 SpGemmOnCuda::SpGemmOnCuda(const Context& context)
-    : context_(context), streams_(context), toldTotals_(context), totals_(context, 1)
+    : context_(context), streams_(context), totalsOnHost_(context), totals_(context, 1)
 {
 }
 
@@ -126,7 +128,7 @@ CsrOnCuda<V> SpGemmOnCuda::multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V
   KnownProductOnCuda<V> known =
       patternOf(rows, b.view(), a.entries == 0 || b.entries == 0, options, true, found);
   computeNumbers(rows, b.view(), options.semiring, known);
-  if (known.analysis.memory.size() * sizeof(std::uint64_t) <= mostKeptBytes)
+  if (known.analysis.memory.size() * sizeof(std::uint64_t) <= maxKeptBytes)
     memory_ = std::move(known.analysis.memory);
   if (report)
     *report = found;
@@ -141,7 +143,7 @@ KnownProductOnCuda<V> SpGemmOnCuda::patternOf(const CsrView<V>& a, const CsrView
   report.groups = ceilDiv(a.rows, tileSide);
   if (a.rows > 0 && !isEmpty)
     return findPattern(a, b, a.column == b.column && a.rows == b.rows, options, isMadeOnce, report);
-  KnownProductOnCuda<V> known(context_, {1, 1}, {1, 1}); // no memory of a device has no bytes
+  KnownProductOnCuda<V> known(context_, {1, 1}, {1, 1}); // an allocation of 0 bytes fails
   context_.stream->fill(known.analysis.totals, 0, sizeof(AnalysisTotals));
   known.c = CsrOnCuda<V>::empty(context_, a.rows, b.columns);
   return known;
@@ -158,10 +160,11 @@ AnalysisTotals SpGemmOnCuda::analyse(const CsrView<V>& a, const CsrView<V>& b, b
       entriesPerTileOfB > 0 && threshold != neverTiles && !same ? firstGroupIn(a, b) : std::nullopt;
   if (firstGroup)
     analyseRangeOnCuda(context_, a, b, *firstGroup, threshold, entriesPerTileOfB, estimate, analysis,
-                       toldTotals_.next());
+                       totalsOnHost_.next());
   else
-    analyseOnCuda(context_, a, b, same, threshold, estimate, analysis, entriesPerTileOfB, toldTotals_.next());
-  const AnalysisTotals totals = toldTotals_.wait().totals;
+    analyseOnCuda(context_, a, b, same, threshold, estimate, analysis, entriesPerTileOfB,
+                  totalsOnHost_.next());
+  const AnalysisTotals totals = totalsOnHost_.wait().totals;
   report.products = totals.products;
   report.entriesBound = totals.entriesBound;
   report.tileGroups = totals.tileGroups;
@@ -176,15 +179,15 @@ void SpGemmOnCuda::countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b,
                                    std::uint64_t& bytes)
 {
   const bool isNarrow =
-      b.columns <= mostNarrowColumns; // counting wide rows costs least there: a bit a column
+      b.columns <= maxNarrowColumns; // counting a wide row then costs little: one bit for each column
   const double manyProductsAnEntry =
-      isNarrow ? 2.5 : 4; // from so many on counting costs less than bringing products twice
+      isNarrow ? 2.5 : 4; // from here on counting takes less time than reading all products twice
   const bool alsoWide = productsAnEntry(totals) < manyProductsAnEntry;
   const std::uint32_t room = isMadeOnce ? roomForRows(totals, alsoWide) : 0;
   const std::uint64_t bytesOfRoom = room * (sizeof(std::uint32_t) + sizeof(V));
-  const std::uint64_t mostOfC =
+  const std::uint64_t maxBytesOfC =
       totals.entriesBound * (sizeof(std::uint32_t) + sizeof(V)) + (a.rows + 1) * sizeof(std::uint64_t);
-  if (room == 0 || !isThere(context_, bytes + bytesOfRoom + mostOfC, options))
+  if (room == 0 || !isThere(context_, bytes + bytesOfRoom + maxBytesOfC, options))
     return countByRowsOnCuda(context_, streams_, a, b, totals.rows, known.analysis.binnedRows.data(),
                              known.analysis.rowCounts.data());
   bytes += bytesOfRoom;
@@ -202,7 +205,7 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   ProductAnalysisOnCuda& analysis = known.analysis;
   const AnalysisTotals totals = analyse(a, b, same, options, whyNot, isMadeOnce, analysis, report);
   if (options.algorithm == SpGemmAlgorithm::tiles && totals.tileGroups == 0)
-    failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(mostTilesOfRowOnCuda)
+    failAlgorithm("tiles", "more than 2^32 - 1 tiles, or more than " + std::to_string(maxTilesOfRowOnCuda)
                                + " in 8 rows of B");
 
   const auto isTooMuch = [&](std::uint64_t wanted) {
@@ -242,34 +245,34 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   std::uint64_t* const rowStart = c.rowStart.span().data();
   const bool mayHaveAll = known.made && known.made->mayHaveAll && totals.tileGroups == 0;
   const bool bins = rowsIn(totals.rows) > 0 && !mayHaveAll;
-  scanAndTellOnCuda(context_, c.rows, analysis, rowStart, bins ? TotalsTarget() : toldTotals_.next());
+  scanAndReportOnCuda(context_, c.rows, analysis, rowStart, bins ? TotalsTarget() : totalsOnHost_.next());
   if (bins)
-    binBySizeOnCuda(context_, c.rows, rowStart, analysis, toldTotals_.next());
+    binBySizeOnCuda(context_, c.rows, rowStart, analysis, totalsOnHost_.next());
   const std::uint64_t roomOfC = mayHaveAll ? moveAhead(totals, known) : 0;
-  const ToldTotals& told = toldTotals_.wait();
-  if (isMadeOnce && told.totals.notFinite)
+  const ReportedTotals& reported = totalsOnHost_.wait();
+  if (isMadeOnce && reported.totals.notFinite)
     return instead(notFiniteText);
-  c.entries = told.entries;
+  c.entries = reported.entries;
   const bool hasRoom =
-      mayHaveAll && c.entries <= roomOfC && roomOfC <= c.entries + c.entries / mostSpareShare + fewEntries;
+      mayHaveAll && c.entries <= roomOfC && roomOfC <= c.entries + c.entries / maxSpareShare + fewEntries;
   const std::uint64_t spare = hasRoom ? (roomOfC - c.entries) * (sizeof(std::uint32_t) + sizeof(V)) : 0;
   if (totals.tileGroups > 0 && isTooMuch(bytes + c.bytes()))
     return instead("the tiles do not fit into the memory limit");
   report.bytesTaken = bytes + c.bytes() + spare;
   checkMemory(report.bytesTaken, options.maxMemoryBytes);
-  known.isDone = hasRoom && !told.totals.anyLeft;
+  known.isDone = hasRoom && !reported.totals.anyLeft;
   if (mayHaveAll && !known.isDone) {
-    binBySizeOnCuda(context_, c.rows, rowStart, analysis, toldTotals_.next());
-    toldTotals_.wait();
+    binBySizeOnCuda(context_, c.rows, rowStart, analysis, totalsOnHost_.next());
+    totalsOnHost_.wait();
   }
-  if (!hasRoom) { // otherwise rows that were made are at their places
+  if (!hasRoom) { // otherwise the rows are in their places already
     c.column = {};
     c.value = {};
     c.column = Buffer<std::uint32_t>(context_, std::max<std::uint64_t>(c.entries, 1));
-    known.madeEntries = told.totals.madeEntries;
+    known.madeEntries = reported.totals.madeEntries;
   }
   known.tileGroups = totals.tileGroups;
-  known.rows = told.totals.rowsBySize;
+  known.rows = reported.totals.rowsBySize;
   return known;
 }
 

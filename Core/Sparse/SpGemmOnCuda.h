@@ -17,24 +17,28 @@
 
 namespace tessera {
 
-/// What all rows of A decide, for products of ranges of them on the same device.
+/// The decisions that depend on all rows of A. Ranges of rows follow them, so that they get the bits of the
+/// whole product.
 struct ChoiceOnCuda {
-  bool tilesMayWin = false;             // groups are looked at one by one then,
-  double entriesPerTileOfB = 0;         // with this
-  Buffer<std::uint64_t> productsBefore; // each row of A and all; empty if they were not counted
+  // True if tiles may be faster for some group of 8 rows. Each group is then decided by its own tiles and
+  // this average.
+  bool tilesMayWin = false;
+  double entriesPerTileOfB = 0;
+  // For each row the products of all rows before it, and the total at the end; empty if not counted.
+  Buffer<std::uint64_t> productsBefore;
 };
 
-/// How a product of matrices on a CUDA device is made.
+/// The options of a product of matrices on a CUDA device.
 struct SpGemmOnCudaOptions {
   Semiring semiring = Semiring::plusTimes;
-  SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic; // or tiles or rows
-  double productsPerTilePair = productsPerTilePairOnCuda; // automatic: tiles from so many on
-  std::size_t maxMemoryBytes = 0; // for C and what it takes to make it; 0: what the device has
-  bool half = false;              // numbers, of type float, are of half precision: tiles hold them so
-  std::shared_ptr<const ChoiceOnCuda> choice = nullptr; // by choiceFor
+  SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic; // automatic, tiles or rows
+  double productsPerTilePair = productsPerTilePairOnCuda; // automatic uses tiles from this many on
+  std::size_t maxMemoryBytes = 0;                         // for C and the work on it; 0: what the device has
+  bool half = false; // values are of half precision already, and tiles store them so; V must be float
+  std::shared_ptr<const ChoiceOnCuda> choice = nullptr; // made by choiceFor
 };
 
-/// C = A B whose pattern is known, and what its numbers are computed from.
+/// C = A B with a known pattern, and everything that computing its values needs.
 template <class V>
 struct KnownProductOnCuda {
   KnownProductOnCuda(const Context& context, const PatternView& a, const PatternView& b,
@@ -44,15 +48,16 @@ struct KnownProductOnCuda {
   }
 
   ProductAnalysisOnCuda analysis;
-  std::uint32_t tileGroups = 0;                     // of 8 rows, that go by tiles
-  RowBinCounts rows{};                              // the others, by entries, but for those that are made
-  std::optional<RowScratchOnCuda<V>> made;          // rows that have their numbers already
-  std::optional<TilesOnCuda<V>> tilesOfA, tilesOfB; // if there are such groups
-  std::optional<KeptTilesOnCuda> tilesOfC;          // if there are such groups
-  std::optional<std::size_t> firstGroupOfA;         // A's tiles are those of B from this row of tiles on
+  std::uint32_t tileGroups = 0; // groups of 8 rows that use tiles
+  RowBinCounts rows{};          // the other rows by their numbers of entries, without those in `made`
+  std::optional<RowScratchOnCuda<V>> made;          // rows in scratch memory that have their values already
+  std::optional<TilesOnCuda<V>> tilesOfA, tilesOfB; // present if tileGroups > 0
+  std::optional<KeptTilesOnCuda> tilesOfC;          // present if tileGroups > 0
+  // If A is rows of B: A's tiles are those of B from this row of tiles on, and tilesOfA is empty.
+  std::optional<std::size_t> firstGroupOfA;
   CsrOnCuda<V> c;
-  std::uint64_t madeEntries = 0; // of `made`, that are not at their places yet
-  bool isDone = false;           // c has its numbers
+  std::uint64_t madeEntries = 0; // entries in `made` that are not in c yet
+  bool isDone = false;           // c has its values
 
   TileView<V> viewOfA() const
   {
@@ -67,19 +72,21 @@ struct KnownProductOnCuda {
 template <class V>
 class SpGemmPlanOnCuda;
 
-/// C = A B on a CUDA device. Rows of C whose groups of 8 are dense enough in tiles of 8 x 8 are summed up by
-/// tensor cores, in double precision whatever V is, but in single if the numbers are of half precision; the
-/// others row by row. The host waits twice, for the size of the work and for that of C (once more for int64).
-/// C's arrays may have room for up to a quarter more entries than C has. The same A and B give the same bits
-/// on the same device. Tiles serve plus-times over float and double with finite numbers, up to 65535 tiles in
-/// 8 rows of B. V is float, double or int64.
+/// C = A B on a CUDA device. Groups of 8 rows whose 8 x 8 tiles are dense enough are multiplied by tensor
+/// cores, in double precision whatever V is (in single precision if the values are of half precision). The
+/// other rows are multiplied one by one. Tiles need plus-times over float or double, finite values and at
+/// most 65535 tiles in 8 rows of B.
+/// The host waits twice, once for the size of the work and once for that of C (a third time for int64). C's
+/// arrays may have room for up to a quarter more entries than C has. The same A and B give the same bits on
+/// the same device. V is double, float or int64.
 class SpGemmOnCuda {
 public:
   /// Throws Error(device) unless the context is on a CUDA device.
   explicit SpGemmOnCuda(const Context&);
 
-  /// Throws Error(usage) for sizes that do not fit, more than largestColumnsOnCuda columns, an algorithm that
-  /// cannot do the work or a sum of int64 beyond 64 bits, and Error(outOfMemory) with the bytes needed.
+  /// C with rising columns in each row. Throws Error(usage) for sizes that do not fit, more than
+  /// largestColumnsOnCuda columns, an algorithm that cannot do the work, or a sum of int64 beyond 64 bits.
+  /// Throws Error(outOfMemory) with the bytes needed.
   template <class V>
   CsrOnCuda<V> multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {},
                         SpGemmReport* = nullptr);
@@ -89,19 +96,19 @@ public:
   CsrOnCuda<V> multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow,
                             std::size_t lastRow, const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
 
-  /// What would be done, without doing it.
+  /// Describes how the product would be computed, without computing it.
   template <class V>
   SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {});
 
-  /// The options with which ranges of rows of C have the bits that all of C has by `options`: what looks at
-  /// all rows is done here.
+  /// Analyses all rows and returns `options` with the decisions that depend on them. With the result,
+  /// multiplyRows gives ranges of rows the bits that the whole product has by `options`.
   template <class V>
   SpGemmOnCudaOptions choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
                                 const SpGemmOnCudaOptions& options);
 
-  /// First rows, multiples of 8, of ranges that multiplyRows can do within the memory limit whatever C is,
-  /// and the number of rows; `bytesAProduct` are what another method takes beside. Throws Error(outOfMemory)
-  /// if 8 rows are too much.
+  /// Cuts the rows into ranges that multiplyRows can compute within the memory limit in every case. Returns
+  /// the first row of each range, a multiple of 8, and at the end the number of rows. `bytesAProduct`: what
+  /// another method needs in addition for each product. Throws Error(outOfMemory) if 8 rows need too much.
   template <class V>
   std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
                                        std::size_t maxMemoryBytes, std::uint64_t bytesAProduct = 0);
@@ -113,36 +120,37 @@ private:
   template <class V>
   AnalysisTotals analyse(const CsrView<V>& a, const CsrView<V>& b, bool same, const SpGemmOnCudaOptions&,
                          const std::string& whyNoTiles, bool estimate, ProductAnalysisOnCuda&, SpGemmReport&);
-  /// All of C but its numbers; `isEmpty`: A or B has no entries. If `isMadeOnce`, tiles are chosen only for
-  /// finite numbers, and rows may be made already.
+  /// Finds everything of C but its values. `isEmpty`: A or B has no entries. With `isMadeOnce` the values
+  /// count, too: tiles are chosen only if all are finite, and rows may be computed at once.
   template <class V>
   KnownProductOnCuda<V> patternOf(const CsrView<V>& a, const CsrView<V>& b, bool isEmpty,
                                   const SpGemmOnCudaOptions&, bool isMadeOnce, SpGemmReport&);
   template <class V>
   KnownProductOnCuda<V> findPattern(const CsrView<V>& a, const CsrView<V>& b, bool same,
                                     const SpGemmOnCudaOptions&, bool isMadeOnce, SpGemmReport&);
-  /// Counts entries of rows that do not go by tiles, or makes them if there is room beside `bytes` that are
-  /// taken, to which it adds.
+  /// Treats the rows that do not use tiles: computes them to scratch memory if there is room for it, or else
+  /// counts their entries. Adds the bytes taken to `bytes`.
   template <class V>
   void countOrMakeRows(const CsrView<V>& a, const CsrView<V>& b, const SpGemmOnCudaOptions&, bool isMadeOnce,
                        const AnalysisTotals&, KnownProductOnCuda<V>&, std::uint64_t& bytes);
-  /// The numbers; rows that were made are moved to their places.
+  /// Computes the values. Rows in scratch memory are moved to their places.
   template <class V>
   void computeNumbers(const CsrView<V>& a, const CsrView<V>& b, Semiring, KnownProductOnCuda<V>&);
-  /// Of tiles that were filled; waits. Throws Error(usage) if tiles were asked for and they were not.
+  /// Waits for the tiles and returns true if all their values were finite. Throws Error(usage) if not and
+  /// tiles were asked for.
   template <class V>
   bool numbersWereFinite(const KnownProductOnCuda<V>&, const SpGemmOnCudaOptions&);
 
-  /// Brings rows to their places before it is known whether all could be made, if none is known not to be;
-  /// returns for how many entries C has room then.
+  /// Moves the rows in scratch memory to C although the host does not know yet whether all rows are there.
+  /// Returns the number of entries for which C then has memory.
   template <class V>
   std::uint64_t moveAhead(const AnalysisTotals&, KnownProductOnCuda<V>&);
 
   Context context_;
   SideStreams streams_;
-  TotalsOnHost toldTotals_;
+  TotalsOnHost totalsOnHost_;
   PinnedValues<AnalysisTotals> totals_;
-  Buffer<std::uint64_t> memory_; // of the analysis before, if it is small
+  Buffer<std::uint64_t> memory_; // memory of the last analysis, kept for the next if it is small
 };
 
 }

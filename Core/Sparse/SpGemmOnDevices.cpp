@@ -46,18 +46,17 @@ std::vector<PartOnCuda<V>> SpGemmOnDevices::multiply(const std::vector<const Csr
 {
   const std::size_t count = contexts_.size();
   std::vector<PartOnCuda<V>> parts(count);
-  onThreadsOfTheirOwn(
-      count, [&](std::size_t i) { // each device looks at all rows itself: none waits for another
-        const SpGemmOnCudaOptions chosen = products_[i]->choiceFor(*a[i], *b[i], options);
-        const bool counted = chosen.choice && chosen.choice->productsBefore.size() > 0;
-        const std::vector<std::size_t> starts =
-            counted ? balancedRowStarts(contexts_[i], chosen.choice->productsBefore, count)
-                    : balancedRowStarts(contexts_[i], a[i]->view(), b[i]->view(), count);
-        parts[i].firstRow = starts[i];
-        parts[i].c =
-            products_[i]->multiplyRows(*a[i], *b[i], starts[i], starts[i + 1], chosen, &parts[i].report);
-        contexts_[i].stream->wait();
-      });
+  // Each device analyses all rows itself, which takes less time than waiting for another device would.
+  onThreadsOfTheirOwn(count, [&](std::size_t i) {
+    const SpGemmOnCudaOptions chosen = products_[i]->choiceFor(*a[i], *b[i], options);
+    const bool counted = chosen.choice && chosen.choice->productsBefore.size() > 0;
+    const std::vector<std::size_t> starts =
+        counted ? balancedRowStarts(contexts_[i], chosen.choice->productsBefore, count)
+                : balancedRowStarts(contexts_[i], a[i]->view(), b[i]->view(), count);
+    parts[i].firstRow = starts[i];
+    parts[i].c = products_[i]->multiplyRows(*a[i], *b[i], starts[i], starts[i + 1], chosen, &parts[i].report);
+    contexts_[i].stream->wait();
+  });
   return parts;
 }
 

@@ -9,43 +9,48 @@
 
 namespace tessera {
 
-/// How products are computed. `automatic` chooses between tiles and rows for each group of 8 rows of A;
-/// `tsparse` is for CUDA devices.
+/// The methods of computing a product. `automatic` chooses between tiles and rows for each group of 8 rows of
+/// A. `tsparse` needs a CUDA device and half precision.
 enum class SpGemmAlgorithm { automatic, tiles, rows, tsparse };
 
-/// C = mask(scale * (A B)) + D, then without small entries; sums are those of the semiring.
+/// The options of C = mask(scale * (A B)) + D, applied in this order; entries of at most `dropTolerance` are
+/// left out at the end. Sums are those of the semiring.
 template <class V>
 struct SpGemmOptions {
   Semiring semiring = Semiring::plusTimes;
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic;
   bool transposeA = false, transposeB = false;
-  std::optional<MatrixPattern>
-      mask; // entries of A B stay where it has entries (whatever their values); rows of rising columns
-  bool complementMask = false; // they stay where it has none
+  // Entries of A B stay only where the mask has an entry, whatever its value. Its rows must have rising
+  // columns.
+  std::optional<MatrixPattern> mask;
+  bool complementMask = false; // entries stay only where the mask has none
   std::optional<V> scale;
-  std::optional<CsrMatrix<V>> accumulate; // D; not masked; rows of rising columns
-  std::optional<double>
-      dropTolerance; // entries of at most this magnitude go; not given: zeros stay where they arise
-  bool half = false; // V is float: see HalfPrecision.h
-  std::size_t maxMemoryBytes =
-      0; // for C and what it takes to make it, without A and B; 0: what the system has
+  std::optional<CsrMatrix<V>> accumulate; // D; it is not masked; its rows must have rising columns
+  // Entries of at most this magnitude are left out. Without it, entries that happen to be zero stay.
+  std::optional<double> dropTolerance;
+  bool half = false; // operands are rounded to half precision, see HalfPrecision.h; V must be float
+  // Bytes for C and for the work on it, without A and B. 0: as much as the system has.
+  std::size_t maxMemoryBytes = 0;
 };
 
-/// Throws Error(usage) for options that do not fit each other or a product of that size, and
-/// Error(unreadableInput) for a mask or D that is no matrix.
+/// Throws Error(usage) for options that do not fit each other or a product of `rows` x `columns`, and
+/// Error(unreadableInput) for a mask or D whose arrays make no matrix.
 template <class V>
 void checkOptionsOf(const Context&, std::size_t rows, std::size_t columns, const SpGemmOptions<V>&);
 
-/// What was found and done.
+/// Facts about a product and the way it was computed.
 struct SpGemmReport {
-  std::uint64_t products = 0, entriesBound = 0;    // pairs of entries that meet; entries of C at most
-  double entriesPerTileA = 0, entriesPerTileB = 0; // of tiles that have any; 0 if they were not counted
-  std::uint64_t groups = 0, tileGroups = 0;        // of 8 rows; how many of them by tiles
-  std::uint64_t ranges = 1;                        // of rows, one after the other, to stay in the memory
-  std::uint64_t bytesTaken = 0; // of a CUDA device's memory at most, C among them, without A and B
-  std::string choice;           // a line that says which method and why
+  std::uint64_t products = 0;     // pairs of entries of A and B that meet
+  std::uint64_t entriesBound = 0; // the number of entries of C is at most this
+  // Averages over the tiles that have an entry; 0 if tiles were not counted.
+  double entriesPerTileA = 0, entriesPerTileB = 0;
+  std::uint64_t groups = 0;     // groups of 8 rows of A
+  std::uint64_t tileGroups = 0; // groups that used tiles
+  std::uint64_t ranges = 1;     // ranges of rows, computed one after the other because of the memory limit
+  std::uint64_t bytesTaken = 0; // peak device memory, with C and without A and B
+  std::string choice;           // a line for the log: the method and the reason for it
 
-  /// What was found and done for other rows of the same product; ranges stay.
+  /// Adds the report on further rows of the same product; `ranges` stays as it is.
   void add(const SpGemmReport&);
 };
 

@@ -17,18 +17,19 @@ SpGemmPlanOnCuda<V>::SpGemmPlanOnCuda(const Context& context, const CsrOnCuda<V>
     : context_(context), a_(a), b_(b), options_(options), spGemm_(context),
       known_(patternBy(options, report_))
 {
-  spGemm_.computeNumbers(a.view(), b.view(), options.semiring, known_); // with numbers come the columns of C
+  spGemm_.computeNumbers(a.view(), b.view(), options.semiring, known_); // fills in the columns of C, too
   known_.c.value = {};
 }
 
 template <class V>
 void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b)
 {
-  if constexpr (!std::is_same_v<V, std::int64_t>) { // of which there are no tiles
+  if constexpr (!std::is_same_v<V, std::int64_t>) { // int64 never uses tiles
     AnalysisTotals* const totals = known_.analysis.totals;
     context_.stream->fill(&totals->notFinite, 0, sizeof(std::uint32_t));
     refillTilesOnCuda(context_, b, *known_.tilesOfB, &totals->notFinite);
-    if (known_.firstGroupOfA && a.value != b.value) { // they were the same numbers before
+    if (known_.firstGroupOfA
+        && a.value != b.value) { // A and B had the same values until now, so A had no tiles of its own
       known_.tilesOfA.emplace(context_, a.rows, static_cast<std::uint32_t>(known_.tilesOfB->column.size()),
                               options_.half);
       context_.stream->copyOnDevice(known_.tilesOfA->rowStart.span().data(),

@@ -6,22 +6,22 @@
 
 namespace tessera {
 
-/// A product on a CUDA device whose pattern is known and whose numbers are computed again and again: what the
-/// analysis found, the pattern of C and the memory of tiles are kept.
+/// A plan computes the same product again for other values of matrices that stay on a CUDA device. It keeps
+/// the analysis, the pattern of C and the memory of the tiles.
 template <class V>
 class SpGemmPlanOnCuda {
 public:
-  /// A and B must outlive the plan, for their patterns. Throws as SpGemmOnCuda::multiply.
+  /// The patterns of A and B must outlive the plan. Throws as SpGemmOnCuda::multiply.
   SpGemmPlanOnCuda(const Context&, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
                    const SpGemmOnCudaOptions& = {});
 
-  /// Where C has entries; its numbers are not to be read.
+  /// The pattern of C. Its values must not be read.
   const CsrOnCuda<V>& pattern() const { return known_.c; }
   const SpGemmReport& report() const { return report_; }
 
-  /// The numbers of C for other numbers of A and B, which lie on the device in the order of the entries. The
-  /// bits are those of a product that is made anew. Waits once if groups go by tiles, whose numbers have to
-  /// be finite, or V is int64. Throws Error(usage) as SpGemmOnCuda::multiply.
+  /// The values of C for other values of A and B, which lie in device memory in the order of the entries. The
+  /// result has the bits of SpGemmOnCuda::multiply. The host waits once if some groups use tiles (to learn
+  /// whether all values are finite) or if V is int64. Throws Error(usage) as SpGemmOnCuda::multiply.
   Buffer<V> execute(const V* a, const V* b);
 
 private:
@@ -34,7 +34,8 @@ private:
   SpGemmOnCuda spGemm_;
   SpGemmReport report_;
   KnownProductOnCuda<V> known_;
-  std::optional<KnownProductOnCuda<V>> byRows_; // for numbers that are not finite, once there were some
+  std::optional<KnownProductOnCuda<V>>
+      byRows_; // made when values that are not finite come for the first time
 };
 
 }

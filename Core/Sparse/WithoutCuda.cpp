@@ -27,7 +27,7 @@ SideStreams::~SideStreams() = default;
 
 TotalsOnHost::TotalsOnHost(const Context&) {}
 
-SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context), toldTotals_(context) {}
+SpGemmOnCuda::SpGemmOnCuda(const Context& context) : streams_(context), totalsOnHost_(context) {}
 
 #define TESSERA_WITHOUT_CUDA(V)                                                                              \
   template <>                                                                                                \

@@ -7,22 +7,24 @@
 
 namespace tessera {
 
-/// Columns of tiles that one window covers.
+/// The number of columns of tiles that one window covers.
 constexpr int windowWords = 1024, windowColumns = 32 * windowWords;
 
-/// Which of some neighbouring columns of tiles have something, and how many do before each: a set in shared
-/// memory of a block of `Threads` threads.
+/// A set of columns (of tiles) inside a window of neighbouring columns: one bit for each column, and for each
+/// word of bits the number of columns before it. It lies in the shared memory of a block of `Threads`
+/// threads.
 template <int Threads>
 struct ColumnWindow {
   unsigned mask[windowWords];
   std::uint16_t before[windowWords];
-  int lowest, highest; // of all columns, see findRange
+  int lowest, highest; // over all windows, see findRange
 
-  /// The range of columns for which visit(report) calls report(first column, last column).
+  /// Sets `lowest` and `highest` to the range of all columns that visit(report) reports by report(first
+  /// column, last column).
   template <class Visit>
   __device__ void findRange(Visit&& visit)
   {
-    __syncthreads(); // the range before may still be read
+    __syncthreads(); // other threads may still read the last range
     if (threadIdx.x == 0) {
       lowest = 0x7fffffff;
       highest = -1;
@@ -37,7 +39,7 @@ struct ColumnWindow {
 
   __device__ void clear(int words)
   {
-    __syncthreads(); // and the set before
+    __syncthreads(); // other threads may still read the last set
     for (int w = threadIdx.x; w < words; w += Threads)
       mask[w] = 0;
     __syncthreads();
@@ -45,7 +47,7 @@ struct ColumnWindow {
 
   __device__ void insert(int column) { setBit(mask, column); }
 
-  /// After all insertions: how many are in; then `rank` may be called.
+  /// To be called after all insertions: returns the size of the set and makes `rank` usable.
   __device__ int countAndRank(int words)
   {
     __syncthreads();
@@ -58,7 +60,7 @@ struct ColumnWindow {
   }
 };
 
-/// Calls body(lowest, words) for windows that cover the range found.
+/// Calls body(lowest column, number of words) for windows that cover the range found.
 template <int Threads, class Body>
 __device__ __forceinline__ void forWindows(const ColumnWindow<Threads>& window, Body&& body)
 {
@@ -67,8 +69,8 @@ __device__ __forceinline__ void forWindows(const ColumnWindow<Threads>& window, 
     body(first, min(windowWords, (highest - first) / 32 + 1));
 }
 
-/// Calls body(entry, its column) for entries [first, last) of a matrix, by a block of `Threads` threads;
-/// loads are under way together.
+/// Calls body(entry, its column) for entries [first, last) of a matrix. A block of `Threads` threads shares
+/// them out; each thread loads eight columns before it uses the first, so that the loads overlap.
 template <int Threads, class Body>
 __device__ __forceinline__ void forEntriesOfBlock(const PatternView& matrix, std::uint64_t first,
                                                   std::uint64_t last, Body&& body)
@@ -87,7 +89,7 @@ __device__ __forceinline__ void forEntriesOfBlock(const PatternView& matrix, std
   }
 }
 
-/// Whether a column lies in a window; then `column` becomes that from the window's first one.
+/// Makes `column` relative to the window's first column. Returns true if it lies inside the window.
 __device__ __forceinline__ bool inWindow(int& column, int lowest, int words)
 {
   column -= lowest;

@@ -8,10 +8,10 @@
 
 namespace tessera {
 
-/// Threads of blocks that count products.
+/// The number of threads in blocks that count products.
 constexpr int counterThreads = 256, counterWarps = counterThreads / 32;
 
-/// Sum over the block, added to *total.
+/// Adds the values of all threads of the block to *total. `ofBlock` is in shared memory and 0 before.
 __device__ inline void addToTotal(unsigned long long value, unsigned long long& ofBlock,
                                   unsigned long long* total)
 {
@@ -23,7 +23,7 @@ __device__ inline void addToTotal(unsigned long long value, unsigned long long& 
     atomicAdd(total, ofBlock);
 }
 
-/// Entries of the row of B that entry `e` of A meets.
+/// The number of entries in the row of B that entry `e` of A is multiplied with.
 __device__ __forceinline__ unsigned productsOfEntry(const PatternView& a, const std::uint64_t* rowStartOfB,
                                                     std::uint64_t e)
 {
@@ -31,7 +31,8 @@ __device__ __forceinline__ unsigned productsOfEntry(const PatternView& a, const 
   return static_cast<unsigned>(rowStartOfB[k + 1] - rowStartOfB[k]);
 }
 
-/// Entries of B that entries [first, last) of A meet, of which this is thread `rank` of `count`.
+/// One thread's part of the number of products of entries [first, last) of A; the thread has number `rank` of
+/// `count`.
 __device__ __forceinline__ unsigned long long productsOf(const PatternView& a,
                                                          const std::uint64_t* rowStartOfB,
                                                          std::uint64_t first, std::uint64_t last, int rank,
@@ -44,18 +45,20 @@ __device__ __forceinline__ unsigned long long productsOf(const PatternView& a,
   return sum;
 }
 
-/// Products of the rows of lanes from `firstLane` on, which are neighbours and have entries [first, last) of
-/// A, each up to its `end`: the warp goes through them side by side, and a row's products are the difference
-/// of two sums over all before.
+/// The number of products of each lane's row, by a whole warp. The lanes from `firstLane` on have
+/// neighbouring rows, whose entries are [first, last) of A; `end` is the end of a lane's own row. The warp
+/// goes through the entries side by side and keeps a running sum; a row's number is the difference of the
+/// sums at its ends.
 __device__ inline unsigned long long productsOfRows(const PatternView& a, const std::uint64_t* rowStartOfB,
                                                     std::uint64_t end, int firstLane, std::uint64_t first,
                                                     std::uint64_t last)
 {
-  constexpr int together = 4; // loads under way
+  constexpr int together = 4; // loads that overlap
   const int lane = threadIdx.x % 32;
   unsigned long long before = 0,
-                     tillEnd =
-                         0; // products of entries before these; of those up to the end of the lane's row
+                     // The sum over the entries before the current ones, and the sum up to the end of the
+                     // lane's row.
+      tillEnd = 0;
   for (std::uint64_t from = first; from < last; from += 32 * together) {
     unsigned products[together];
 #pragma unroll
@@ -67,7 +70,7 @@ __device__ inline unsigned long long productsOfRows(const PatternView& a, const 
     for (int u = 0; u < together; ++u) {
       const std::uint64_t begin = from + 32 * u;
       if (begin >= last)
-        continue; // all lanes
+        continue; // true for all lanes or none
       unsigned long long inclusive = products[u];
 #pragma unroll
       for (int distance = 1; distance < 32; distance *= 2) {
@@ -84,23 +87,24 @@ __device__ inline unsigned long long productsOfRows(const PatternView& a, const 
   return lane == firstLane ? tillEnd : tillEnd - ofRowsBefore;
 }
 
-/// Where products of rows are counted to.
+/// Where countProducts writes its results.
 struct ProductCounts {
   std::uint32_t *products, *rowCounts, *tilesOfA;
   AnalysisTotals* totals;
 };
 
-/// Products of each row of A B, their sum and that of the entries that C may have; a warp `rowsAWarp`
-/// neighbouring rows, the block one row after the other of those that are very long. The block is one of
-/// `blocks`. Reads 4 bytes an entry of A and 16 of the row starts of B for it, and 16 a row; writes 8 a row.
+/// Counts the products of each row of A B, their total, and the total of the bounds on C's entries. A warp
+/// takes `rowsAWarp` neighbouring rows; very long rows are left to the whole block, one after the other. The
+/// block has number `block` of `blocks`. Memory traffic: reads 4 bytes for each entry of A and 16 for the row
+/// starts of B that it needs, and 16 for each row; writes 8 for each row.
 __device__ inline void countProducts(const PatternView& a, const std::uint64_t* rowStartOfB,
                                      std::size_t columnsOfB, int rowsAWarp, unsigned block, unsigned blocks,
                                      const ProductCounts& counts)
 {
   constexpr std::uint64_t veryLongRow = 1024;
-  constexpr int mostVeryLong = 64; // of a block, together; a warp alone counts others
-  __shared__ unsigned long long productsOfBlock, boundOfBlock, productsOfLong[mostVeryLong];
-  __shared__ std::size_t longRows[mostVeryLong];
+  constexpr int maxVeryLong = 64; // the block takes so many rows; further ones are counted by their warps
+  __shared__ unsigned long long productsOfBlock, boundOfBlock, productsOfLong[maxVeryLong];
+  __shared__ std::size_t longRows[maxVeryLong];
   __shared__ int longRowCount;
   if (threadIdx.x == 0) {
     productsOfBlock = boundOfBlock = 0;
@@ -125,9 +129,9 @@ __device__ inline void countProducts(const PatternView& a, const std::uint64_t* 
     const unsigned longOnes = __ballot_sync(~0u, end - start >= veryLongRow);
     for (int firstLane = 0; firstLane < rows; ++firstLane) {
       const unsigned longAhead = longOnes >> firstLane;
-      const int lastLane =
-          longAhead == 0 ? rows
-                         : firstLane + __ffs(static_cast<int>(longAhead)) - 1; // a very long row, or the end
+      const int lastLane = longAhead == 0 ? rows
+                                          : firstLane + __ffs(static_cast<int>(longAhead))
+                                                - 1; // the next very long row, or the end
       const std::uint64_t from = __shfl_sync(~0u, start, firstLane),
                           to = __shfl_sync(~0u, end, max(lastLane - 1, 0));
       if (lastLane > firstLane) {
@@ -142,7 +146,7 @@ __device__ inline void countProducts(const PatternView& a, const std::uint64_t* 
       if (lane == 0)
         place = atomicAdd(&longRowCount, 1);
       place = __shfl_sync(~0u, place, 0);
-      if (place < mostVeryLong) {
+      if (place < maxVeryLong) {
         if (lane == 0) {
           longRows[place] = first + lastLane;
           productsOfLong[place] = 0;
@@ -158,7 +162,7 @@ __device__ inline void countProducts(const PatternView& a, const std::uint64_t* 
     }
   }
   __syncthreads();
-  const int longCount = min(longRowCount, mostVeryLong);
+  const int longCount = min(longRowCount, maxVeryLong);
   for (int i = 0; i < longCount; ++i) {
     const std::size_t row = longRows[i];
     const unsigned long long ofWarp = groupSum<32>(

@@ -14,16 +14,18 @@ namespace tessera {
 namespace {
 
 constexpr int threads = counterThreads;
-constexpr unsigned mostBlocks = 4224; // they go on until all rows are done, so that few add to the totals
-constexpr int finderThreads = 64;     // of a group of rows
-constexpr unsigned mostFinderBlocks = 2112, mostSamples = 256; // of groups of rows
+// Blocks loop over the rows, so that few of them add to the totals.
+constexpr unsigned maxBlocks = 4224;
+constexpr int finderThreads = 64; // for each group of 8 rows
+// Limits of the number of blocks that count tiles, and of sampled groups of 8 rows.
+constexpr unsigned maxFinderBlocks = 2112, maxSamples = 256;
 
-/// From what the choice between tiles and rows is made on the device.
+/// The choice between tiles and rows, made on the device.
 struct Choice {
-  double threshold; // products for each pair of tiles, from which tiles win
+  double threshold; // tiles are chosen from so many products for each pair of tiles
   bool same;        // B is A
   PatternView a, b;
-  double entriesPerTileOfB; // 0: samples tell
+  double entriesPerTileOfB; // 0: the samples determine it
 
   __device__ const TileTotals& totalsOfB(const AnalysisTotals& totals) const
   {
@@ -33,11 +35,11 @@ struct Choice {
   {
     return entriesPerTileOfB > 0 || totals.tilesMayWin;
   }
-  /// Once tiles are counted.
+  /// To be called once tiles are counted.
   __device__ bool tilesFit(const AnalysisTotals& totals) const
   {
     const TileTotals& ofB = totalsOfB(totals);
-    return max(totals.a.tiles, ofB.tiles) <= 0xffffffffull && ofB.mostOfRow <= mostTilesOfRowOnCuda;
+    return max(totals.a.tiles, ofB.tiles) <= 0xffffffffull && ofB.maxTilesOfRow <= maxTilesOfRowOnCuda;
   }
   __device__ bool tilesWin(double perTileOfB, std::size_t group, std::uint32_t tilesOfGroup) const
   {
@@ -54,7 +56,7 @@ struct Choice {
   }
 };
 
-/// Tiles of a group of 8 rows, by a block. Reads 4 bytes an entry.
+/// Counts the tiles of a group of 8 rows, by a block. Memory traffic: reads 4 bytes for each entry.
 template <int Threads>
 __device__ std::uint32_t tilesOfGroup(ColumnWindow<Threads>& window, const PatternView& matrix,
                                       std::size_t group)
@@ -81,24 +83,24 @@ __device__ std::uint32_t tilesOfGroup(ColumnWindow<Threads>& window, const Patte
   return tiles;
 }
 
-/// Groups of 8 rows at equal distances, all of them if they are few.
+/// A sample of the groups of 8 rows: groups at equal distances, or all groups if they are few.
 struct Samples {
   std::size_t groups;
   unsigned count;
 
   __host__ __device__ explicit Samples(const PatternView& matrix)
       : groups(ceilDiv(matrix.rows, tileSide)),
-        count(static_cast<unsigned>(groups < mostSamples ? groups : mostSamples))
+        count(static_cast<unsigned>(groups < maxSamples ? groups : maxSamples))
   {
   }
   __device__ std::size_t groupOf(unsigned sample) const { return sample * groups / count; }
 };
 
-constexpr int windowBits = 15; // of a column of a window
+constexpr int windowBits = 15; // number of bits of a column in a window
 static_assert(windowColumns == 1 << windowBits);
 
-/// Tiles of a sampled group, by a block; the last of `samples` blocks decides whether tiles may win. Writes 4
-/// bytes.
+/// Counts the tiles of a sampled group, by a block. The last of `samples` blocks decides whether tiles may be
+/// faster somewhere. Memory traffic: writes 4 bytes.
 __device__ void sampleTiles(ColumnWindow<threads>& window, const Choice& choice, const Samples& ofA,
                             const Samples& ofB, unsigned sample, unsigned samples, AnalysisTotals* totals,
                             std::uint32_t* tilesOfA)
@@ -139,9 +141,10 @@ __device__ void sampleTiles(ColumnWindow<threads>& window, const Choice& choice,
     totals->tilesMayWin = wins > 0 && wins * fewestTiledShare >= ofA.count;
 }
 
-/// About how many entries the first row of a sampled group of C has, unless it is a very long one: its
-/// columns are hashed to one bit each of a set, and what share of them stays empty tells how many columns
-/// there were (Whang and others, "A linear-time probabilistic counting algorithm", 1990). By a block.
+/// Estimates the entries of one row of C by a block, unless the row is very long. The columns of its products
+/// are hashed to bits of a set; with a share s of the bits still 0, the row has about -windowColumns ln(s)
+/// entries. Source: K.-Y. Whang, B. T. Vander-Zanden, H. M. Taylor: A linear-time probabilistic counting
+/// algorithm for database applications, 1990.
 __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& a, const PatternView& b,
                               std::size_t row, AnalysisTotals* totals)
 {
@@ -158,14 +161,16 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
     return;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32,
                  entriesOfA = static_cast<unsigned>(last - first);
-  const unsigned turns = ceilDiv<unsigned>(entriesOfA, threads); // of each warp, with as many entries each
+  const unsigned turns =
+      ceilDiv<unsigned>(entriesOfA, threads); // of each warp, which takes equally many entries in each
   const unsigned atOnce = ceilDiv<unsigned>(entriesOfA, turns * counterWarps);
   for (std::uint64_t e = first + warp * atOnce; e < last; e += counterWarps * atOnce)
-    forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,
-                        [&](int column) {
-                          window.insert(static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u
-                                                         >> (32 - windowBits))); // Knuth, volume 3, 6.4
-                        });
+    forPiecesInAnyOrder(
+        lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b, [&](int column) {
+          window.insert(
+              static_cast<int>(static_cast<unsigned>(column) * 0x9e3779b1u
+                               >> (32 - windowBits))); // Fibonacci hashing: Knuth, volume 3, section 6.4
+        });
   const auto bits = static_cast<double>(window.countAndRank(windowWords));
   if (threadIdx.x == 0) {
     const double entries = -windowColumns * log1p(-min(bits, windowColumns - 1.0) / windowColumns);
@@ -174,8 +179,8 @@ __device__ void sampleEntries(ColumnWindow<threads>& window, const PatternView& 
   }
 }
 
-/// What is known before anything is decided: samples, each by one of the first blocks, and products of all
-/// rows, by the others.
+/// The first kernel of the analysis. The first blocks take one sample each; the others count the products of
+/// all rows meanwhile.
 __global__ void __launch_bounds__(threads)
     lookAtRows(Choice choice, Samples ofA, Samples ofB, unsigned tileSamples, bool estimate, int rowsAWarp,
                ProductCounts counts)
@@ -192,8 +197,8 @@ __global__ void __launch_bounds__(threads)
                   gridDim.x - samples, counts);
 }
 
-/// Tiles of each group of 8 rows that is wanted, 0 of others; a block a group. Reads 4 bytes an entry, writes
-/// 4 a group.
+/// Counts the tiles of each group of 8 rows; a block for each group. Groups that are not wanted get 0. Memory
+/// traffic: reads 4 bytes for each entry, writes 4 for each group.
 __global__ void __launch_bounds__(finderThreads)
     countTiles(Choice choice, PatternView matrix, const std::uint8_t* wanted, const AnalysisTotals* all,
                TileTotals* totals, std::uint32_t* tilesOfGroups)
@@ -213,11 +218,12 @@ __global__ void __launch_bounds__(finderThreads)
   }
   if (threadIdx.x == 0) {
     atomicAdd(&totals->tiles, sum);
-    atomicMax(&totals->mostOfRow, most);
+    atomicMax(&totals->maxTilesOfRow, most);
   }
 }
 
-/// Tiles or rows for each group, and bins of rows by their products. Reads 20 bytes a row, writes 8.
+/// Chooses tiles or rows for each group of 8 rows, and sorts the rows that do not use tiles into bins by
+/// their products. Memory traffic: reads 20 bytes for each row, writes 8.
 __global__ void __launch_bounds__(threads)
     chooseAndBin(Choice choice, const std::uint32_t* tilesOfA, AnalysisTotals* totals,
                  std::uint32_t* products, std::uint32_t* binnedRows, std::uint32_t* madeAt,
@@ -244,7 +250,7 @@ __global__ void __launch_bounds__(threads)
   addToBins(bin, row, rows, totals->rows, binnedRows);
   addToTotal(bin >= 0 ? products[row] : 0, productsOfBlock, &totals->productsOfRows);
   if (target.host && isLastBlock(&totals->blocksThatChose))
-    tell(target, totals, 0);
+    reportTotals(target, totals, 0);
 }
 
 unsigned blocksFor(std::size_t rows, std::size_t rowsOfBlock, unsigned most)
@@ -258,7 +264,7 @@ ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const Patte
                                              const PatternView& b, Buffer<std::uint64_t> given)
     : memory(std::move(given))
 {
-  constexpr std::size_t alignment = 32; // elements of the memory: 256 bytes, as the device gives them
+  constexpr std::size_t alignment = 32; // in elements: 256 bytes, the alignment of device memory
   std::size_t used = 0;
   const auto place = [&](std::size_t bytes) {
     const std::size_t first = used;
@@ -289,8 +295,8 @@ ProductAnalysisOnCuda::ProductAnalysisOnCuda(const Context& context, const Patte
 
 namespace {
 
-/// `sampleTiles`: whether tiles may win is asked of some groups; `estimate`: about how many entries C has, of
-/// some rows.
+/// Launches lookAtRows. `sampleTiles`: samples decide whether tiles may be faster. `estimate`: samples
+/// estimate the number of entries of C.
 void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTiles, bool estimate,
                    ProductAnalysisOnCuda& analysis)
 {
@@ -301,10 +307,10 @@ void lookAtAllRows(const Context& context, const Choice& choice, bool sampleTile
   const Samples ofA(a), ofB(choice.b);
   const unsigned tileSamples = sampleTiles ? ofA.count + (choice.same ? 0 : ofB.count) : 0,
                  entrySamples = estimate ? ofA.count : 0;
-  constexpr std::size_t manyRows =
-      1 << 14; // of which a warp has as many as it can, so that more loads are under way
+  // Many rows: each warp takes as many rows as it can, so that more loads overlap.
+  constexpr std::size_t manyRows = 1 << 14;
   const int rowsAWarp = a.rows <= manyRows ? 8 : 32;
-  lookAtRows<<<tileSamples + entrySamples + blocksFor(a.rows, counterWarps * rowsAWarp, mostBlocks), threads,
+  lookAtRows<<<tileSamples + entrySamples + blocksFor(a.rows, counterWarps * rowsAWarp, maxBlocks), threads,
                0, cudaStreamOf(context)>>>(choice, ofA, ofB, tileSamples, estimate, rowsAWarp, counts);
   checkLaunch("products of each row");
 }
@@ -313,7 +319,7 @@ void countTilesOf(const Context& context, const Choice& choice, const PatternVie
                   const Buffer<std::uint8_t>& wanted, AnalysisTotals* totals, TileTotals* ofMatrix,
                   std::span<std::uint32_t> ofGroups)
 {
-  countTiles<<<blocksFor(matrix.rows, tileSide, mostFinderBlocks), finderThreads, 0, cudaStreamOf(context)>>>(
+  countTiles<<<blocksFor(matrix.rows, tileSide, maxFinderBlocks), finderThreads, 0, cudaStreamOf(context)>>>(
       choice, matrix, wanted.span().data(), totals, ofMatrix, ofGroups.data());
   checkLaunch("tiles of groups of rows");
 }

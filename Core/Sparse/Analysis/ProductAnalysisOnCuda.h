@@ -12,20 +12,21 @@
 
 namespace tessera {
 
-/// Tiles win on CUDA from about so many products for each pair of tiles that meet; see dox/Decisions.
+/// On CUDA devices tiles are faster from about so many products for each pair of tiles that meet. Decision
+/// 0018 has the measurements.
 constexpr double productsPerTilePairOnCuda = 7;
-/// Thresholds that choose tiles for every group and for none.
+/// Thresholds that choose tiles for every group, and for none.
 constexpr double alwaysTiles = 0, neverTiles = std::numeric_limits<double>::infinity();
-/// Automatic: by rows if less than this part of the sampled groups would go by tiles.
+/// Tiles are not considered if fewer than 1 in so many sampled groups would use them.
 constexpr std::uint32_t fewestTiledShare = 16;
-/// A row of tiles of B has at most so many: they are numbered in 16 bits, 0 is none.
-constexpr std::uint32_t mostTilesOfRowOnCuda = 65535;
+/// The largest number of tiles in a row of tiles of B. Kernels number them in 16 bits, with 0 for none.
+constexpr std::uint32_t maxTilesOfRowOnCuda = 65535;
 
-/// How a row of C is computed. Rows of few products are expanded and sorted in registers by neighbouring
-/// lanes; more than 512 are brought to shared memory; if they become few entries a warp adds them up there;
-/// the longest rows have a block each.
+/// The ways of computing a row of C. Rows of up to 512 products are expanded and sorted in registers by
+/// neighbouring lanes. Rows of up to 8192 products are staged in shared memory. Rows with many products for
+/// few entries are added up by a warp. Still longer rows have a block each.
 enum RowBin {
-  sorted8, // of at most so many products
+  sorted8, // up to 8 products, and so on
   sorted16,
   sorted32,
   sorted64,
@@ -36,36 +37,36 @@ enum RowBin {
   staged2048,
   staged4096,
   staged8192,
-  warp512, // of at most so many entries
+  warp512, // up to 512 entries, see isForWarp
   long8192,
   anyLong,
   rowBins
 };
 
-/// Products of rows that are brought to shared memory, at most.
-constexpr std::uint32_t mostStagedProducts = 8192;
+/// The largest number of products of a row that is staged in shared memory.
+constexpr std::uint32_t maxStagedProducts = 8192;
 
-/// Whether a row of so many products and entries is added up by a warp: it does as much as a block, with less
-/// memory.
+/// True if a warp adds up a row of so many products and entries. A warp does as much as a block here with
+/// less shared memory.
 TESSERA_HOST_DEVICE inline bool isForWarp(std::uint32_t products, std::uint32_t entries)
 {
   constexpr std::uint32_t manyProducts = 2048, manyProductsAnEntry = 6;
   return entries > 0 && entries <= 512 && products > manyProducts && products > entries * manyProductsAnEntry;
 }
 
-/// A row that was not made, in a list of where rows stand in scratch memory.
+/// The place of a row that is not in scratch memory.
 constexpr std::uint32_t notMade = 0xffffffff;
 
-/// Rows of each bin, wherever in a list they are.
+/// The number of rows in each bin.
 struct RowBinCounts {
   std::uint32_t of[rowBins];
 };
 
-/// Of one matrix.
+/// Counts about the tiles of one matrix.
 struct TileTotals {
-  unsigned long long sampledEntries, sampledTiles; // of some groups of 8 rows
-  unsigned long long tiles;                        // of all that are wanted; 0: not counted
-  std::uint32_t mostOfRow;                         // tiles of a row of tiles at most
+  unsigned long long sampledEntries, sampledTiles; // over the sampled groups of 8 rows
+  unsigned long long tiles;                        // over all groups that are wanted; 0 if not counted
+  std::uint32_t maxTilesOfRow;                     // largest number of tiles in a row of tiles
 
   TESSERA_HOST_DEVICE double sampledEntriesPerTile() const
   {
@@ -73,73 +74,77 @@ struct TileTotals {
   }
 };
 
-/// What kernels count; zero before.
+/// The totals of the analysis. They are 0 before it; kernels add to them.
 struct AnalysisTotals {
-  unsigned long long products, entriesBound;          // pairs of entries that meet, entries of C at most
-  TileTotals a, b;                                    // b: unused if B is A
-  unsigned long long sampledProducts, sampledEntries; // of some rows of C, the entries about
-  unsigned long long productsOfRows;                  // of rows that do not go by tiles
-  unsigned long long madeEntries;         // of rows that are in scratch memory, or found no room there
-  unsigned long long keptTiles;           // of C, or for which there was no room
-  std::uint32_t samplesDone, tilesMayWin; // 1: the samples say that tiles are worth counting
-  std::uint32_t tileGroups;               // groups of 8 rows that go by tiles
-  RowBinCounts rows, rowsBySize; // of the others: by products, and once their entries are counted by entries
-  std::uint32_t notFinite,
-      overflowed;        // 1: a number of a tile is not finite; a sum of int64 is beyond 64 bits
-  std::uint32_t anyLeft; // 1: a row that was to be made found no room or only told its size
-  std::uint32_t blocksThatChose, blocksThatBinned; // of kernels whose last block tells the host
+  unsigned long long products;                        // pairs of entries that meet
+  unsigned long long entriesBound;                    // upper bound of the entries of C
+  TileTotals a, b;                                    // b is not used if B is A
+  unsigned long long sampledProducts, sampledEntries; // over the sampled rows; the entries are an estimate
+  unsigned long long productsOfRows;                  // of the rows that do not use tiles
+  unsigned long long madeEntries; // entries of rows that are in scratch memory or found no room there
+  unsigned long long keptTiles;   // tiles of C that were kept or found no room
+  std::uint32_t samplesDone;      // blocks that have taken their sample
+  std::uint32_t tilesMayWin;      // 1: the samples say that tiles are worth counting
+  std::uint32_t tileGroups;       // groups of 8 rows that use tiles
+  // The other rows: by their products, and by their entries once these are counted.
+  RowBinCounts rows, rowsBySize;
+  std::uint32_t notFinite;  // 1: a value in a tile is not finite
+  std::uint32_t overflowed; // 1: a sum of int64 left the range
+  std::uint32_t anyLeft;    // 1: a row found no room in scratch memory, or only its size was counted
+  std::uint32_t blocksThatChose, blocksThatBinned; // blocks that are done; the last one reports to the host
 };
 
-struct ToldTotals;
+struct ReportedTotals;
 
-/// Where a kernel tells the host what it found, see TotalsOnHost; nowhere if `host` is null.
+/// Where a kernel reports totals to the host, see TotalsOnHost. It reports nothing if `host` is null.
 struct TotalsTarget {
-  ToldTotals* host = nullptr;
+  ReportedTotals* host = nullptr;
   std::uint32_t turn = 0;
 };
 
-/// What one pass over A, the row starts of B and, if tiles may win, over B finds. All arrays are on the
-/// device.
+/// The results of a pass over A and the row starts of B, and over B's entries if tiles may be faster. All
+/// arrays are in device memory.
 struct ProductAnalysisOnCuda {
-  /// In `memory`, if it is large enough.
+  /// Uses `memory` if it is large enough.
   ProductAnalysisOnCuda(const Context&, const PatternView& a, const PatternView& b,
                         Buffer<std::uint64_t> memory = {});
 
-  Buffer<std::uint64_t> memory;    // of all arrays, so that it is taken and given back at once
-  std::span<std::uint64_t> zeroed; // those that are 0 before the analysis: totals and scanState
+  Buffer<std::uint64_t> memory;    // holds all arrays below, so that one allocation serves them
+  std::span<std::uint64_t> zeroed; // the part that is 0 before the analysis: totals and scanState
   AnalysisTotals* totals;
-  std::span<unsigned long long> scanState; // of scanAndTellOnCuda over the rows
-  std::span<std::uint32_t> products;       // of each row, at most 2^32 - 1, rows + 1; 0 for rows by tiles
-  std::span<std::uint32_t> rowCounts;      // entries of each row of C, rows + 1; 0 for rows without products
-  std::span<std::uint32_t> binnedRows;     // rows of each bin, from bin * rows on
-  std::span<std::uint32_t> madeAt;         // where each row of C begins in scratch memory; notMade
-  std::span<std::uint32_t> tileGroups;     // first ones of the totals
-  std::span<std::uint32_t> tilesOfA,
-      tilesOfB;                   // in each group of 8 rows, groups + 1; only counted if tiles may win
-  Buffer<std::uint8_t> wantedOfB; // 1: a group of B that the product needs; empty: all
+  std::span<unsigned long long> scanState; // for scanAndReportOnCuda over the rows
+  // rows + 1: products of each row, at most 2^32 - 1; 0 for rows that use tiles
+  std::span<std::uint32_t> products;
+  std::span<std::uint32_t> rowCounts;  // rows + 1: entries of each row of C; 0 for rows without products
+  std::span<std::uint32_t> binnedRows; // the rows of each bin, from bin * rows on
+  std::span<std::uint32_t> madeAt;     // place of each row of C in scratch memory, or notMade
+  std::span<std::uint32_t> tileGroups; // totals->tileGroups groups
+  // groups + 1: tiles in each group of 8 rows; counted only if tiles may be faster
+  std::span<std::uint32_t> tilesOfA, tilesOfB;
+  Buffer<std::uint8_t> wantedOfB; // 1 for groups of B that the product needs; empty if it needs all
 };
 
-/// Fills the analysis but for rowCounts of rows that have products; no row is made. `threshold` is that of
-/// products for a pair of tiles. If `same`, B is A. `estimate`: C's entries are estimated from some rows.
-/// `entriesPerTileOfB`: if given, groups are looked at one by one; else some of them tell what it is, and
-/// whether tiles may win anywhere. Nothing waits; the totals are told.
+/// Fills the analysis, but for rowCounts of rows that have products. `threshold`: products for each pair of
+/// tiles from which tiles are chosen. `same`: B is A. `estimate`: estimate the entries of C from some rows.
+/// `entriesPerTileOfB`: if above 0, each group is decided by it; if 0, samples determine it and decide
+/// whether tiles are considered at all. Does not wait; the totals are reported to the target.
 void analyseOnCuda(const Context&, const PatternView& a, const PatternView& b, bool same, double threshold,
                    bool estimate, ProductAnalysisOnCuda&, double entriesPerTileOfB = 0,
                    const TotalsTarget& = {});
 
-/// Sorts the rows that were not made into bins again, by the entries in rowCounts; tells the totals and
-/// rowStart[rows].
+/// Sorts the rows that are not in scratch memory into bins anew, by the entries in rowCounts. Reports the
+/// totals and rowStart[rows].
 void binBySizeOnCuda(const Context&, std::size_t rows, const std::uint64_t* rowStart, ProductAnalysisOnCuda&,
                      const TotalsTarget&);
 
-/// starts[i]: the sum of counts before i, for i from 0 to `count`; counts has count + 1 elements, the last
-/// one is only read.
+/// Sets starts[i] to the sum of the counts before i, for i from 0 to `count`. `counts` must have count + 1
+/// elements; the last one has no influence.
 void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts, std::uint64_t* starts);
 void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts, std::uint32_t* starts);
-/// The same of the entries of `rows` rows that the analysis has; tells the totals and the sum of all.
-void scanAndTellOnCuda(const Context&, std::size_t rows, const ProductAnalysisOnCuda&, std::uint64_t* starts,
-                       const TotalsTarget&);
-/// Elements of the state of such a scan.
+/// The same for the analysis' rowCounts of `rows` rows. Reports the totals and the sum of all counts.
+void scanAndReportOnCuda(const Context&, std::size_t rows, const ProductAnalysisOnCuda&,
+                         std::uint64_t* starts, const TotalsTarget&);
+/// The number of elements of scanState for so many counts.
 std::size_t scanStateSize(std::size_t count);
 
 }

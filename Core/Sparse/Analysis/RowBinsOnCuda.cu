@@ -8,7 +8,8 @@ namespace {
 
 constexpr int threads = 256;
 
-/// Reads 12 bytes a row, writes 4.
+/// Sorts rows into bins by the number of their entries. Memory traffic: reads 12 bytes for each row, writes
+/// 4.
 __global__ void __launch_bounds__(threads)
     binBySize(std::size_t rows, const std::uint32_t* products, const std::uint32_t* rowCounts,
               const std::uint32_t* madeAt, const std::uint64_t* rowStart, AnalysisTotals* totals,
@@ -18,7 +19,7 @@ __global__ void __launch_bounds__(threads)
   const bool any = row < rows && products[row] > 0 && madeAt[row] == notMade;
   addToBins(any ? binOf(rows, products[row], rowCounts[row]) : -1, row, rows, totals->rowsBySize, binnedRows);
   if (isLastBlock(&totals->blocksThatBinned))
-    tell(target, totals, rowStart[rows]);
+    reportTotals(target, totals, rowStart[rows]);
 }
 
 }

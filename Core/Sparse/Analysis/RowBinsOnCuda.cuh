@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-/// Up to so many rows a matrix has few.
+/// Matrices of at most so many rows use fewer bins.
 constexpr std::size_t fewRowsOnCuda = 1 << 16;
 
-/// By products, of which a row has at least one. Matrices of few rows have fewer bins: a launch costs more
-/// than rows in a bin that is too large.
+/// The bin of a row with so many products, at least one. Matrices of few rows have fewer bins, because
+/// launching a kernel for one more bin takes longer than treating its rows as longer ones.
 inline __device__ int binOf(std::size_t rows, std::uint32_t products)
 {
   const int bin = min(max(static_cast<int>(sorted8), sorted8 + 29 - __clz(static_cast<int>(products - 1))),
@@ -25,17 +25,18 @@ inline __device__ int binOf(std::size_t rows, std::uint32_t products)
 }
 static_assert(staged8192 == sorted8 + 10);
 
-/// Once the entries are counted; before they are 0.
+/// The bin of a row whose entries are counted, or 0 if they are not counted yet.
 inline __device__ int binOf(std::size_t rows, std::uint32_t products, std::uint32_t entries)
 {
   if (isForWarp(products, entries))
     return warp512;
-  return products <= mostStagedProducts   ? binOf(rows, products)
+  return products <= maxStagedProducts    ? binOf(rows, products)
          : entries > 0 && entries <= 8192 ? long8192
                                           : anyLong;
 }
 
-/// Adds the rows of this block to the lists of their bins, none if the bin is -1. Every thread must call it.
+/// Appends the rows of this block to the lists of their bins; a thread without a row has bin -1. All threads
+/// of the block must call it.
 inline __device__ void addToBins(int bin, std::size_t row, std::size_t rows, RowBinCounts& counts,
                                  std::uint32_t* binnedRows)
 {

@@ -8,8 +8,8 @@
 namespace tessera {
 namespace {
 
-/// What counting a row takes of shared memory: a bit a column, or all columns of its products and bits in two
-/// levels.
+/// The shared memory for counting the entries of a row: either a bit for each column of B (`direct`), or the
+/// columns of all products of the row with bits in two levels.
 struct CountRoom {
   bool direct;
   int threads, rowsABlock, products, topWords, words;
@@ -23,7 +23,7 @@ struct CountRoom {
   }
 };
 
-/// Entries of a row by a bit a column.
+/// Counts the entries of a row with one bit for each column of B.
 __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned* words, int* scratch,
                          const PatternView& a, const PatternView& b, std::uint64_t first, std::uint64_t last)
 {
@@ -35,7 +35,7 @@ __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned*
   const int lane = group.rank % 32, warp = group.rank / 32, warps = group.threads / 32;
   const auto entriesOfA = static_cast<unsigned>(last - first), warpCount = static_cast<unsigned>(warps);
   const unsigned turns =
-      max(ceilDiv(entriesOfA, 32 * warpCount), 1u); // of each warp, with as many entries each
+      max(ceilDiv(entriesOfA, 32 * warpCount), 1u); // of each warp, which takes equally many entries in each
   const int atOnce = static_cast<int>(ceilDiv(entriesOfA, turns * warpCount));
   for (std::uint64_t e = first + warp * atOnce; e < last; e += warps * atOnce)
     forPiecesInAnyOrder(lane < atOnce && e + lane < last ? rowOfB(a, b, e + lane) : RowPiece(), b,
@@ -51,7 +51,7 @@ __device__ int countBits(const RowGroup& group, const CountRoom& room, unsigned*
   return *scratch;
 }
 
-/// Entries of a row whose columns are brought to shared memory.
+/// Counts the entries of a row after bringing the columns of its products to shared memory.
 __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigned char* memory, int* scratch,
                            const CsrView<float>& a, const PatternView& b, std::uint64_t first,
                            std::uint64_t last)
@@ -78,7 +78,8 @@ __device__ int countStaged(const RowGroup& group, const CountRoom& room, unsigne
   });
 }
 
-/// A group of lanes a row. Reads 4 bytes of the list a row, 8 an entry of A and 4 a product, writes 4 a row.
+/// Counts the entries of short rows; a group of lanes for each row. Memory traffic: reads 4 bytes for each
+/// row, 8 for each entry of A and 4 for each product; writes 4 for each row.
 __global__ void __launch_bounds__(sorterThreads)
     countSortedRows(CsrView<float> a, CsrView<float> b, SortedBins bins, std::uint32_t* rowCounts)
 {
@@ -100,8 +101,9 @@ __global__ void __launch_bounds__(sorterThreads)
   });
 }
 
-/// Rows of more products than registers sort. Reads 12 bytes an entry of A and 4 a product, writes 4 a row.
-__global__ void __launch_bounds__(mostStagedThreads)
+/// Counts the entries of rows that have too many products for sorting in registers. Memory traffic: reads 12
+/// bytes for each entry of A and 4 for each product; writes 4 for each row.
+__global__ void __launch_bounds__(maxStagedThreads)
     countWideRows(CsrView<float> a, PatternView b, const std::uint32_t* list, std::uint32_t count,
                   CountRoom room, std::uint32_t* rowCounts)
 {
@@ -123,8 +125,8 @@ __global__ void __launch_bounds__(mostStagedThreads)
     rowCounts[row] = entries;
 }
 
-/// A block a row, in windows of columns. Reads 12 bytes an entry of A and 4 a product a window; writes 4 a
-/// row.
+/// Counts the entries of the longest rows, window by window of the columns; a block for each row. Memory
+/// traffic: reads 12 bytes for each entry of A and 4 for each product in each window; writes 4 for each row.
 __global__ void __launch_bounds__(blockRowThreads)
     countBlockRows(PatternView a, PatternView b, const std::uint32_t* list, BlockRowRoom room,
                    std::uint32_t* rowCounts)
@@ -166,7 +168,7 @@ public:
   bool warpRows(const RowList&, int, const RowLimits&, cudaStream_t) const override { return false; }
   bool longRows(const RowList& rows, int, const RowLimits& limits, cudaStream_t stream) const override
   {
-    const CountRoom direct{true, mostStagedThreads, 1, 0, 0, limits.words};
+    const CountRoom direct{true, maxStagedThreads, 1, 0, 0, limits.words};
     return direct.bytes() <= limits.sharedBytes && launch(rows, direct, stream);
   }
   void blockRows(const RowList& rows, const RowLimits& limits, cudaStream_t stream) const override

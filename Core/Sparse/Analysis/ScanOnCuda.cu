@@ -9,11 +9,11 @@ constexpr int scanThreads = 256, countsAThread = 8, countsABlock = scanThreads *
 
 using Sum64 = unsigned long long;
 
-/// What a block has published: nothing yet, the sum of its own counts, or that of all counts up to its last
-/// one; in two bits above the sum.
+/// The state that a block publishes: 0 for nothing yet, or one of these two bits together with a sum: that of
+/// its own counts, or that of all counts up to the end of its own.
 constexpr Sum64 sumMask = ~Sum64{0} >> 2, ownSum = Sum64{1} << 62, wholeSum = Sum64{2} << 62;
 
-/// Sum over this lane and those before it.
+/// The sum over this lane and the lanes before it.
 __device__ __forceinline__ Sum64 warpInclusive(Sum64 value)
 {
 #pragma unroll
@@ -25,8 +25,9 @@ __device__ __forceinline__ Sum64 warpInclusive(Sum64 value)
   return value;
 }
 
-/// The sum of all blocks before this one, of which those that have begun publish their own (D. Merrill and M.
-/// Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016). By a warp.
+/// The sum of all counts before a block's own, by a warp that looks back over what the blocks before have
+/// published. Source: D. Merrill, M. Garland: Single-pass parallel prefix scan with decoupled look-back,
+/// 2016.
 __device__ Sum64 sumBefore(const volatile Sum64* published, unsigned block)
 {
   const int lane = threadIdx.x % 32;
@@ -46,16 +47,20 @@ __device__ Sum64 sumBefore(const volatile Sum64* published, unsigned block)
   return sum;
 }
 
-/// Reads 4 bytes and writes sizeof(Sum) a count. `state`, a number of tickets and what each block publishes,
-/// is 0 before; blocks take their part in the order in which they begin, so that none waits for one that has
-/// not. The last one tells the sum of all.
+/// Sums up counts from left to right in a single pass.
+/// 1. A block draws a ticket, which says which part of the counts is its own. So every block before it has
+/// begun.
+/// 2. It sums up its counts and publishes their sum.
+/// 3. It adds up what the blocks before have published, publishes the sum up to its own end, and writes the
+/// starts. `state` holds the tickets and the published sums and is 0 before. The last block reports the sum
+/// of all. Memory traffic: reads 4 bytes and writes sizeof(Sum) for each count.
 template <class Sum>
 __global__ void __launch_bounds__(scanThreads)
     scan(std::size_t count, const std::uint32_t* counts, Sum* starts, Sum64* state,
          const AnalysisTotals* totals, TotalsTarget target)
 {
-  __shared__ Sum64
-      sums[countsABlock + countsABlock / countsAThread]; // padded, so that threads do not meet in a bank
+  __shared__ Sum64 sums[countsABlock + countsABlock / countsAThread]; // padded, so that the threads' parts
+                                                                      // begin in different banks
   __shared__ Sum64 ofWarps[scanThreads / 32], before;
   __shared__ unsigned ticket;
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
@@ -106,7 +111,7 @@ __global__ void __launch_bounds__(scanThreads)
     if (first + i <= count)
       starts[first + i] = static_cast<Sum>(sums[padded(i)]);
   if (target.host && block == gridDim.x - 1)
-    tell(target, totals, before + all);
+    reportTotals(target, totals, before + all);
 }
 
 template <class Sum>
@@ -137,8 +142,8 @@ void scanOnCuda(const Context& context, std::size_t count, const std::uint32_t* 
   scanCounts(context, count, counts, starts);
 }
 
-void scanAndTellOnCuda(const Context& context, std::size_t rows, const ProductAnalysisOnCuda& analysis,
-                       std::uint64_t* starts, const TotalsTarget& target)
+void scanAndReportOnCuda(const Context& context, std::size_t rows, const ProductAnalysisOnCuda& analysis,
+                         std::uint64_t* starts, const TotalsTarget& target)
 {
   scanCounts(context, rows, analysis.rowCounts.data(), starts, analysis.scanState.data(), analysis.totals,
              target);

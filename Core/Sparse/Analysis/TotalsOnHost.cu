@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-/// Lets the other thread of the core run for some cycles.
+/// Lets the other hardware thread of the core run for some cycles.
 void relax()
 {
 #if defined(__x86_64__)
@@ -19,31 +19,33 @@ void relax()
 
 }
 
-TotalsOnHost::TotalsOnHost(const Context& context) : context_(context), told_(context, 1)
+TotalsOnHost::TotalsOnHost(const Context& context) : context_(context), reported_(context, 1)
 {
-  told_[0].turn = 0;
+  reported_[0].turn = 0;
 }
 
 TotalsTarget TotalsOnHost::next()
 {
-  return {&told_[0], ++turn_};
+  return {&reported_[0], ++turn_};
 }
 
-const ToldTotals& TotalsOnHost::wait() const
+const ReportedTotals& TotalsOnHost::wait() const
 {
-  constexpr unsigned looksBetweenQuestions = 1024; // to the driver, whether work has failed
-  const volatile std::uint32_t& turn = told_[0].turn;
+  constexpr unsigned looksBetweenQuestions =
+      1024; // how often the driver is asked whether the work has failed
+  const volatile std::uint32_t& turn = reported_[0].turn;
   for (unsigned looks = 1; turn != turn_; ++looks) {
     relax();
     if (looks % looksBetweenQuestions != 0 || cudaStreamQuery(cudaStreamOf(context_)) == cudaErrorNotReady)
       continue;
     context_.stream->wait();
     if (turn != turn_)
-      throw Error(ExitCode::device,
-                  "A B on CUDA: the device has done all work and told no totals. Allowed: a working device.");
+      throw Error(
+          ExitCode::device,
+          "A B on CUDA: the device has done all work and reported no totals. Allowed: a working device.");
   }
   std::atomic_thread_fence(std::memory_order_acquire);
-  return told_[0];
+  return reported_[0];
 }
 
 }

@@ -6,14 +6,14 @@
 
 namespace tessera {
 
-/// Whether this is the last block that calls it; then it sees what all others did before. Every thread calls
-/// it.
+/// True in the last block of the grid that calls it; that block sees everything the others wrote before. All
+/// threads of a block must call it.
 inline __device__ bool isLastBlock(std::uint32_t* blocksDone)
 {
   __shared__ bool isLast;
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence(); // what the block did comes before, since the barrier does
+    __threadfence(); // makes the writes of the whole block visible, which come before the barrier
     isLast = atomicAdd(blocksDone, 1u) + 1 == gridDim.x;
     __threadfence();
   }
@@ -21,11 +21,12 @@ inline __device__ bool isLastBlock(std::uint32_t* blocksDone)
   return isLast;
 }
 
-/// Tells the host, by a block.
-inline __device__ void tell(const TotalsTarget& target, const AnalysisTotals* totals, std::uint64_t entries)
+/// Writes the totals to the host's memory; all threads of a block must call it.
+inline __device__ void reportTotals(const TotalsTarget& target, const AnalysisTotals* totals,
+                                    std::uint64_t entries)
 {
   static_assert(sizeof(AnalysisTotals) % sizeof(std::uint32_t) == 0);
-  volatile ToldTotals* const host = target.host;
+  volatile ReportedTotals* const host = target.host;
   auto* const to = reinterpret_cast<volatile std::uint32_t*>(&target.host->totals);
   const auto* const from = reinterpret_cast<const std::uint32_t*>(totals);
   for (unsigned i = threadIdx.x; i < sizeof(AnalysisTotals) / sizeof(std::uint32_t); i += blockDim.x)

@@ -7,28 +7,28 @@
 
 namespace tessera {
 
-/// What a kernel writes to the host's memory.
-struct ToldTotals {
+/// The totals as a kernel writes them to the host's memory.
+struct ReportedTotals {
   AnalysisTotals totals;
-  std::uint64_t entries; // of C, if they are known
-  std::uint32_t turn;    // written last
+  std::uint64_t entries; // entries of C, if they are known
+  std::uint32_t turn;    // number of the report, written last
 };
 
-/// Where the host ends up waiting for totals: a kernel writes them to pinned memory, which the host looks at,
-/// instead of a copy and a wait for the stream.
+/// Lets the host wait for totals. A kernel writes them to pinned memory of the host, and the host watches
+/// that memory. This takes less time than a copy followed by a wait for the stream.
 class TotalsOnHost {
 public:
   explicit TotalsOnHost(const Context&);
 
-  /// For the kernel that is to tell what wait() waits for.
+  /// The target for the next kernel that reports; wait() waits for its report.
   TotalsTarget next();
-  /// What the kernel that had the last target told. Throws Error(device) if work that was given before
-  /// failed.
-  const ToldTotals& wait() const;
+  /// Waits for the report to the last target and returns it. Throws Error(device) if earlier work on the
+  /// stream failed.
+  const ReportedTotals& wait() const;
 
 private:
   Context context_;
-  PinnedValues<ToldTotals> told_;
+  PinnedValues<ReportedTotals> reported_;
   std::uint32_t turn_ = 0;
 };
 

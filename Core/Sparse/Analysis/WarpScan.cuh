@@ -4,7 +4,7 @@
 
 namespace tessera {
 
-/// Sum over this lane and those before it in its group of `Width` neighbouring lanes.
+/// The sum over this lane and the lanes before it in its group of `Width` neighbouring lanes.
 template <int Width>
 __device__ __forceinline__ int groupInclusive(int value)
 {
@@ -18,7 +18,7 @@ __device__ __forceinline__ int groupInclusive(int value)
   return value;
 }
 
-/// Sum over the lanes before this one; `total` is that of the warp.
+/// The sum over the lanes before this one. `total` becomes the sum over the warp.
 __device__ __forceinline__ int warpExclusive(int value, int& total)
 {
   const int inclusive = groupInclusive<32>(value);
@@ -26,7 +26,8 @@ __device__ __forceinline__ int warpExclusive(int value, int& total)
   return inclusive - value;
 }
 
-/// Sum of values of the whole group; the order of integers does not matter.
+/// The sum over the group of `Width` lanes, in every lane. For integers, whose sum does not depend on the
+/// order.
 template <int Width, class T>
 __device__ __forceinline__ T groupSum(T value)
 {
@@ -49,8 +50,8 @@ __device__ __forceinline__ int warpMaximum(int value)
   return -warpMinimum(-value);
 }
 
-/// The last of the group's lanes whose `start` is not above `position`; starts rise, that of the first lane
-/// is not above it.
+/// The last lane of the group whose `start` is at most `position`. The starts must rise, and that of the
+/// first lane must be at most `position`.
 template <int Width>
 __device__ __forceinline__ int ownerOf(int position, int start)
 {
@@ -64,7 +65,8 @@ __device__ __forceinline__ int ownerOf(int position, int start)
   return owner;
 }
 
-/// Sets a bit of shared memory; most are set already, and reading costs less than an atomic operation.
+/// Sets a bit in shared memory. Most bits are set already, and reading takes less time than an atomic
+/// operation.
 __device__ __forceinline__ void setBit(unsigned* words, int bit)
 {
   const unsigned wanted = 1u << (bit & 31);
@@ -73,20 +75,21 @@ __device__ __forceinline__ void setBit(unsigned* words, int bit)
     atomicOr(&word, wanted);
 }
 
-/// Bits of a word before bit `bit % 32`.
+/// The mask of the bits before bit `bit % 32` of a word.
 __device__ __forceinline__ unsigned bitsBefore(int bit)
 {
   return (1u << (bit & 31)) - 1;
 }
 
-/// Bits set before each of `count` words of shared memory; returns how many are. Every thread of a block of
-/// `Threads` calls it after a barrier, and there is one behind it.
+/// Sets before[i] to the number of bits that are set in the words before word i of `count` words in shared
+/// memory. Returns the number of all set bits. All `Threads` threads of the block must call it after a
+/// barrier; it ends with a barrier.
 template <int Threads, class Count>
 __device__ int rankBitsInBlock(const unsigned* words, Count* before, int count)
 {
   __shared__ int ofWarps[Threads / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int each = ceilDiv(count, Threads) | 1; // odd, so that threads do not meet in a bank
+  const int each = ceilDiv(count, Threads) | 1; // odd, so that the threads' parts begin in different banks
   const int first = min(count, static_cast<int>(threadIdx.x) * each), last = min(count, first + each);
   int sum = 0;
   for (int w = first; w < last; ++w)

@@ -21,8 +21,8 @@ struct Head {
   char mark[8] = {'T', 'E', 'S', 'S', 'C', 'S', 'R', '\n'};
   std::uint32_t version = currentVersion, values = 0;
   std::uint64_t pattern = 0, rows = 0, columns = 0, entries = 0;
-  std::uint64_t rowStarts = 0, columnIndices = 0, valueNumbers = 0,
-                fileBytes = 0; // bytes from the start of the file
+  // Positions of the three arrays and the length of the file, in bytes from its start.
+  std::uint64_t rowStarts = 0, columnIndices = 0, valueNumbers = 0, fileBytes = 0;
   std::uint8_t unused[44] = {};
   std::uint32_t checksum = 0;
 };

@@ -11,8 +11,8 @@
 namespace tessera {
 namespace {
 
-constexpr int gzipWindow = 15 + 16,
-              rawWindow = -15; // zlib: 16 more asks for gzip's header, less than 0 for none
+// zlib's names for formats: 15 + 16 asks for gzip's header, a negative number for no header.
+constexpr int gzipWindow = 15 + 16, rawWindow = -15;
 constexpr int fastLevel = 3;
 constexpr std::size_t largestPiece = std::numeric_limits<uInt>::max() / 2;
 
@@ -35,7 +35,7 @@ public:
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  /// Fills up to `room` bytes; less means that all is done.
+  /// Writes up to `room` bytes. Returns fewer than `room` only at the end of the data.
   std::size_t fill(char* to, std::size_t room)
   {
     std::size_t filled = 0;
@@ -66,7 +66,7 @@ public:
 private:
   void nextMember()
   {
-    done_ = !isGzip(bytes_.substr(consumed())); // what pads a file is no member
+    done_ = !isGzip(bytes_.substr(consumed())); // padding behind the last member is ignored
     if (!done_)
       inflateReset(&stream_);
   }
@@ -77,14 +77,14 @@ private:
   bool done_ = false;
 };
 
-/// The length that the end of the file states, modulo 2^32 (RFC 1952): a start, right for one member below 4
-/// GiB.
+/// A first guess of the inflated length: the file's last 4 bytes, which state it modulo 2^32 (RFC 1952). The
+/// guess is right for a file of one member below 4 GiB.
 std::size_t statedBytes(std::string_view bytes)
 {
   std::size_t value = 0;
   for (std::size_t i = 0; i < 4 && bytes.size() >= 18; ++i)
     value |= static_cast<std::size_t>(static_cast<unsigned char>(bytes[bytes.size() - 4 + i])) << (8 * i);
-  return std::min(value, 1032 * bytes.size()); // deflate cannot do better
+  return std::min(value, 1032 * bytes.size()); // deflate compresses to no less than 1/1032
 }
 
 }

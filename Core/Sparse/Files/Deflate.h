@@ -9,14 +9,15 @@ namespace tessera {
 
 bool isGzip(std::string_view bytes);
 
-/// All members of a gzip file one after the other. Throws Error(unreadableInput) `where: ...` if it is
-/// damaged or cut off.
+/// Inflates all members of a gzip file and joins them. Throws Error(unreadableInput) `where: ...` if the data
+/// are damaged or cut off.
 Array<char> inflatedGzip(std::string_view bytes, const std::string& where);
 
-/// Deflated data without a header whose length when inflated is known (a member of a zip file).
+/// Inflates data without a header, such as a member of a zip file, to `inflatedBytes` bytes. Throws
+/// Error(unreadableInput) `where: ...` if the data are damaged or have another length.
 Array<char> inflatedRaw(std::string_view bytes, std::size_t inflatedBytes, const std::string& where);
 
-/// One whole gzip member.
+/// Compresses the bytes to one whole gzip member.
 std::string gzipMember(std::string_view bytes);
 
 }

@@ -12,8 +12,8 @@ namespace {
 struct MetisHead {
   std::uint64_t nodes = 0, edges = 0;
   bool sizes = false, edgeWeights = false;
-  std::uint64_t nodeWeights = 0; // numbers before the neighbours
-  std::size_t end = 0;           // byte behind it
+  std::uint64_t nodeWeights = 0; // numbers before the neighbours in each line
+  std::size_t end = 0;           // position of the first byte behind the head
 };
 
 bool isComment(const LineWords& words)
@@ -41,7 +41,7 @@ void parseMetisHead(LineWords words, MetisHead& head)
   words.end("nodes, edges, format and number of node weights");
 }
 
-/// The line of one node. A blank one is a node without neighbours, so lines are counted.
+/// Parses the line of one node. A blank line is a node without neighbours.
 void parseNode(const MetisHead& head, std::uint32_t node, LineWords words, TripletBlock<std::int64_t>& block)
 {
   for (std::uint64_t i = 0; i < head.nodeWeights + head.sizes; ++i)
@@ -59,9 +59,9 @@ void parseNode(const MetisHead& head, std::uint32_t node, LineWords words, Tripl
   }
 }
 
-/// A piece of the text with lines of nodes alone.
+/// A piece of the text that has only lines of nodes.
 struct NodeLines {
-  std::size_t first, last; // bytes
+  std::size_t first, last; // byte positions
   std::uint64_t firstNode;
 };
 
@@ -70,8 +70,8 @@ bool isBlankLine(std::string_view line)
   return LineWords(line.data(), line.data() + line.size()).atEnd();
 }
 
-/// Pieces of about 1 MiB, with the number of the first node in each; throws unless there are as many lines as
-/// nodes.
+/// Cuts the text into pieces of about 1 MiB and finds the number of the first node in each. Throws unless
+/// there is one line for each node.
 std::vector<NodeLines> nodeLines(const TextInput& input, const MetisHead& head)
 {
   constexpr std::size_t pieceBytes = 1 << 20;
@@ -130,7 +130,7 @@ std::vector<TripletBlock<std::int64_t>> parseNodes(const Context& context, const
   input.fail(wrong, "each edge named by both of its nodes, with one weight");
 }
 
-/// Throws unless what a node says of an edge is what its other node says.
+/// Throws unless both nodes of every edge name it, with the same weight.
 void checkBothNodesAgree(const Context& context, const TextInput& input, const MetisHead& head,
                          const CsrMatrix<std::int64_t>& matrix)
 {
@@ -175,7 +175,7 @@ MetisHead readMetisHead(const TextInput& input)
   input.fail("it ends before the line of sizes", "a line with the numbers of nodes and edges");
 }
 
-/// Edges of a piece of an edge list.
+/// The edges in one piece of an edge list.
 struct Edges : TripletBlock<double> {
   const char* firstLine = nullptr;
 };

@@ -9,52 +9,61 @@
 
 namespace tessera {
 
-// One reader and one writer a format; MatrixFile.h chooses.
+// One reader and one writer for each format. MatrixFile.h chooses among them by the file's name.
 
-/// Where a writer puts its bytes, one piece after the other.
+/// Takes the bytes of a file piece by piece, in their order.
 using ByteSink = std::function<void(std::string_view)>;
 
-/// Matrix Market coordinate files: real, integer or pattern; general, symmetric or skew-symmetric, which
-/// become general. (R. F. Boisvert, R. Pozo, K. Remington: The Matrix Market Exchange Formats, NISTIR 5935,
-/// 1996.)
+/// Matrix Market coordinate files: real, double, integer or pattern; general, symmetric or skew-symmetric.
+/// All are read as general matrices, and general matrices are written. Source: R. F. Boisvert, R. Pozo, K.
+/// Remington: The Matrix Market Exchange Formats, NISTIR 5935, 1996.
 MatrixFile readMatrixMarket(const Context&, const TextInput&);
 void writeMatrixMarket(const Context&, const AnyCsrMatrix&, bool pattern, const ByteSink&);
-/// The parts of such a file: banner and size line, and the entries of rows that are numbered from `firstRow`
-/// on.
+/// The two parts of such a file, for writing it in ranges of rows: the banner with the line of sizes, and the
+/// entries of some rows, of which the first has number `firstRow` (from 0).
 std::string matrixMarketHead(const AnyCsrMatrix& example, bool pattern, std::size_t rows, std::size_t columns,
                              std::uint64_t entries);
 void writeMatrixMarketRows(const Context&, const AnyCsrMatrix&, bool pattern, std::size_t firstRow,
                            const ByteSink&);
 
-/// METIS graphs: node i's line names its neighbours from 1, with weights of edges if the first line says so;
-/// a row a node. (G. Karypis: METIS 5 manual, section 4.1.1.)
+/// METIS graphs: line i names the neighbours of node i, counted from 1, with the weight of each edge if the
+/// first line announces weights. Row i of the matrix is node i. Source: G. Karypis: METIS 5 manual, section
+/// 4.1.1.
 MatrixFile readMetis(const Context&, const TextInput&);
-/// Throws Error(usage) unless the matrix is symmetric with an empty diagonal and weights above zero.
+/// Throws Error(usage) unless the matrix is symmetric, has no entry on the diagonal and, without `pattern`,
+/// only whole values above zero.
 void writeMetis(const Context&, const AnyCsrMatrix&, bool pattern, const std::string& path, const ByteSink&);
 
-/// Lines "from to" or "from to weight", nodes from 0; lines that begin with # or % are comments. As large as
-/// the largest node.
+/// Edge lists: lines "from to" or "from to weight", nodes counted from 0; lines that begin with # or % are
+/// comments. The matrix has as many rows and columns as the largest node requires.
 MatrixFile readEdgeList(const Context&, const TextInput&);
 void writeEdgeList(const Context&, const AnyCsrMatrix&, bool pattern, const ByteSink&);
 
-/// SciPy's .npz: csr, csc and coo; stored or deflated; any real numbers. Written as csr, stored.
+/// SciPy's .npz files in the formats csr, csc and coo, stored or deflated, with real numbers of any type.
+/// Matrices are written as csr, stored.
 MatrixFile readNpz(const Context&, const std::string& path);
 void writeNpz(const AnyCsrMatrix&, const ByteSink&);
 
-/// Our own: a head of 128 bytes, then row starts (8 bytes each), columns (4) and values as they lie in
-/// memory, each from a multiple of 64 bytes on; little endian. The head, from byte 0: "TESSCSR\n"; version (4
-/// bytes), what values are (4: 1 double, 2 float, 3 int64); 1 if each entry is 1 (8); rows, columns, entries
-/// (8 each); where the three arrays begin (8 each); bytes of the file (8); zeros up to byte 124; CRC-32 of
-/// the 124 bytes before (4). The file is mapped; its values are read from the disk when they are used.
+/// This project's binary format: a head of 128 bytes, then row starts (8 bytes each), columns (4 bytes each)
+/// and values as they lie in memory, little endian. Each array begins at a multiple of 64 bytes. The file is
+/// mapped, so an array is read from the disk when it is used. The head:
+/// byte 0: "TESSCSR\n"
+/// byte 8: version (4 bytes), then the type of values (4 bytes): 1 double, 2 float, 3 int64
+/// byte 16: 1 if the matrix is a pattern, in which each entry is 1 (8 bytes)
+/// byte 24: numbers of rows, of columns and of entries (8 bytes each)
+/// byte 48: positions of row starts, columns and values in the file (8 bytes each)
+/// byte 72: length of the file (8 bytes); zeros up to byte 124
+/// byte 124: CRC-32 of the 124 bytes before it (4 bytes)
 MatrixFile readBinaryCsr(const Context&, const std::string& path);
 void writeBinaryCsr(const AnyCsrMatrix&, bool pattern, const ByteSink&);
 
-/// Text of rows in parallel: rowsText(firstRow, lastRow, text) appends; pieces come to `sink` in order.
+/// Writes rows as text. rowsText(firstRow, lastRow, text) appends the text of some rows and is called by
+/// several threads; `sink` receives the texts in the order of the rows.
 void writeRowsInOrder(const Context&, const AnyCsrMatrix&,
                       const std::function<void(std::size_t, std::size_t, std::string&)>& rowsText,
                       const ByteSink& sink);
 
-/// Appends a number so that reading gives it back.
+/// Appends a number with as many digits as reading it back exactly takes.
 template <class V>
 void appendNumber(std::string& text, V value);
 

@@ -14,11 +14,12 @@ enum class Symmetry { general, symmetric, skew };
 struct Head {
   bool integer = false, pattern = false;
   Symmetry symmetry = Symmetry::general;
-  std::uint64_t rows = 0, columns = 0, stored = 0; // entries in the file: one triangle if symmetric
-  std::size_t end = 0;                             // byte behind the size line
+  // `stored` counts the entries in the file; a symmetric matrix has one triangle there.
+  std::uint64_t rows = 0, columns = 0, stored = 0;
+  std::size_t end = 0; // position of the first byte behind the line of sizes
 };
 
-/// The banner: what, how stored, numbers, symmetry.
+/// Parses the banner: object, storage, field of numbers and symmetry.
 void parseBanner(const TextInput& input, std::string_view line, Head& head)
 {
   constexpr const char* example = "a first line such as %%MatrixMarket matrix coordinate real general";
@@ -96,7 +97,7 @@ V negated(V value, const char* at)
   return -value;
 }
 
-/// Reads one line of an entry; the other triangle's entry follows at once.
+/// Parses the line of one entry. In a symmetric matrix the entry of the other triangle follows it at once.
 template <class V>
 void parseEntry(const Head& head, LineWords& words, TripletBlock<V>& block)
 {
@@ -126,14 +127,15 @@ void parseEntry(const Head& head, LineWords& words, TripletBlock<V>& block)
                                                           : block.value.back());
 }
 
-/// Entries as lines of the file.
+/// The number of lines from which the entries come.
 template <class V>
 std::uint64_t linesIn(const Head& head, const std::vector<TripletBlock<V>>& blocks)
 {
   std::uint64_t lines = 0;
   for (const TripletBlock<V>& block : blocks)
     for (std::size_t i = 0; i < block.row.size(); ++i, ++lines)
-      i += head.symmetry != Symmetry::general && block.row[i] != block.column[i]; // its mirror image
+      i += head.symmetry != Symmetry::general
+           && block.row[i] != block.column[i]; // skips the entry of the other triangle
   return lines;
 }
 

@@ -23,8 +23,8 @@ std::string nameOfDescriptor(int descriptor)
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-/// A file without a name in the folder of `path`, which the system takes back however the program ends; below
-/// zero if the file system has none, or none that could be given a name.
+/// Opens a file without a name in the folder of `path`. The system removes it however the program ends.
+/// Returns a negative number if the file system has no such files, or if the file could not be named later.
 int openNameless(const std::string& path)
 {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -46,7 +46,7 @@ MatrixOutput::MatrixOutput(const Context& context, const std::string& path)
   descriptor_ = openNameless(path);
   nameless_ = descriptor_ >= 0;
   if (nameless_) {
-    file_.reset(); // its folder would be left by a program that is killed
+    file_.reset(); // a killed program would leave the temporary folder behind
     return;
   }
   descriptor_ = open(file_->temporaryPath().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

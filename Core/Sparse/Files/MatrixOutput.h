@@ -10,18 +10,18 @@
 
 namespace tessera {
 
-/// Bytes on their way into a file that appears when it is whole, or to standard output ("-"). Compressed,
-/// piece by piece and in parallel, if the name ends in .gz.
+/// An output file that appears when it is whole, or standard output ("-"). If the name ends in .gz, the bytes
+/// are compressed in pieces, by several threads.
 class MatrixOutput {
 public:
-  /// Throws Error(unwritableOutput), here and below.
+  /// Throws Error(unwritableOutput) if the file cannot be written; so do put() and finish().
   MatrixOutput(const Context&, const std::string& path);
   ~MatrixOutput();
   MatrixOutput(const MatrixOutput&) = delete;
   MatrixOutput& operator=(const MatrixOutput&) = delete;
 
   void put(std::string_view bytes);
-  /// Moves the file to its place.
+  /// Writes what is left and gives the file its name.
   void finish();
 
 private:
@@ -30,11 +30,12 @@ private:
 
   Context context_;
   std::string path_;
-  std::unique_ptr<AtomicFile> file_; // none: standard output, or a file that has no name until it is whole
+  // Null for standard output, and for a file that gets its name when it is whole.
+  std::unique_ptr<AtomicFile> file_;
   int descriptor_;
   bool nameless_ = false;
   bool compress_;
-  std::string waiting_; // to be compressed
+  std::string waiting_; // bytes that are not compressed yet
 };
 
 }

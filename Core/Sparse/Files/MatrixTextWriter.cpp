@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t entriesPerPiece = 32768, piecesAtOnce = 64;
 
-/// Rows cut into pieces of about as many entries.
+/// Cuts the rows into pieces of about equal numbers of entries. Returns the first row of each and the end.
 std::vector<std::size_t> pieceStarts(const AnyCsrMatrix& any)
 {
   return std::visit(
@@ -35,7 +35,7 @@ void appendIndex(std::string& text, std::uint64_t index)
   text.append(digits, result.ptr);
 }
 
-/// "row column value" a line, both counted from `base`.
+/// Appends a line "row column value" for each entry. Columns are counted from `base`, rows from `rowBase`.
 template <class V>
 void appendEntries(const CsrMatrix<V>& matrix, bool pattern, std::size_t firstRow, std::size_t lastRow,
                    std::uint64_t base, std::uint64_t rowBase, std::string& text)
@@ -71,8 +71,8 @@ void writeEntries(const Context& context, const AnyCsrMatrix& any, bool pattern,
       any);
 }
 
-/// Throws unless node i's line names node j where j's names i, with the same weight above zero, and none
-/// itself.
+/// Throws unless the matrix is the one of a METIS graph: symmetric, without entries on the diagonal and,
+/// without `pattern`, with whole values above zero.
 template <class V>
 void checkGraph(const Context& context, const CsrMatrix<V>& matrix, bool pattern, const std::string& path)
 {

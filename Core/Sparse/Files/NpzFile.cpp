@@ -12,17 +12,17 @@
 namespace tessera {
 namespace {
 
-/// A one-dimensional array of a .npy member. (NumPy Enhancement Proposal 1.)
+/// A one-dimensional array from a .npy member of the archive. Source: NumPy Enhancement Proposal 1.
 struct NumpyArray {
-  std::string type;      // "<i4": byte order, kind, bytes
-  std::size_t count = 0; // 1 if it has no axis
-  Array<char> bytes;     // from `offset` on
+  std::string type;      // for example "<i4": byte order, kind, bytes of a number
+  std::size_t count = 0; // 1 for an array without axes
+  Array<char> bytes;     // the numbers begin at `offset`
   std::size_t offset = 0;
 
   const char* data() const { return bytes.data() + offset; }
 };
 
-/// What stands behind `key` in the text of a .npy head, up to one of `ends`.
+/// The text behind `key` in the head of a .npy member, up to one of the characters `ends`.
 std::string valueOf(const std::string& head, const std::string& key, const char* ends)
 {
   const std::size_t at = head.find("'" + key + "':");
@@ -70,8 +70,8 @@ NumpyArray readArray(const ZipReader& zip, const std::string& name)
   return array;
 }
 
-/// Calls visit(pointer to the first number) with the type of the array. Numbers in a zip file may lie at odd
-/// addresses.
+/// Calls visit(pointer to the first number) with the array's type. Numbers that lie at odd addresses in the
+/// file are copied first.
 template <class Visit>
 void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArray& array, Visit&& visit)
 {
@@ -108,7 +108,7 @@ void visitNumbers(const ZipReader& zip, const std::string& name, const NumpyArra
              "integers of up to 64 bits, float32, float64 and bool");
 }
 
-/// Numbers that count something: rows, columns, entries.
+/// Reads whole numbers that are not negative: counts and indices.
 template <class To>
 Array<To> readIndices(const ZipReader& zip, const std::string& name)
 {
@@ -145,7 +145,7 @@ Array<V> readValues(const ZipReader& zip, const NumpyArray& array)
 
 std::string formatName(const ZipReader& zip)
 {
-  const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in old files
+  const NumpyArray array = readArray(zip, "format"); // bytes, or UTF-32 in files by old versions of SciPy
   const std::size_t step = array.type[1] == 'U' ? 4 : 1,
                     length = std::strtoul(array.type.c_str() + 2, nullptr, 10);
   std::string name;
@@ -174,7 +174,8 @@ MatrixFile fromCoordinates(const Context& context, const ZipReader& zip, const s
   return {std::move(matrix), false, duplicates};
 }
 
-/// Of rows with a column twice, for which checkMatrix() fails before it has seen all.
+/// Throws if a column lies outside the matrix. Rows that have a column twice need this check, because
+/// checkMatrix() stops at them before it has seen all columns.
 void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
 {
   for (std::size_t row = 0; row < matrix.rows; ++row)
@@ -185,7 +186,8 @@ void checkColumns(const ZipReader& zip, const MatrixPattern& matrix)
                  "columns from 0 to " + std::to_string(matrix.columns) + " - 1");
 }
 
-/// Rows with a column twice are allowed in SciPy's files; they are summed.
+/// Builds a matrix from the arrays of csr. SciPy allows rows that have a column twice; their values are
+/// added.
 template <class V>
 MatrixFile fromRows(const Context& context, const ZipReader& zip, const std::string& path, std::size_t rows,
                     std::size_t columns, const Array<V>& values)
@@ -271,7 +273,7 @@ void writeNpz(const AnyCsrMatrix& any, const ByteSink& sink)
         const std::string type = std::is_same_v<V, double> ? "<f8" : std::is_same_v<V, float> ? "<f4" : "<i8";
         const std::uint64_t shape[2] = {matrix.rows, matrix.columns};
         ZipWriter zip(sink);
-        // SciPy wants indices and row starts of one type: 32 bits where both fit.
+        // SciPy wants indices and row starts of one type. They get 32 bits where both fit.
         if (std::max<std::uint64_t>(matrix.entries(), matrix.columns)
             <= std::numeric_limits<std::int32_t>::max()) {
           const std::vector<std::int32_t> starts(matrix.rowStart.begin(), matrix.rowStart.end());

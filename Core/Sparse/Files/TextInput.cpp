@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t shownBytes = 60;
 
-/// A part of a line for a message: printable, and not long.
+/// The beginning of a line in quotation marks, for messages; control characters become question marks.
 std::string shown(std::string_view line)
 {
   std::string text = "\"";

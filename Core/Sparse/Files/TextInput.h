@@ -12,29 +12,29 @@
 
 namespace tessera {
 
-/// A text file in memory, decompressed if it is a gzip file.
+/// A text file in memory, inflated if it was a gzip file.
 struct TextInput {
-  std::string path; // for errors; "stdin" if it was "-"
+  std::string path; // for messages; "stdin" if the given path was "-"
   Array<char> bytes;
 
   std::string_view text() const { return {bytes.data(), bytes.size()}; }
-  /// Throws Error(unreadableInput) `path:7: "the line": wrong. Allowed: allowed.` for the line in which `at`
-  /// points.
+  /// Throws Error(unreadableInput) `path:7: "the line": wrong. Allowed: allowed.` for the line that `at`
+  /// points into.
   [[noreturn]] void failAt(const char* at, const std::string& wrong, const std::string& allowed) const;
-  /// The same without a line.
+  /// Throws Error(unreadableInput) without naming a line.
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const;
 };
 
-/// Maps, decompresses or, for "-", reads from standard input. Throws Error(unreadableInput).
+/// Maps a file or, for "-", reads standard input, and inflates gzip data. Throws Error(unreadableInput).
 TextInput readText(const std::string& path);
 
-/// What is wrong with the line that `at` points into; becomes TextInput::failAt.
+/// An error in the line that `at` points into. forEachPiece and parseLines turn it into an Error.
 struct LineError {
   const char* at;
   std::string wrong, allowed;
 };
 
-/// The words of one line.
+/// Splits one line into words.
 class LineWords {
 public:
   LineWords(const char* first, const char* last) : at_(first), last_(last) { skipBlanks(); }
@@ -43,14 +43,14 @@ public:
   const char* at() const { return at_; }
   char peek() const { return *at_; }
 
-  /// Throws LineError if the line ends, or the word is no whole number from `least` to `most`, both said in
-  /// the error.
+  /// The next word as a whole number. Throws LineError, with `what` and the range in its text, if there is no
+  /// word or it is no whole number from `least` to `most`.
   std::uint64_t index(const char* what, std::uint64_t least, std::uint64_t most);
-  /// A number of type V. Throws LineError; "nan" and "inf" are numbers if V is a floating type.
+  /// The next word as a number of type V; floating types accept "nan" and "inf". Throws LineError otherwise.
   template <class V>
   V number(const char* what);
   std::string_view word();
-  /// Throws LineError if there are more words.
+  /// Throws LineError if further words follow; `expected` says which words the line should have.
   void end(const char* expected) const;
 
 private:
@@ -99,11 +99,11 @@ V LineWords::number(const char* what)
   return value;
 }
 
-/// One after the other from `position` on: the line without its end, and the position behind it.
+/// The line that begins at `position`, without its end. Moves `position` to the line behind it.
 std::string_view nextLine(std::string_view text, std::size_t& position);
 
-/// Calls work(piece) for each of `pieces` parts of the text, in parallel. Of several LineErrors that of the
-/// first piece is thrown, as Error.
+/// Calls work(piece) for each of `pieces` parts of the text, by several threads. If calls throw LineErrors,
+/// that of the first piece is reported as Error(unreadableInput).
 template <class Work>
 void forEachPiece(const Context& context, const TextInput& input, std::size_t pieces, Work&& work)
 {
@@ -120,15 +120,15 @@ void forEachPiece(const Context& context, const TextInput& input, std::size_t pi
       input.failAt(error->at, error->wrong, error->allowed);
 }
 
-/// Calls line(words, block) for each line from byte `from` on that is not blank, in parallel; each piece of
-/// whole lines fills a Block of its own, and these come back in the order of the text. Of several LineErrors
-/// the first of the text is thrown, as Error.
+/// Parses the lines from byte `from` on, by several threads. Calls line(words, block) for each line that is
+/// not blank. Every piece of about 1 MiB fills a Block of its own; the blocks are returned in the order of
+/// the text. The first LineError of the text is reported as Error(unreadableInput).
 template <class Block, class Line>
 std::vector<Block> parseLines(const Context& context, const TextInput& input, std::size_t from, Line&& line)
 {
   constexpr std::size_t pieceBytes = 1 << 20;
   const std::string_view text = input.text().substr(from);
-  const auto lineStart = [&](std::size_t position) { // the first line that begins there or later
+  const auto lineStart = [&](std::size_t position) { // the first line that begins at `position` or later
     if (position == 0 || position >= text.size())
       return std::min(position, text.size());
     const void* const found = std::memchr(text.data() + position - 1, '\n', text.size() - position + 1);

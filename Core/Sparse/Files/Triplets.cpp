@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t rowsPerChunk = 4096;
 
-/// Calls body(firstRow, lastRow) for ranges of rows; each reads all blocks and writes what is its own.
+/// Calls body(firstRow, lastRow) for ranges of rows, by several threads. Each call reads all blocks and
+/// writes to its own rows only, so no call waits for another.
 template <class Body>
 void forEachRowRange(const Context& context, std::size_t rows, Body&& body)
 {
@@ -67,7 +68,7 @@ V sum(V a, V b, const std::string& where)
   }
 }
 
-/// Makes each column of a row stand once, in place. Returns what is left.
+/// Joins entries of equal columns in a sorted row, in place. Returns the number of entries left.
 template <class V>
 std::size_t joinEqual(std::uint32_t* column, V* value, std::size_t count, bool ones, const std::string& where)
 {
@@ -82,7 +83,7 @@ std::size_t joinEqual(std::uint32_t* column, V* value, std::size_t count, bool o
   return kept;
 }
 
-/// Moves rows together that have become shorter.
+/// Moves rows that have become shorter together.
 template <class V>
 void closeGaps(CsrMatrix<V>& matrix, const std::vector<std::uint64_t>& kept)
 {

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Entries in the order of a file; `value` is empty where each is 1.
+/// Entries in the order of a file. `value` is empty if each entry is 1.
 template <class V>
 struct TripletBlock {
   std::vector<std::uint32_t> row, column;
@@ -17,13 +17,14 @@ struct TripletBlock {
 
 template <class V>
 struct FromTriplets {
-  CsrMatrix<V> matrix; // columns of each row rise
-  std::uint64_t duplicates =
-      0; // entries that were added to an earlier one of the same place; where each is 1: left out
+  CsrMatrix<V> matrix; // the columns of each row rise
+  // Entries of a place that had an entry already. They were added to it, or left out where each entry is 1.
+  std::uint64_t duplicates = 0;
 };
 
-/// The matrix of all entries of the blocks, whose rows and columns lie inside it. Equal places are summed in
-/// the order of the blocks. Throws Error(unreadableInput) `where: ...` if such a sum of int64 overflows.
+/// Builds a matrix from entries, whose rows and columns must lie inside it. Entries of the same place are
+/// added in the order of the blocks. Throws Error(unreadableInput) `where: ...` if a sum of int64 leaves the
+/// range.
 template <class V>
 FromTriplets<V> matrixFromTriplets(const Context&, std::size_t rows, std::size_t columns,
                                    const std::vector<TripletBlock<V>>&, const std::string& where);

@@ -15,7 +15,7 @@ constexpr std::uint32_t localMark = 0x04034b50, memberMark = 0x02014b50, endMark
                         end64Mark = 0x06064b50, locatorMark = 0x07064b50;
 constexpr std::uint64_t endBytes = 22, locatorBytes = 20, memberBytes = 46, localBytes = 30,
                         longestComment = 65535;
-constexpr std::uint64_t in64 = 0xffffffff; // a length that stands in the 64-bit fields instead
+constexpr std::uint64_t in64 = 0xffffffff; // marks a length that stands in a 64-bit field
 constexpr std::uint32_t stored = 0, deflated = 8;
 
 static_assert(std::endian::native == std::endian::little);
@@ -28,7 +28,7 @@ void put(std::string& text, T value)
 
 std::uint32_t crcOf(std::string_view bytes, std::uint32_t crc = 0)
 {
-  if (bytes.empty()) // zlib takes a null pointer for a wish to begin anew
+  if (bytes.empty()) // crc32_z takes a null pointer as a request for its initial value
     return crc;
   return static_cast<std::uint32_t>(crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
@@ -66,7 +66,7 @@ ZipReader::Member ZipReader::memberAt(std::uint64_t at) const
   const std::uint64_t extraEnd = extra + number(at + 30, 2);
   while (extra + 4 <= extraEnd) {
     std::uint64_t field = extra + 4;
-    if (number(extra, 2) == 1) // 64-bit sizes: those whose 32-bit fields are full, in this order
+    if (number(extra, 2) == 1) // holds the 64-bit value of each field that is full, in this order
       for (std::uint64_t* each : {&member.bytes, &member.compressed, &member.start})
         if (*each == in64) {
           *each = number(field, 8);
@@ -142,16 +142,16 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
   const std::uint32_t crc = crcOf(data, crcOf(head));
   const bool large = bytes >= in64, far = start >= in64;
   const std::uint16_t version = large || far ? 45 : 20;
-  std::string fields; // what local header and directory share
+  std::string fields; // part of both the local header and the directory
   for (const std::uint16_t value :
        {version, std::uint16_t(0), std::uint16_t(stored), std::uint16_t(0), std::uint16_t(0x21)})
-    tessera::put(fields, value); // version, flags, method, time, the first day that can be said
+    tessera::put(fields, value); // version, flags, method, time, date (1980-01-01)
   tessera::put(fields, crc);
   tessera::put(fields, static_cast<std::uint32_t>(large ? in64 : bytes));
   tessera::put(fields, static_cast<std::uint32_t>(large ? in64 : bytes));
   tessera::put(fields, static_cast<std::uint16_t>(name.size()));
 
-  std::string sizes; // the 64-bit field
+  std::string sizes; // contents of the field for 64-bit sizes
   if (large) {
     tessera::put(sizes, bytes);
     tessera::put(sizes, bytes);
@@ -179,7 +179,7 @@ void ZipWriter::add(const std::string& name, std::string_view head, std::string_
   tessera::put(directory_, version);
   directory_ += fields;
   tessera::put(directory_, static_cast<std::uint16_t>(extra(sizes).size()));
-  directory_.append(10, '\0'); // comment, disk, attributes
+  directory_.append(10, '\0'); // lengths of comments, numbers of disks, attributes
   tessera::put(directory_, static_cast<std::uint32_t>(far ? in64 : start));
   directory_ += name + extra(sizes);
   ++members_;
@@ -195,7 +195,7 @@ void ZipWriter::finish()
     tessera::put(end, end64Mark);
     tessera::put(end, std::uint64_t(44));
     tessera::put(end, std::uint32_t(45 | 45 << 16));
-    tessera::put(end, std::uint64_t(0)); // disks
+    tessera::put(end, std::uint64_t(0)); // numbers of disks
     for (const std::uint64_t value : {members_, members_, bytes, start})
       tessera::put(end, value);
     tessera::put(end, locatorMark);
@@ -204,7 +204,7 @@ void ZipWriter::finish()
     tessera::put(end, std::uint32_t(1));
   }
   tessera::put(end, endMark);
-  tessera::put(end, std::uint32_t(0)); // disks
+  tessera::put(end, std::uint32_t(0)); // numbers of disks
   tessera::put(end, static_cast<std::uint16_t>(members_));
   tessera::put(end, static_cast<std::uint16_t>(members_));
   tessera::put(end, static_cast<std::uint32_t>(bytes));

@@ -11,21 +11,22 @@
 
 namespace tessera {
 
-/// The members of a mapped zip file, as numpy writes it: stored or deflated, also with 64-bit sizes.
-/// (PKWARE: APPNOTE.TXT, .ZIP File Format Specification, 6.3.)
+/// Reads members of a mapped zip file as numpy writes it: stored or deflated, also with 64-bit sizes. Source:
+/// PKWARE: APPNOTE.TXT, .ZIP File Format Specification, version 6.3.
 class ZipReader {
 public:
-  /// Throws Error(unreadableInput) if it is no zip file or cut off.
+  /// Throws Error(unreadableInput) if the file is no zip file or cut off.
   explicit ZipReader(const std::string& path);
 
   bool has(const std::string& name) const { return members_.count(name) > 0; }
-  /// The bytes of a member, checked against its CRC-32. Throws Error(unreadableInput).
+  /// The inflated bytes of a member. Throws Error(unreadableInput) if the CRC-32 is another or the member is
+  /// cut off.
   Array<char> read(const std::string& name) const;
   [[noreturn]] void fail(const std::string& wrong, const std::string& allowed) const;
 
 private:
   struct Member {
-    std::uint64_t start = 0, compressed = 0, bytes = 0; // of its local header; lengths
+    std::uint64_t start = 0, compressed = 0, bytes = 0; // position of its local header; lengths in bytes
     std::uint32_t crc = 0, method = 0;
   };
   std::string_view text() const { return {reinterpret_cast<const char*>(block_->data()), block_->bytes()}; }
@@ -38,12 +39,12 @@ private:
   std::map<std::string, Member> members_;
 };
 
-/// Writes stored members one after the other and their directory at the end.
+/// Writes a zip file: stored members one after the other, then their directory.
 class ZipWriter {
 public:
   explicit ZipWriter(std::function<void(std::string_view)> sink) : sink_(std::move(sink)) {}
 
-  /// A member of two parts, so that a head need not be copied before its data.
+  /// Adds a member whose bytes are `head` and `data`, given apart so that large data need no copy.
   void add(const std::string& name, std::string_view head, std::string_view data);
   void finish();
 

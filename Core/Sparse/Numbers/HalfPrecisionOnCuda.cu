@@ -11,13 +11,15 @@ namespace {
 
 constexpr int threads = 256, rowsABlock = threads / 32;
 
-/// Magnitudes of finite numbers rise as their bits do; others count as 0.
+/// The bits of the magnitude, which order finite numbers as the numbers themselves; 0 if the value is not
+/// finite.
 __device__ int magnitudeBits(float value)
 {
   return isfinite(value) ? __float_as_int(fabsf(value)) : 0;
 }
 
-/// A warp a row. Reads 4 bytes an entry, writes 4 a row.
+/// The exponent of each row; a warp for each row. Memory traffic: reads 4 bytes for each entry, writes 4 for
+/// each row.
 __global__ void __launch_bounds__(threads) exponentsOfRows(CsrView<float> matrix, std::int32_t* exponents)
 {
   const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
@@ -31,7 +33,8 @@ __global__ void __launch_bounds__(threads) exponentsOfRows(CsrView<float> matrix
     exponents[row] = halfExponentFor(__int_as_float(largest));
 }
 
-/// Bits of the largest number of each column; a warp a row. Reads 8 bytes an entry.
+/// The bits of the largest magnitude of each column; a warp for each row. Memory traffic: reads 8 bytes for
+/// each entry.
 __global__ void __launch_bounds__(threads) largestOfColumns(CsrView<float> matrix, std::int32_t* bits)
 {
   const std::size_t row = blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
@@ -41,7 +44,8 @@ __global__ void __launch_bounds__(threads) largestOfColumns(CsrView<float> matri
     atomicMax(bits + matrix.column[e], magnitudeBits(matrix.value[e]));
 }
 
-/// In place of the bits. Reads and writes 4 bytes a column.
+/// Replaces these bits by the exponent of each column. Memory traffic: reads and writes 4 bytes for each
+/// column.
 __global__ void __launch_bounds__(threads) exponentsOfBits(std::size_t count, std::int32_t* bits)
 {
   const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;

@@ -7,11 +7,11 @@
 
 namespace tessera {
 
-/// By which powers of two rows of A are divided before they are rounded to half precision, as HalfPrecision.h
-/// has it.
+/// The exponents of the powers of two by which rows of A are divided before rounding to half precision, one
+/// for each row; see HalfPrecision.h.
 Buffer<std::int32_t> halfExponentsOfRowsOnCuda(const Context&, const CsrView<float>&);
 
-/// The same of columns of B.
+/// The exponents for the columns of B, one for each column.
 Buffer<std::int32_t> halfExponentsOfColumnsOnCuda(const Context&, const CsrView<float>&);
 
 }

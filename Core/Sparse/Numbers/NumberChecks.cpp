@@ -15,8 +15,8 @@ constexpr std::size_t numbersPerChunk = 1 << 18;
 using Bits64 [[gnu::may_alias]] = std::uint64_t;
 using Bits32 [[gnu::may_alias]] = std::uint32_t;
 
-/// Whether all bits of the exponent are set in one of the numbers. Without a branch, so that it runs in
-/// vectors.
+/// True if one of the numbers has all bits of its exponent set, that is, is infinite or not a number. The
+/// loop has no branch, so that the compiler vectorizes it.
 template <class Bits>
 TESSERA_ALWAYS_INLINE bool anyFull(const Bits* numbers, std::size_t count, Bits exponent)
 {
@@ -36,7 +36,7 @@ TESSERA_MULTIVERSION bool rangeIsFinite(const float* first, std::size_t count)
   return !anyFull<Bits32>(reinterpret_cast<const Bits32*>(first), count, 0x7f800000);
 }
 
-/// In double, rounded up: 2^63 and more are all too much.
+/// The largest magnitude in double precision, perhaps rounded up.
 double largestMagnitude(const Context& context, const Array<std::int64_t>& values)
 {
   std::vector<double> partial((values.size() + numbersPerChunk - 1) / numbersPerChunk);
@@ -76,7 +76,7 @@ bool sumsFitInt64(const Context& context, const CsrMatrix<std::int64_t>& a, cons
   std::uint64_t longest = 0;
   for (std::size_t row = 0; row < a.rows; ++row)
     longest = std::max(longest, a.rowEntries(row));
-  constexpr double room = 0x1p62; // twice as small as the limit: far above the roundings here
+  constexpr double room = 0x1p62; // half of 2^63, a margin far above the rounding errors of this product
   return largestMagnitude(context, a.value) * largestMagnitude(context, b.value)
              * static_cast<double>(longest)
          < room;

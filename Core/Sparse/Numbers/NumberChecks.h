@@ -6,11 +6,12 @@
 
 namespace tessera {
 
-/// True unless a number is infinite or not a number.
+/// False if a number is infinite or not a number.
 template <class V>
 bool allFinite(const Context&, const Array<V>&);
 
-/// True if no entry of A B can be beyond 64 bits, judged by the largest numbers and the longest row of A.
+/// True if no sum in A B can leave the range of 64-bit integers, by the largest magnitudes of A and B and the
+/// longest row of A.
 bool sumsFitInt64(const Context&, const CsrMatrix<std::int64_t>& a, const CsrMatrix<std::int64_t>& b);
 
 }

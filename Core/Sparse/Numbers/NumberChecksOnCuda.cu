@@ -7,14 +7,15 @@
 namespace tessera {
 namespace {
 
-constexpr unsigned threads = 256, mostBlocks = 2112;
+constexpr unsigned threads = 256, maxBlocks = 2112;
 
-/// Reads sizeof(V) bytes a number.
+/// Sets *notFinite if a number is infinite or not a number. Memory traffic: reads sizeof(V) bytes for each
+/// number.
 template <class V>
 __global__ void __launch_bounds__(threads)
     findNotFinite(const V* numbers, std::uint64_t count, std::uint32_t* notFinite)
 {
-  bool all = true; // nothing is written meanwhile, so that loads are under way together
+  bool all = true; // the result is written behind the loop, so that loads overlap
 #pragma unroll 4
   for (std::uint64_t i = blockIdx.x * std::uint64_t{threads} + threadIdx.x; i < count;
        i += gridDim.x * std::uint64_t{threads})
@@ -30,7 +31,7 @@ void findNotFiniteOnCuda(const Context& context, const V* numbers, std::uint64_t
                          std::uint32_t* notFinite)
 {
   const auto blocks =
-      static_cast<unsigned>(std::min<std::uint64_t>(ceilDiv<std::uint64_t>(count, threads), mostBlocks));
+      static_cast<unsigned>(std::min<std::uint64_t>(ceilDiv<std::uint64_t>(count, threads), maxBlocks));
   if (blocks > 0)
     findNotFinite<V><<<blocks, threads, 0, cudaStreamOf(context)>>>(numbers, count, notFinite);
   checkLaunch("whether numbers are finite");

@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// Sets *notFinite to 1 if one of `count` numbers on the device is infinite or not a number. V is float or
+/// Sets *notFinite to 1 if one of `count` numbers in device memory is infinite or not a number. V is float or
 /// double.
 template <class V>
 void findNotFiniteOnCuda(const Context&, const V* numbers, std::uint64_t count, std::uint32_t* notFinite);

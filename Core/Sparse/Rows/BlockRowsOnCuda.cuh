@@ -5,11 +5,11 @@
 
 namespace tessera {
 
-/// Threads of kernels with a block a row.
+/// The number of threads in kernels with a block for each row.
 constexpr int blockRowThreads = 512, blockRowWarps = blockRowThreads / 32, blockRowsAMultiprocessor = 3;
 
-/// How much shared memory they take: of a window of columns a bit for each word of 32 columns, as many words
-/// as may have columns, and sums.
+/// The shared memory of such a block: one bit for each word of 32 columns of the window, words of 32 columns,
+/// and sums.
 struct BlockRowRoom {
   int topWords, words, sums;
 
@@ -25,13 +25,13 @@ struct BlockRowRoom {
   }
 };
 
-/// The columns of a row of C that lie in a window, as words of bits, with the number of those before each
-/// word; in shared memory of a block. A narrow window has all its words, one after the other; a wide one
-/// those that have columns, which a first level of bits finds.
+/// The columns that a row of C has inside a window, as words of 32 bits, and the number of columns before
+/// each word; in shared memory of a block. A narrow window stores all its words. A wide window stores only
+/// words that have columns, and a first level of bits tells which these are.
 struct BlockRow {
-  unsigned *top, *mask;    // words that have columns, and their columns, word after word
-  int *topBefore, *before; // words before a word of the first, columns before a word of the second
-  int lowest = 0, end = 0; // first column of the window, a multiple of 32, and the one behind its last
+  unsigned *top, *mask;    // first level: bits of words that have columns; second level: bits of columns
+  int *topBefore, *before; // set bits before each word of the first and of the second level
+  int lowest = 0, end = 0; // first column of the window, a multiple of 32, and the one behind the last
   int topWords = 0, words = 0;
   bool isWide = false;
 
@@ -53,7 +53,7 @@ struct BlockRow {
     const int word = wordOf(column);
     return before[word] + __popc(mask[word] & bitsBefore(column));
   }
-  /// The first column of a word; the end of the window if there are not so many.
+  /// The first column of a word, or the end of the window if it has fewer words.
   __device__ int columnOfWord(int word) const
   {
     if (!isWide)
@@ -63,7 +63,7 @@ struct BlockRow {
     const int at = lastNotAbove(topBefore, topWords, word);
     return lowest + (at * 32 + bitOf(top[at], word - topBefore[at])) * 32;
   }
-  /// The column at a place; the end of the window if there are not so many.
+  /// The column at a place in the row, or the end of the window if it has fewer columns.
   __device__ int columnAt(int place, int total) const
   {
     if (place >= total)
@@ -73,7 +73,8 @@ struct BlockRow {
   }
 
 private:
-  /// Where the last of `count` rising numbers is that is not above `value`; the first is not.
+  /// The position of the last of `count` rising numbers that is at most `value`. The first number must be at
+  /// most `value`.
   static __device__ int lastNotAbove(const int* numbers, int count, int value)
   {
     int low = 0, high = count;
@@ -86,7 +87,7 @@ private:
     }
     return low - 1;
   }
-  /// The position of bit number `skip` of those that are set.
+  /// The position of the set bit that has `skip` set bits before it.
   static __device__ int bitOf(unsigned bits, int skip)
   {
     for (; skip > 0; --skip)
@@ -95,7 +96,7 @@ private:
   }
 };
 
-/// f(column - lowest) for all products whose column lies in the window; a warp an entry of A.
+/// Calls f(column - lowest) for all products whose column lies in the window. A warp takes an entry of A.
 template <class F>
 __device__ void forColumns(const BlockRow& shared, const PatternView& a, const PatternView& b,
                            std::uint64_t first, std::uint64_t last, F&& f)
@@ -113,9 +114,9 @@ __device__ void forColumns(const BlockRow& shared, const PatternView& a, const P
   }
 }
 
-/// Moves the window to the first column of the row from `from` on; false if there is none. Then `isWhole`
-/// says whether the window has all columns from there, as far as the first level of a wide one has room.
-/// Every thread of the block calls it.
+/// Moves the window to the first column of the row that is not below `from`; returns false if there is none.
+/// Sets `isWhole` to whether the window has all columns from there on; a wide window may be limited by its
+/// first level of bits. All threads of the block must call it.
 inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const PatternView& b,
                                   std::uint64_t first, std::uint64_t last, int from, const BlockRowRoom& room,
                                   bool& isWhole)
@@ -150,8 +151,8 @@ inline __device__ bool moveWindow(BlockRow& shared, const PatternView& a, const 
   return true;
 }
 
-/// Finds the words of a wide window that have columns; it ends earlier (and is not whole) if there are more
-/// than there is room for.
+/// Finds the words of a wide window that have columns. If there are more than `roomForWords`, the window ends
+/// earlier and is not whole.
 inline __device__ void findWords(BlockRow& shared, const PatternView& a, const PatternView& b,
                                  std::uint64_t first, std::uint64_t last, int roomForWords, bool& isWhole)
 {
@@ -168,7 +169,7 @@ inline __device__ void findWords(BlockRow& shared, const PatternView& a, const P
   }
 }
 
-/// Finds the columns in the window; returns how many. Every thread of the block calls it.
+/// Finds the columns in the window and returns their number. All threads of the block must call it.
 inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const PatternView& b,
                                   std::uint64_t first, std::uint64_t last, int roomForWords, bool& isWhole)
 {
@@ -184,9 +185,9 @@ inline __device__ int findColumns(BlockRow& shared, const PatternView& a, const 
   return rankBitsInBlock<blockRowThreads>(shared.mask, shared.before, shared.words);
 }
 
-/// Sums at places [firstPlace, firstPlace + count) of the window, `total` of which it has. The block's warps
-/// share them out twice: `parts` divide the places, and as many copies of the sums as there is room for the
-/// entries of A; copies are added in their order.
+/// Computes the sums at places [firstPlace, firstPlace + count) of the window, which has `total` columns. The
+/// warps share the work in two ways: they divide the places into `parts`, and the entries of A among as many
+/// copies of the sums as there is room for. The copies are added in a fixed order.
 template <class V, class Ring>
 __device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomForSums, const CsrView<V>& a,
                           const CsrView<V>& b, std::uint64_t first, std::uint64_t last, int firstPlace,
@@ -234,7 +235,7 @@ __device__ void sumPlaces(Ring& ring, const BlockRow& shared, V* sums, int roomF
   __syncthreads();
 }
 
-/// The columns of the window, in order.
+/// Writes the columns of the window in rising order.
 inline __device__ void writeColumns(const BlockRow& shared, std::uint32_t* to)
 {
   const auto write = [&](int word, int firstColumn) {
@@ -254,8 +255,12 @@ inline __device__ void writeColumns(const BlockRow& shared, std::uint32_t* to)
   }
 }
 
-/// A block a row, in windows of columns. Reads 8 + sizeof(V) bytes a product, writes 4 + sizeof(V) an entry
-/// of C.
+/// Computes the longest rows of C; a block for each row.
+/// for each window of the columns, from the lowest column on:
+///   find the row's columns in the window as bits; a column's rank is its place in the row
+///   for each room.sums places: add up the products at these places in shared memory and write the sums
+///   write the columns
+/// Memory traffic: reads 8 + sizeof(V) bytes for each product and writes 4 + sizeof(V) for each entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(blockRowThreads, blockRowsAMultiprocessor)
     multiplyBlockRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, BlockRowRoom room,

@@ -8,8 +8,8 @@
 
 namespace tessera {
 
-/// A set of numbers below a limit, as bits: adding costs two writes, visiting what is in it costs what lies
-/// between the ends.
+/// A set of numbers below a limit, stored as bits in two levels. Adding a number takes two writes; visiting
+/// the set takes time in proportion to the range of its numbers, not to the limit.
 class ColumnSet {
 public:
   explicit ColumnSet(std::size_t limit) : words_(limit / 64 + 1), summary_(limit / 4096 + 1) {}
@@ -20,14 +20,15 @@ public:
     summary_[column >> 12] |= std::uint64_t(1) << (column >> 6 & 63);
   }
 
-  /// Adds column 64 word + i for each bit i.
+  /// Adds column 64 word + i for each set bit i.
   TESSERA_ALWAYS_INLINE void addWord(std::size_t word, std::uint64_t bits)
   {
     words_[word] |= bits;
     summary_[word >> 6] |= std::uint64_t(bits != 0) << (word & 63);
   }
 
-  /// Calls visit(column) in rising order for all in it, which lie in [first, last], and empties it.
+  /// Calls visit(column) for all numbers in rising order and empties the set. All numbers must lie in [first,
+  /// last].
   template <class Visit>
   TESSERA_ALWAYS_INLINE void drain(std::uint32_t first, std::uint32_t last, Visit&& visit)
   {

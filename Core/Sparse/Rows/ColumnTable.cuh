@@ -4,22 +4,23 @@
 
 namespace tessera {
 
-/// Where columns of a row have a slot of shared memory: open addressing. There are more slots than columns.
+/// A hash table in shared memory that gives each column of a row a slot of its own (open addressing). It must
+/// have more slots than the row has columns.
 struct ColumnTable {
   static constexpr int none = -1, slotsABlock = 32;
 
-  int* column; // none: an empty slot
-  int slots;   // a multiple of slotsABlock
+  int* column; // of each slot; `none` if it is empty
+  int slots;   // number of slots, a multiple of slotsABlock
 
-  /// Slots for so many columns.
+  /// The number of slots for so many columns.
   static int slotsFor(int columns) { return ceilDiv(columns + columns / 2 + 1, slotsABlock) * slotsABlock; }
 
-  /// The slot of a column, which is taken if there is none yet. Neighbouring columns have neighbouring slots,
-  /// so that they do not meet in a bank.
+  /// The slot of a column. A column that has none takes an empty one, and isNew becomes true. Neighbouring
+  /// columns get neighbouring slots, which lie in different banks.
   __device__ int find(int wanted, bool& isNew) const
   {
     const unsigned hash = (static_cast<unsigned>(wanted) / slotsABlock)
-                          * 0x9e3779b1u; // Fibonacci hashing (Knuth, volume 3, 6.4)
+                          * 0x9e3779b1u; // Fibonacci hashing: Knuth, volume 3, section 6.4
     int slot = static_cast<int>(__umulhi(hash, static_cast<unsigned>(slots / slotsABlock)) * slotsABlock
                                 + ((static_cast<unsigned>(wanted) + (hash >> 11)) & (slotsABlock - 1)));
     while (true) {
@@ -29,16 +30,17 @@ struct ColumnTable {
       isNew = found == none;
       if (isNew || found == wanted)
         return slot;
-      slot += slotsABlock; // whole words of columns may meet: the next block, after the last one the next
-                           // slot of the first
+      // Whole blocks of 32 neighbouring columns may collide, so the search goes on in the next block of
+      // slots. Behind the last block it goes on at the next slot of the first one.
+      slot += slotsABlock;
       if (slot >= slots)
         slot -= slots - 1;
     }
   }
 };
 
-/// Where columns of a row stand in order: bits in two levels, words of columns and words of words that have
-/// any; in shared memory.
+/// The places of the columns of a row in rising order, as bits in two levels: a bit for each column, and a
+/// bit for each word of columns that has any. It lies in shared memory.
 struct ColumnRanks {
   unsigned *top, *words;
   std::uint16_t *topBefore, *before;
@@ -49,13 +51,13 @@ struct ColumnRanks {
     return words * (sizeof(unsigned) + sizeof(std::uint16_t));
   }
 
-  /// In bytes(mostWords + mostTopWords) of shared memory.
-  __device__ void layOut(unsigned* memory, int mostWords, int mostTopWords)
+  /// Takes bytes(maxWords + maxTopWords) bytes of shared memory.
+  __device__ void layOut(unsigned* memory, int maxWords, int maxTopWords)
   {
     top = memory;
-    words = top + mostTopWords;
-    topBefore = reinterpret_cast<std::uint16_t*>(words + mostWords);
-    before = topBefore + mostTopWords;
+    words = top + maxTopWords;
+    topBefore = reinterpret_cast<std::uint16_t*>(words + maxWords);
+    before = topBefore + maxTopWords;
   }
 
   __device__ int wordOf(int column) const
@@ -66,12 +68,13 @@ struct ColumnRanks {
   __device__ int rankOf(int column) const
   {
     const int word = wordOf(column);
-    return before[word] + __popc(words[word] & bitsBefore(column)); // the lowest column is a multiple of 32
+    return before[word]
+           + __popc(words[word] & bitsBefore(column)); // right because `lowest` is a multiple of 32
   }
 
-  /// Fills all for the columns of forColumns(body), which calls body(column) for a share of them by each
-  /// thread; returns how many there are. `low` and `high` are the least and the largest that this thread has.
-  /// The whole group calls it.
+  /// Fills both levels and returns the number of columns. forColumns(body) must call body(column) for a part
+  /// of the columns in each thread; `low` and `high` are the smallest and the largest of the thread's
+  /// columns. The whole group must call it.
   template <class ForColumns>
   __device__ __forceinline__ int fill(const RowGroup& group, int low, int high, int* scratch,
                                       ForColumns&& forColumns)

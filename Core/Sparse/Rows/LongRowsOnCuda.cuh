@@ -4,17 +4,16 @@
 
 namespace tessera {
 
-/// Threads of kernels for rows of more products than shared memory has room for.
+/// The number of threads in kernels for rows whose products do not fit into shared memory.
 constexpr int longRowThreads = 512;
 
-/// What a row takes of shared memory: sums in as many slots as there are columns or, if that is less, in a
-/// table of its entries.
+/// The shared memory of such a row: sums in slots, either a slot for each column of B (`direct`) or a hash
+/// table with slots for the row's entries.
 struct LongRoom {
-  bool direct; // a slot a column
+  bool direct; // a slot for each column of B
   int slots, entries, topWords, words;
 
-  /// Products of a thread that are under way, bits of pieces that are added at once, and words of such bits
-  /// that slots share.
+  /// Products that a thread has in flight; pieces whose products are added together; words of `met`.
   static constexpr int together = 4, piecesAtOnce = 32, metWords = 4096;
 
   template <class V>
@@ -27,12 +26,13 @@ struct LongRoom {
   }
 };
 
-/// The same, as kernels see it.
+/// The arrays of a row in shared memory.
 template <class V>
 struct LongRow {
   RowPieces<V> pieces;
-  unsigned* met;    // which of 32 pieces met slots, of the same number modulo metWords; 0 between
-  V *sums, *sorted; // of slots; of entries
+  // For each slot (modulo metWords) a bit for each of 32 pieces that has a product for it; 0 between uses.
+  unsigned* met;
+  V *sums, *sorted; // sums of the slots; the row's values in order
   ColumnTable table;
   int* scratch;
   ColumnRanks ranks;
@@ -49,7 +49,7 @@ struct LongRow {
     ranks.layOut(reinterpret_cast<unsigned*>(scratch + rowScratch), room.words, room.topWords);
   }
 
-  /// Columns and sums in order, if slots are those of a table.
+  /// Writes columns and values in rising order of the columns, if the slots are those of a table.
   __device__ __forceinline__ void writeTable(const RowGroup& group, std::uint32_t* columns, V* values)
   {
     const auto forSlots = [&](auto&& body) {
@@ -68,7 +68,7 @@ struct LongRow {
     forSlots([&](int i) {
       const int place = ranks.rankOf(table.column[i]);
       sortedColumns[place] = static_cast<std::uint32_t>(table.column[i]);
-      table.column[i] = place; // from here on the slot knows its place
+      table.column[i] = place; // from here on the slot holds its place in the row
     });
     group.sync();
     for (int i = group.rank; i < entries; i += group.threads)
@@ -80,7 +80,8 @@ struct LongRow {
       values[i] = sorted[i];
   }
 
-  /// The same if there is a slot for each of 32 `words` columns, once they are ranked.
+  /// Writes columns and values if there is a slot for each column of B. The columns are 32 `words` bits,
+  /// which must have been ranked.
   __device__ __forceinline__ void writeSlots(const RowGroup& group, int words, std::uint32_t* columns,
                                              V* values)
   {
@@ -95,16 +96,17 @@ struct LongRow {
   }
 };
 
-/// A product that a thread has under way.
+/// A product that a thread has in flight.
 template <class V>
 struct SlottedProduct {
-  int piece, slot; // piece -1: none
+  int piece, slot; // piece is -1 if there is no product
   V product;
 };
 
-/// Adds products of pieces to the sums of their slots, 32 pieces at a time. A slot is met at most once by a
-/// piece, so the bits below a piece's own tell its turn; slots that share a word only wait for each other.
-/// The block calls it after a barrier, and there is one behind it.
+/// Adds products to the sums of their slots in the order of the pieces, 32 pieces at a time. Each piece has
+/// at most one product for a slot. So the number of lower bits in the slot's word of `met` is the turn in
+/// which a product may be added. Slots that share a word only wait longer than they must. The block must call
+/// it after a barrier; it ends with a barrier.
 template <class V, class Add>
 __device__ __forceinline__ void addInTurns(const LongRow<V>& shared,
                                            const SlottedProduct<V> (&own)[LongRoom::together], int firstPiece,
@@ -140,7 +142,7 @@ __device__ __forceinline__ void addInTurns(const LongRow<V>& shared,
   }
 }
 
-/// The same, one piece after the other.
+/// Adds products to the sums of their slots, one piece after the other.
 template <class V, class Add>
 __device__ __forceinline__ void addByPieces(const LongRow<V>& shared,
                                             const SlottedProduct<V> (&own)[LongRoom::together],
@@ -155,8 +157,13 @@ __device__ __forceinline__ void addByPieces(const LongRow<V>& shared,
   }
 }
 
-/// A block a row: products are fetched some at a time and added in the order of the entries of A. Reads 12 +
-/// sizeof(V) bytes an entry of A and 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
+/// Computes rows whose products do not fit into shared memory; a block for each row.
+/// for each RowPieces::atOnce entries of A, and each productsAtOnce of their products:
+///   load the products (all loads overlap) and find the slots of their columns
+///   add them to the sums of the slots, in the order of the entries of A
+/// rank the columns and write the row in rising order
+/// Memory traffic: reads 12 + sizeof(V) bytes for each entry of A and 4 + sizeof(V) for each product; writes
+/// 4 + sizeof(V) for each entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(longRowThreads)
     multiplyLongRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, LongRoom room, RowTarget<V> c)
@@ -213,7 +220,8 @@ __global__ void __launch_bounds__(longRowThreads)
     const int entries = rankBits(group, shared.ranks.words, shared.ranks.before, room.words, shared.scratch);
     bool isMade = true;
     const auto products = static_cast<std::uint32_t>(min(all, std::uint64_t{0xffffffff}));
-    const bool isForAnother = !c.rowStart && isForWarp(products, entries); // then only its size is told
+    const bool isForAnother =
+        !c.rowStart && isForWarp(products, entries); // then only the size is recorded here
     const std::uint64_t to = placeOfRow(group, c, row, entries, shared.scratch, isMade, isForAnother);
     if (!isMade)
       return;

@@ -14,8 +14,8 @@
 
 namespace tessera {
 
-/// Objects that chunks of a parallel loop borrow one after the other: as many are made as threads want at
-/// once.
+/// A pool of objects that the chunks of a parallel loop borrow in turn. It makes as many objects as threads
+/// need at the same time.
 template <class T>
 class Workspaces {
 public:
@@ -43,28 +43,29 @@ private:
   std::vector<std::unique_ptr<T>> free_;
 };
 
-/// Room for the rows of a chunk.
+/// The memory into which a chunk writes its rows.
 template <class V>
 struct RowRoom {
   std::uint32_t* column = nullptr;
   V* value = nullptr;
 };
 
-/// The rows of a matrix, made chunk by chunk by several threads: each chunk is made in a room of its own, and
-/// then copied, while it is still in the cache, behind the chunks before it, for which it waits. One thread
-/// makes chunks right at their places. Arrays of the largest size that the matrix may have are reserved;
-/// pages that stay untouched cost nothing.
+/// Builds a matrix from chunks of rows that several threads compute. Each chunk is computed in memory of its
+/// own and then copied behind the chunks before it, while it is still in the cache; the copy waits until
+/// their sizes are known. A single thread writes chunks to their places at once. The arrays are reserved for
+/// the largest number of entries that the matrix may have; pages that are not touched take no memory.
 template <class V>
 class OrderedRows {
 public:
-  static constexpr std::size_t slack = 16; // makers may write so many entries behind their last one
+  static constexpr std::size_t slack =
+      16; // so many entries may be overwritten behind the last one of a chunk
 
-  /// `starts` are the first rows of the chunks and, at the end, the number of rows; `bounds` what each chunk
-  /// may have at most. A matrix of more than `limitBytes` is an Error(outOfMemory).
+  /// `starts`: the first row of each chunk and, at the end, the number of rows. `bounds`: the largest number
+  /// of entries of each chunk. run() throws Error(outOfMemory) if the matrix needs more than `limitBytes`.
   OrderedRows(const Context& context, std::size_t columns, std::vector<std::size_t> starts,
               std::vector<std::uint64_t> bounds, std::uint64_t limitBytes)
       : context_(context), starts_(std::move(starts)), bounds_(std::move(bounds)),
-        mostEntries_(limitBytes / (sizeof(std::uint32_t) + sizeof(V))), begins_(starts_.size())
+        maxEntries_(limitBytes / (sizeof(std::uint32_t) + sizeof(V))), begins_(starts_.size())
   {
     const std::uint64_t most = std::accumulate(bounds_.begin(), bounds_.end(), std::uint64_t(0)) + slack;
     matrix_ = emptyMatrix<V>(starts_.back(), columns);
@@ -75,8 +76,8 @@ public:
     begins_[0] = 0;
   }
 
-  /// Calls make(firstRow, lastRow, room, rowCounts) for each chunk; it writes the number of entries of row
-  /// firstRow + i to rowCounts[i] and returns their sum. The first exception is thrown again.
+  /// Calls make(firstRow, lastRow, room, rowCounts) for each chunk, which must set rowCounts[i] to the number
+  /// of entries of row firstRow + i and return their sum. Rethrows the first exception.
   template <class Make>
   CsrMatrix<V> run(Make&& make)
   {
@@ -84,7 +85,7 @@ public:
     forEachChunk(context_, chunks, [&](std::size_t chunk) {
       try {
         context_.threads > 1 ? makeAside(chunk, make) : makeInPlace(chunk, make);
-      } catch (...) { // no chunk behind it may wait for this one
+      } catch (...) { // later chunks must not wait for this one
         if (!failed_.exchange(true))
           failure_ = std::current_exception();
         end(chunk, failedBegin);
@@ -107,9 +108,9 @@ private:
 
   void end(std::size_t chunk, std::uint64_t position)
   {
-    if (position != failedBegin && position > mostEntries_)
+    if (position != failedBegin && position > maxEntries_)
       throw Error(ExitCode::outOfMemory,
-                  "A B: C has more than " + std::to_string(mostEntries_)
+                  "A B: C has more than " + std::to_string(maxEntries_)
                       + " entries, which do not fit into the memory. Allowed: a larger memory limit, or to "
                         "take C in ranges of rows.");
     begins_[chunk + 1].store(position, std::memory_order_release);
@@ -146,7 +147,8 @@ private:
     const std::uint64_t count =
         make(starts_[chunk], starts_[chunk + 1], RowRoom<V>{aside->column.data(), aside->value.data()},
              matrix_.rowStart.data() + starts_[chunk] + 1);
-    const std::uint64_t at = begin(chunk); // chunks are handed out in order: those before are being made
+    const std::uint64_t at =
+        begin(chunk); // does not wait forever: chunks begin in order, so the earlier ones are being computed
     end(chunk, at == failedBegin ? at : at + count);
     if (at != failedBegin && count > 0) {
       std::memcpy(matrix_.column.data() + at, aside->column.data(), count * sizeof(std::uint32_t));
@@ -158,8 +160,8 @@ private:
   const Context& context_;
   std::vector<std::size_t> starts_;
   std::vector<std::uint64_t> bounds_;
-  std::uint64_t mostEntries_;
-  std::vector<std::atomic<std::uint64_t>> begins_; // where the entries of each chunk begin
+  std::uint64_t maxEntries_;
+  std::vector<std::atomic<std::uint64_t>> begins_; // first entry of each chunk
   CsrMatrix<V> matrix_;
   Workspaces<Aside> rooms_;
   std::atomic<bool> failed_ = false;

@@ -10,12 +10,12 @@
 
 namespace tessera {
 
-/// What happens to a row of A B before it is a row of C: mask, powers of two of half precision, scale, D,
-/// small entries.
+/// Turns a row of A B into a row of C: applies the mask, the powers of two of half precision, the scale, the
+/// sum with D, and the tolerance.
 template <class V>
 class RowEpilogue {
 public:
-  /// Exponents are those of HalfScaled, empty without half precision.
+  /// The exponents are those of HalfScaled, or empty without half precision.
   RowEpilogue(const SpGemmOptions<V>& options, std::vector<std::int32_t> rowExponent,
               std::vector<std::int32_t> columnExponent)
       : options_(options), rowExponent_(std::move(rowExponent)), columnExponent_(std::move(columnExponent)),
@@ -24,13 +24,13 @@ public:
   {
   }
 
-  /// Entries that the row may get in addition.
+  /// The number of entries that D may add to the row.
   std::uint64_t extraEntries(std::size_t row) const
   {
     return options_.accumulate ? options_.accumulate->rowEntries(row) : 0;
   }
 
-  /// In place; `scratch` is memory to use. Returns how many entries there are then.
+  /// Changes the row in place and returns its number of entries. `scratch` is memory that may be overwritten.
   template <class Ring>
   std::size_t apply(Ring& ring, std::size_t row, std::uint32_t* column, V* value, std::size_t count,
                     std::vector<std::pair<std::uint32_t, V>>& scratch) const
@@ -112,7 +112,7 @@ private:
       column[kept] = column[i];
       value[kept] = value[i];
       kept += !(std::fabs(static_cast<double>(value[i]))
-                <= *options_.dropTolerance); // what is not a number stays
+                <= *options_.dropTolerance); // keeps values that are not a number
     }
     return kept;
   }

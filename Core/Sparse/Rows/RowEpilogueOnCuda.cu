@@ -13,13 +13,13 @@ namespace {
 
 constexpr int threads = 256, rowsABlock = threads / 32;
 
-/// The row of this warp.
+/// The row that this warp works on.
 __device__ std::size_t rowOfWarp()
 {
   return blockIdx.x * std::size_t{rowsABlock} + threadIdx.x / 32;
 }
 
-/// Whether a row has a column, and how many it has before.
+/// The result of a search: whether a row has a column, and how many entries it has before it.
 struct Found {
   bool has;
   std::uint64_t before;
@@ -49,11 +49,12 @@ struct KeepLarge {
   template <class V>
   __device__ bool operator()(std::size_t, std::uint32_t, V value) const
   {
-    return !(fabs(static_cast<double>(value)) <= tolerance); // what is not a number stays
+    return !(fabs(static_cast<double>(value)) <= tolerance); // keeps values that are not a number
   }
 };
 
-/// A warp a row. Reads 4 + sizeof(V) bytes an entry, writes 4 a row.
+/// Counts the entries of each row that stay; a warp for each row. Memory traffic: reads 4 + sizeof(V) bytes
+/// for each entry, writes 4 for each row.
 template <class V, class Keep>
 __global__ void __launch_bounds__(threads) countKept(CsrView<V> c, Keep keep, std::uint32_t* counts)
 {
@@ -69,7 +70,8 @@ __global__ void __launch_bounds__(threads) countKept(CsrView<V> c, Keep keep, st
     counts[row] = kept;
 }
 
-/// Reads and writes 4 + sizeof(V) bytes an entry.
+/// Copies the entries that stay; a warp for each row. Memory traffic: reads and writes 4 + sizeof(V) bytes
+/// for each entry.
 template <class V, class Keep>
 __global__ void __launch_bounds__(threads) copyKept(CsrView<V> c, Keep keep, RowTarget<V> to)
 {
@@ -93,7 +95,8 @@ __global__ void __launch_bounds__(threads) copyKept(CsrView<V> c, Keep keep, Row
   }
 }
 
-/// Reads and writes sizeof(V) bytes an entry; with exponents reads its column too.
+/// Multiplies by powers of two and by the scale; a warp for each row. Memory traffic: reads and writes
+/// sizeof(V) bytes for each entry, and with exponents reads its column.
 template <class V, class Ring>
 __global__ void __launch_bounds__(threads)
     scaleRows(CsrView<V> c, V* values, const std::int32_t* rowExponent, const std::int32_t* columnExponent,
@@ -113,7 +116,8 @@ __global__ void __launch_bounds__(threads)
   RowTarget<V>{nullptr, nullptr, nullptr, overflowed, {}}.report(ring);
 }
 
-/// Entries of each row of C + D. Reads 4 bytes an entry of C, writes 4 a row.
+/// Counts the entries of each row of C + D; a warp for each row. Memory traffic: reads 4 bytes for each entry
+/// of C, writes 4 for each row.
 template <class V>
 __global__ void __launch_bounds__(threads) countJoined(CsrView<V> c, CsrView<V> d, std::uint32_t* counts)
 {
@@ -128,8 +132,8 @@ __global__ void __launch_bounds__(threads) countJoined(CsrView<V> c, CsrView<V> 
     counts[row] = static_cast<std::uint32_t>(d.rowStart[row + 1] - d.rowStart[row] + alone);
 }
 
-/// Calls body(entry, column, where the other has it, entries before that both have) for the entries of a row,
-/// by a whole warp.
+/// Calls body(entry, column, result of the search in the other matrix, number of earlier entries that both
+/// have) for the entries of a row; a whole warp must call it.
 template <class V, class Body>
 __device__ void forEntriesBeside(const CsrView<V>& own, const CsrView<V>& other, std::size_t row, Body&& body)
 {
@@ -147,8 +151,8 @@ __device__ void forEntriesBeside(const CsrView<V>& own, const CsrView<V>& other,
   }
 }
 
-/// Entries of C, added to those of D, and those of D alone. Reads and writes 4 + sizeof(V) bytes an entry of
-/// both.
+/// Writes C + D; a warp for each row. First the entries of C with those of D added, then those that only D
+/// has. Memory traffic: reads and writes 4 + sizeof(V) bytes for each entry of both.
 template <class V, class Ring>
 __global__ void __launch_bounds__(threads) joinRows(CsrView<V> c, CsrView<V> d, RowTarget<V> to)
 {
@@ -177,7 +181,8 @@ unsigned blocksFor(std::size_t rows)
   return static_cast<unsigned>(ceilDiv<std::size_t>(rows, rowsABlock));
 }
 
-/// A matrix of which `count` gives the entries of each row, and `fill` these.
+/// Makes a matrix of the size of `like`: `count` launches a kernel that counts the entries of each row,
+/// `fill` one that writes them.
 template <class V, class Count, class Fill>
 CsrOnCuda<V> made(const Context& context, const CsrOnCuda<V>& like, std::uint32_t* overflowed, Count&& count,
                   Fill&& fill)

@@ -8,19 +8,20 @@
 
 namespace tessera {
 
-/// What is done to rows of a product A B on a CUDA device, in this order; RowEpilogue.h is the same on the
-/// CPU. All matrices have as many rows as C, or the range of them that C is.
+/// The operations that turn A B into C on a CUDA device, in the order of the members; RowEpilogue.h does the
+/// same on the CPU. All matrices must have the rows of C, or the range of rows that C is.
 template <class V>
 struct RowEpilogueOnCuda {
-  std::optional<PatternView> mask; // entries stay where it has one
-  bool complementMask = false;     // or where it has none
-  const std::int32_t *rowExponent = nullptr,
-                     *columnExponent = nullptr; // value times 2^(sum of both); float alone, null: not done
+  std::optional<PatternView> mask; // entries stay where the mask has one
+  bool complementMask = false;     // entries stay where the mask has none
+  // Values are multiplied by 2^(exponent of the row + exponent of the column); for float only; null: not
+  // done.
+  const std::int32_t *rowExponent = nullptr, *columnExponent = nullptr;
   std::optional<V> scale;
   std::optional<CsrView<V>> accumulate;
   std::optional<double> dropTolerance;
 
-  /// Throws Error(usage) if an int64 is beyond 64 bits, for which it waits.
+  /// Throws Error(usage) if an int64 leaves the range of 64 bits; waits to learn it.
   CsrOnCuda<V> apply(const Context&, Semiring, CsrOnCuda<V> c) const;
 };
 

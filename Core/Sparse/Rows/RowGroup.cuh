@@ -7,9 +7,9 @@
 
 namespace tessera {
 
-/// The threads that make a row of C: a warp, of which a block may have several, or a whole block.
+/// The threads that compute a row of C: a warp (of which a block may have several) or a whole block.
 struct RowGroup {
-  int threads, rank; // a power of two of at least 32; of this thread
+  int threads, rank; // number of threads, a power of two from 32 on; this thread's number
 
   explicit __device__ RowGroup(int count) : threads(count), rank(static_cast<int>(threadIdx.x) & (count - 1))
   {
@@ -24,15 +24,17 @@ struct RowGroup {
   }
 };
 
-/// Numbers in shared memory that kernels with groups need, at most.
+/// The largest number of ints in shared memory that functions on groups use.
 constexpr int rowScratch = 32;
 
-/// Bits set before each of `count` words of shared memory; returns how many are. The whole group calls it
-/// after a barrier, and there is one behind it. `ofWarps`: shared memory, a number a warp.
+/// Sets before[i] to the number of bits that are set in the words before word i of `count` words in shared
+/// memory, and returns the number of all set bits. The whole group must call it after a barrier; it ends with
+/// a barrier. `ofWarps` is shared memory for a number of each warp.
 inline __device__ int rankBits(const RowGroup& group, const unsigned* words, std::uint16_t* before, int count,
                                int* ofWarps)
 {
-  const int each = ceilDiv(count, group.threads) | 1; // odd, so that threads do not meet in a bank
+  const int each =
+      ceilDiv(count, group.threads) | 1; // odd, so that the threads' parts begin in different banks
   const int first = min(count, group.rank * each), last = min(count, first + each);
   int sum = 0;
   for (int w = first; w < last; ++w)
@@ -58,20 +60,20 @@ inline __device__ int rankBits(const RowGroup& group, const unsigned* words, std
   return total;
 }
 
-/// How many rows of B were brought, and how many entries they have.
+/// The number of pieces that are in shared memory, and of products in them.
 struct BroughtPieces {
   int pieces, products;
 };
 
-/// Rows of B that entries of A meet and that are not empty, their entries numbered one row after the other;
-/// in shared memory of a group.
+/// The pieces of some entries of A in shared memory of a group: the rows of B, not empty, that these entries
+/// are multiplied with. Their products are numbered from 0, piece after piece.
 template <class V>
 struct RowPieces {
   static constexpr int atOnce = 128;
 
-  std::uint64_t* from; // of entry 0, if the piece had one
-  V* factor;           // of A
-  int* end;            // behind the last entry
+  std::uint64_t* from; // place in B of each piece's product 0, had it one
+  V* factor;           // value of the entry of A
+  int* end;            // number of the product behind the last one of each piece
   BroughtPieces* brought;
 
   static __host__ __device__ constexpr std::size_t bytes()
@@ -85,7 +87,7 @@ struct RowPieces {
   {
   }
 
-  /// Those of at most `atOnce` entries [first, last) of A. The whole group calls it.
+  /// Brings the pieces of entries [first, last) of A, at most `atOnce`. The whole group must call it.
   __device__ BroughtPieces bring(const RowGroup& group, const CsrView<V>& a, const PatternView& b,
                                  std::uint64_t first, std::uint64_t last) const
   {
@@ -115,8 +117,8 @@ struct RowPieces {
     group.sync();
     return *brought;
   }
-  /// All of entries [first, last) of A, some at a time: body(before, now) is told how many were there before,
-  /// and how many are now.
+  /// Brings the pieces of all entries [first, last) of A, up to `atOnce` entries at a time. Calls body(pieces
+  /// and products before, pieces and products now) each time.
   template <class Body>
   __device__ __forceinline__ BroughtPieces bringAll(const RowGroup& group, const CsrView<V>& a,
                                                     const PatternView& b, std::uint64_t first,
@@ -132,7 +134,7 @@ struct RowPieces {
     group.sync();
     return all;
   }
-  /// The piece of an entry.
+  /// The piece that a product belongs to.
   __device__ int pieceOf(int position) const
   {
     int piece = 0;
@@ -142,7 +144,8 @@ struct RowPieces {
         piece += half;
     return piece;
   }
-  /// Calls body(position - first, column, product) for entries [first, last); loads are under way together.
+  /// Calls body(number - first, column, product) for the products numbered [first, last). A thread loads four
+  /// before it uses the first, so that the loads overlap.
   template <class Ring, class Finder, class Body>
   __device__ __forceinline__ void forProducts(Ring& ring, const RowGroup& group, const CsrView<V>& b,
                                               int first, int last, const Finder& finder, Body&& body) const
@@ -156,7 +159,7 @@ struct RowPieces {
           body(i, entry.column, multiplyAdd(ring, entry.ofA, entry.ofB, Ring::zero));
         });
   }
-  /// Calls body(position - first, column).
+  /// Calls body(number - first, column) for the products numbered [first, last).
   template <class Finder, class Body>
   __device__ __forceinline__ void forColumns(const RowGroup& group, const PatternView& b, int first, int last,
                                              const Finder& finder, Body&& body) const
@@ -166,12 +169,12 @@ struct RowPieces {
         body);
   }
 
-  /// What the numbers of a product are; piece -1: there is none.
+  /// The operands of a product; piece is -1 if there is none.
   struct Entry {
     int piece, column;
     V ofA, ofB;
   };
-  /// Those of positions first + rank, and so on by the number of threads; all loads are under way together.
+  /// Loads the operands of products first + rank, first + rank + threads and so on. All loads overlap.
   template <int Together>
   __device__ __forceinline__ void fetch(const RowGroup& group, const CsrView<V>& b, int first, int last,
                                         Entry (&entries)[Together]) const
@@ -214,14 +217,15 @@ private:
   }
 };
 
-/// Where pieces begin among the entries of some of them, a bit an entry, and how many begin before each word:
-/// which piece an entry is of takes two numbers. In shared memory of a group.
+/// Finds the piece that a product belongs to from two numbers, without a search: a bit for each product tells
+/// whether a piece begins there, and `before` counts the pieces that begin before each word of bits. It lies
+/// in shared memory of a group.
 struct PieceMarks {
   unsigned* starts;
   std::uint16_t* before;
 
   static __host__ __device__ constexpr int words(int products) { return products / 32 + 1; }
-  /// A multiple of 4.
+  /// The result is a multiple of 4.
   static __host__ __device__ constexpr std::size_t bytes(int products)
   {
     return (words(products) * std::size_t{6} + 3) / 4 * 4;
@@ -233,7 +237,7 @@ struct PieceMarks {
   {
   }
 
-  /// The whole group calls it after a barrier, and there is one behind it.
+  /// The whole group must call it after a barrier; it ends with a barrier.
   __device__ void fill(const RowGroup& group, const BroughtPieces& brought, const int* end) const
   {
     for (int word = group.rank; word < words(brought.products); word += group.threads)
@@ -244,7 +248,8 @@ struct PieceMarks {
       atomicOr(starts + start / 32, 1u << (start % 32));
       if (piece == 0)
         before[0] = 0;
-      for (int word = start / 32 + 1; word <= end[piece] / 32; ++word) // which the piece reaches from before
+      for (int word = start / 32 + 1; word <= end[piece] / 32;
+           ++word) // words in which the piece began earlier
         before[word] = static_cast<std::uint16_t>(piece + 1);
     }
     group.sync();
@@ -255,21 +260,21 @@ struct PieceMarks {
   }
 };
 
-/// What an entry adds, and where.
+/// A product and its place in the row.
 template <class V>
 struct PlacedProduct {
   int place;
   V product;
 };
 
-/// add(fetch(i)) for i from 0 to `count`, 32 at a time, those of the same place one after the other. By a
-/// warp.
+/// Calls add(fetch(i)) for i from 0 to `count` by a warp, 32 at a time. Items of the same place are added one
+/// after the other, in the order of i.
 template <class Fetch, class Add>
 __device__ __forceinline__ void addInOrder(int count, Fetch&& fetch, Add&& add)
 {
   const int lane = static_cast<int>(threadIdx.x % 32);
   auto item = fetch(min(lane, count - 1));
-  for (int first = 0; first < count; first += 32) { // what is added next is fetched before
+  for (int first = 0; first < count; first += 32) { // the next items are loaded ahead
     const auto next = fetch(min(first + 32 + lane, count - 1));
     const bool has = first + lane < count;
     const unsigned samePlace = __match_any_sync(~0u, has ? item.place : -1 - lane);
@@ -283,10 +288,10 @@ __device__ __forceinline__ void addInOrder(int count, Fetch&& fetch, Add&& add)
   }
 }
 
-/// Entries [0, count) of pieces, one piece after the other: add(fetch(i)) for all of them, those of a piece
-/// after those of the piece before; endOf(piece) is behind its last entry. A single warp does it if pieces
-/// are short; if they are very short, some of them at a time. The whole group calls it after a barrier, and
-/// there is one behind it.
+/// Calls add(fetch(i)) for products [0, count), piece after piece: no product is added before all products of
+/// the piece before. endOf(piece) is the number behind its last product. If pieces are short on average, a
+/// single warp does it, since its barriers take less time; if they are very short, addInOrder does. The whole
+/// group must call it after a barrier; it ends with a barrier.
 template <class EndOf, class Fetch, class Add>
 __device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int pieces, int count, EndOf&& endOf,
                                                  Fetch&& fetch, Add&& add)
@@ -300,7 +305,7 @@ __device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int piec
   } else if (group.rank < step && pieces > 0) {
     int start = 0, end = endOf(0);
     auto item = fetch(min(group.rank, count - 1));
-    for (int piece = 0; piece < pieces; ++piece) { // what the next piece adds is fetched before
+    for (int piece = 0; piece < pieces; ++piece) { // the next piece's products are loaded ahead
       const int nextStart = end, nextEnd = piece + 1 < pieces ? endOf(piece + 1) : end;
       const auto next = fetch(min(nextStart + group.rank, count - 1));
       if (start + group.rank < end)
@@ -319,18 +324,19 @@ __device__ __forceinline__ void addPiecesInOrder(const RowGroup& group, int piec
   group.sync();
 }
 
-/// Where a row of so many entries begins; `isMade` becomes false if it is not to be written. The whole group
-/// calls it; `scratch`: shared memory.
+/// The place where a row of so many entries begins. `isMade` becomes false if the row must not be written: it
+/// found no room, or `onlyRecordSize` asks to record its size only. The whole group must call it; `scratch`
+/// is shared memory.
 template <class V>
 __device__ __forceinline__ std::uint64_t placeOfRow(const RowGroup& group, const RowTarget<V>& c,
                                                     std::uint32_t row, int entries, int* scratch,
-                                                    bool& isMade, bool onlyTellSize = false)
+                                                    bool& isMade, bool onlyRecordSize = false)
 {
   if (c.rowStart)
     return c.rowStart[row];
   if (group.rank == 0) {
     const auto count = static_cast<std::uint32_t>(entries);
-    const std::uint32_t start = onlyTellSize ? c.scratch.left() : c.scratch.take(count);
+    const std::uint32_t start = onlyRecordSize ? c.scratch.left() : c.scratch.take(count);
     c.scratch.start[row] = start;
     c.scratch.count[row] = count;
     *scratch = static_cast<int>(start);

@@ -10,9 +10,9 @@ namespace tessera {
 namespace {
 
 constexpr int windowTopWordsOfBlock = 1024, windowWordsOfBlock = 4096;
-constexpr std::size_t keptForKernels = 1 << 10; // of shared memory
+constexpr std::size_t keptForKernels = 1 << 10; // shared memory for the kernels' own variables
 
-/// Bins of rows of at most that many products or entries.
+/// A bin of rows with at most `size` products or entries, and the threads for each row.
 struct BinSize {
   int bin, size, threads;
 };

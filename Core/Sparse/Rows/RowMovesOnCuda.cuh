@@ -6,14 +6,16 @@
 
 namespace tessera {
 
-/// Entries of C that a block moves, and its threads; threads of a block that moves a row by some lanes.
+/// The entries of C that a block of moveRows moves and its number of threads, and the number of threads of
+/// moveEachRow.
 constexpr int entriesAShare = 2048, shareThreads = 256, moverThreads = 256;
 
-/// The last of `rows` rows that begins at `entry` or before, by a warp: each step leaves a 33rd of the rows.
+/// The last of `rows` rows that begins at `entry` or before it, by a warp. Each step divides the number of
+/// candidate rows by 33.
 __device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::uint64_t rows,
                                            std::uint64_t entry)
 {
-  std::uint64_t low = 0, count = rows; // it is one of these
+  std::uint64_t low = 0, count = rows; // candidates are rows low .. low + count - 1
   while (count > 1) {
     const std::uint64_t step = (count + 32) / 33, probe = low + (threadIdx.x % 32 + 1) * step,
                         end = low + count;
@@ -23,19 +25,22 @@ __device__ inline std::uint64_t rowOfEntry(const std::uint64_t* rowStart, std::u
   return low;
 }
 
-/// Rows from scratch memory to their places in C; a block an equal share of the entries of C, whatever the
-/// lengths of its rows. What lies behind `room` entries is left out. Reads 20 bytes a row and 4 + sizeof(V)
-/// an entry, writes 4 + sizeof(V) an entry.
+/// Moves rows from scratch memory to their places in C. Each block moves an equal share of the entries of C,
+/// whatever the lengths of its rows. Entries from number `room` on are left out.
+/// find the first row of the share; for each shareThreads rows: note where each ends and how far it moves
+/// for each entry: find its row by a binary search among these ends, and copy it
+/// Memory traffic: reads 20 bytes for each row and 4 + sizeof(V) for each entry; writes 4 + sizeof(V) for
+/// each entry.
 template <class V>
 __global__ void __launch_bounds__(shareThreads)
     moveRows(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt,
              std::uint64_t room, const std::uint32_t* fromColumn, const V* fromValue, std::uint32_t* toColumn,
              V* toValue)
 {
-  constexpr int together = 4; // loads under way
+  constexpr int together = 4; // loads that overlap
   constexpr long long none = -1ll << 62;
-  __shared__ std::uint32_t endOf[shareThreads]; // of each row, from the begin of the share on
-  __shared__ long long shift[shareThreads];     // from places in C to places in scratch memory
+  __shared__ std::uint32_t endOf[shareThreads]; // end of each row, relative to the begin of the share
+  __shared__ long long shift[shareThreads];     // difference between places in scratch memory and in C
   __shared__ std::uint64_t rowOfFirst;
   const std::uint64_t begin = blockIdx.x * std::uint64_t{entriesAShare}, total = min(rowStart[rows], room);
   const std::uint64_t end = begin + entriesAShare < total ? begin + entriesAShare : total;
@@ -70,7 +75,7 @@ __global__ void __launch_bounds__(shareThreads)
 #pragma unroll
       for (int u = 0; u < together; ++u) {
         const std::uint32_t entry = first + u * shareThreads;
-        int place = 0; // of the first row that ends behind the entry
+        int place = 0; // first row that ends behind the entry
 #pragma unroll
         for (int half = shareThreads / 2; half > 0; half /= 2)
           place += endOf[place + half - 1] <= entry ? half : 0;
@@ -93,8 +98,9 @@ __global__ void __launch_bounds__(shareThreads)
   }
 }
 
-/// The same, `Lanes` neighbouring lanes a row: where most rows are not made, or C is small and its rows are
-/// short, so that fewer numbers wait for each other. Reads 4 bytes a row, and 16 of those that are made.
+/// Moves rows likewise, but `Lanes` neighbouring lanes for each row. This is faster if few rows are in
+/// scratch memory, and for a small C of short rows, because fewer loads depend on each other. Memory traffic:
+/// reads 4 bytes for each row, and 16 for each row that moves.
 template <class V, int Lanes>
 __global__ void __launch_bounds__(moverThreads)
     moveEachRow(std::uint64_t rows, const std::uint64_t* rowStart, const std::uint32_t* madeAt,

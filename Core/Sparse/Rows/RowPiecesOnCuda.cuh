@@ -7,16 +7,18 @@
 
 namespace tessera {
 
-/// Columns of a row are found as bits in two levels: words of columns, and words of words that have any.
+/// The columns of a row are found as bits in two levels: words of 32 columns, and top words with a bit for
+/// each word that has a column.
 constexpr int columnsAWord = 32, columnsATopWord = 32 * columnsAWord;
 
-/// A piece of a row of B that meets an entry of A; a lane has one, of length 0 if none.
+/// A piece: the row of B, or a part of it, that an entry of A is multiplied with. Each lane holds one; its
+/// length is 0 if the lane has none.
 struct RowPiece {
   std::uint64_t from = 0;
   int length = 0;
 };
 
-/// The row of B that entry `e` of A meets.
+/// The row of B that entry `e` of A is multiplied with.
 __device__ __forceinline__ RowPiece rowOfB(const PatternView& a, const PatternView& b, std::uint64_t e)
 {
   const std::uint32_t k = a.column[e];
@@ -24,7 +26,7 @@ __device__ __forceinline__ RowPiece rowOfB(const PatternView& a, const PatternVi
   return {from, static_cast<int>(b.rowStart[k + 1] - from)};
 }
 
-/// The first of entries [low, high) of a row whose column is not below `column`.
+/// The first of entries [low, high) of a row whose column is at least `column`.
 __device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::uint64_t low,
                                                     std::uint64_t high, std::uint32_t column)
 {
@@ -38,13 +40,14 @@ __device__ __forceinline__ std::uint64_t lowerBound(const PatternView& b, std::u
   return low;
 }
 
-/// Calls body(column, of A, of B) for the entries of the lanes' pieces, one piece after the other, so that no
-/// two lanes have the same column, and what they write is seen by the next piece. Whole warps call it.
+/// Calls body(column, value of A, value of B) for the products of all lanes' pieces, one piece after the
+/// other. So no two lanes have the same column at the same time, and what they write is visible to the next
+/// piece. The whole warp must call it.
 template <class V, class Body>
 __device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, const CsrView<V>& b,
                                                  Body&& body)
 {
-  constexpr int together = 4; // loads under way
+  constexpr int together = 4; // loads that overlap
   const int lane = threadIdx.x % 32;
   for (unsigned todo = __ballot_sync(~0u, piece.length > 0); todo != 0; todo &= todo - 1) {
     const int owner = __ffs(todo) - 1;
@@ -71,12 +74,12 @@ __device__ __forceinline__ void forPiecesInOrder(const RowPiece& piece, V ofA, c
   }
 }
 
-/// Calls body(column) for the entries of the lanes' pieces in any order: of long pieces one after the other,
-/// of short ones lanes side by side across pieces. Whole warps call it.
+/// Calls body(column) for the products of all lanes' pieces in any order. Long pieces come one after the
+/// other; short ones are joined, so that all lanes have work. The whole warp must call it.
 template <class Body>
 __device__ __forceinline__ void forPiecesInAnyOrder(const RowPiece& piece, const PatternView& b, Body&& body)
 {
-  constexpr int longPiece = 64, together = 4; // loads under way
+  constexpr int longPiece = 64, together = 4; // together: loads that overlap
   const int lane = threadIdx.x % 32;
   int total = 0;
   const int start = warpExclusive(piece.length, total);
@@ -105,7 +108,7 @@ __device__ __forceinline__ void forPiecesInAnyOrder(const RowPiece& piece, const
 #pragma unroll
     for (int u = 0; u < together; ++u) {
       if (first - lane + 32 * u >= total)
-        continue; // all lanes
+        continue; // true for all lanes or none
       const int position = first + 32 * u, owner = ownerOf<32>(position, start);
       const std::uint64_t from = __shfl_sync(~0u, piece.from, owner);
       const int startOfOwner = __shfl_sync(~0u, start, owner);

@@ -9,11 +9,16 @@
 
 namespace tessera {
 
-/// Up to so many columns, a row of C is summed up in an array over all of them.
+/// The largest number of columns for which a row of C is summed up in an array over all columns. Wider
+/// matrices use a hash table.
 constexpr std::size_t largestSummedColumns = std::size_t(1) << 22;
 
-/// Single rows of C = A B over a semiring, from matrices whose columns rise in each row; a workspace of one
-/// thread. Products of an entry are added in the order of k.
+/// Computes rows of C = A B over a semiring on the CPU. The columns of B must rise in each row. The products
+/// of an entry are added in the order of k. Each thread needs an object of its own.
+///
+/// for each entry (k, a) of the row of A, and each entry (column, b) of row k of B:
+///   sum[column] += a * b, and the column joins the set of the row's columns
+/// for each column of the set, in rising order: write the column and its sum
 template <class V, class Ring>
 class RowProduct {
 public:
@@ -24,7 +29,8 @@ public:
       sums_.assign(b.columns, Ring::zero);
   }
 
-  /// Writes the row to column and value, columns rising, and returns the number of its entries.
+  /// Writes the row with rising columns and returns its number of entries. The row of A is given by `count`
+  /// columns `k` and values `a`.
   std::size_t multiply(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count,
                        std::uint32_t* column, V* value)
   {
@@ -34,7 +40,7 @@ public:
                    : multiplyHashed(ring, k, a, count, column, value);
   }
 
-  /// The numbers of the row in the given columns alone.
+  /// Writes the values of the row at the given columns alone.
   void gather(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count, const std::uint32_t* column,
               std::size_t columns, V* value)
   {
@@ -45,13 +51,13 @@ public:
         sums_[b_.column[j]] = ring.add(sums_[b_.column[j]], ring.multiply(a[i], b_.value[j]));
     for (std::size_t i = 0; i < columns; ++i)
       value[i] = sums_[column[i]];
-    for (std::size_t i = 0; i < count; ++i) // also those columns that were not asked for
+    for (std::size_t i = 0; i < count; ++i) // clears all sums, also those of columns that were not asked for
       for (std::uint64_t j = b_.rowStart[k[i]]; j < b_.rowStart[k[i] + 1]; ++j)
         sums_[b_.column[j]] = Ring::zero;
   }
 
 private:
-  static constexpr std::uint32_t noColumn = ~0u; // no matrix has it: see largestMatrixSide
+  static constexpr std::uint32_t noColumn = ~0u; // no matrix has this column, see largestMatrixSide
 
   std::size_t multiplyOne(Ring& ring, std::size_t k, V a, std::uint32_t* column, V* value)
   {
@@ -92,7 +98,7 @@ private:
     return at;
   }
 
-  /// Where column c stands in the table, or the free place for it.
+  /// The place of column c in the table, or the free place where it belongs.
   std::size_t placeOf(std::uint32_t c) const
   {
     std::size_t place = c * std::size_t(0x9e3779b1) & mask_;
@@ -101,7 +107,7 @@ private:
     return place;
   }
 
-  /// All columns of the row in `found_`, their sums in the table.
+  /// Fills `found_` with all columns of the row and the table with their sums.
   void hashRow(Ring& ring, const std::uint32_t* k, const V* a, std::size_t count)
   {
     std::uint64_t products = 0;
@@ -146,9 +152,9 @@ private:
 
   const CsrMatrix<V>& b_;
   bool summed_;
-  std::vector<V> sums_; // over all columns; zero between rows
+  std::vector<V> sums_; // for all columns; the semiring's zero between rows
   ColumnSet seen_;
-  std::size_t mask_ = 0; // of the table's length, a power of two
+  std::size_t mask_ = 0; // length of the table, a power of two, minus 1
   std::vector<std::uint32_t> keys_, found_;
   std::vector<V> table_;
 };

@@ -12,25 +12,26 @@
 
 namespace tessera {
 
-/// Sums in shared memory of a block a row.
+/// Bytes of shared memory for the sums of kernels with a block for each row.
 constexpr int bytesOfBlockSums = 64 << 10;
-/// Shared memory of a block with a warp a row; more, and too few rows are under way.
-constexpr std::size_t mostWarpRowBytes = 96 << 10;
+/// The largest shared memory of kernels with a warp for each row. With more of it, too few rows would run at
+/// a time.
+constexpr std::size_t maxWarpRowBytes = 96 << 10;
 
 inline LongRoom directRoom(const RowLimits& limits)
 {
   return {true, static_cast<int>(limits.columns), 0, 0, limits.words};
 }
 
-/// Whether long rows have a sum for each column.
+/// True if kernels for long rows have a slot for each column of B.
 template <class V>
 bool hasSlotForEachColumn(const RowLimits& limits)
 {
-  constexpr std::size_t mostDirectColumns = 0xffff; // slots have 16 bits
-  return limits.columns <= mostDirectColumns && directRoom(limits).template bytes<V>() <= limits.sharedBytes;
+  constexpr std::size_t maxDirectColumns = 0xffff; // counts before words of columns have 16 bits
+  return limits.columns <= maxDirectColumns && directRoom(limits).template bytes<V>() <= limits.sharedBytes;
 }
 
-/// The pass that computes rows over a semiring.
+/// The pass that computes the rows of C.
 template <class V, class Ring>
 class RowValues final : public RowLaunches {
 public:
@@ -49,7 +50,7 @@ public:
   bool stagedRows(const RowList& rows, int products, int threads, const RowLimits& limits,
                   cudaStream_t stream) const override
   {
-    if (products <= mostSortedProducts && hasKeysOf<std::uint32_t>(limits.columns))
+    if (products <= maxSortedProducts && hasKeysOf<std::uint32_t>(limits.columns))
       return sortedByWarps(rows, products, stream);
     const StagedRoom room{products, limits.topWords};
     if (room.bytes<V>() > limits.sharedBytes)
@@ -63,7 +64,7 @@ public:
   {
     const WarpRowRoom room{limits.topWords, std::min(entries, limits.words), entries};
     const std::size_t bytes = warpsABlock * room.bytes<V>();
-    if (bytes > std::min(mostWarpRowBytes, limits.sharedBytes))
+    if (bytes > std::min(maxWarpRowBytes, limits.sharedBytes))
       return false;
     allowShared(multiplyWarpRows<V, Ring>, bytes);
     multiplyWarpRows<V, Ring><<<ceilDiv<unsigned>(rows.count, warpsABlock), warpRowThreads, bytes, stream>>>(
@@ -102,8 +103,8 @@ private:
       kernel<<<ceilDiv<unsigned>(rows.count, sorterThreads / 32), sorterThreads, 0, stream>>>(a_, b_, rows,
                                                                                               c_);
     };
-    products <= mostSortedProducts / 2 ? launch(multiplyWideRows<V, Ring, 8>)
-                                       : launch(multiplyWideRows<V, Ring, 16>);
+    products <= maxSortedProducts / 2 ? launch(multiplyWideRows<V, Ring, 8>)
+                                      : launch(multiplyWideRows<V, Ring, 16>);
     return true;
   }
 
@@ -111,8 +112,8 @@ private:
   RowTarget<V> c_;
 };
 
-/// The pass that makes rows whose sizes are not known, as far as it can, and counts entries of the others, of
-/// which `anyCounted` tells.
+/// The pass that computes rows before their sizes are known, as far as that is possible, and counts the
+/// entries of the others. Sets `anyCounted` to true if some rows were only counted.
 template <class V, class Ring>
 class RowsAtOnce final : public RowLaunches {
 public:
@@ -181,12 +182,12 @@ RowScratchOnCuda<V> makeRowsOnCuda(const Context& context, SideStreams& streams,
   return scratch;
 }
 
-/// Rows that were made, of which there is at least one.
+/// Launches the kernel that moves rows from scratch memory to C. At least one row must be there.
 template <class V>
 void moveRowsOn(cudaStream_t stream, const RowScratchOnCuda<V>& scratch, const std::uint32_t* madeAt,
                 std::uint64_t roomOfC, bool areFew, CsrOnCuda<V>& c)
 {
-  constexpr std::uint64_t shortRow = 16, smallC = 4 << 20; // entries
+  constexpr std::uint64_t shortRow = 16, smallC = 4 << 20; // both in entries
   const auto launch = [&](auto kernel, std::uint64_t blocks, int threads) {
     kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(
         c.rows, c.rowStart.span().data(), madeAt, roomOfC, scratch.column.span().data(),
@@ -218,7 +219,8 @@ void multiplyByRowsOnCuda(const Context& context, SideStreams& streams, Semiring
                           const std::uint32_t* madeAt, std::uint64_t madeEntries, CsrOnCuda<V>& c,
                           std::uint32_t* overflowed)
 {
-  constexpr std::uint64_t fewRows = 4; // less than this part of the entries
+  constexpr std::uint64_t fewRows =
+      4; // rows in scratch memory are few if they have less than a quarter of the entries
   const RowTarget<V> target{
       c.rowStart.span().data(), c.column.span().data(), c.value.span().data(), overflowed, {}};
   std::function<void(void*)> move;

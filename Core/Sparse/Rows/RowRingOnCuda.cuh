@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// sum + a b; for numbers with a fraction in one rounding.
+/// sum + a b. For plus-times over floating-point numbers the result is rounded once.
 template <class V, class Ring>
 __device__ __forceinline__ V multiplyAdd(Ring& ring, V a, V b, V sum)
 {
@@ -20,22 +20,22 @@ __device__ __forceinline__ V multiplyAdd(Ring& ring, V a, V b, V sum)
     return ring.add(sum, ring.multiply(a, b));
 }
 
-/// Where rows of C stand whose sizes are not known before they are made: in scratch memory, one behind the
-/// other in any order. What finds no room there is not made.
+/// Scratch memory for rows of C whose sizes are not known before they are computed. They lie one behind the
+/// other in any order. A row that finds no room is not written.
 struct ScratchRows {
-  std::uint32_t* start;     // of each row; notMade
+  std::uint32_t* start;     // place of each row; notMade if it is not there
   std::uint32_t* count;     // entries of each row
   unsigned long long* used; // entries that were asked for
-  std::uint32_t* anyLeft;   // becomes 1 if a row is not made
-  std::uint32_t room;       // entries
+  std::uint32_t* anyLeft;   // becomes 1 if a row is not written
+  std::uint32_t room;       // size of the memory in entries
 
-  /// Where so many entries go; notMade if there is no room.
+  /// Takes room for a row and returns its place; notMade if there is no room.
   __device__ std::uint32_t take(std::uint32_t entries) const
   {
     const unsigned long long at = atomicAdd(used, static_cast<unsigned long long>(entries));
     return at + entries <= room ? static_cast<std::uint32_t>(at) : left();
   }
-  /// The same for a row that is not to be made now.
+  /// Records that a row is not written now.
   __device__ std::uint32_t left() const
   {
     *anyLeft = 1;
@@ -43,13 +43,13 @@ struct ScratchRows {
   }
 };
 
-/// Where rows of C go.
+/// The memory that a pass writes rows of C to.
 template <class V>
 struct RowTarget {
-  const std::uint64_t* rowStart; // null: to scratch memory
+  const std::uint64_t* rowStart; // null: write to scratch memory
   std::uint32_t* column;
   V* value;
-  std::uint32_t* overflowed; // 1: an int64 was beyond 64 bits
+  std::uint32_t* overflowed; // becomes 1 if an int64 left the range of 64 bits
   ScratchRows scratch;
 
   template <class Ring>

@@ -6,8 +6,8 @@
 namespace tessera {
 namespace {
 
-/// A thread a range: the row where its part of all products begins, to the next multiple of 8. Reads 8
-/// log2(rows) bytes a range.
+/// Finds where each range begins: the row, rounded to a multiple of 8, before which lies its share of all
+/// products. A thread for each range. Memory traffic: reads 8 log2(rows) bytes for each range.
 __global__ void findStarts(const std::uint64_t* productsBefore, std::size_t rows, unsigned parts,
                            std::uint64_t* starts)
 {
@@ -16,7 +16,7 @@ __global__ void findStarts(const std::uint64_t* productsBefore, std::size_t rows
     return;
   const std::uint64_t total = productsBefore[rows],
                       wanted = total / parts * part + total % parts * part / parts;
-  std::size_t low = 0, high = rows; // the first row before which there are as many
+  std::size_t low = 0, high = rows; // candidates for the first row with at least `wanted` products before it
   while (low < high) {
     const std::size_t middle = (low + high) / 2;
     if (productsBefore[middle] < wanted)

@@ -7,12 +7,12 @@
 
 namespace tessera {
 
-/// First rows of A, multiples of 8, of `parts` ranges of about as many products of A B each, and the number
-/// of rows. Waits.
+/// Cuts the rows of A into `parts` ranges with about equal numbers of products of A B. Returns the first row
+/// of each range, a multiple of 8, and at the end the number of rows. Waits for the device.
 std::vector<std::size_t> balancedRowStarts(const Context&, const PatternView& a, const PatternView& b,
                                            std::size_t parts);
 
-/// The same where the products before each row and all of them are known.
+/// Does the same from the products before each row, with their total at the end.
 std::vector<std::size_t> balancedRowStarts(const Context&, const Buffer<std::uint64_t>& productsBefore,
                                            std::size_t parts);
 

@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-/// Streams beside that of a context, for kernels that do not depend on each other and do not fill the device.
+/// Further streams beside that of a context, for kernels that are independent of each other and too small to
+/// fill the device.
 class SideStreams {
 public:
   explicit SideStreams(const Context&);
@@ -16,8 +17,8 @@ public:
   SideStreams(SideStreams&&) noexcept;
   SideStreams& operator=(SideStreams&&) noexcept;
 
-  /// Each launch receives a stream (a cudaStream_t); they all begin after what the context's stream was given
-  /// before, and what it is given later begins after them.
+  /// Calls each launch with a stream (a cudaStream_t). The launched work begins after all work that was
+  /// enqueued on the context's stream before; work that is enqueued there later begins after it.
   void run(const std::vector<std::function<void(void* stream)>>& launches);
 
 private:

@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Puts the entries of a row into the order of their columns; equal ones stay in their order.
+/// Sorts the entries of a row by column. Entries of equal columns keep their order.
 template <class V>
 void sortRow(std::uint32_t* column, V* value, std::size_t count,
              std::vector<std::pair<std::uint32_t, V>>& scratch)

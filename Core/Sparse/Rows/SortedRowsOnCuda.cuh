@@ -13,13 +13,14 @@ namespace tessera {
 template <int Value>
 using Constant = std::integral_constant<int, Value>;
 
-/// The products of a row, Items a lane of a group of neighbouring lanes, as numbers by which they are sorted:
-/// the column, and behind it which of the row's products it is, so that no two are equal and those of a
-/// column stay in the order of the entries of A. Without values the column alone.
+/// The products of a row as keys for sorting; each lane of a group of neighbouring lanes has `Items` of them.
+/// A key is the column and, in its low bits, the number of the product within the row. So no two keys are
+/// equal, and products of the same column keep the order of the entries of A. With `Values` false a key is
+/// the column alone.
 template <int Group, int Items, bool Values, class Key>
 struct RowKeys {
   static constexpr int places = Group * Items, placeBits = Values ? std::bit_width(unsigned{places} - 1) : 0;
-  static constexpr Key none = ~Key{0}; // behind every column
+  static constexpr Key none = ~Key{0}; // larger than every other key
   Key key[Items];
 
   __device__ static Key keyOf(std::uint32_t column, int place)
@@ -33,16 +34,16 @@ struct RowKeys {
   __device__ int place(int item) const { return static_cast<int>(key[item]) & (places - 1); }
 };
 
-/// Whether such keys of so many columns fit, whatever the number of products that are sorted.
+/// True if keys of this type can hold so many columns, for any number of products that is sorted.
 template <class Key>
 constexpr bool hasKeysOf(std::size_t columns)
 {
-  using Largest = RowKeys<32, mostSortedProducts / 32, true, Key>;
+  using Largest = RowKeys<32, maxSortedProducts / 32, true, Key>;
   return columns <= (Largest::none >> Largest::placeBits);
 }
 
-/// All products of entries [first, last) of A, at most Items * Group; neighbouring lanes take neighbouring
-/// entries of B. Values go to their places in shared memory of the group.
+/// Loads all products of entries [first, last) of A, at most Items * Group. Neighbouring lanes take
+/// neighbouring entries of B. The values go to shared memory of the group, at the places that the keys tell.
 template <int Group, int Items, bool Values, class Key, class V, class Ring>
 __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, std::uint64_t first,
                           std::uint64_t last, RowKeys<Group, Items, Values, Key>& items, V* values)
@@ -69,7 +70,7 @@ __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, 
 #pragma unroll
     for (int i = 0; i < Items; ++i) {
       if (Group == 32 && (i * Group + Group <= done || i * Group >= done + total))
-        continue; // all lanes
+        continue; // true for all lanes or none
       const int position = i * Group + lane - done;
       const int owner = ownerOf<Group>(position, start);
       const std::uint64_t at = __shfl_sync(~0u, from, owner, Group) + position;
@@ -86,8 +87,10 @@ __device__ void expandRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b, 
   }
 }
 
-/// Keys rising; item `lane * Items + i` is item i of that lane (Batcher's bitonic network; the first step of
-/// each merge meets a run with the next one turned round, so that all steps put the smaller key first).
+/// Sorts the keys of the group in rising order; afterwards the key at position lane * Items + i is item i of
+/// that lane. Batcher's bitonic network: the first step of each merge compares a run with the reversed next
+/// one, so that every step puts the smaller key first. Source: K. E. Batcher: Sorting networks and their
+/// applications, 1968.
 template <int Group, int Items, bool Values, class Key>
 __device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
 {
@@ -129,17 +132,17 @@ __device__ void sortItems(RowKeys<Group, Items, Values, Key>& items)
   }
 }
 
-/// Behind every column.
+/// Stands behind every column of a matrix.
 constexpr std::uint32_t noColumn = 0xffffffff;
 
-/// A lane's products in order.
+/// The products of a lane in sorted order.
 template <int Items, class V>
 struct SortedItems {
   std::uint32_t column[Items];
   V value[Items];
 };
 
-/// How many different columns start in this lane.
+/// The number of columns that occur in this lane for the first time.
 template <int Items>
 __device__ int columnsThatStart(const std::uint32_t (&column)[Items], int lane, std::uint32_t columnBefore)
 {
@@ -151,8 +154,8 @@ __device__ int columnsThatStart(const std::uint32_t (&column)[Items], int lane, 
   return heads;
 }
 
-/// Values of equal columns become running sums within the lane; returns the sum of the run that ends in the
-/// lane before.
+/// Adds up the values of equal columns from left to right within the lane. Returns the sum of the run of
+/// equal columns that ends in the lane before.
 template <int Group, int Items, class V, class Ring>
 __device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
 {
@@ -163,7 +166,8 @@ __device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
       items.value[i] = ring.add(items.value[i - 1], items.value[i]);
   V sum = items.value[Items - 1];
   bool goesOn =
-      items.column[0] == items.column[Items - 1]; // the run that ends here may start in a lane before
+      items.column[0]
+      == items.column[Items - 1]; // then the run at the end of this lane may begin in an earlier lane
 #pragma unroll
   for (int distance = 1; distance < Group; distance *= 2) {
     const V before = __shfl_up_sync(~0u, sum, distance, Group);
@@ -179,7 +183,8 @@ __device__ V sumRuns(Ring& ring, SortedItems<Items, V>& items)
   return __shfl_up_sync(~0u, sum, 1, Group);
 }
 
-/// body(lanes a row, products a lane, rows, block) for the bin of this block, and which of the bin it is.
+/// Calls body(lanes for each row, products for each lane, rows, number of the block within the bin) for the
+/// bin that this block belongs to.
 template <class Body>
 __device__ __forceinline__ void forSortedBin(const SortedBins& bins, Body&& body)
 {
@@ -198,8 +203,8 @@ __device__ __forceinline__ void forSortedBin(const SortedBins& bins, Body&& body
     of(Constant<4>(), Constant<2>(), 0);
 }
 
-/// Where a row of so many entries begins, of which each group of lanes has one; whether it is to be written,
-/// says `isMade`. Every thread of the block calls it.
+/// The place where a row of so many entries begins, one row for each group of lanes. `isMade` says whether
+/// there is a row; it becomes false if the row must not be written. All threads of the block must call it.
 template <int Group, class V>
 __device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::uint32_t row, int entries,
                                                     bool& isMade)
@@ -235,8 +240,11 @@ __device__ __forceinline__ std::uint64_t placeOfRow(const RowTarget<V>& c, std::
   return start;
 }
 
-/// A row by a group of lanes; none unless `isMade`. Every thread of the block calls it. `values`: shared
-/// memory of the group.
+/// Computes a row by a group of lanes, unless `isMade` is false. `values` is shared memory of the group. All
+/// threads of the block must call it.
+/// load all products as keys and values; sort the keys
+/// add up the values of equal columns from left to right, first within lanes, then across lanes
+/// the number of columns before an entry is its place in the row; write columns and sums there
 template <int Group, int Items, class Key, class V, class Ring>
 __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& a, const CsrView<V>& b,
                                                   bool isMade, std::uint32_t row, V* values,
@@ -246,7 +254,7 @@ __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& 
   RowKeys<Group, Items, true, Key> keys;
   expandRow(ring, a, b, isMade ? a.rowStart[row] : 0, isMade ? a.rowStart[row + 1] : 0, keys, values);
   sortItems(keys);
-  __syncwarp(); // values are there
+  __syncwarp(); // the values are in shared memory now
   SortedItems<Items, V> items;
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
@@ -261,13 +269,13 @@ __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& 
   const V carry = sumRuns<Group>(ring, items);
   const int entries = __shfl_sync(~0u, headsTillHere, Group - 1, Group);
   std::uint64_t to = placeOfRow<Group>(c, row, entries, isMade)
-                     + (headsTillHere - heads); // one more than where the run is written
+                     + (headsTillHere - heads); // one more than the place of the run
 #pragma unroll
   for (int i = 0; i < Items; ++i) {
     const std::uint32_t column = items.column[i];
     if (!isMade || column == noColumn)
       continue;
-    const bool goesOn = lane > 0 && column == columnBefore; // from the lane before
+    const bool goesOn = lane > 0 && column == columnBefore; // the run began in an earlier lane
     to += i > 0 ? column != items.column[i > 0 ? i - 1 : 0] : !goesOn;
     const bool ends = i + 1 < Items ? items.column[i + 1 < Items ? i + 1 : i] != column
                                     : lane == Group - 1 || columnBehind != column;
@@ -278,18 +286,19 @@ __device__ __forceinline__ void multiplySortedRow(Ring& ring, const CsrView<V>& 
   }
 }
 
-/// Rows of at most 128 products, a group of lanes each. Reads 4 bytes of the list a row, 8 + sizeof(V) an
-/// entry of A and 4 + sizeof(V) a product; writes 4 + sizeof(V) an entry of C.
+/// Computes rows of at most 128 products; a group of lanes for each row. Memory traffic: reads 4 bytes for
+/// each row, 8 + sizeof(V) for each entry of A and 4 + sizeof(V) for each product; writes 4 + sizeof(V) for
+/// each entry of C.
 template <class V, class Ring, class Key>
 __global__ void __launch_bounds__(sorterThreads)
     multiplySortedRows(CsrView<V> a, CsrView<V> b, SortedBins bins, RowTarget<V> c)
 {
-  constexpr int mostItems = 4;
-  __shared__ V values[sorterThreads * mostItems];
+  constexpr int maxItems = 4;
+  __shared__ V values[sorterThreads * maxItems];
   Ring ring;
   forSortedBin(bins, [&](auto lanes, auto itemsALane, const RowList& rows, unsigned block) {
     constexpr int Group = lanes(), Items = itemsALane();
-    static_assert(Items <= mostItems);
+    static_assert(Items <= maxItems);
     const std::uint32_t task = (block * sorterThreads + threadIdx.x) / Group;
     const bool isRow = task < rows.count;
     multiplySortedRow<Group, Items, Key>(ring, a, b, isRow, isRow ? rows.list[task] : 0,
@@ -298,7 +307,8 @@ __global__ void __launch_bounds__(sorterThreads)
   c.report(ring);
 }
 
-/// Rows of at most 32 Items products, a warp each, if their keys have 32 bits. Reads and writes the same.
+/// Computes rows of at most 32 Items products with keys of 32 bits; a warp for each row. Memory traffic as
+/// above.
 template <class V, class Ring, int Items>
 __global__ void __launch_bounds__(sorterThreads)
     multiplyWideRows(CsrView<V> a, CsrView<V> b, RowList rows, RowTarget<V> c)

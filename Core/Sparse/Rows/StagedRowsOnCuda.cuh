@@ -4,12 +4,12 @@
 
 namespace tessera {
 
-/// Most threads of kernels that bring products of rows to shared memory first.
-constexpr int mostStagedThreads = 512;
+/// The largest number of threads of kernels that stage the products of a row in shared memory.
+constexpr int maxStagedThreads = 512;
 
-/// What a row takes of shared memory: its products, and ranks of their columns.
+/// The shared memory of a row: its products and the ranks of their columns.
 struct StagedRoom {
-  int products, topWords; // at most; products are a multiple of 32
+  int products, topWords; // largest numbers; `products` is a multiple of 32
 
   template <class V>
   __host__ __device__ std::size_t bytes() const
@@ -20,8 +20,8 @@ struct StagedRoom {
             + products * (ofProduct + reused<V>()) + ColumnRanks::bytes(topWords) + 15)
            / 16 * 16;
   }
-  /// Bytes a product of what is first words of columns and columns before them, then columns in order, then
-  /// sums.
+  /// Bytes for each product in memory that is used three times: for words of columns with the columns before
+  /// them, then for the columns in order, then for the sums.
   template <class V>
   static __host__ __device__ constexpr std::size_t reused()
   {
@@ -29,7 +29,7 @@ struct StagedRoom {
   }
 };
 
-/// The same, as kernels see it.
+/// The arrays of a row in shared memory.
 template <class V>
 struct StagedRow {
   RowPieces<V> pieces;
@@ -59,8 +59,8 @@ struct StagedRow {
     end = place + room.products;
   }
 
-  /// All products of entries [first, last) of A; `low` and `high` become the least and the largest column of
-  /// this thread.
+  /// Brings all products of entries [first, last) of A to shared memory. `low` and `high` become the smallest
+  /// and the largest column among the thread's products.
   template <class Ring>
   __device__ __forceinline__ BroughtPieces bring(Ring& ring, const RowGroup& group, const CsrView<V>& a,
                                                  const CsrView<V>& b, std::uint64_t first, std::uint64_t last,
@@ -81,11 +81,15 @@ struct StagedRow {
   }
 };
 
-/// Rows whose products fit into shared memory, a block each: they are brought there, each finds its place in
-/// the row, and sums are made in the order of the entries of A. Reads 12 + sizeof(V) bytes an entry of A and
-/// 4 + sizeof(V) a product, writes 4 + sizeof(V) an entry of C.
+/// Computes rows whose products fit into shared memory; a block for each row.
+/// bring all products of the row to shared memory
+/// mark their columns as bits; the rank of a column is its place in the row
+/// sort the columns by these places and write them
+/// add the products to the sums at their places, in the order of the entries of A; write the sums
+/// Memory traffic: reads 12 + sizeof(V) bytes for each entry of A and 4 + sizeof(V) for each product; writes
+/// 4 + sizeof(V) for each entry of C.
 template <class V, class Ring>
-__global__ void __launch_bounds__(mostStagedThreads, 2)
+__global__ void __launch_bounds__(maxStagedThreads, 2)
     multiplyStagedRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, StagedRoom room, RowTarget<V> c)
 {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -103,7 +107,8 @@ __global__ void __launch_bounds__(mostStagedThreads, 2)
   const int entries = ranks.fill(group, low, high, shared.scratch,
                                  [&](auto&& body) { forProducts([&](int i) { body(shared.column[i]); }); });
   bool isMade = true;
-  const bool isForAnother = !c.rowStart && isForWarp(all.products, entries); // then only its size is told
+  const bool isForAnother =
+      !c.rowStart && isForWarp(all.products, entries); // then only the size is recorded here
   const std::uint64_t to = placeOfRow(group, c, row, entries, shared.scratch, isMade, isForAnother);
   if (!isMade)
     return;

@@ -5,11 +5,11 @@
 
 namespace tessera {
 
-/// Rows a block of kernels with a warp a row, and its threads.
+/// The rows of a block in kernels with a warp for each row, and the threads of such a block.
 constexpr int warpsABlock = 4, warpRowThreads = 32 * warpsABlock;
 
-/// How much shared memory a row takes: a bit for each word of 32 columns over the whole width, as many words
-/// as the row may touch, and its sums.
+/// The shared memory of such a row: a bit for each word of 32 columns over the whole width of B, as many
+/// words as the row may touch, and its sums.
 struct WarpRowRoom {
   int topWords, words, sums;
 
@@ -21,8 +21,8 @@ struct WarpRowRoom {
   }
 };
 
-/// The columns of a row in two levels of bits, with the number of those before, so that each column has its
-/// place in the row; and the sums at these places. In shared memory of a warp.
+/// The columns of a row as bits in two levels with the number of set bits before each word, which give each
+/// column its place in the row, and the sums at these places. It lies in shared memory of a warp.
 template <class V>
 struct WarpRow {
   unsigned* top;
@@ -47,14 +47,15 @@ struct WarpRow {
     const int word = column / columnsAWord;
     return topBefore[word >> 5] + __popc(top[word >> 5] & bitsBefore(word));
   }
-  /// Of a column counted from `lowest`.
+  /// The place of a column, which is counted from `lowest`.
   __device__ int placeOf(int column) const
   {
     const int word = wordOf(column);
     return before[word] + __popc(words[word] & bitsBefore(column));
   }
 
-  /// Bits before each of `count` words; returns how many there are.
+  /// Sets bitsBeforeWord[i] to the number of bits that are set in the words before word i of `count` words.
+  /// Returns the number of all set bits.
   static __device__ int rankBits(const unsigned* bits, std::uint16_t* bitsBeforeWord, int count)
   {
     const int lane = threadIdx.x % 32;
@@ -78,7 +79,7 @@ struct WarpRow {
     __syncwarp();
   }
 
-  /// The columns of the row of C that entries [first, last) of A make; returns how many.
+  /// Finds the columns of the row of C that entries [first, last) of A make, and returns their number.
   __device__ int findColumns(const PatternView& a, const PatternView& b, std::uint64_t first,
                              std::uint64_t last)
   {
@@ -107,7 +108,7 @@ struct WarpRow {
     return rankBits(words, before, wordCount);
   }
 
-  /// All columns in order.
+  /// Writes all columns in rising order.
   __device__ void writeColumns(std::uint32_t* to) const
   {
     for (int i = threadIdx.x % 32; i < topWords; i += 32) {
@@ -122,8 +123,12 @@ struct WarpRow {
   }
 };
 
-/// A warp a row. Reads 8 + sizeof(V) bytes an entry of A, and 12 + sizeof(V) a product; writes 4 + sizeof(V)
-/// an entry of C.
+/// Computes rows with many products and few entries; a warp for each row.
+/// find the row's columns as bits; the rank of a column is its place in the row
+/// for each entry of A, in order: add its products to the sums at their places in shared memory
+/// write columns and sums
+/// Memory traffic: reads 8 + sizeof(V) bytes for each entry of A and 12 + sizeof(V) for each product; writes
+/// 4 + sizeof(V) for each entry of C.
 template <class V, class Ring>
 __global__ void __launch_bounds__(warpRowThreads)
     multiplyWarpRows(CsrView<V> a, CsrView<V> b, const std::uint32_t* list, std::uint32_t count,

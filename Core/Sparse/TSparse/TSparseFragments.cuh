@@ -7,19 +7,22 @@
 
 namespace tessera {
 
-/// Two pairs of tiles as a warp holds them, in half precision: of A numbers (r, 2 q) and (r, 2 q + 1), of B
-/// (2 q, r) and (2 q + 1, r), where lane = 4 r + q.
+/// Two pairs of tiles in the registers of a warp, in half precision. With lane = 4 r + q: a holds elements
+/// (r, 2 q) and (r, 2 q + 1) of A's tiles, b holds (2 q, r) and (2 q + 1, r) of B's tiles.
 struct TileOperands {
   std::uint32_t a[2], b[2];
 };
 
-/// Sums of two tiles of C in a warp: numbers (r, 2 q) and (r, 2 q + 1) of the first and of the second.
+/// The sums of two tiles of C in the registers of a warp: elements (r, 2 q) and (r, 2 q + 1) of the first
+/// tile, then of the second.
 struct TileSums {
   float c[4] = {};
 };
 
-/// Both products by one instruction: the two tiles of A are the diagonal of a 16 x 16 operand, those of B lie
-/// one below the other, and the two halves of the 16 x 8 result are the tiles of C.
+/// Multiplies two pairs of tiles by one instruction (thesis, section 3.6.4, "Arrangement of tiles in the
+/// TCUs", and figure 3.6). The two tiles of A are the diagonal of a 16 x 16 operand, those of B lie one below
+/// the other, and the two halves of the 16 x 8 result are the tiles of C. The published program uses a 16 x
+/// 16 operand for B as well; this one leaves its empty half out.
 struct TensorCores {
   struct Memory {};
 
@@ -29,8 +32,9 @@ struct TensorCores {
   }
 };
 
-/// The same without tensor cores: tiles go to shared memory, and each thread multiplies a row of A with
-/// columns of B.
+/// Multiplies two pairs of tiles without tensor cores (thesis, section 3.7, Algorithm 3), to show what tensor
+/// cores gain. The tiles go to shared memory, and each thread multiplies a row of A's tile with two columns
+/// of B's.
 struct PlainCores {
   struct Memory {
     float a[2][8][8], b[2][8][8];
@@ -62,7 +66,7 @@ struct PlainCores {
   }
 };
 
-/// Operands for the counting kernel: 1 where a tile has an entry.
+/// Operands of the counting kernel: 1 where a tile has an entry (thesis, section 3.6.2).
 struct OnesOfTiles {
   __device__ std::uint32_t ofA(TilePattern pattern, std::uint32_t) const
   {
@@ -76,10 +80,11 @@ struct OnesOfTiles {
     return (column & 1) * one | (column >> 8 & 1) * one << 16;
   }
 
-  static constexpr std::uint32_t one = 0x3c00; // of half precision
+  static constexpr std::uint32_t one = 0x3c00; // in half precision
 };
 
-/// Operands for the multiplication kernel: numbers where a tile has entries.
+/// Operands of the multiplication kernel: the values where a tile has entries (thesis, section 3.6.3). The
+/// bitmap tells the place of a value: the number of bits set before its own.
 struct NumbersOfTiles {
   const std::uint16_t *a, *b;
 
@@ -102,9 +107,9 @@ private:
   }
 };
 
-constexpr int tasksAtOnce = 16; // of each tile
+constexpr int tasksAtOnce = 16; // tasks of each tile that a warp loads at a time
 
-/// What a lane brings of a task for the whole warp.
+/// A task that one lane loads for the whole warp.
 struct alignas(16) BroughtTask {
   TilePattern ofA = 0, ofB = 0;
   std::uint32_t firstOfA = 0, firstOfB = 0;
@@ -117,15 +122,15 @@ struct WarpOfTiles {
   typename Cores::Memory cores;
 };
 
-/// Tiles of C and their tasks, for kernels.
+/// The tiles of C and their tasks, as kernels take them.
 struct TaskView {
   std::uint32_t tiles;
   const std::uint32_t* firstTask;
   const TileTask* task;
 };
 
-/// The sums of tiles `firstTile` and the next one, by a warp; the shorter list of tasks goes on with empty
-/// tiles.
+/// The sums of tiles `firstTile` and `firstTile` + 1 of C, by a warp (thesis, figure 3.7). If one tile has
+/// fewer tasks, empty tiles take their places.
 template <class Cores, class Source>
 __device__ TileSums sumOfTasks(WarpOfTiles<Cores>& shared, const BitmapTileView& a, const BitmapTileView& b,
                                const TaskView& tasks, std::uint32_t firstTile, const Source& source)
@@ -161,7 +166,7 @@ __device__ TileSums sumOfTasks(WarpOfTiles<Cores>& shared, const BitmapTileView&
   return sums;
 }
 
-/// Bits 0 to 31 of the first to even places, those of the second to odd ones.
+/// Moves bits 0 to 31 of `even` to even places and those of `odd` to odd places.
 __device__ inline TilePattern interleaved(unsigned even, unsigned odd)
 {
   const auto spread = [](TilePattern bits) {

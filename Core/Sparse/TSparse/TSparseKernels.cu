@@ -10,7 +10,11 @@ namespace {
 constexpr int threads = 128, warps = threads / 32, tilesABlock = 2 * warps;
 constexpr int tilesAtOnce = 128;
 
-/// A warp two tiles of C. Reads 24 bytes a task of tiles and 8 of the list; writes 12 a tile of C.
+/// The counting kernel (thesis, section 3.6.2); a warp for two tiles of C.
+/// for both tiles: sum up the products of tiles of ones and zeros over the tasks
+/// the ballot of sums that are not 0 is the pattern of the tile of C; its set bits are its entries
+/// Memory traffic: reads 24 bytes for the tiles of each task and 8 for the task; writes 12 for each tile of
+/// C.
 template <class Cores>
 __global__ void __launch_bounds__(threads) countEntries(BitmapTileView a, BitmapTileView b, TaskView tasks,
                                                         TilePattern* patterns, std::uint32_t* counts)
@@ -32,8 +36,11 @@ __global__ void __launch_bounds__(threads) countEntries(BitmapTileView a, Bitmap
   }
 }
 
-/// A warp two tiles of C. Reads 24 bytes and the numbers of both tiles a task, 16 a tile of C; writes 4 an
-/// entry of C.
+/// The multiplication kernel (thesis, section 3.6.3); a warp for two tiles of C.
+/// for both tiles: sum up the products of the tiles' values over the tasks
+/// write the sums at the places of the pattern; if asked for, mark those that are not 0
+/// Memory traffic: reads 24 bytes and the values of both tiles for each task, 16 for each tile of C; writes 4
+/// for each entry of C.
 template <class Cores>
 __global__ void __launch_bounds__(threads)
     multiplyTiles(BitmapTileView a, BitmapTileView b, TaskView tasks, const TilePattern* patterns,
@@ -66,7 +73,8 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// A warp a row of tiles. Reads 8 bytes a tile, writes 4 a row.
+/// Counts the entries of each row of C; a warp for each row of tiles. Memory traffic: reads 8 bytes for each
+/// tile, writes 4 for each row.
 __global__ void __launch_bounds__(threads)
     countRows(TilesOfC c, std::uint32_t groups, std::size_t rows, std::uint32_t* rowCounts)
 {
@@ -89,7 +97,8 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-/// A block a row of tiles, a warp a tile. Reads 24 bytes a tile and 4 an entry, writes 8 an entry.
+/// Writes the rows of C from its tiles; a block for each row of tiles, a warp for each tile. Memory traffic:
+/// reads 24 bytes for each tile and 4 for each entry, writes 8 for each entry.
 __global__ void __launch_bounds__(threads)
     fillRows(TilesOfC c, std::size_t rows, const std::int32_t* rowExponent,
              const std::int32_t* columnExponent, const std::uint64_t* rowStart, std::uint32_t* columns,

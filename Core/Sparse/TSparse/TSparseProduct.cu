@@ -23,7 +23,7 @@ void checkEntries(std::uint64_t entries, const char* name)
          "fewer than 2^32, or another algorithm");
 }
 
-/// Memory that is taken, against a limit.
+/// Adds up the memory that is taken and holds it to a limit.
 class MemoryCount {
 public:
   explicit MemoryCount(std::uint64_t most) : most_(most) {}
@@ -48,7 +48,7 @@ private:
 
 }
 
-/// Tiles of both operands, and what their numbers were divided by.
+/// The tiles of both operands, and the exponents by which their values were divided.
 struct TSparseProduct::Tiles {
   BitmapTilesOnCuda a, b;
   Buffer<std::int32_t> rowExponent, columnExponent;
@@ -115,7 +115,7 @@ TSparseProduct::Tiles TSparseProduct::makeTiles(const CsrView<float>& a, const C
   tiles.b = makeBitmapTilesOnCuda(context_, b, entriesOfB, {tiles.columnExponent.span().data(), true},
                                   (same ? analysis.tilesOfA : analysis.tilesOfB).data(),
                                   static_cast<std::uint32_t>(ofB.tiles), notFinite);
-  totals_.copyLater(analysis.totals); // of numbers that are not finite, for the next wait
+  totals_.copyLater(analysis.totals); // whether values are finite; read after the next wait
   return tiles;
 }
 
@@ -127,7 +127,7 @@ CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const Cs
   const Tiles tiles = makeTiles(a, b, entriesOfA, entriesOfB, same, report);
   memory.add(tiles.bytes());
   const TaskListOnCuda list =
-      tasks_.make(tiles.a, tiles.b, b.columns, std::min(mostTasksOnCuda, memory.left() / bytesATask));
+      tasks_.make(tiles.a, tiles.b, b.columns, std::min(maxTasksOnCuda, memory.left() / bytesATask));
   if (totals_[0].notFinite)
     fail(ExitCode::usage, "some numbers are not finite, and what is no entry takes part as a zero",
          "the algorithm auto or rows");
@@ -165,7 +165,7 @@ CsrOnCuda<float> TSparseProduct::multiplyViews(const CsrView<float>& a, const Cs
   countRowsOfTiles(context_, ofC, c.rows, rowCounts.span().data());
   scanOnCuda(context_, c.rows, rowCounts.span().data(), c.rowStart.span().data());
   c.entries = stored_[0];
-  if (some) { // only once the numbers are known
+  if (some) { // the entries are known only after the multiplication
     entries_.copyLater(c.rowStart.span().data() + c.rows);
     context_.stream->wait();
     c.entries = entries_[0];

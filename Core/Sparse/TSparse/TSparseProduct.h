@@ -12,30 +12,42 @@
 
 namespace tessera {
 
-/// How a product by tSparse is made.
+/// The options of a product by tSparse.
 struct TSparseOptions {
-  bool tensorCores = true;        // false: the same tiles and tasks, multiplied without them
-  bool withoutZeros = false;      // entries that are zero, and tiles of nothing else, are left out of C
-  std::size_t maxMemoryBytes = 0; // for C and what it takes to make it; 0: what the device has
+  bool tensorCores = true;        // false: the same tiles and tasks without tensor cores
+  bool withoutZeros = false;      // leaves out entries that are zero, and tiles with no other entry
+  std::size_t maxMemoryBytes = 0; // for C and the work on it; 0: what the device has
 };
 
-/// C = A B on a CUDA device as tSparse does it (O. Zachariadis, N. Satpute, J. Gomez-Luna, J. Olivares:
-/// Accelerating sparse matrix-matrix multiplication with GPU Tensor Cores, 2020): 8 x 8 tiles as bitmaps, a
-/// list of tasks (pairs of tiles) that is expanded, pruned and sorted by the tile of C, a counting and a
-/// multiplication kernel on tensor cores that work on two tiles of C at once, operands in half precision and
-/// sums in single. Rows of A and columns of B are divided by powers of two before they are rounded, see
-/// HalfPrecision.h, and C is multiplied by them. The same A and B give the same bits.
+/// C = A B on a CUDA device by the method tSparse, in half precision. Source: O. Zachariadis, N. Satpute, J.
+/// Gomez-Luna, J. Olivares: Accelerating sparse matrix-matrix multiplication with GPU Tensor Cores, 2020.
+/// Section and algorithm numbers in this folder are those of the first author's doctoral thesis, chapter 3
+/// ("thesis").
+///
+/// The method (thesis, Algorithm 2):
+///   A and B become 8 x 8 tiles: a bitmap and the values, in half precision, of each tile
+///   lines 1-5: list the pairs of tiles that meet; pairs whose boolean product is empty are left out
+///   lines 6-7: sort these tasks by the tile of C
+///   lines 8-14: count the tiles of C and take memory for them
+///   lines 15-16: the counting kernel finds the entries of each tile of C; take memory for them
+///   line 17: the multiplication kernel computes their values, with sums in single precision
+///   lines 18-19: if asked for, leave out zeros and empty tiles
+///   the tiles of C become rows in CSR
+///
+/// Rows of A and columns of B are divided by powers of two before rounding (see HalfPrecision.h), and C is
+/// multiplied by them. The same A and B give the same bits.
 class TSparseProduct {
 public:
   /// Throws Error(device) unless the context is on a CUDA device.
   explicit TSparseProduct(const Context&);
 
-  /// Throws Error(usage) for sizes that do not fit, 2^32 entries of A or B or more, or numbers that are not
-  /// finite (what is no entry takes part as a zero), and Error(outOfMemory) with what is needed.
+  /// C with rising columns in each row. Throws Error(usage) for sizes that do not fit, for 2^32 or more
+  /// entries of A or B, and for values that are not finite (places without an entry are multiplied as zeros).
+  /// Throws Error(outOfMemory) with the bytes or tasks that are needed.
   CsrOnCuda<float> multiply(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b, const TSparseOptions& = {},
                             SpGemmReport* = nullptr);
 
-  /// Rows firstRow .. lastRow - 1 of C; firstRow is a multiple of 8.
+  /// Rows firstRow .. lastRow - 1 of C; firstRow must be a multiple of 8.
   CsrOnCuda<float> multiplyRows(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b, std::size_t firstRow,
                                 std::size_t lastRow, const TSparseOptions& = {}, SpGemmReport* = nullptr);
 

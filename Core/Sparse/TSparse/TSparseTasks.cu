@@ -16,8 +16,8 @@ namespace {
 
 constexpr int threads = 256, lanesATile = 8, tilesABlock = threads / lanesATile;
 
-/// Calls body(live, index of B's tile) for the tiles of B that one of A meets, by its lanes side by side;
-/// `live`: their product has an entry.
+/// Calls body(live, number of B's tile) for all tiles of B that a tile of A meets. The lanes of A's tile take
+/// them side by side; `live` is true if the product has an entry.
 template <class Body>
 __device__ void forTasksOf(const BitmapTileView& a, const BitmapTileView& b, std::uint32_t tile, Body&& body)
 {
@@ -29,13 +29,14 @@ __device__ void forTasksOf(const BitmapTileView& a, const BitmapTileView& b, std
   }
 }
 
-/// Lanes of this thread's tile of A.
+/// The mask of the lanes that work on this thread's tile of A.
 __device__ unsigned lanesOfTile()
 {
   return ((1u << lanesATile) - 1) << (threadIdx.x % 32 / lanesATile * lanesATile);
 }
 
-/// Reads 20 bytes a tile of A and 8 a tile of B for each that it meets; writes 4 a tile of A.
+/// Counts the tasks of each tile of A (thesis, Algorithm 2, lines 1-5). Memory traffic: reads 20 bytes for
+/// each tile of A and 8 for each tile of B that it meets; writes 4 for each tile of A.
 __global__ void __launch_bounds__(threads)
     countTasks(BitmapTileView a, BitmapTileView b, std::uint32_t tiles, std::uint32_t* counts)
 {
@@ -50,7 +51,9 @@ __global__ void __launch_bounds__(threads)
     counts[tile] = count;
 }
 
-/// Reads 24 bytes a tile of A and 12 a tile of B for each that it meets; writes a key and 8 bytes a task.
+/// Writes the tasks and their keys, which are row and column of the tile of C (thesis, Algorithm 2, lines
+/// 1-5). Memory traffic: reads 24 bytes for each tile of A and 12 for each tile of B that it meets; writes a
+/// key and 8 bytes for each task.
 template <class Key>
 __global__ void __launch_bounds__(threads)
     expandTasks(BitmapTileView a, BitmapTileView b, std::uint32_t tiles, const std::uint64_t* starts,
@@ -72,8 +75,8 @@ __global__ void __launch_bounds__(threads)
   });
 }
 
-/// Columns of the tiles of C, and the first one of each row of tiles, from their keys. Reads two keys, writes
-/// 4 bytes a tile.
+/// Writes the column of each tile of C and the first tile of each row of tiles, from their keys. Memory
+/// traffic: reads two keys and writes 4 bytes for each tile.
 template <class Key>
 __global__ void __launch_bounds__(threads)
     placeTiles(const Key* keys, std::uint32_t tiles, int columnBits, std::uint32_t groups,
@@ -86,11 +89,11 @@ __global__ void __launch_bounds__(threads)
     columns[tile] = static_cast<std::uint32_t>(keys[tile] & ((Key{1} << columnBits) - 1));
   const std::uint32_t before = tile == 0 ? 0 : static_cast<std::uint32_t>(keys[tile - 1] >> columnBits) + 1;
   const std::uint32_t own = tile == tiles ? groups : static_cast<std::uint32_t>(keys[tile] >> columnBits);
-  for (std::uint32_t row = before; row <= own; ++row) // rows without tiles begin where the next tile is
+  for (std::uint32_t row = before; row <= own; ++row) // an empty row of tiles begins where the next tile is
     rowStart[row] = tile;
 }
 
-/// Calls a function of CUB, first for the size of its memory.
+/// Calls a function of CUB twice: for the size of its scratch memory, then with that memory.
 template <class Call>
 void withMemory(const Context& context, const char* doing, Call&& call)
 {
@@ -100,7 +103,7 @@ void withMemory(const Context& context, const char* doing, Call&& call)
   checkCuda(call(memory.span().data(), bytes), doing);
 }
 
-/// Bits that numbers below `count` need.
+/// The number of bits that numbers below `count` need.
 int bitsFor(std::uint64_t count)
 {
   return static_cast<int>(std::bit_width(count > 0 ? count - 1 : 0));
@@ -108,11 +111,12 @@ int bitsFor(std::uint64_t count)
 
 struct Expansion {
   const BitmapTilesOnCuda &a, &b;
-  const std::uint64_t* starts; // of the tasks of each tile of A
+  const std::uint64_t* starts; // first task of each tile of A
   int rowBits, columnBits;
 };
 
-/// The list but for what the host must know first: how many tiles C has, which goes to *tilesOfC.
+/// Expands the tasks, sorts them by the tile of C and counts the tiles of C (thesis, Algorithm 2, lines
+/// 1-14). The host waits for the number of tiles, which comes by *tilesOfC.
 template <class Key>
 TaskListOnCuda sortedTasks(const Context& context, const Expansion& from, std::uint64_t tasks,
                            PinnedValues<std::uint32_t>& tilesOfC)
@@ -163,7 +167,7 @@ TaskListMaker::TaskListMaker(const Context& context)
 }
 
 TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTilesOnCuda& b,
-                                   std::size_t columnsOfB, std::uint64_t mostTasks)
+                                   std::size_t columnsOfB, std::uint64_t maxTasks)
 {
   Buffer<std::uint32_t> counts(context_, std::size_t{a.tiles} + 1);
   Buffer<std::uint64_t> starts(context_, std::size_t{a.tiles} + 1);
@@ -174,10 +178,10 @@ TaskListOnCuda TaskListMaker::make(const BitmapTilesOnCuda& a, const BitmapTiles
   tasks_.copyLater(starts.span().data() + a.tiles);
   context_.stream->wait();
   const std::uint64_t tasks = tasks_[0];
-  if (tasks > mostTasks)
+  if (tasks > maxTasks)
     throw Error(ExitCode::outOfMemory,
                 "A B by tSparse: " + std::to_string(tasks) + " pairs of tiles: more than "
-                    + std::to_string(mostTasks)
+                    + std::to_string(maxTasks)
                     + " at once. Allowed: a larger limit of memory, or C in ranges of rows.");
   if (tasks == 0) {
     TaskListOnCuda none;

@@ -17,8 +17,8 @@ struct Target {
   std::uint16_t* number;
 };
 
-/// A block a group of 8 rows. Reads 4 bytes an entry three times and 4 once, writes 20 bytes a tile and 2 an
-/// entry.
+/// Fills the tiles of a group of 8 rows; a block for each group. Memory traffic: reads 4 bytes for each entry
+/// three times and 4 once; writes 20 bytes for each tile and 2 for each entry.
 __global__ void __launch_bounds__(tileEntryThreads)
     fillBitmapTiles(CsrView<float> matrix, HalfScale scale, const std::uint32_t* tileStarts, Target to,
                     std::uint32_t* notFinite)
@@ -27,12 +27,13 @@ __global__ void __launch_bounds__(tileEntryThreads)
   __shared__ int before[tilesOfEntriesAtOnce], ofWarps[tileEntryThreads / 32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::size_t group = blockIdx.x;
-  std::uint64_t next = matrix.rowStart[group * tileSide] - matrix.rowStart[0]; // number of the next tile
+  std::uint64_t next =
+      matrix.rowStart[group * tileSide] - matrix.rowStart[0]; // place of the next tile's values
   forTilesOfGroup(
       shared, matrix, group, tileStarts[group], [&](std::size_t firstTile, int count, auto&& forEntries) {
         forEntries([&](int slot, int row, std::uint64_t, std::uint32_t column) {
           shared.addToPattern(slot, row, static_cast<int>(column & 7));
-          to.column[firstTile + slot] = column >> 3; // the same by every entry of the tile
+          to.column[firstTile + slot] = column >> 3; // all entries of the tile write the same
         });
         __syncthreads();
         int sum = 0;

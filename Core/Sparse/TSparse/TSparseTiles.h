@@ -8,18 +8,18 @@
 
 namespace tessera {
 
-/// A matrix as tSparse has it, for kernels: its 8 x 8 tiles that have an entry, by row and column of tiles,
-/// each as a bitmap and its numbers. The numbers of all tiles lie one tile after the other, in a tile row by
-/// row, in half precision.
+/// A matrix in the storage format of tSparse, as kernels take it: its 8 x 8 tiles with an entry, in the order
+/// of row and column of tiles, each as a bitmap and its values in half precision. The values of all tiles lie
+/// in one array, tile after tile, and within a tile row by row.
 struct BitmapTileView {
   const std::uint32_t* rowStart = nullptr;               // first tile of each row of tiles, and the end
   const std::uint32_t *row = nullptr, *column = nullptr; // of each tile, in tiles
   const TilePattern* pattern = nullptr;
-  const std::uint32_t* first = nullptr; // its first number
+  const std::uint32_t* first = nullptr; // place of each tile's first value in `number`
   const std::uint16_t* number = nullptr;
 };
 
-/// The same, on a CUDA device.
+/// The same matrix in device memory.
 struct BitmapTilesOnCuda {
   Buffer<std::uint32_t> rowStart, row, column, first;
   Buffer<TilePattern> pattern;
@@ -38,16 +38,16 @@ struct BitmapTilesOnCuda {
   }
 };
 
-/// What the numbers of a matrix are divided by before they are rounded to half: 2^exponent of their row or
-/// column.
+/// The exponents of the powers of two by which values are divided before rounding to half precision: one for
+/// each row, or one for each column.
 struct HalfScale {
   const std::int32_t* exponent = nullptr;
   bool ofColumns = false;
 };
 
-/// The tiles of a matrix of `entries` entries, fewer than 2^32. `tilesOfGroups` are those of each group of 8
-/// rows and one more, as the analysis counts them, `tiles` their sum. Sets *notFinite to 1 if a number is
-/// infinite or none.
+/// Makes the tiles of a matrix of `entries` entries, fewer than 2^32. `tilesOfGroups` has the number of tiles
+/// in each group of 8 rows and one element more, as the analysis counts them; `tiles` is their sum. Sets
+/// *notFinite to 1 if a value is infinite or not a number.
 BitmapTilesOnCuda makeBitmapTilesOnCuda(const Context&, const CsrView<float>&, std::uint64_t entries,
                                         const HalfScale&, const std::uint32_t* tilesOfGroups,
                                         std::uint32_t tiles, std::uint32_t* notFinite);

@@ -6,8 +6,13 @@ namespace {
 
 constexpr int threads = 128;
 
-/// A block a row of tiles of C. Reads 12 bytes a tile of A, and 12 a tile of B for each that it meets, twice;
-/// writes 4 a row and 12 a tile that is kept.
+/// Counts the entries of C in rows that use tiles; a block for each row of tiles of C.
+/// for each window of the columns of tiles:
+///   mark the columns where C has a tile (pairs of tiles whose patterns meet); their ranks number the tiles
+///   for each slotsAtOnce tiles: find their patterns by boolean products, count the bits of each row,
+///     and keep columns and patterns for multiplying if there is room
+/// Memory traffic: reads 12 bytes for each tile of A, and twice 12 for each tile of B that one meets; writes
+/// 4 for each row and 12 for each tile that is kept.
 template <class V>
 __global__ void __launch_bounds__(threads)
     countEntries(TileView<V> a, TileView<V> b, std::size_t rows, const std::uint32_t* groups,
@@ -22,7 +27,8 @@ __global__ void __launch_bounds__(threads)
     counts[threadIdx.x] = 0;
   shared.findRange(a, firstOfA, lastOfA, b);
   unsigned own[tileSide] = {};
-  const bool mayKeep = shared.window.highest - shared.window.lowest < windowColumns; // a single window
+  const bool mayKeep =
+      shared.window.highest - shared.window.lowest < windowColumns; // all columns are in one window
   if (threadIdx.x == 0)
     kept.count[group] = 0;
   forWindows(shared.window, [&](int lowest, int words) {

@@ -6,13 +6,13 @@
 
 namespace tessera {
 
-constexpr int tileEntryThreads = 64; // of a block that looks for the tiles of a group of 8 rows
+constexpr int tileEntryThreads = 64; // in a block that finds the tiles of a group of 8 rows
 constexpr int tilesOfEntriesAtOnce = 128;
 
-/// What a block knows of some tiles of a group of 8 rows.
+/// Shared memory of a block that finds the tiles of a group of 8 rows, some tiles at a time.
 struct TileEntries {
   ColumnWindow<tileEntryThreads> window;
-  unsigned patterns[tilesOfEntriesAtOnce][2]; // low and high halves
+  unsigned patterns[tilesOfEntriesAtOnce][2]; // rows 0 to 3 and rows 4 to 7 of each tile
   std::uint64_t rowEnd[tileSide];
 
   __device__ TilePattern pattern(int slot) const
@@ -25,10 +25,11 @@ struct TileEntries {
   }
 };
 
-/// Calls body(number of the first tile, count, forEntries) for tiles of the block's group of 8 rows, up to
-/// tilesOfEntriesAtOnce at once in the order of their columns, from number `firstTile` on; their patterns are
-/// empty. forEntries(visit) calls visit(slot, row in the tile, entry, its column) for all of their entries.
-/// Every thread calls it, and the body begins behind a barrier.
+/// Finds the tiles of a group of 8 rows in the order of their columns, up to tilesOfEntriesAtOnce at a time,
+/// and calls body(number of the first tile, number of tiles, forEntries) for them. Tiles are numbered from
+/// `firstTile`. The body must fill shared.patterns, which are 0 before. forEntries(visit) calls visit(slot of
+/// the tile, row in the tile, entry, column of the entry) for all entries of these tiles. All threads of the
+/// block must call it; the body begins behind a barrier.
 template <class Body>
 __device__ void forTilesOfGroup(TileEntries& shared, const PatternView& matrix, std::size_t group,
                                 std::uint32_t firstTile, Body&& body)

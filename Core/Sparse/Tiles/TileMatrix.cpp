@@ -21,7 +21,7 @@ std::uint8_t rowMaskOf(std::uint64_t bitmap)
 
 }
 
-/// Writes the entries; the bitmaps and numbers are zero before.
+/// Writes the entries of a row of tiles to bitmaps and numbers that are 0 before.
 template <class V>
 template <TileValues values>
 void TileRowBuilder<V>::fill(const CsrMatrix<V>& matrix, std::size_t group, std::uint64_t* bitmap,

@@ -9,21 +9,21 @@
 
 namespace tessera {
 
-/// What a tile holds where the matrix has an entry.
+/// The number that a tile has where the matrix has an entry.
 enum class TileValues { asTheyAre, ones, oneIfNotZero };
 
-/// A matrix in 8 x 8 tiles that have an entry, by rows of tiles. Bit r * 8 + c of a bitmap, and number r * 8
-/// + c of the 64 of a tile, belong to row r and column c of the tile; numbers without an entry are 0.
+/// A matrix in 8 x 8 tiles, by rows of tiles; only tiles with an entry are stored. Row r and column c of a
+/// tile are bit 8 r + c of its bitmap and number 8 r + c of its 64 numbers. Numbers without an entry are 0.
 template <class V>
 struct TileMatrix {
-  std::vector<std::uint64_t> rowStart; // rows of tiles + 1
-  std::vector<std::uint32_t> column;   // of tiles
-  std::vector<std::uint64_t> bitmap;   // per tile
-  std::vector<std::uint8_t> rowMask;   // bit r: row r of the tile has an entry
-  Array<V> numbers;                    // 64 per tile
+  std::vector<std::uint64_t> rowStart; // rows of tiles + 1 elements
+  std::vector<std::uint32_t> column;   // for each tile: its column of tiles
+  std::vector<std::uint64_t> bitmap;   // for each tile: where it has entries
+  std::vector<std::uint8_t> rowMask;   // for each tile: bit r is set if its row r has an entry
+  Array<V> numbers;                    // 64 for each tile
 };
 
-/// One row of tiles; what TileMatrix holds for all.
+/// One row of tiles, with arrays as in TileMatrix.
 template <class V>
 struct TileRow {
   std::size_t count = 0;
@@ -32,7 +32,7 @@ struct TileRow {
   const V* numbers = nullptr;
 };
 
-/// Makes rows of tiles of matrices whose columns rise in each row; a workspace of one thread.
+/// Builds rows of tiles of matrices whose columns rise in each row. Each thread needs an object of its own.
 template <class V>
 class TileRowBuilder {
 public:
@@ -40,10 +40,11 @@ public:
   {
   }
 
-  /// The tiles of rows 8 group .. 8 group + 7, whose columns `tiles` lists in any order, to the three arrays.
+  /// Builds the tiles of rows 8 group .. 8 group + 7 in the given arrays. `tiles` lists their columns of
+  /// tiles in any order.
   void build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues,
              std::uint32_t* column, std::uint64_t* bitmap, V* numbers);
-  /// The same in memory of this object, until the next call.
+  /// Builds them in memory of this object, where they stay until the next call.
   TileRow<V> build(const CsrMatrix<V>&, std::size_t group, std::span<const std::uint32_t> tiles, TileValues);
 
 private:
@@ -57,7 +58,7 @@ private:
   Array<V> numbers_;
 };
 
-/// The tiles of those rows of tiles that `wanted` names; the others are left empty.
+/// Builds the rows of tiles for which `wanted` is not 0. The other rows of tiles are empty.
 template <class V>
 TileMatrix<V> tilesOf(const Context&, const CsrMatrix<V>&, const TileLists&,
                       const std::vector<std::uint8_t>& wanted, TileValues);

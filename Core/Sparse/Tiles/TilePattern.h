@@ -6,11 +6,11 @@
 
 namespace tessera {
 
-/// Which entries an 8 x 8 tile has: bit 8 r + c is that of row r and column c.
+/// The places of the entries in an 8 x 8 tile: bit 8 r + c belongs to row r and column c.
 using TilePattern = unsigned long long;
 
-/// The pattern of the product of two tiles: each of the eight columns of `a`, spread over the bytes, times a
-/// row of `b`.
+/// The pattern of the product of two tiles, a boolean matrix product: for each k, column k of `a` selects the
+/// rows of the result that get row k of `b`.
 TESSERA_HOST_DEVICE inline TilePattern multiplyPatterns(TilePattern a, TilePattern b)
 {
   std::uint32_t low = 0, high = 0;
@@ -23,8 +23,7 @@ TESSERA_HOST_DEVICE inline TilePattern multiplyPatterns(TilePattern a, TilePatte
   return TilePattern{high} << 32 | low;
 }
 
-/// Whether the product of two tiles has an entry: a column of `a` and the row of `b` that it meets both have
-/// one.
+/// True if the product of two tiles has an entry: for some k, column k of `a` and row k of `b` have entries.
 TESSERA_HOST_DEVICE inline bool patternsMeet(TilePattern a, TilePattern b)
 {
   std::uint32_t columns = static_cast<std::uint32_t>(a) | static_cast<std::uint32_t>(a >> 32);

@@ -22,24 +22,25 @@ std::uint8_t columnMaskOf(std::uint64_t bitmap)
   return static_cast<std::uint8_t>(bitmap | bitmap >> 8);
 }
 
-/// What the kernel reads and writes of one pair of a tile of A and a row of tiles of B.
+/// The operands and results of multiplying a tile of A with each tile in a row of tiles of B.
 template <class V>
 struct TilePairs {
   std::uint64_t bitmapOfA;
-  const V* a;                   // (8 rows, 8 columns)
-  std::size_t count;            // tiles in the row of B
-  const std::uint32_t* column;  // of each
-  const std::uint64_t* product; // its pattern times that of A
+  const V* a;                   // 8 x 8, row by row
+  std::size_t count;            // number of tiles in the row of B
+  const std::uint32_t* column;  // column of each tile of B
+  const std::uint64_t* product; // pattern of each product
   const std::uint8_t* rowMask;
   const V* b;                // (count, 8, 8)
-  const std::uint32_t* slot; // by column
-  std::uint64_t* bitmapOfC;  // by slot
-  V* c;                      // (slots, 8, 8)
-  const V* next;             // the row of tiles of B that is needed next, to be fetched meanwhile
+  const std::uint32_t* slot; // for each column of tiles: the tile of C
+  std::uint64_t* bitmapOfC;  // for each tile of C
+  V* c;                      // (tiles of C, 8, 8)
+  const V* next;             // the row of tiles of B that is needed next; it is prefetched
   std::size_t countOfNext;
 };
 
-/// Four rows of C += A B over those k that `live` names. Sums stay in registers.
+/// Adds the product of a row of A's tile with B's tile to four rows of C, for the k whose bits are set in
+/// `live`. The sums stay in registers.
 template <class V, int FirstRow>
 TESSERA_ALWAYS_INLINE void addFourRows(const V* a, const V* b, unsigned live, V* c)
 {
@@ -71,7 +72,7 @@ TESSERA_ALWAYS_INLINE void addFourRows(const V* a, const V* b, unsigned live, V*
 
 template <class V>
 struct TileKernel {
-  /// Adds a tile of A times each tile of a row of B.
+  /// Adds the products of a tile of A with each tile in a row of tiles of B.
   TESSERA_MULTIVERSION_TO_V4 static void addPairs(const TilePairs<V>& pairs)
   {
     const std::uint64_t bitmapOfA = pairs.bitmapOfA;
@@ -107,7 +108,7 @@ TileProduct<V>::TileProduct(const TileMatrix<V>& b, std::size_t columns)
     sums.slot.resize(columns / tileSide + 1);
 }
 
-/// The tiles that C has in this row of tiles, with sums of zero.
+/// Finds the tiles that a row of tiles of C has and sets their sums to 0.
 template <class V>
 void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
 {
@@ -119,8 +120,8 @@ void TileProduct<V>::findTiles(const TileRow<V>& a, Sums& sums)
     const std::uint8_t columns = columnMaskOf(a.bitmap[t]);
     low = std::min(low, b_.column[first]);
     high = std::max(high, b_.column[last - 1]);
-    std::size_t word =
-        b_.column[first] / 64; // columns rise: 64 of them are collected before they are written
+    // The columns rise, so the bits of 64 columns are collected before they are written.
+    std::size_t word = b_.column[first] / 64;
     std::uint64_t bits = 0;
     for (std::uint64_t i = first; i < last; ++i) {
       const std::uint32_t column = b_.column[i];
@@ -152,7 +153,7 @@ void TileProduct<V>::compute(std::span<const TileRow<V>> a)
   for (std::size_t group = 0; group < a.size(); ++group)
     findTiles(a[group], sums_[group]);
   std::array<std::size_t, groupsAtOnce> next{};
-  // The first row of tiles of B that a group still needs.
+  // Returns the first row of tiles of B that some group still needs.
   const auto firstNeeded = [&] {
     std::uint32_t k = none;
     for (std::size_t group = 0; group < a.size(); ++group)
@@ -183,7 +184,7 @@ void TileProduct<V>::compute(std::span<const TileRow<V>> a)
                                b_.numbers.data() + first * numbersPerTile, sums.slot.data(),
                                sums.bitmap.data(), sums.numbers.data(),
                                b_.numbers.data() + fetch * numbersPerTile, fetchCount});
-      fetchCount = 0; // once is enough
+      fetchCount = 0; // only the first group prefetches
     }
     k = following;
   }

@@ -9,37 +9,44 @@
 
 namespace tessera {
 
-/// Groups that are computed at once: rows of tiles of B that they share are then read from the first cache.
+/// The number of groups that are computed together. Rows of tiles of B that they share are then read from the
+/// first-level cache.
 constexpr std::size_t groupsAtOnce = 4;
 
-/// Rows of C = A B from tiles, for up to groupsAtOnce groups of 8 rows; a workspace of one thread. Products
-/// of an entry of C are added in the order of k, so the bits are those of the row method if all numbers of A
-/// and B are finite (what is no entry takes part as a zero).
+/// Computes rows of C = A B from tiles, for up to groupsAtOnce groups of 8 rows at a time. Each thread needs
+/// an object of its own. The products of an entry of C are added in the order of k, so the result has the
+/// bits of the method "rows" if all values of A and B are finite (places without an entry are multiplied as
+/// zeros).
+///
+/// for each row k of tiles of B that some group needs, in rising order:
+///   prefetch the row of tiles that comes next
+///   for each group whose row of tiles of A has a tile in column k:
+///     for each tile of B in row k: C's tile += A's tile * B's tile, and its bitmap |= their boolean product
 template <class V>
 class TileProduct {
 public:
   TileProduct(const TileMatrix<V>& b, std::size_t columns);
 
-  /// From rows of tiles of A, one a group.
+  /// Computes the groups whose rows of tiles of A are given, one for each group.
   void compute(std::span<const TileRow<V>> a);
-  /// Row r (0 to 7) of a group that was computed, columns rising; returns how many.
+  /// Writes row r (0 to 7) of a computed group, with rising columns. Returns the number of entries.
   std::size_t emitRow(std::size_t group, unsigned r, std::uint32_t* column, V* value) const;
-  /// The numbers of that row in the given columns, which must be among those that emitRow gives.
+  /// Writes the values of that row at the given columns, which must be among those that emitRow writes.
   void gatherRow(std::size_t group, unsigned r, const std::uint32_t* column, std::size_t count,
                  V* value) const;
 
 private:
   struct Sums {
-    std::vector<std::uint32_t> slot,
-        column; // where the tiles of a column are in the arrays below; the columns
+    // `slot` has the number of C's tile for each column of tiles. `column` has the column of each tile.
+    std::vector<std::uint32_t> slot, column;
     std::vector<std::uint64_t> bitmap;
-    Array<V> numbers; // 64 per tile
+    Array<V> numbers; // 64 for each tile
   };
   void findTiles(const TileRow<V>& a, Sums&);
 
   const TileMatrix<V>& b_;
   ColumnSet seen_;
-  std::vector<std::uint64_t> products_; // of patterns
+  std::vector<std::uint64_t> products_; // patterns of products
   std::array<Sums, groupsAtOnce> sums_;
 };
 

@@ -7,9 +7,10 @@ namespace tessera {
 namespace {
 
 constexpr int threads = 256, warps = threads / 32, blocksAMultiprocessor = 4;
-constexpr int tilesOfAAtOnce = 32; // a lane each
+constexpr int tilesOfAAtOnce = 32; // one for each lane
 
-/// A tile of B that a tile of A meets, by their numbers: that of A's among those at hand.
+/// A tile of B and the tile of A that it is multiplied with. Tiles of A are numbered among those in shared
+/// memory.
 struct alignas(8) Meeting {
   std::uint32_t tileOfB, tileOfA;
 };
@@ -17,18 +18,21 @@ struct alignas(8) Meeting {
 struct Memory {
   TileRowPattern<threads> row;
   union {
-    double2 ofA[tilesOfAAtOnce][32];           // columns k and k + 4 of row r of a tile of A at 4 r + k
+    // A tile of A as operand of the tensor cores: element 4 r + k has columns k and k + 4 of row r.
+    double2 ofA[tilesOfAAtOnce][32];
     std::uint32_t halfOfA[tilesOfAAtOnce][32]; // columns 2 k and 2 k + 1
   };
-  std::uint16_t partner[slotsAtOnce]
-                       [tilesOfAAtOnce];     // 1 + index of B's tile that such a tile of A meets, 0: none
+  // For each tile of C and each tile of A: 1 + number of B's tile within its row of tiles; 0 for none.
+  std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce];
   std::uint32_t rows[slotsAtOnce][tileSide]; // see rankEntries
-  Meeting meetings[warps][tilesOfAAtOnce];   // of the slot of each warp, in the order of A's tiles
-  int next[tileSide];                        // entries of each row in these slots
+  // The pairs of tiles to multiply for each warp's tile of C, in the order of A's tiles.
+  Meeting meetings[warps][tilesOfAAtOnce];
+  int next[tileSide]; // entries of each row in the current tiles of C
 };
 
-/// c += a b for 8 x 4 and 4 x 8 numbers: lane 4 i + k holds a(i, k) and b(k, i), lane 4 i + j has c(i, 2 j)
-/// and c(i, 2 j + 1).
+/// c += a b on tensor cores in double precision; a is 8 x 4, b 4 x 8 and c 8 x 8. Lane 4 i + k holds a(i, k)
+/// and b(k, i); lane 4 i + j holds c(i, 2 j) and c(i, 2 j + 1), as the instruction mma.m8n8k4 wants it.
+/// Source: NVIDIA: PTX ISA, matrix fragments for mma.m8n8k4.
 __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 {
 #if __CUDA_ARCH__ >= 800
@@ -46,8 +50,8 @@ __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 #endif
 }
 
-/// Tiles [first, last) of A as the tensor cores take them, and which tile of B each meets for each slot from
-/// `firstSlot` on.
+/// Brings tiles [first, last) of A to shared memory as operands of the tensor cores. Finds which tile of B
+/// each of them is multiplied with for the tiles of C from `firstSlot` on.
 template <bool half, class V>
 __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_t first, std::uint32_t last,
                               const TileView<V>& b, int lowest, int words, int firstSlot, int count)
@@ -66,7 +70,7 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
       continue;
     }
     const TilePair<V> pair =
-        a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and 4 more of column lane / 4
+        a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and lane % 4 + 4 of column lane / 4
     double* const to =
         reinterpret_cast<double*>(shared.ofA[tile - first]) + 8 * (lane % 4) + 2 * (lane / 4 % 4) + lane / 16;
     to[0] = pair.low;
@@ -84,8 +88,8 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
   __syncthreads();
 }
 
-/// Adds the products of `Count` pairs of tiles: loads first, so that they are under way together. `ofB` is
-/// this lane's pair of tile 0.
+/// Adds the products of `Count` pairs of tiles. All loads come before the multiplications, so that they
+/// overlap. `ofB` points to this lane's pair of numbers in tile 0 of B.
 template <int Count, class V>
 __device__ __forceinline__ void addProducts(const double2* ofA, const Meeting* meetings,
                                             const TilePair<V>* ofB, double2& even, double2& odd)
@@ -111,8 +115,9 @@ template <class V>
 __device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeting* meetings, int count,
                                                  const TilePair<V>* ofB)
 {
-  constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // as registers allow
-  double2 even = {0, 0}, odd = {0, 0};          // two sums, so that neither waits for the other
+  constexpr int ahead = sizeof(V) == 4 ? 4 : 2; // pairs that are loaded together, as many as registers allow
+  double2 even = {0, 0},
+          odd = {0, 0}; // two sums, so that consecutive instructions do not wait for each other
   int i = 0;
 #pragma unroll 1
   for (; i + ahead <= count; i += ahead)
@@ -148,9 +153,15 @@ __device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, c
   return {sums[0], sums[1]};
 }
 
-/// A block a row of tiles of C, a warp a tile of C. Reads 12 bytes a tile of A and 12 a tile of B for each
-/// that it meets, three times unless tiles of C were kept, 64 numbers of both once; writes 4 + sizeof(V) an
-/// entry of C.
+/// Computes the rows of C that use tiles; a block for each row of tiles of C, a warp for each tile of C.
+/// for each window of the columns of tiles, for each slotsAtOnce tiles of C in it:
+///   fetch the tiles' columns and patterns from kept tiles, or find them as countEntries does
+///   rank the entries of each row, which gives the place of each entry in C
+///   for each tilesOfAAtOnce tiles of A:
+///     bring them to shared memory and list for each tile of C the pairs of tiles to multiply
+///     each warp: for each of its tiles of C: sum up the products in registers and add them to C's values
+/// Memory traffic: reads 12 bytes for each tile of A and 12 for each tile of B that one meets, three times
+/// unless tiles of C were kept, and the 64 numbers of both once; writes 4 + sizeof(V) for each entry of C.
 template <bool half, class V>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows,
@@ -167,11 +178,11 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
   std::uint32_t* const columnsOfRow = columns + startOfRow;
   V* const valuesOfRow = values + startOfRow;
   Meeting* const meetings = shared.meetings[warp];
-  unsigned done = 0; // entries of the row before these slots
+  unsigned done = 0; // entries of the row in earlier tiles
   const std::uint32_t firstKept = kept.first[group];
   const int countOfKept = static_cast<int>(kept.count[group]);
   const std::uint32_t* const keptColumns = kept.column + firstKept;
-  int lowestOfAll = 0, highest = 0; // columns of tiles
+  int lowestOfAll = 0, highest = 0; // the range of columns of tiles
   if (countOfKept > 0) {
     lowestOfAll = static_cast<int>(keptColumns[0]);
     highest = static_cast<int>(keptColumns[countOfKept - 1]);
@@ -196,8 +207,8 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
         const bool isFirst = first == firstOfA;
         __syncthreads();
         bringTilesOfA<half>(shared, a, first, last, b, lowest, words, firstSlot, count);
-        const std::uint32_t beforeB =
-            first + lane < last ? b.rowStart[a.column[first + lane]] - 1 : 0; // partners count from 1
+        const std::uint32_t beforeB = first + lane < last ? b.rowStart[a.column[first + lane]] - 1
+                                                          : 0; // the numbers in `partner` count from 1
         unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
         for (int slot = warp; slot < count; slot += warps) {
           const unsigned met = __ballot_sync(~0u, partner != 0);
@@ -212,7 +223,7 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
             sum = sumOfHalfProducts(&shared.halfOfA[0][lane], meetings, __popc(met), b.halfPairs + lane);
           else
             sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
-          __syncwarp(); // the next slot's meetings overwrite these
+          __syncwarp(); // the next tile of C overwrites `meetings`
           const unsigned state = shared.rows[slot][rowOfTile], ofRow = state >> 16;
           const unsigned at = done + (state & 0xffffu) + __popc(ofRow & bitsBefore(columnOfTile));
           const std::uint32_t column =

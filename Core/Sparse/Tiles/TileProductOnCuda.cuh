@@ -6,19 +6,20 @@
 
 namespace tessera {
 
-/// Tiles of C whose patterns are at hand at once.
+/// The number of tiles of C whose patterns are in shared memory at once.
 constexpr int slotsAtOnce = 128;
 
-/// What a block of `Threads` threads knows of a row of tiles of C = A B: in a window of columns those that
-/// have a tile, and of slotsAtOnce of these tiles column and pattern.
+/// Shared memory of a block of `Threads` threads that works on a row of tiles of C = A B: a window with the
+/// columns where C has tiles, and columns and patterns of slotsAtOnce of these tiles.
 template <int Threads>
 struct TileRowPattern {
   ColumnWindow<Threads> window;
   TilePattern pattern[slotsAtOnce];
   int column[slotsAtOnce];
 
-  /// Calls body(index of A's tile from firstOfA, its pattern, first tile of B's row, index of B's tile from
-  /// there) for all tiles that may meet: a warp a tile of A, neighbouring lanes neighbouring tiles of B.
+  /// Calls body(number of A's tile from firstOfA on, its pattern, first tile in the row of tiles of B, number
+  /// of B's tile from there on) for all pairs of tiles with a common k. A warp takes a tile of A;
+  /// neighbouring lanes take neighbouring tiles of B.
   template <class V, class Body>
   static __device__ void forPairs(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
                                   const TileView<V>& b, Body&& body)
@@ -47,7 +48,7 @@ struct TileRowPattern {
     });
   }
 
-  /// Finds the window's columns; returns how many.
+  /// Marks the columns of the window where C has a tile. Returns their number.
   template <class V>
   __device__ int mark(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
                       const TileView<V>& b, int lowest, int words)
@@ -61,7 +62,7 @@ struct TileRowPattern {
     return window.countAndRank(words);
   }
 
-  /// The same for tiles that were kept; `lowest` is the column of the first one.
+  /// Does the same for kept tiles. `lowest` is the column of the first one.
   __device__ int markKept(const std::uint32_t* columns, int count, int lowest, int words)
   {
     window.clear(words);
@@ -70,7 +71,7 @@ struct TileRowPattern {
     return window.countAndRank(words);
   }
 
-  /// Brings `count` tiles that were kept.
+  /// Brings columns and patterns of `count` kept tiles to shared memory.
   __device__ void bringPatterns(const std::uint32_t* columns, const TilePattern* patterns, int count)
   {
     for (int i = threadIdx.x; i < count; i += Threads) {
@@ -80,7 +81,7 @@ struct TileRowPattern {
     __syncthreads();
   }
 
-  /// Columns and patterns of tiles [first, first + count) of the window.
+  /// Finds columns and patterns of tiles [first, first + count) of the window.
   template <class V>
   __device__ void findPatterns(const TileView<V>& a, std::uint32_t firstOfA, std::uint32_t lastOfA,
                                const TileView<V>& b, int lowest, int words, int first, int count)
@@ -109,14 +110,15 @@ struct TileRowPattern {
   }
 };
 
-/// Row `r` of a pattern, a bit a column.
+/// Row `r` of a pattern; bit c belongs to column c.
 __device__ __forceinline__ unsigned rowOfPattern(TilePattern pattern, int r)
 {
   return static_cast<unsigned>(pattern >> 8 * r) & 0xffu;
 }
 
-/// For each of `count` tiles, side by side, and each of their rows: its pattern << 16 | entries of the row in
-/// the tiles before; and entries of each row in all of them. By a whole block, without barriers.
+/// For each of `count` tiles and each row: sets rows[tile][row] to the row's pattern << 16 | the number of
+/// the row's entries in the tiles before. Sets sums[row] to the row's entries in all tiles. All threads of
+/// the block must call it; it has no barriers.
 template <int Threads>
 __device__ void rankEntries(const TilePattern* patterns, int count, std::uint32_t (*rows)[tileSide],
                             int* sums)

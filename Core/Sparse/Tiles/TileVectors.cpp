@@ -64,14 +64,14 @@ TESSERA_VERSION_DEFAULT std::size_t pack(unsigned r, std::size_t count, const st
 }
 
 #if defined(TESSERA_VERSIONS)
-/// Byte k of each eight, everywhere in them.
+/// Copies byte k of each eight bytes to all eight.
 __attribute__((target("avx2"))) TESSERA_ALWAYS_INLINE __m256i spreadByte(__m256i bytes, unsigned k)
 {
   const __m256i first = _mm256_setr_epi64x(0, 0x0808080808080808, 0, 0x0808080808080808);
   return _mm256_shuffle_epi8(bytes, _mm256_add_epi8(first, _mm256_set1_epi8(static_cast<char>(k))));
 }
 
-/// Byte r is full if the tile has an entry in row r and column k.
+/// Byte r of the result is 0xff if the tile has an entry in row r and column k, otherwise 0.
 TESSERA_ALWAYS_INLINE long long rowsWithColumn(std::uint64_t a, unsigned k)
 {
   return static_cast<long long>((a >> k & 0x0101010101010101) * 0xff);
@@ -112,7 +112,7 @@ __attribute__((target("arch=x86-64-v4"))) void multiplyAll(std::uint64_t a, cons
   }
 }
 
-/// Those of a row whose bit is set, without gaps; 8 are written.
+/// Writes the elements of a row whose bits are set, without gaps. Overwrites 8 elements.
 __attribute__((target("arch=x86-64-v4"))) TESSERA_ALWAYS_INLINE void
 packRow(__mmask8 bits, const std::uint32_t* row, std::uint32_t* value)
 {

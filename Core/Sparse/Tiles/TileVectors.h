@@ -5,11 +5,12 @@
 
 namespace tessera {
 
-/// Patterns of the products of a tile and each of `count` others, as multiplyPatterns makes them.
+/// Sets products[i] to multiplyPatterns(a, b[i]) for `count` patterns.
 void multiplyPatterns(std::uint64_t a, const std::uint64_t* b, std::size_t count, std::uint64_t* products);
 
-/// The numbers of row r (0 to 7) of `count` tiles, given as bits of 4 or 8 bytes, without gaps, and their
-/// columns; returns how many. Up to 8 elements behind the last one are overwritten too.
+/// Packs row r (0 to 7) of `count` tiles: writes the values, given as bits of 4 or 8 bytes, and the columns
+/// of its entries without gaps. Returns the number of entries. Up to 8 elements behind the last one are
+/// overwritten.
 std::size_t packTileRow(unsigned r, std::size_t count, const std::uint32_t* tileColumn,
                         const std::uint64_t* bitmap, const std::uint32_t* numbers, std::uint32_t* column,
                         std::uint32_t* value);

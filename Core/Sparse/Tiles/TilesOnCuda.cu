@@ -13,7 +13,7 @@ namespace {
 
 constexpr int markThreads = 256;
 
-/// Where the number of row r and column c stands among the 64 of a tile.
+/// The place of row r and column c among the 64 numbers of a tile.
 __device__ int placeInTile(int r, int c)
 {
   return 2 * (4 * c + r % 4) + r / 4;
@@ -25,8 +25,8 @@ __device__ int placeInHalfTile(int r, int c)
   return 2 * (4 * c + r / 2) + r % 2;
 }
 
-/// A block a group of 8 rows. Reads 4 bytes an entry twice and sizeof(V) once, writes 12 bytes and 64 numbers
-/// a tile.
+/// Fills the tiles of a group of 8 rows; a block for each group. Memory traffic: reads 4 bytes for each entry
+/// twice and sizeof(V) once; writes 12 bytes and 64 numbers for each tile.
 template <class V>
 __global__ void __launch_bounds__(tileEntryThreads)
     fillTiles(CsrView<V> matrix, const std::uint32_t* tileStarts, std::uint32_t* tileColumns,
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(tileEntryThreads)
                 __float2half_rn(static_cast<float>(value));
           if (!isfinite(value))
             *notFinite = 1;
-          tileColumns[firstTile + slot] = ofEntry >> 3; // the same by every entry of the tile
+          tileColumns[firstTile + slot] = ofEntry >> 3; // all entries of the tile write the same
         });
         __syncthreads();
         for (int i = threadIdx.x; i < count; i += tileEntryThreads)
@@ -64,8 +64,8 @@ __global__ void __launch_bounds__(tileEntryThreads)
       });
 }
 
-/// A warp a row. Reads 4 bytes an entry and a byte for those that begin another group, of which few are not
-/// yet written.
+/// Marks the groups of rows of B that rows of A meet; a warp for each row. Memory traffic: reads 4 bytes for
+/// each entry, and a byte for each entry whose group differs from that of the entry before.
 __global__ void __launch_bounds__(markThreads)
     markGroups(PatternView a, std::size_t firstGroup, std::uint8_t* wanted)
 {
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(markThreads)
   if (threadIdx.x % 32 == 0)
     wanted[firstGroup + row / tileSide] = 1;
   const std::uint64_t first = a.rowStart[row], last = a.rowStart[row + 1];
-  constexpr int together = 4; // loads under way
+  constexpr int together = 4; // loads that overlap
   for (std::uint64_t e = first + threadIdx.x % 32; e < last; e += 32 * together) {
     std::uint32_t group[together], before[together];
 #pragma unroll

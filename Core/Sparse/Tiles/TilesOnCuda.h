@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// Two numbers of a tile that one lane of a warp holds as an operand of the tensor cores.
+/// The two numbers of a tile that one lane of a warp holds as an operand of the tensor cores.
 template <class V>
 struct alignas(2 * sizeof(V)) TilePair {
   V low, high; // rows r and r + 4
@@ -19,14 +19,14 @@ struct alignas(2 * sizeof(V)) TilePair {
 /// 1; where there is no entry it is 0.
 template <class V>
 struct TileView {
-  const std::uint32_t* rowStart = nullptr; // rows of tiles + 1
-  const std::uint32_t* column = nullptr;   // of tiles
+  const std::uint32_t* rowStart = nullptr; // rows of tiles + 1 elements
+  const std::uint32_t* column = nullptr;   // of each tile, in tiles
   const TilePattern* pattern = nullptr;    // of each tile
   const TilePair<V>* pairs = nullptr;      // 32 of each tile; null: they are in half precision
   const std::uint32_t* halfPairs = nullptr;
 };
 
-/// The same, on a CUDA device. V is float or double.
+/// The same matrix of tiles in device memory. V is float or double.
 template <class V>
 struct TilesOnCuda {
   /// Memory for so many tiles, whose numbers may be in half precision.
@@ -42,7 +42,7 @@ struct TilesOnCuda {
     return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data(),
             halfPairs.span().data()};
   }
-  /// What `tiles` tiles of `rows` rows take.
+  /// Bytes for `tiles` tiles of a matrix of `rows` rows.
   static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles, bool half);
 };
 
@@ -55,21 +55,22 @@ TilesOnCuda<V> makeTilesOnCuda(const Context&, const CsrView<V>&, const std::uin
                                std::uint32_t tiles, bool half, std::uint32_t* notFinite,
                                const std::uint8_t* wanted = nullptr);
 
-/// Other numbers for tiles that were made of a matrix of this pattern.
+/// Writes other values of a matrix with the same pattern to its tiles.
 template <class V>
 void refillTilesOnCuda(const Context&, const CsrView<V>&, TilesOnCuda<V>&, std::uint32_t* notFinite,
                        const std::uint8_t* wanted = nullptr);
 
-/// The tiles of C, as far as counting entries kept them for multiplying, as kernels see them.
+/// The tiles of C that were kept while entries were counted, so that multiplying need not find them again.
 struct KeptTileView {
-  std::uint32_t *first, *count; // of each row of tiles: its tiles, count 0 if they were not kept
+  std::uint32_t *first,
+      *count; // of each row of tiles: its first kept tile, and their number; 0 if they were not kept
   std::uint32_t* column;
   TilePattern* pattern;
-  unsigned long long* used; // tiles that were asked for
-  std::uint32_t room;       // for so many
+  unsigned long long* used; // tiles that asked for room
+  std::uint32_t room;       // tiles there is room for
 };
 
-/// The same on the device.
+/// The kept tiles in device memory.
 struct KeptTilesOnCuda {
   KeptTilesOnCuda(const Context&, std::size_t rows, std::uint32_t room);
 
@@ -80,8 +81,8 @@ struct KeptTilesOnCuda {
   static std::uint64_t bytes(std::size_t rows, std::uint32_t room);
 };
 
-/// Entries of each row of C in the groups of rows that `groups` lists, `rowCounts` has one number a row of A.
-/// `rows` are those of A. Keeps tiles of C where there is room.
+/// Counts the entries of each row of C in the groups of 8 rows that `groups` lists. `rows` is the number of
+/// rows of A; `rowCounts` has an element for each. Keeps tiles of C where there is room.
 template <class V>
 void countByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b, std::size_t rows,
                         const std::uint32_t* groups, std::uint32_t groupCount, std::uint32_t* rowCounts,

@@ -210,7 +210,7 @@ TEST_F(SpGemmOnCudaTest, TileRowsOfManyTiles)
 
 TEST_F(SpGemmOnCudaTest, MoreTilesInARowThanCanBeNumberedGoByRows)
 {
-  for (const std::uint32_t tiles : {mostTilesOfRowOnCuda, mostTilesOfRowOnCuda + 1}) {
+  for (const std::uint32_t tiles : {maxTilesOfRowOnCuda, maxTilesOfRowOnCuda + 1}) {
     EntryMap<double> entries;
     for (std::uint32_t tile = 0; tile < tiles; ++tile)
       entries[{tile % 3, 8 * tile + tile % 8}] = 1 + tile % 5;
@@ -218,7 +218,7 @@ TEST_F(SpGemmOnCudaTest, MoreTilesInARowThanCanBeNumberedGoByRows)
                             a = matrixOf<double>(2, 3, {{{0, 0}, 2}, {{0, 2}, 1}, {{1, 1}, 3}});
 
     expectSame(product(a, b, SpGemmAlgorithm::automatic), plainProduct(a, b));
-    if (tiles == mostTilesOfRowOnCuda)
+    if (tiles == maxTilesOfRowOnCuda)
       expectSame(product(a, b, SpGemmAlgorithm::tiles), plainProduct(a, b));
     else
       EXPECT_NE(testing::messageOf([&] { product(a, b, SpGemmAlgorithm::tiles); }).find("more than 65535"),

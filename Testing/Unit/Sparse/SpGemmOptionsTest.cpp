@@ -304,15 +304,15 @@ TEST(SpGemmRanges, TilesAndARangeFitIntoTheLimitTogether)
   options.algorithm = SpGemmAlgorithm::tiles;
   options.maxMemoryBytes = 2 * tileBytes;
   SpGemmReport report;
-  std::size_t mostRows = 0;
+  std::size_t maxRows = 0;
 
   multiplyInRanges<float>(
       Context{}, full, full, options,
-      [&](std::size_t, CsrMatrix<float>&& range) { mostRows = std::max(mostRows, range.rows); }, &report);
+      [&](std::size_t, CsrMatrix<float>&& range) { maxRows = std::max(maxRows, range.rows); }, &report);
 
   EXPECT_GT(report.ranges, 1u);
-  EXPECT_GT(mostRows, 8u);
-  EXPECT_LE(tileBytes + mostRows * rowBytes, options.maxMemoryBytes);
+  EXPECT_GT(maxRows, 8u);
+  EXPECT_LE(tileBytes + maxRows * rowBytes, options.maxMemoryBytes);
 }
 
 TEST(SpGemmRanges, TilesThatDoNotFitAreLeftOut)
