@@ -48,8 +48,7 @@ PreparedProductOnCuda<V>::PreparedProductOnCuda(const Context& context, const Cs
                                                 const CsrMatrix<V>& givenB, const SpGemmOptions<V>& options)
     : context_(context), options_(options), onCuda_{.semiring = options.semiring,
                                                     .algorithm = options.algorithm,
-                                                    .maxMemoryBytes = options.maxMemoryBytes,
-                                                    .half = options.half},
+                                                    .maxMemoryBytes = options.maxMemoryBytes},
       spGemm_(context)
 {
   CsrMatrix<V> a = preparedOperand(context, givenA, options.transposeA, "A"), b;

@@ -25,11 +25,10 @@ std::optional<std::size_t> firstGroupIn(const CsrView<V>& a, const CsrView<V>& b
 
 /// The bytes that the tiles of both operands take.
 template <class V>
-std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals,
-                        bool half)
+std::uint64_t tileBytes(const CsrView<V>& a, const CsrView<V>& b, bool same, const AnalysisTotals& totals)
 {
-  const std::uint64_t ofB = TilesOnCuda<V>::bytes(b.rows, (same ? totals.a : totals.b).tiles, half);
-  return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles, half);
+  const std::uint64_t ofB = TilesOnCuda<V>::bytes(b.rows, (same ? totals.a : totals.b).tiles);
+  return firstGroupIn(a, b) ? ofB : ofB + TilesOnCuda<V>::bytes(a.rows, totals.a.tiles);
 }
 
 /// The number of tiles of C that may be kept from counting to multiplying. Few products have more tiles than

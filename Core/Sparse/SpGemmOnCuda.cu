@@ -56,17 +56,17 @@ double thresholdOf(const SpGemmOnCudaOptions& options, const std::string& whyNot
 
 template <class V>
 void makeTilesOfBoth(const Context& context, const CsrView<V>& a, const CsrView<V>& b, bool same,
-                     const AnalysisTotals& totals, bool half, KnownProductOnCuda<V>& known)
+                     const AnalysisTotals& totals, KnownProductOnCuda<V>& known)
 {
   ProductAnalysisOnCuda& analysis = known.analysis;
   std::uint32_t* const notFinite = &analysis.totals->notFinite;
   known.tilesOfB.emplace(makeTilesOnCuda(context, b, (same ? analysis.tilesOfA : analysis.tilesOfB).data(),
-                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles), half,
+                                         static_cast<std::uint32_t>((same ? totals.a : totals.b).tiles),
                                          notFinite, analysis.wantedOfB.span().data()));
   known.firstGroupOfA = firstGroupIn(a, b);
   if (!known.firstGroupOfA)
     known.tilesOfA.emplace(makeTilesOnCuda(context, a, analysis.tilesOfA.data(),
-                                           static_cast<std::uint32_t>(totals.a.tiles), half, notFinite));
+                                           static_cast<std::uint32_t>(totals.a.tiles), notFinite));
 }
 
 template <class V>
@@ -224,10 +224,10 @@ KnownProductOnCuda<V> SpGemmOnCuda::findPattern(const CsrView<V>& a, const CsrVi
   const std::uint32_t* const tileGroups = analysis.tileGroups.data();
   if constexpr (!std::is_same_v<V, std::int64_t>)
     if (totals.tileGroups > 0) {
-      bytes += tileBytes(a, b, same, totals, options.half);
+      bytes += tileBytes(a, b, same, totals);
       if (isTooMuch(bytes))
         return instead("the tiles do not fit into the memory limit");
-      makeTilesOfBoth(context_, a, b, same, totals, options.half, known);
+      makeTilesOfBoth(context_, a, b, same, totals, known);
       std::uint32_t room = roomForTiles(totals);
       if (isTooMuch(bytes + KeptTilesOnCuda::bytes(a.rows, room)))
         room = 1;

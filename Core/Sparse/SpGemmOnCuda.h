@@ -34,8 +34,7 @@ struct SpGemmOnCudaOptions {
   SpGemmAlgorithm algorithm = SpGemmAlgorithm::automatic; // automatic, tiles or rows
   double productsPerTilePair = productsPerTilePairOnCuda; // automatic uses tiles from this many on
   std::size_t maxMemoryBytes = 0;                         // for C and the work on it; 0: what the device has
-  bool half = false; // values are of half precision already, and tiles store them so; V must be float
-  std::shared_ptr<const ChoiceOnCuda> choice = nullptr; // made by choiceFor
+  std::shared_ptr<const ChoiceOnCuda> choice = nullptr;   // made by choiceFor
 };
 
 /// C = A B with a known pattern, and everything that computing its values needs.
@@ -73,7 +72,7 @@ template <class V>
 class SpGemmPlanOnCuda;
 
 /// C = A B on a CUDA device. Groups of 8 rows whose 8 x 8 tiles are dense enough are multiplied by tensor
-/// cores, in double precision whatever V is (in single precision if the values are of half precision). The
+/// cores, in double precision whatever V is. The
 /// other rows are multiplied one by one. Tiles need plus-times over float or double, finite values and at
 /// most 65535 tiles in 8 rows of B.
 /// The host waits twice, once for the size of the work and once for that of C (a third time for int64). C's

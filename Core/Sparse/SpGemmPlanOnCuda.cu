@@ -30,8 +30,7 @@ void SpGemmPlanOnCuda<V>::refillTiles(const CsrView<V>& a, const CsrView<V>& b)
     refillTilesOnCuda(context_, b, *known_.tilesOfB, &totals->notFinite);
     if (known_.firstGroupOfA
         && a.value != b.value) { // A and B had the same values until now, so A had no tiles of its own
-      known_.tilesOfA.emplace(context_, a.rows, static_cast<std::uint32_t>(known_.tilesOfB->column.size()),
-                              options_.half);
+      known_.tilesOfA.emplace(context_, a.rows, static_cast<std::uint32_t>(known_.tilesOfB->column.size()));
       context_.stream->copyOnDevice(known_.tilesOfA->rowStart.span().data(),
                                     known_.tilesOfB->rowStart.span().data(),
                                     known_.tilesOfB->rowStart.size() * sizeof(std::uint32_t));

@@ -1,7 +1,6 @@
 #include "Core/Sparse/Tiles/TileProductOnCuda.cuh"
 
 #include "Core/Compute/Cuda.cuh"
-#include "Core/Sparse/Numbers/HalfFragment.cuh"
 
 namespace tessera {
 namespace {
@@ -17,11 +16,8 @@ struct alignas(8) Meeting {
 
 struct Memory {
   TileRowPattern<threads> row;
-  union {
-    // A tile of A as operand of the tensor cores: element 4 r + k has columns k and k + 4 of row r.
-    double2 ofA[tilesOfAAtOnce][32];
-    std::uint32_t halfOfA[tilesOfAAtOnce][32]; // columns 2 k and 2 k + 1
-  };
+  // A tile of A as operand of the tensor cores: element 4 r + k has columns k and k + 4 of row r.
+  double2 ofA[tilesOfAAtOnce][32];
   // For each tile of C and each tile of A: 1 + number of B's tile within its row of tiles; 0 for none.
   std::uint16_t partner[slotsAtOnce][tilesOfAAtOnce];
   std::uint32_t rows[slotsAtOnce][tileSide]; // see rankEntries
@@ -52,7 +48,7 @@ __device__ __forceinline__ void multiplyAdd(double2& c, double a, double b)
 
 /// Brings tiles [first, last) of A to shared memory as operands of the tensor cores. Finds which tile of B
 /// each of them is multiplied with for the tiles of C from `firstSlot` on.
-template <bool half, class V>
+template <class V>
 __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_t first, std::uint32_t last,
                               const TileView<V>& b, int lowest, int words, int firstSlot, int count)
 {
@@ -60,15 +56,6 @@ __device__ void bringTilesOfA(Memory& shared, const TileView<V>& a, std::uint32_
   for (int i = threadIdx.x; i < count * tilesOfAAtOnce / 2; i += threads)
     reinterpret_cast<unsigned*>(shared.partner)[i] = 0;
   for (std::uint32_t tile = first + warp; tile < last; tile += warps) {
-    if constexpr (half) {
-      const std::uint32_t pair =
-          a.halfPairs[tile * std::size_t{32} + lane]; // rows 2 (lane % 4) and the next of column lane / 4
-      auto* const to =
-          reinterpret_cast<std::uint16_t*>(shared.halfOfA[tile - first]) + 16 * (lane % 4) + lane / 4;
-      to[0] = static_cast<std::uint16_t>(pair);
-      to[8] = static_cast<std::uint16_t>(pair >> 16);
-      continue;
-    }
     const TilePair<V> pair =
         a.pairs[tile * std::size_t{32} + lane]; // rows lane % 4 and lane % 4 + 4 of column lane / 4
     double* const to =
@@ -131,28 +118,6 @@ __device__ __forceinline__ double2 sumOfProducts(const double2* ofA, const Meeti
   return {even.x + odd.x, even.y + odd.y};
 }
 
-/// The same for tiles in half precision: two pairs at a time, the lower half of the fragment is not used.
-__device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, const Meeting* meetings,
-                                                     int count, const std::uint32_t* ofB)
-{
-  constexpr int ahead = 4;
-  float sums[4] = {};
-#pragma unroll 1
-  for (int i = 0; i < count; i += ahead) {
-    std::uint32_t b[ahead], tilesOfA[ahead];
-#pragma unroll
-    for (int u = 0; u < ahead; ++u) {
-      const Meeting meeting = meetings[min(i + u, count - 1)];
-      tilesOfA[u] = meeting.tileOfA;
-      b[u] = i + u < count ? ofB[meeting.tileOfB * std::size_t{32}] : 0;
-    }
-#pragma unroll
-    for (int u = 0; u < ahead; u += 2)
-      multiplyAddHalf(sums, {ofA[tilesOfA[u] * 32], 0, ofA[tilesOfA[u + 1] * 32], 0}, {b[u], b[u + 1]});
-  }
-  return {sums[0], sums[1]};
-}
-
 /// Computes the rows of C that use tiles; a block for each row of tiles of C, a warp for each tile of C.
 /// for each window of the columns of tiles, for each slotsAtOnce tiles of C in it:
 ///   fetch the tiles' columns and patterns from kept tiles, or find them as countEntries does
@@ -162,7 +127,7 @@ __device__ __forceinline__ double2 sumOfHalfProducts(const std::uint32_t* ofA, c
 ///     each warp: for each of its tiles of C: sum up the products in registers and add them to C's values
 /// Memory traffic: reads 12 bytes for each tile of A and 12 for each tile of B that one meets, three times
 /// unless tiles of C were kept, and the 64 numbers of both once; writes 4 + sizeof(V) for each entry of C.
-template <bool half, class V>
+template <class V>
 __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
     multiplyTiles(TileView<V> a, TileView<V> b, const std::uint32_t* groups, std::size_t rows,
                   const std::uint64_t* rowStart, KeptTileView kept, std::uint32_t* columns, V* values)
@@ -206,7 +171,7 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
         const std::uint32_t last = min(first + tilesOfAAtOnce, lastOfA);
         const bool isFirst = first == firstOfA;
         __syncthreads();
-        bringTilesOfA<half>(shared, a, first, last, b, lowest, words, firstSlot, count);
+        bringTilesOfA(shared, a, first, last, b, lowest, words, firstSlot, count);
         const std::uint32_t beforeB = first + lane < last ? b.rowStart[a.column[first + lane]] - 1
                                                           : 0; // the numbers in `partner` count from 1
         unsigned partner = warp < count ? shared.partner[warp][lane] : 0;
@@ -218,11 +183,7 @@ __global__ void __launch_bounds__(threads, blocksAMultiprocessor)
           if (met == 0 && !isFirst)
             continue;
           __syncwarp();
-          double2 sum;
-          if constexpr (half)
-            sum = sumOfHalfProducts(&shared.halfOfA[0][lane], meetings, __popc(met), b.halfPairs + lane);
-          else
-            sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
+          const double2 sum = sumOfProducts(&shared.ofA[0][lane], meetings, __popc(met), b.pairs + lane);
           __syncwarp(); // the next tile of C overwrites `meetings`
           const unsigned state = shared.rows[slot][rowOfTile], ofRow = state >> 16;
           const unsigned at = done + (state & 0xffffu) + __popc(ofRow & bitsBefore(columnOfTile));
@@ -252,9 +213,7 @@ void multiplyByTilesOnCuda(const Context& context, const TileView<V>& a, const T
                            const std::uint32_t* groups, std::uint32_t groupCount, const KeptTileView& kept,
                            CsrOnCuda<V>& c)
 {
-  auto kernel = multiplyTiles<false, V>;
-  if constexpr (std::is_same_v<V, float>)
-    kernel = b.pairs ? kernel : multiplyTiles<true, V>;
+  const auto kernel = multiplyTiles<V>;
   checkCuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(sizeof(Memory))),
             "shared memory of a product by tiles");

@@ -4,8 +4,6 @@
 #include "Core/Sparse/Analysis/RangeAnalysisOnCuda.h"
 #include "Core/Sparse/Tiles/TileEntriesOnCuda.cuh"
 
-#include <cuda_fp16.h>
-
 #include <algorithm>
 
 namespace tessera {
@@ -19,49 +17,35 @@ __device__ int placeInTile(int r, int c)
   return 2 * (4 * c + r % 4) + r / 4;
 }
 
-/// The same in half precision.
-__device__ int placeInHalfTile(int r, int c)
-{
-  return 2 * (4 * c + r / 2) + r % 2;
-}
-
 /// Fills the tiles of a group of 8 rows; a block for each group. Memory traffic: reads 4 bytes for each entry
 /// twice and sizeof(V) once; writes 12 bytes and 64 numbers for each tile.
 template <class V>
 __global__ void __launch_bounds__(tileEntryThreads)
     fillTiles(CsrView<V> matrix, const std::uint32_t* tileStarts, std::uint32_t* tileColumns,
-              TilePattern* tilePatterns, TilePair<V>* pairs, std::uint32_t* halfPairs,
-              std::uint32_t* notFinite, const std::uint8_t* wanted)
+              TilePattern* tilePatterns, TilePair<V>* pairs, std::uint32_t* notFinite,
+              const std::uint8_t* wanted)
 {
   if (wanted && !wanted[blockIdx.x])
     return;
   __shared__ TileEntries shared;
-  forTilesOfGroup(
-      shared, matrix, blockIdx.x, tileStarts[blockIdx.x],
-      [&](std::size_t firstTile, int count, auto&& forEntries) {
-        for (int i = threadIdx.x; i < 32 * count; i += tileEntryThreads)
-          if (pairs)
-            pairs[firstTile * 32 + i] = {0, 0};
-          else
-            halfPairs[firstTile * 32 + i] = 0;
-        __syncthreads();
-        forEntries([&](int slot, int row, std::uint64_t e, std::uint32_t ofEntry) {
-          const int column = static_cast<int>(ofEntry & 7);
-          shared.addToPattern(slot, row, column);
-          const V value = matrix.value[e];
-          if (pairs)
-            reinterpret_cast<V*>(pairs + (firstTile + slot) * 32)[placeInTile(row, column)] = value;
-          else
-            reinterpret_cast<__half*>(halfPairs + (firstTile + slot) * 32)[placeInHalfTile(row, column)] =
-                __float2half_rn(static_cast<float>(value));
-          if (!isfinite(value))
-            *notFinite = 1;
-          tileColumns[firstTile + slot] = ofEntry >> 3; // all entries of the tile write the same
-        });
-        __syncthreads();
-        for (int i = threadIdx.x; i < count; i += tileEntryThreads)
-          tilePatterns[firstTile + i] = shared.pattern(i);
-      });
+  forTilesOfGroup(shared, matrix, blockIdx.x, tileStarts[blockIdx.x],
+                  [&](std::size_t firstTile, int count, auto&& forEntries) {
+                    for (int i = threadIdx.x; i < 32 * count; i += tileEntryThreads)
+                      pairs[firstTile * 32 + i] = {0, 0};
+                    __syncthreads();
+                    forEntries([&](int slot, int row, std::uint64_t e, std::uint32_t ofEntry) {
+                      const int column = static_cast<int>(ofEntry & 7);
+                      shared.addToPattern(slot, row, column);
+                      const V value = matrix.value[e];
+                      reinterpret_cast<V*>(pairs + (firstTile + slot) * 32)[placeInTile(row, column)] = value;
+                      if (!isfinite(value))
+                        *notFinite = 1;
+                      tileColumns[firstTile + slot] = ofEntry >> 3; // all entries of the tile write the same
+                    });
+                    __syncthreads();
+                    for (int i = threadIdx.x; i < count; i += tileEntryThreads)
+                      tilePatterns[firstTile + i] = shared.pattern(i);
+                  });
 }
 
 /// Marks the groups of rows of B that rows of A meet; a warp for each row. Memory traffic: reads 4 bytes for
@@ -105,23 +89,17 @@ Buffer<std::uint8_t> wantedGroupsOnCuda(const Context& context, const PatternVie
 }
 
 template <class V>
-TilesOnCuda<V>::TilesOnCuda(const Context& context, std::size_t rows, std::uint32_t tiles, bool half)
+TilesOnCuda<V>::TilesOnCuda(const Context& context, std::size_t rows, std::uint32_t tiles)
     : rowStart(context, ceilDiv(rows, tileSide) + 1), column(context, std::max(tiles, 1u)),
-      pattern(context, std::max(tiles, 1u)),
-      pairs(half ? Buffer<TilePair<V>>()
-                 : Buffer<TilePair<V>>(context, std::size_t{32} * std::max(tiles, 1u))),
-      halfPairs(half ? Buffer<std::uint32_t>(context, std::size_t{32} * std::max(tiles, 1u))
-                     : Buffer<std::uint32_t>())
+      pattern(context, std::max(tiles, 1u)), pairs(context, std::size_t{32} * std::max(tiles, 1u))
 {
 }
 
 template <class V>
-std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles, bool half)
+std::uint64_t TilesOnCuda<V>::bytes(std::size_t rows, std::uint64_t tiles)
 {
   return (ceilDiv(rows, tileSide) + 1) * sizeof(std::uint32_t)
-         + tiles
-               * (sizeof(std::uint32_t) + sizeof(TilePattern)
-                  + 32 * (half ? sizeof(std::uint32_t) : sizeof(TilePair<V>)));
+         + tiles * (sizeof(std::uint32_t) + sizeof(TilePattern) + 32 * sizeof(TilePair<V>));
 }
 
 KeptTilesOnCuda::KeptTilesOnCuda(const Context& context, std::size_t rows, std::uint32_t room)
@@ -148,10 +126,10 @@ std::uint64_t KeptTilesOnCuda::bytes(std::size_t rows, std::uint32_t room)
 
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context& context, const CsrView<V>& matrix,
-                               const std::uint32_t* tilesOfGroups, std::uint32_t tiles, bool half,
+                               const std::uint32_t* tilesOfGroups, std::uint32_t tiles,
                                std::uint32_t* notFinite, const std::uint8_t* wanted)
 {
-  TilesOnCuda<V> made(context, matrix.rows, tiles, half);
+  TilesOnCuda<V> made(context, matrix.rows, tiles);
   scanOnCuda(context, ceilDiv(matrix.rows, tileSide), tilesOfGroups, made.rowStart.span().data());
   refillTilesOnCuda(context, matrix, made, notFinite, wanted);
   return made;
@@ -164,7 +142,7 @@ void refillTilesOnCuda(const Context& context, const CsrView<V>& matrix, TilesOn
   const std::size_t groups = ceilDiv(matrix.rows, tileSide);
   fillTiles<V><<<static_cast<unsigned>(groups), tileEntryThreads, 0, cudaStreamOf(context)>>>(
       matrix, made.rowStart.span().data(), made.column.span().data(), made.pattern.span().data(),
-      made.pairs.span().data(), made.halfPairs.span().data(), notFinite, wanted);
+      made.pairs.span().data(), notFinite, wanted);
   checkLaunch("tiles of a matrix");
 }
 
@@ -175,8 +153,8 @@ template void refillTilesOnCuda(const Context&, const CsrView<double>&, TilesOnC
 template struct TilesOnCuda<float>;
 template struct TilesOnCuda<double>;
 template TilesOnCuda<float> makeTilesOnCuda(const Context&, const CsrView<float>&, const std::uint32_t*,
-                                            std::uint32_t, bool, std::uint32_t*, const std::uint8_t*);
+                                            std::uint32_t, std::uint32_t*, const std::uint8_t*);
 template TilesOnCuda<double> makeTilesOnCuda(const Context&, const CsrView<double>&, const std::uint32_t*,
-                                             std::uint32_t, bool, std::uint32_t*, const std::uint8_t*);
+                                             std::uint32_t, std::uint32_t*, const std::uint8_t*);
 
 }

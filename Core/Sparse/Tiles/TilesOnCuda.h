@@ -14,45 +14,42 @@ struct alignas(2 * sizeof(V)) TilePair {
   V low, high; // rows r and r + 4
 };
 
-/// A matrix in 8 x 8 tiles that have an entry, by rows of tiles, for kernels. Pair 4 c + r of the 32 of a
-/// tile holds the numbers of rows r and r + 4, column c, or, in half precision, those of rows 2 r and 2 r +
-/// 1; where there is no entry it is 0.
+/// A matrix in 8 x 8 tiles, by rows of tiles, as kernels take it; only tiles with an entry are stored. Pair 4
+/// c + r of the 32 pairs of a tile holds the numbers of rows r and r + 4 in column c, which are 0 where there
+/// is no entry.
 template <class V>
 struct TileView {
   const std::uint32_t* rowStart = nullptr; // rows of tiles + 1 elements
   const std::uint32_t* column = nullptr;   // of each tile, in tiles
   const TilePattern* pattern = nullptr;    // of each tile
-  const TilePair<V>* pairs = nullptr;      // 32 of each tile; null: they are in half precision
-  const std::uint32_t* halfPairs = nullptr;
+  const TilePair<V>* pairs = nullptr;      // 32 for each tile
 };
 
 /// The same matrix of tiles in device memory. V is float or double.
 template <class V>
 struct TilesOnCuda {
-  /// Memory for so many tiles, whose numbers may be in half precision.
-  TilesOnCuda(const Context&, std::size_t rows, std::uint32_t tiles, bool half);
+  /// Memory for so many tiles of a matrix of so many rows.
+  TilesOnCuda(const Context&, std::size_t rows, std::uint32_t tiles);
 
   Buffer<std::uint32_t> rowStart, column;
   Buffer<TilePattern> pattern;
-  Buffer<TilePair<V>> pairs; // or
-  Buffer<std::uint32_t> halfPairs;
+  Buffer<TilePair<V>> pairs;
 
   TileView<V> view() const
   {
-    return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data(),
-            halfPairs.span().data()};
+    return {rowStart.span().data(), column.span().data(), pattern.span().data(), pairs.span().data()};
   }
   /// Bytes for `tiles` tiles of a matrix of `rows` rows.
-  static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles, bool half);
+  static std::uint64_t bytes(std::size_t rows, std::uint64_t tiles);
 };
 
-/// The tiles of a matrix. `tilesOfGroups` are those of each group of 8 rows and one more, as the analysis
-/// counts them, `tiles` their sum. `half`: the numbers, of type float, are those of half precision and held
-/// so. Sets *notFinite to 1 if a number is infinite or none. If `wanted` is given, only groups for which it
-/// is not 0 are looked at, and tiles of others hold anything.
+/// Makes the tiles of a matrix. `tilesOfGroups` has the number of tiles in each group of 8 rows and one
+/// element more, as the analysis counts them; `tiles` is their sum. Sets *notFinite to 1 if a value is
+/// infinite or not a number. If `wanted` is given, only groups for which it is not 0 are read, and the tiles
+/// of others are undefined.
 template <class V>
 TilesOnCuda<V> makeTilesOnCuda(const Context&, const CsrView<V>&, const std::uint32_t* tilesOfGroups,
-                               std::uint32_t tiles, bool half, std::uint32_t* notFinite,
+                               std::uint32_t tiles, std::uint32_t* notFinite,
                                const std::uint8_t* wanted = nullptr);
 
 /// Writes other values of a matrix with the same pattern to its tiles.
@@ -88,8 +85,8 @@ void countByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>&
                         const std::uint32_t* groups, std::uint32_t groupCount, std::uint32_t* rowCounts,
                         const KeptTileView& kept);
 
-/// Columns and values of C = A B in those groups, by tensor cores in double precision, or in single if the
-/// tiles are in half. All numbers of A and B are finite: what is no entry takes part as a zero.
+/// Computes columns and values of C = A B in these groups by tensor cores, in double precision. All values of
+/// A and B must be finite, because places without an entry are multiplied as zeros.
 template <class V>
 void multiplyByTilesOnCuda(const Context&, const TileView<V>& a, const TileView<V>& b,
                            const std::uint32_t* groups, std::uint32_t groupCount, const KeptTileView& kept,

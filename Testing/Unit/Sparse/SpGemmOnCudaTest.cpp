@@ -276,26 +276,6 @@ TEST_F(SpGemmOnCudaTest, SinglePrecisionByTilesIsNoLessExactThanByRows)
             2 * 0x1p-24); // sums in double, rounded once for each 32 of the 50 tiles of a row
 }
 
-TEST_F(SpGemmOnCudaTest, TilesInHalfPrecisionAreExactForWholeNumbers)
-{
-  SpGemmOnCudaOptions options;
-  options.algorithm = SpGemmAlgorithm::tiles;
-  options.half = true;
-  const auto check = [&](std::size_t rows, std::size_t inner, std::size_t columns, double perRowA,
-                         double perRowB) {
-    SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(inner) + " x " + std::to_string(columns));
-    const CsrMatrix<float> a = wholeMatrix<float>(rows, inner, perRowA, 35),
-                           b = wholeMatrix<float>(inner, columns, perRowB, 36);
-    const CsrOnCuda<float> onCudaA = broughtToCuda(context, a, "A"), onCudaB = broughtToCuda(context, b, "B");
-    expectSame(broughtToHost(context, spGemm->multiply(onCudaA, onCudaB, options)), plainProduct(a, b));
-  };
-  check(1, 1, 1, 1, 1);
-  check(63, 65, 17, 5, 4);
-  check(130, 40, 257, 6, 30);
-  check(11, 2000, 60, 400, 3); // more than 32 tiles of A
-  check(301, 299, 303, 2, 1);
-}
-
 TEST_F(SpGemmOnCudaTest, EachSemiringMatchesThePlainProduct)
 {
   const std::vector<std::size_t> lengths = {1, 3, 9, 20, 50, 90, 200, 600, 0, 5};

@@ -92,14 +92,11 @@ TEST_F(SpGemmOptionsOnCudaTest, HalfPrecisionRoundsOperandsAsOnTheCpu)
 {
   SpGemmOptions<float> options;
   options.half = true;
+  const CsrMatrix<float> a = randomMatrix<float>(64, 64, 12, 7, [&](Dice& dice) {
+    const double magnitude = 0.5 + dice.unit(), sign = dice.below(2) == 1 ? 1 : -1;
+    return static_cast<float>(std::ldexp(sign * magnitude, static_cast<int>(dice.below(60))));
+  });
   for (const SpGemmAlgorithm algorithm : {SpGemmAlgorithm::rows, SpGemmAlgorithm::tiles}) {
-    // Tensor cores keep fewer bits of products of what is below 2^-14 in half precision, as half precision
-    // itself does.
-    const std::uint64_t octaves = algorithm == SpGemmAlgorithm::rows ? 60 : 24;
-    const CsrMatrix<float> a = randomMatrix<float>(64, 64, 12, 7, [&](Dice& dice) {
-      const double magnitude = 0.5 + dice.unit(), sign = dice.below(2) == 1 ? 1 : -1;
-      return static_cast<float>(std::ldexp(sign * magnitude, static_cast<int>(dice.below(octaves))));
-    });
     options.algorithm = algorithm;
     const CsrMatrix<float> c = multiply(cuda, a, a, options), expected = multiply(cpu, a, a, options);
     CsrMatrix<float> sizes = a; // sums of magnitudes bound what roundings of sums can do

@@ -108,7 +108,7 @@ private:
   {
     try {
       std::unique_ptr<SpGemmMethod<V>> method =
-          spGemmMethod<V>(methodName, {context_, a_, onCuda_, settings_.devices, settings_.half});
+          spGemmMethod<V>(methodName, {context_, a_, onCuda_, settings_.devices});
       method->run();
       return method;
     } catch (const Error& error) {

@@ -14,7 +14,7 @@ struct SpGemmBenchSettings {
   std::vector<std::string> matrices; // names of benchmark matrices, or files
   std::vector<std::string> methods;  // names from SpGemmMethods.h
   bool singlePrecision = true;
-  bool half = false; // values are rounded to half precision before, and the methods know it
+  bool half = false; // values are rounded to half precision before the measurement
   std::size_t repeats = 11;
   std::vector<Device> devices; // for the method several-devices; the others use the context's
 };

@@ -68,7 +68,6 @@ public:
       : OnCuda<V>(factor), spGemm_(factor.context)
   {
     options_.algorithm = algorithm;
-    options_.half = factor.half;
   }
 
 private:

@@ -27,7 +27,6 @@ struct SpGemmFactor {
   const CsrMatrix<V>& host;
   const CsrOnCuda<V>& onCuda;
   const std::vector<Device>& devices; // devices that may share the work
-  bool half;                          // the values are of half precision
 };
 
 /// Throws Error(usage), with all names, unless there is such a method.
