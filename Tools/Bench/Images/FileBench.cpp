@@ -116,8 +116,8 @@ void measureVolume(const Context& context, const FileSettings& settings, const s
     const std::string format = asked.substr(0, asked.find('-'));
     const std::string name =
         extent + " " + pixelTypeName(type) + " " + format + (compress ? " compressed" : "");
-    const ScratchFolder folder = scratchFolder(); // with its own folder, since NIfTI's library takes a.nii
-                                                  // for a.nii.gz if both are there
+    // Each format has a folder of its own, because NIfTI's library reads a.nii for a.nii.gz if both are there.
+    const ScratchFolder folder = scratchFolder();
     const std::string itks = folder / ("itk." + format), ours = folder / ("ours." + format);
     const double bytes = voxels * static_cast<double>(pixelTypeSize(type));
     const auto write = [&](int count) {
