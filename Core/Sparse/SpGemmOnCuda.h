@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/Analysis/TotalsOnHost.h"
@@ -80,37 +81,40 @@ class SpGemmPlanOnCuda;
 /// the same device. V is double, float or int64.
 class SpGemmOnCuda {
 public:
-  /// Throws Error(device) unless the context is on a CUDA device.
-  explicit SpGemmOnCuda(const Context&);
+  /// The context must be on a CUDA device.
+  TESSERA_CUDA_ONLY explicit SpGemmOnCuda(const Context&);
 
   /// C with rising columns in each row. Throws Error(usage) for sizes that do not fit, more than
   /// largestColumnsOnCuda columns, an algorithm that cannot do the work, or a sum of int64 beyond 64 bits.
   /// Throws Error(outOfMemory) with the bytes needed.
   template <class V>
-  CsrOnCuda<V> multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {},
-                        SpGemmReport* = nullptr);
+  TESSERA_CUDA_ONLY CsrOnCuda<V> multiply(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                          const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
 
   /// Rows firstRow .. lastRow - 1 of C.
   template <class V>
-  CsrOnCuda<V> multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, std::size_t firstRow,
-                            std::size_t lastRow, const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
+  TESSERA_CUDA_ONLY CsrOnCuda<V> multiplyRows(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                              std::size_t firstRow, std::size_t lastRow,
+                                              const SpGemmOnCudaOptions& = {}, SpGemmReport* = nullptr);
 
   /// Describes how the product would be computed, without computing it.
   template <class V>
-  SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b, const SpGemmOnCudaOptions& = {});
+  TESSERA_CUDA_ONLY SpGemmReport describe(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                          const SpGemmOnCudaOptions& = {});
 
   /// Analyses all rows and returns `options` with the decisions that depend on them. With the result,
   /// multiplyRows gives ranges of rows the bits that the whole product has by `options`.
   template <class V>
-  SpGemmOnCudaOptions choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
-                                const SpGemmOnCudaOptions& options);
+  TESSERA_CUDA_ONLY SpGemmOnCudaOptions choiceFor(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                                  const SpGemmOnCudaOptions& options);
 
   /// Cuts the rows into ranges that multiplyRows can compute within the memory limit in every case. Returns
   /// the first row of each range, a multiple of 8, and at the end the number of rows. `bytesAProduct`: what
   /// another method needs in addition for each product. Throws Error(outOfMemory) if 8 rows need too much.
   template <class V>
-  std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
-                                       std::size_t maxMemoryBytes, std::uint64_t bytesAProduct = 0);
+  TESSERA_CUDA_ONLY std::vector<std::size_t> rangeStarts(const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                                         std::size_t maxMemoryBytes,
+                                                         std::uint64_t bytesAProduct = 0);
 
 private:
   template <class V>

@@ -10,6 +10,16 @@
 #include <thread>
 
 namespace tessera {
+namespace {
+
+void checkOnCuda(const std::vector<Context>& contexts)
+{
+  for (const Context& context : contexts)
+    if (!context.onCuda())
+      throw Error(ExitCode::device, "A B on several devices: the CPU is one of them. Allowed: CUDA devices.");
+}
+
+}
 
 void onThreadsOfTheirOwn(std::size_t count, const std::function<void(std::size_t)>& work)
 {
@@ -35,6 +45,7 @@ void onThreadsOfTheirOwn(std::size_t count, const std::function<void(std::size_t
 
 SpGemmOnDevices::SpGemmOnDevices(const std::vector<Context>& contexts) : contexts_(contexts)
 {
+  checkOnCuda(contexts);
   for (const Context& context : contexts)
     products_.push_back(std::make_unique<SpGemmOnCuda>(context));
 }
@@ -64,6 +75,7 @@ template <class V>
 CsrMatrix<V> multiplyOnDevices(const std::vector<Context>& contexts, const CsrMatrix<V>& a,
                                const CsrMatrix<V>& b, const SpGemmOptions<V>& options, SpGemmReport* report)
 {
+  checkOnCuda(contexts);
   const std::size_t count = contexts.size();
   std::vector<std::unique_ptr<PreparedProductOnCuda<V>>> products(count);
   onThreadsOfTheirOwn(count, [&](std::size_t i) {

@@ -42,7 +42,8 @@ private:
 void onThreadsOfTheirOwn(std::size_t count, const std::function<void(std::size_t)>& work);
 
 /// C = A B with all options, gathered in host memory. It has the bits of `multiply` of SpGemm.h on one of the
-/// devices. A memory limit applies to each device.
+/// devices. A memory limit applies to each device. Throws Error(device) unless all contexts are on CUDA
+/// devices.
 template <class V>
 CsrMatrix<V> multiplyOnDevices(const std::vector<Context>&, const CsrMatrix<V>& a, const CsrMatrix<V>& b,
                                const SpGemmOptions<V>& options = {}, SpGemmReport* report = nullptr);

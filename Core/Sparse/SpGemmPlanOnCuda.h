@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Sparse/SpGemmOnCuda.h"
 
 #include <optional>
@@ -12,8 +13,8 @@ template <class V>
 class SpGemmPlanOnCuda {
 public:
   /// The patterns of A and B must outlive the plan. Throws as SpGemmOnCuda::multiply.
-  SpGemmPlanOnCuda(const Context&, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
-                   const SpGemmOnCudaOptions& = {});
+  TESSERA_CUDA_ONLY SpGemmPlanOnCuda(const Context&, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b,
+                                     const SpGemmOnCudaOptions& = {});
 
   /// The pattern of C. Its values must not be read.
   const CsrOnCuda<V>& pattern() const { return known_.c; }
@@ -22,7 +23,7 @@ public:
   /// The values of C for other values of A and B, which lie in device memory in the order of the entries. The
   /// result has the bits of SpGemmOnCuda::multiply. The host waits once if some groups use tiles (to learn
   /// whether all values are finite) or if V is int64. Throws Error(usage) as SpGemmOnCuda::multiply.
-  Buffer<V> execute(const V* a, const V* b);
+  TESSERA_CUDA_ONLY Buffer<V> execute(const V* a, const V* b);
 
 private:
   KnownProductOnCuda<V> patternBy(const SpGemmOnCudaOptions&, SpGemmReport&);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/Analysis/ProductAnalysis.h"
@@ -139,8 +140,10 @@ void binBySizeOnCuda(const Context&, std::size_t rows, const std::uint64_t* rowS
 
 /// Sets starts[i] to the sum of the counts before i, for i from 0 to `count`. `counts` must have count + 1
 /// elements; the last one has no influence.
-void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts, std::uint64_t* starts);
-void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts, std::uint32_t* starts);
+TESSERA_CUDA_ONLY void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts,
+                                  std::uint64_t* starts);
+TESSERA_CUDA_ONLY void scanOnCuda(const Context&, std::size_t count, const std::uint32_t* counts,
+                                  std::uint32_t* starts);
 /// The same for the analysis' rowCounts of `rows` rows. Reports the totals and the sum of all counts.
 void scanAndReportOnCuda(const Context&, std::size_t rows, const ProductAnalysisOnCuda&,
                          std::uint64_t* starts, const TotalsTarget&);

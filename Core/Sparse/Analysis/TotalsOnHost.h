@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 
@@ -18,7 +19,7 @@ struct ReportedTotals {
 /// that memory. This takes less time than a copy followed by a wait for the stream.
 class TotalsOnHost {
 public:
-  explicit TotalsOnHost(const Context&);
+  TESSERA_CUDA_ONLY explicit TotalsOnHost(const Context&);
 
   /// The target for the next kernel that reports; wait() waits for its report.
   TotalsTarget next();

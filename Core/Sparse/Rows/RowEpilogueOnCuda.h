@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Sparse/CsrOnCuda.h"
 #include "Core/Sparse/Semiring.h"
 
@@ -22,7 +23,7 @@ struct RowEpilogueOnCuda {
   std::optional<double> dropTolerance;
 
   /// Throws Error(usage) if an int64 leaves the range of 64 bits; waits to learn it.
-  CsrOnCuda<V> apply(const Context&, Semiring, CsrOnCuda<V> c) const;
+  TESSERA_CUDA_ONLY CsrOnCuda<V> apply(const Context&, Semiring, CsrOnCuda<V> c) const;
 };
 
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/CudaOnly.h"
 
 #include <functional>
 #include <memory>
@@ -12,8 +13,8 @@ namespace tessera {
 /// fill the device.
 class SideStreams {
 public:
-  explicit SideStreams(const Context&);
-  ~SideStreams();
+  TESSERA_CUDA_ONLY explicit SideStreams(const Context&);
+  TESSERA_CUDA_ONLY ~SideStreams();
   SideStreams(SideStreams&&) noexcept;
   SideStreams& operator=(SideStreams&&) noexcept;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/Analysis/ProductAnalysisOnCuda.h"
 #include "Core/Sparse/CsrOnCuda.h"
@@ -38,18 +39,19 @@ struct TSparseOptions {
 /// multiplied by them. The same A and B give the same bits.
 class TSparseProduct {
 public:
-  /// Throws Error(device) unless the context is on a CUDA device.
-  explicit TSparseProduct(const Context&);
+  /// The context must be on a CUDA device.
+  TESSERA_CUDA_ONLY explicit TSparseProduct(const Context&);
 
   /// C with rising columns in each row. Throws Error(usage) for sizes that do not fit, for 2^32 or more
   /// entries of A or B, and for values that are not finite (places without an entry are multiplied as zeros).
   /// Throws Error(outOfMemory) with the bytes or tasks that are needed.
-  CsrOnCuda<float> multiply(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b, const TSparseOptions& = {},
-                            SpGemmReport* = nullptr);
+  TESSERA_CUDA_ONLY CsrOnCuda<float> multiply(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b,
+                                              const TSparseOptions& = {}, SpGemmReport* = nullptr);
 
   /// Rows firstRow .. lastRow - 1 of C; firstRow must be a multiple of 8.
-  CsrOnCuda<float> multiplyRows(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b, std::size_t firstRow,
-                                std::size_t lastRow, const TSparseOptions& = {}, SpGemmReport* = nullptr);
+  TESSERA_CUDA_ONLY CsrOnCuda<float> multiplyRows(const CsrOnCuda<float>& a, const CsrOnCuda<float>& b,
+                                                  std::size_t firstRow, std::size_t lastRow,
+                                                  const TSparseOptions& = {}, SpGemmReport* = nullptr);
 
 private:
   struct Tiles;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Sparse/TSparse/TSparseTiles.h"
 
@@ -33,7 +34,7 @@ constexpr std::uint64_t bytesATask =
 /// Makes task lists. The host waits twice for each, for the number of tasks and for that of tiles.
 class TaskListMaker {
 public:
-  explicit TaskListMaker(const Context&);
+  TESSERA_CUDA_ONLY explicit TaskListMaker(const Context&);
 
   /// Expands the pairs of tiles of A and B that meet, leaves out those whose boolean product is empty, and
   /// sorts them by the tile of C. Throws Error(outOfMemory) for more than `maxTasks` tasks, before it takes

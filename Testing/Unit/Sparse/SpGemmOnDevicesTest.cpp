@@ -192,6 +192,14 @@ TEST_F(SpGemmOnDevicesTest, AnErrorOfOneDeviceIsThatOfAll)
             std::string::npos);
 }
 
+TEST(SpGemmOnDevices, ContextsOnTheCpuAreRefused)
+{
+  const std::vector<Context> contexts(2);
+  const CsrMatrix<float> a = wholeMatrix<float>(9, 9, 2, 6);
+  EXPECT_NE(messageOf([&] { SpGemmOnDevices products(contexts); }).find("CUDA devices"), std::string::npos);
+  EXPECT_NE(messageOf([&] { multiplyOnDevices(contexts, a, a); }).find("CUDA devices"), std::string::npos);
+}
+
 TEST(OnThreadsOfTheirOwn, ThrowsTheFirstError)
 {
   std::vector<int> done(4);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Buffer.h"
+#include "Core/Compute/CudaOnly.h"
 #include "Core/Sparse/CsrOnCuda.h"
 
 #include <cstdint>
@@ -15,8 +16,8 @@ class CusparseProduct {
 public:
   /// Throws Error(device) if libcusparse.so.12 is not found, and Error(usage) if sizes or numbers of entries
   /// do not fit into 32 bits.
-  CusparseProduct(const Context&, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b);
-  ~CusparseProduct();
+  TESSERA_CUDA_ONLY CusparseProduct(const Context&, const CsrOnCuda<V>& a, const CsrOnCuda<V>& b);
+  TESSERA_CUDA_ONLY ~CusparseProduct();
 
   /// A matrix in the form that cuSPARSE returns: row starts of 32 bits; columns of a row in any order.
   struct Result {
@@ -27,17 +28,17 @@ public:
   };
   /// Computes C by CUSPARSE_SPGEMM_ALG1, ALG2 or ALG3 (`variant` 1, 2 or 3), including allocation and release
   /// of all memory but that of A and B. Throws Error(device) with cuSPARSE's description.
-  Result multiply(int variant);
+  TESSERA_CUDA_ONLY Result multiply(int variant);
 
   /// SpGEMMreuse: keepPattern() finds the pattern of C; recompute() then computes its values from the present
   /// values of A and B.
-  void keepPattern();
-  void recompute();
+  TESSERA_CUDA_ONLY void keepPattern();
+  TESSERA_CUDA_ONLY void recompute();
   /// The result of the last recompute().
-  const Result& kept() const;
+  TESSERA_CUDA_ONLY const Result& kept() const;
 
   /// Copies a result to host memory and sorts its rows by column.
-  CsrMatrix<V> broughtToHost(const Result&) const;
+  TESSERA_CUDA_ONLY CsrMatrix<V> broughtToHost(const Result&) const;
 
 private:
   struct State;
