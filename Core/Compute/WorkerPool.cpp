@@ -1,18 +1,22 @@
 #include "Core/Compute/WorkerPool.h"
 
+#include "Core/Compute/ChunkLoop.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace tessera {
 namespace {
 
-constexpr auto spinTime =
-    std::chrono::microseconds(60); // about the serial part between two loops of an iteration
+/// How long a thread without work stays awake: about the serial part between two loops of a sampled
+/// iteration. To wake a sleeping thread takes about as long as one of these loops.
+constexpr auto spinTime = std::chrono::microseconds(60);
 
 void relax()
 {
@@ -21,7 +25,7 @@ void relax()
 #endif
 }
 
-/// True as soon as `condition` is, false if it is not within spinTime.
+/// Waits at most spinTime for `condition` and returns whether it came true.
 template <class Condition>
 bool spinUntil(Condition&& condition)
 {
@@ -36,21 +40,8 @@ bool spinUntil(Condition&& condition)
   return false;
 }
 
-struct Loop {
-  std::size_t chunkCount = 0;
-  void (*body)(void*, std::size_t) = nullptr;
-  void* argument = nullptr;
-  std::atomic<std::size_t> nextChunk{0};
-
-  void work()
-  {
-    for (std::size_t chunk; (chunk = nextChunk.fetch_add(1, std::memory_order_relaxed)) < chunkCount;)
-      body(argument, chunk);
-  }
-};
-
-thread_local bool insideLoop = false;
-
+/// The threads that run loops beside their callers. They are created when a loop first needs them and live as
+/// long as the program.
 class WorkerPool {
 public:
   static WorkerPool& instance()
@@ -59,25 +50,24 @@ public:
     return pool;
   }
 
-  void run(Loop& loop, int helpers)
+  /// Runs the loop on the caller and on at most `helpers` workers.
+  void run(ChunkLoop& loop, int helpers)
   {
-    const std::lock_guard one(callers_);
+    const std::lock_guard oneLoopAtATime(callers_);
     {
       const std::lock_guard lock(mutex_);
-      while (static_cast<int>(workers_.size()) < helpers)
-        workers_.emplace_back([this] { serve(); });
+      createWorkers(helpers);
       loop_ = &loop;
       places_ = helpers;
       loops_.fetch_add(1, std::memory_order_release);
     }
     wake_.notify_all();
 
-    insideLoop = true;
     loop.work();
-    insideLoop = false;
 
     std::unique_lock lock(mutex_);
-    loop_ = nullptr; // who has not begun shall not
+    loop_ =
+        nullptr; // no chunk is left: a worker that wakes only now must not touch the loop, which ends here
     if (busy_ == 0)
       return;
     lock.unlock();
@@ -88,6 +78,17 @@ public:
   }
 
 private:
+  /// Creates workers until there are `wanted`. After the system has refused one, it is not asked again.
+  void createWorkers(int wanted)
+  {
+    try {
+      while (!ChunkLoop::lacksThreads && static_cast<int>(workers_.size()) < wanted)
+        workers_.emplace_back([this] { serve(); });
+    } catch (const std::system_error&) {
+      ChunkLoop::lacksThreads = true;
+    }
+  }
+
   ~WorkerPool()
   {
     {
@@ -102,8 +103,7 @@ private:
 
   void serve()
   {
-    insideLoop = true;
-    std::size_t seen = 0;
+    std::size_t seen = 0; // the number of the last loop that this worker knows
     while (true) {
       spinUntil([&] { return loops_.load(std::memory_order_acquire) != seen; });
       std::unique_lock lock(mutex_);
@@ -111,7 +111,7 @@ private:
       seen = loops_.load(std::memory_order_relaxed);
       if (ending_)
         return;
-      Loop* const loop = loop_;
+      ChunkLoop* const loop = loop_;
       if (!loop || places_ == 0)
         continue;
       --places_;
@@ -126,31 +126,30 @@ private:
     }
   }
 
-  std::mutex callers_; // one loop at a time
-  std::mutex mutex_;
+  std::mutex callers_; // held by the thread whose loop runs
+  std::mutex mutex_;   // guards all members below
   std::condition_variable wake_, idle_;
   std::vector<std::thread> workers_;
-  Loop* loop_ = nullptr;
-  int places_ = 0;
+  ChunkLoop* loop_ = nullptr; // null between loops
+  int places_ = 0;            // how many more workers may join the loop
   bool ending_ = false;
-  std::atomic<std::size_t> loops_{0};
-  std::atomic<int> busy_{0};
+  std::atomic<std::size_t> loops_{0}; // loops begun so far, the end of the program included
+  std::atomic<int> busy_{0};          // workers that run chunks of the loop
 };
 
 }
 
 void runOnWorkers(std::size_t chunkCount, int threads, void (*body)(void*, std::size_t), void* argument)
 {
-  Loop loop;
-  loop.chunkCount = chunkCount;
-  loop.body = body;
-  loop.argument = argument;
   const auto helpers =
       static_cast<int>(std::min<std::size_t>(chunkCount, static_cast<std::size_t>(std::max(threads, 1)))) - 1;
-  if (helpers <= 0 || insideLoop)
-    loop.work();
-  else
+  if (helpers <= 0 || ChunkLoop::isInside) {
+    for (std::size_t chunk = 0; chunk < chunkCount; ++chunk)
+      body(argument, chunk);
+  } else {
+    ChunkLoop loop{body, argument, chunkCount};
     WorkerPool::instance().run(loop, helpers);
+  }
 }
 
 }

@@ -1,5 +1,6 @@
 #include "Tools/Common/Process.h"
 
+#include "Core/Compute/ChunkLoop.h"
 #include "Core/Compute/Error.h"
 #include "Core/Registration/Reporter.h"
 #include "Tools/Common/Signals.h"
@@ -20,6 +21,7 @@
 #include <stdexcept>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace tessera {
@@ -69,6 +71,22 @@ int outOfMemory(RunLog& log)
   log.error("memory: this run needs more than there is. Allowed: smaller images, a coarser grid or another "
             "machine.");
   return static_cast<int>(ExitCode::outOfMemory);
+}
+
+const std::string threadLimits =
+    "Allowed: a higher limit of processes (ulimit -u, or that of the container).";
+
+int outOfThreads(RunLog& log)
+{
+  log.error("threads: the system refused to create a thread that this run needs. " + threadLimits);
+  return static_cast<int>(ExitCode::registrationFailed);
+}
+
+int defect(const std::exception& error, RunLog& log)
+{
+  log.error(std::string("the program itself: ") + error.what()
+            + ". This is a defect of the program; please report it.");
+  return static_cast<int>(ExitCode::registrationFailed);
 }
 
 constexpr std::array<Priority, 5> priorities{
@@ -204,7 +222,13 @@ int runProgram(const std::function<int(RunLog&)>& body)
   openStandardStreams();
   RunLog log;
   try {
-    return withOutputShown(body(log), log);
+    const int code = body(log);
+    if (ChunkLoop::lacksThreads)
+      log.warning(
+          "threads: the system let this program create fewer threads than it asked for; the results are "
+          "the same, the run took longer. "
+          + threadLimits);
+    return withOutputShown(code, log);
   } catch (const Error& error) {
     log.error(error.what());
     return static_cast<int>(error.code());
@@ -216,10 +240,10 @@ int runProgram(const std::function<int(RunLog&)>& body)
     return outOfMemory(log);
   } catch (const std::length_error&) { // a vector too long for any memory
     return outOfMemory(log);
+  } catch (const std::system_error& error) {
+    return error.code() == std::errc::resource_unavailable_try_again ? outOfThreads(log) : defect(error, log);
   } catch (const std::exception& error) {
-    log.error(std::string("the program itself: ") + error.what()
-              + ". This is a defect of the program; please report it.");
-    return static_cast<int>(ExitCode::registrationFailed);
+    return defect(error, log);
   }
 }
 
