@@ -26,12 +26,6 @@ void FullSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, con
   this->samples_ = latticeOf(fixed, mask);
 }
 
-template <int D>
-SampleExtent<D> FullSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t) const
-{
-  return {0, latticeOf(sampled.fixed, sampled.mask), 0};
-}
-
 template class FullSampler<2>;
 template class FullSampler<3>;
 

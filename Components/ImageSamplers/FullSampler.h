@@ -14,7 +14,6 @@ public:
 
   void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
                        std::size_t level) override;
-  SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const override;
   void draw(Context&, const Draw&) override {}
   bool isRandom() const override { return false; }
 

@@ -39,14 +39,6 @@ void GridSampler<D>::prepareForLevel(Context&, const ImagePointer<D>& fixed, con
   this->samples_ = gridOfStep<D>(steps_[level], fixed, this->regionOf(fixed->geometry), mask);
 }
 
-template <int D>
-SampleExtent<D> GridSampler<D>::extentOfLevel(const SampledExtent<D>& sampled, std::size_t level) const
-{
-  return {0,
-          gridOfStep<D>(steps_[level], sampled.fixed, this->regionOf(sampled.fixed->geometry), sampled.mask),
-          0};
-}
-
 template class GridSampler<2>;
 template class GridSampler<3>;
 

@@ -1,6 +1,7 @@
 #include "Components/ImageSamplers/RandomCoordinateSampler.h"
 
 #include "Components/Interpolators/Shared/SplineBatch.h"
+#include "Core/Compute/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>
@@ -78,25 +79,13 @@ void RandomCoordinateSampler<D>::prepareForLevel(Context& context, const ImagePo
   }
   order_ = static_cast<int>(parameters_.get(fixedImageBSplineInterpolationOrder(), level));
   coefficients_.clear();
-  if (order_ > 1)
+  if (order_ > 1 && !onlyCountsMemory(context))
     coefficients_ = bsplineCoefficients<D>(context, *fixed, order_);
   const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
   onCuda_.reset();
   if (context.onCuda())
     prepareOnCuda(context, samples);
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(samples);
-}
-
-template <int D>
-SampleExtent<D> RandomCoordinateSampler<D>::extentOfLevel(const SampledExtent<D>& sampled,
-                                                          std::size_t level) const
-{
-  const auto samples = static_cast<std::size_t>(parameters_.get(numberOfSpatialSamples(), level));
-  const std::size_t coefficients = parameters_.get(fixedImageBSplineInterpolationOrder(), level) > 1
-                                       ? sampled.fixed->geometry.voxelCount()
-                                       : 0;
-  return {
-      samples, {}, DrawsOnCuda<D>::deviceBytes(samples) + static_cast<double>(coefficients) * sizeof(float)};
 }
 
 template <int D>
@@ -113,6 +102,8 @@ void RandomCoordinateSampler<D>::prepareOnCuda(Context& context, std::size_t sam
   onCuda_.emplace(context, fixed_, mask_, samples, description().name);
   coefficientsOnCuda_ = {};
   if (order_ > 1)
+    coefficientsOnCuda_ = Buffer<float>(context, fixed_->geometry.voxelCount());
+  if (!coefficients_.empty())
     coefficientsOnCuda_.fromHost(context, coefficients_);
   coefficients_ = {};
   fixedOnCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : onCuda_->fixedVoxels(), fixed_->geometry,

@@ -36,12 +36,6 @@ void RandomSampler<D>::prepareForLevel(Context& context, const ImagePointer<D>& 
 }
 
 template <int D>
-SampleExtent<D> RandomSampler<D>::extentOfLevel(const SampledExtent<D>&, std::size_t level) const
-{
-  return {counts_[level], {}, DrawsOnCuda<D>::deviceBytes(counts_[level])};
-}
-
-template <int D>
 void RandomSampler<D>::endLevel()
 {
   this->samples_ = PointList<D>{};

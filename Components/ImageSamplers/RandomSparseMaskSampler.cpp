@@ -1,8 +1,10 @@
 #include "Components/ImageSamplers/RandomSparseMaskSampler.h"
 
 #include "Components/ImageSamplers/Shared/RandomDraws.h"
+#include "Core/Compute/MemoryCount.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace tessera {
 namespace {
@@ -30,22 +32,21 @@ std::vector<std::size_t> voxelsIn(const Context& context, const ImageGeometry<D>
   return all;
 }
 
-/// About how many voxels of a grid lie in a mask, rather more; all if that is not known yet.
+/// An upper bound, by volumes, of how many voxels of a grid lie in a mask; all if the mask is not read yet.
 template <int D>
-double mostVoxelsIn(const SampledExtent<D>& sampled)
+std::size_t maxVoxelsIn(const ImageGeometry<D>& geometry, const Mask<D>& mask)
 {
-  const ImageGeometry<D>& geometry = sampled.fixed->geometry;
-  const auto all = static_cast<double>(geometry.voxelCount());
-  if (!sampled.mask)
-    return sampled.masked ? all : 0;
-  const std::vector<std::uint8_t>& voxels = sampled.mask->voxels;
-  auto inside = static_cast<double>(voxels.size() - static_cast<std::size_t>(std::ranges::count(voxels, 0)));
-  for (int d = 0; d < D; ++d)
-    inside *= sampled.mask->geometry.spacingMm[d] / geometry.spacingMm[d];
-  constexpr double borders = 1.02;
-  return std::min(all, sampled.mask->geometry == geometry
-                           ? inside
-                           : borders * inside + static_cast<double>(geometry.size[0]));
+  if (mask.voxels.empty())
+    return geometry.voxelCount();
+  auto inside =
+      static_cast<double>(mask.voxels.size() - static_cast<std::size_t>(std::ranges::count(mask.voxels, 0)));
+  if (mask.geometry != geometry) {
+    for (int d = 0; d < D; ++d)
+      inside *= mask.geometry.spacingMm[d] / geometry.spacingMm[d];
+    constexpr double borders = 1.02;
+    inside = borders * inside + static_cast<double>(geometry.size[0]);
+  }
+  return std::min(geometry.voxelCount(), static_cast<std::size_t>(std::ceil(inside)));
 }
 }
 
@@ -74,7 +75,7 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
 {
   fixed_ = fixed;
   voxelsInMask_.clear();
-  if (mask) {
+  if (mask && !onlyCountsMemory(context)) {
     boxInMask<D>(fixed->geometry, mask.get()); // tells an empty mask from one beside the image
     voxelsInMask_ = voxelsIn<D>(context, fixed->geometry, *mask);
     if (voxelsInMask_.empty())
@@ -85,20 +86,13 @@ void RandomSparseMaskSampler<D>::prepareForLevel(Context& context, const ImagePo
   listOnCuda_ = {};
   if (context.onCuda()) {
     onCuda_.emplace(context, fixed, nullptr, counts_[level], description().name);
-    if (mask)
+    if (mask && onlyCountsMemory(context))
+      listOnCuda_ = Buffer<std::size_t>(context, maxVoxelsIn<D>(fixed->geometry, *mask));
+    else if (mask)
       listOnCuda_.fromHost(context, voxelsInMask_);
     voxelsInMask_ = {};
   }
   this->samples_ = onCuda_ ? onCuda_->samples() : emptySamples<D>(counts_[level]);
-}
-
-template <int D>
-SampleExtent<D> RandomSparseMaskSampler<D>::extentOfLevel(const SampledExtent<D>& sampled,
-                                                          std::size_t level) const
-{
-  return {counts_[level],
-          {},
-          DrawsOnCuda<D>::deviceBytes(counts_[level]) + mostVoxelsIn(sampled) * sizeof(std::size_t)};
 }
 
 template <int D>

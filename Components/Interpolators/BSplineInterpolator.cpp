@@ -1,6 +1,7 @@
 #include "Components/Interpolators/BSplineInterpolator.h"
 
 #include "Components/Interpolators/Shared/LinearBatch.h"
+#include "Core/Compute/MemoryCount.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 
@@ -79,7 +80,7 @@ void BSplineInterpolator<D>::prepareForLevel(Context& context, const ImagePointe
     fineSpline_ = SplineImage<D, double>(fineCoefficients_.get(), image->geometry);
     return;
   }
-  if (order_ > 1)
+  if (order_ > 1 && !onlyCountsMemory(context))
     coefficients_ = bsplineCoefficients<D>(context, *image, order_);
   if (context.onCuda())
     putOnCuda(context);
@@ -108,6 +109,8 @@ void BSplineInterpolator<D>::putOnCuda(const Context& context)
   coefficientsOnCuda_ = {};
   voxelsOnCuda_ = order_ > 1 ? nullptr : voxelsOnCuda<D>(context, image_);
   if (order_ > 1)
+    coefficientsOnCuda_ = Buffer<float>(context, geometry_.voxelCount());
+  if (!coefficients_.empty())
     coefficientsOnCuda_.fromHost(context, coefficients_);
   onCuda_ = {order_ > 1 ? coefficientsOnCuda_.span().data() : voxelsOnCuda_->span().data(), geometry_,
              order_};

@@ -219,7 +219,7 @@ AdaptiveStochasticGradientDescent::AdaptiveStochasticGradientDescent(const Param
 }
 
 EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, CostFunction& cost,
-                                                            std::span<const double> position) const
+                                                            std::span<const double> position)
 {
   if (!level.automatic)
     return {level.given, false};
@@ -232,16 +232,21 @@ EstimatedSteps AdaptiveStochasticGradientDescent::stepSizes(const Level& level, 
   settings.maximumStepMm = level.maximumStepMm.value_or(level.maximumStepRatio * cost.meanInPlaneSpacingMm());
   if (settings.jacobianMeasurements == 0)
     settings.jacobianMeasurements = std::max<std::size_t>(1000, cost.parameterCount());
-  return estimateStepSizes(cost, settings, position);
+  return estimateStepSizes(cost, settings, position, vectors_);
 }
 
-OptimizerExtent AdaptiveStochasticGradientDescent::extentOfLevel(std::size_t level) const
+void AdaptiveStochasticGradientDescent::prepareForLevel(const Context& context, std::size_t level,
+                                                        std::size_t parameters)
 {
-  const Level& settings = levels_.at(level);
   constexpr std::size_t forDescent = 2;
-  if (!settings.automatic)
-    return {forDescent, 0};
-  return {vectorsOfEstimation(settings.estimation.method), settings.estimation.exactGradientSamples};
+  const Level& settings = levels_.at(level);
+  vectors_ = makeVectors(
+      context, settings.automatic ? vectorsOfEstimation(settings.estimation.method) : forDescent, parameters);
+}
+
+std::size_t AdaptiveStochasticGradientDescent::gridSamplesOfLevel(std::size_t level) const
+{
+  return levels_.at(level).automatic ? levels_.at(level).estimation.exactGradientSamples : 0;
 }
 
 OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, std::size_t level,
@@ -261,7 +266,7 @@ OptimizerReport AdaptiveStochasticGradientDescent::minimize(CostFunction& cost, 
 
   OptimizerReport report;
   report.settings = settingsAsRun(steps, gain.A);
-  Buffer<double> gradient(context, position.size()), previousGradient(context, position.size());
+  Buffer<double>&gradient = vectors_.at(0), &previousGradient = vectors_.at(1);
   double time = settings.initialTime;
   for (std::uint32_t k = 0; k < settings.iterations; ++k) {
     if (k > 0 && cost.newSamplesEveryIteration())

@@ -20,7 +20,8 @@ public:
   static const ComponentDescription& description();
 
   std::vector<std::string> columns() const override { return {"3a:Time", "3b:StepSize", "4:||Gradient||"}; }
-  OptimizerExtent extentOfLevel(std::size_t level) const override;
+  void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) override;
+  std::size_t gridSamplesOfLevel(std::size_t level) const override;
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                            const IterationSink&) override;
 
@@ -36,7 +37,7 @@ private:
   };
 
   static Level readLevel(const Parameters&, std::size_t level);
-  EstimatedSteps stepSizes(const Level&, CostFunction&, std::span<const double> position) const;
+  EstimatedSteps stepSizes(const Level&, CostFunction&, std::span<const double> position);
 
   std::vector<Level> levels_;
 };

@@ -99,10 +99,10 @@ std::vector<std::string> ConjugateGradient::columns() const
 class ConjugateGradient::Run {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
-      const IterationSink& sink)
+      const IterationSink& sink, std::vector<Buffer<double>>& vectors)
       : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position),
-        sink_(sink), gradient_(context_, position.size()), direction_(context_, position.size()),
-        trial_(context_, position.size()), trialGradient_(context_, position.size())
+        sink_(sink), gradient_(vectors.at(0)), direction_(vectors.at(1)), trial_(vectors.at(2)),
+        trialGradient_(vectors.at(3))
   {
   }
 
@@ -295,7 +295,7 @@ private:
   std::size_t level_;
   Buffer<double>& position_;
   const IterationSink& sink_;
-  Buffer<double> gradient_, direction_, trial_, trialGradient_;
+  Buffer<double>&gradient_, &direction_, &trial_, &trialGradient_;
   LineSearchState line_;
   std::string stopText_;
   double gradientNorm_ = 0, directionNorm_ = 0, lastStep_ = 1, lastSlope_ = -1;
@@ -310,7 +310,7 @@ OptimizerReport ConjugateGradient::minimize(CostFunction& cost, std::size_t leve
   const Level& settings = levels_.at(level);
   if (settings.iterations == 0)
     return reportOfNoIteration(cost, position.span());
-  return Run(cost, settings, level, position, sink).minimize();
+  return Run(cost, settings, level, position, sink, vectors_).minimize();
 }
 
 }

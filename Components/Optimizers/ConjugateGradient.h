@@ -22,7 +22,10 @@ public:
   static const ComponentDescription& description();
 
   std::vector<std::string> columns() const override;
-  OptimizerExtent extentOfLevel(std::size_t) const override { return {4, 0}; }
+  void prepareForLevel(const Context& context, std::size_t, std::size_t parameters) override
+  {
+    vectors_ = makeVectors(context, 4, parameters);
+  }
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                            const IterationSink&) override;
 

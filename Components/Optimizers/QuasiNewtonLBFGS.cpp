@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr const char* name = "QuasiNewtonLBFGS";
+constexpr std::size_t vectorsOfRun = 4; // beside two for each past step
 
 struct Rows {
   Parameter<std::int64_t> iterations = maximumNumberOfIterations(100);
@@ -61,11 +62,11 @@ QuasiNewtonLBFGS::QuasiNewtonLBFGS(const Parameters& parameters)
     levels_.push_back(readLevel(parameters, level));
 }
 
-OptimizerExtent QuasiNewtonLBFGS::extentOfLevel(std::size_t level) const
+void QuasiNewtonLBFGS::prepareForLevel(const Context& context, std::size_t level, std::size_t parameters)
 {
   const std::size_t pastSteps =
       std::min(levels_.at(level).memory, static_cast<std::size_t>(levels_.at(level).iterations));
-  return {4 + 2 * pastSteps, 0};
+  vectors_ = makeVectors(context, vectorsOfRun + 2 * pastSteps, parameters);
 }
 
 std::vector<std::string> QuasiNewtonLBFGS::columns() const
@@ -77,10 +78,10 @@ std::vector<std::string> QuasiNewtonLBFGS::columns() const
 class QuasiNewtonLBFGS::Run {
 public:
   Run(CostFunction& cost, const Level& settings, std::size_t level, Buffer<double>& position,
-      const IterationSink& sink)
+      const IterationSink& sink, std::vector<Buffer<double>>& vectors)
       : cost_(cost), context_(cost.context()), settings_(settings), level_(level), position_(position),
-        sink_(sink), gradient_(context_, position.size()), direction_(context_, position.size()),
-        trial_(context_, position.size()), trialGradient_(context_, position.size())
+        sink_(sink), vectors_(vectors), gradient_(vectors.at(0)), direction_(vectors.at(1)),
+        trial_(vectors.at(2)), trialGradient_(vectors.at(3))
   {
   }
 
@@ -109,7 +110,7 @@ public:
 
 private:
   struct PastStep {
-    Buffer<double> step, gradientChange;
+    Buffer<double>*step = nullptr, *gradientChange = nullptr;
     double inverseProduct = 0; // 1 / (step . gradientChange)
   };
 
@@ -153,21 +154,21 @@ private:
     }
     const PastStep& last = past_.back();
     const double curvature =
-        1 / (last.inverseProduct * dot(context_, last.gradientChange.span(), last.gradientChange.span()));
+        1 / (last.inverseProduct * dot(context_, last.gradientChange->span(), last.gradientChange->span()));
     if (!(curvature > 0)) {
       report_.stopCondition = "The diagonal matrix is invalid.";
       return false;
     }
     std::vector<double> alpha(past_.size());
     for (std::size_t i = past_.size(); i-- > 0;) {
-      alpha[i] = past_[i].inverseProduct * dot(context_, past_[i].step.span(), direction_.span());
-      axpy(context_, -alpha[i], past_[i].gradientChange.span(), direction_.span());
+      alpha[i] = past_[i].inverseProduct * dot(context_, past_[i].step->span(), direction_.span());
+      axpy(context_, -alpha[i], past_[i].gradientChange->span(), direction_.span());
     }
     scaleInto(context_, curvature, direction_.span(), direction_.span());
     for (std::size_t i = 0; i < past_.size(); ++i) {
       const double beta =
-          past_[i].inverseProduct * dot(context_, past_[i].gradientChange.span(), direction_.span());
-      axpy(context_, alpha[i] - beta, past_[i].step.span(), direction_.span());
+          past_[i].inverseProduct * dot(context_, past_[i].gradientChange->span(), direction_.span());
+      axpy(context_, alpha[i] - beta, past_[i].step->span(), direction_.span());
     }
     return true;
   }
@@ -208,17 +209,17 @@ private:
     if (settings_.memory == 0)
       return;
     if (past_.size() == settings_.memory) {
-      past_.push_back(std::move(past_.front())); // reuse the oldest one's vectors
+      past_.push_back(past_.front()); // the vectors of the oldest step are free
       past_.pop_front();
     } else {
-      past_.push_back(
-          {Buffer<double>(context_, position_.size()), Buffer<double>(context_, position_.size()), 0});
+      const std::size_t first = vectorsOfRun + 2 * past_.size();
+      past_.push_back({&vectors_.at(first), &vectors_.at(first + 1)});
     }
     PastStep& last = past_.back();
-    scaleInto(context_, line_.point.step, direction_.span(), last.step.span());
-    copyInto(context_, trialGradient_.span(), last.gradientChange.span());
-    axpy(context_, -1, gradient_.span(), last.gradientChange.span());
-    last.inverseProduct = 1 / dot(context_, last.step.span(), last.gradientChange.span());
+    scaleInto(context_, line_.point.step, direction_.span(), last.step->span());
+    copyInto(context_, trialGradient_.span(), last.gradientChange->span());
+    axpy(context_, -1, gradient_.span(), last.gradientChange->span());
+    last.inverseProduct = 1 / dot(context_, last.step->span(), last.gradientChange->span());
   }
 
   void lineRow(const LineSearchState& state, const std::string& lineIteration)
@@ -244,7 +245,8 @@ private:
   std::size_t level_;
   Buffer<double>& position_;
   const IterationSink& sink_;
-  Buffer<double> gradient_, direction_, trial_, trialGradient_;
+  std::vector<Buffer<double>>& vectors_;
+  Buffer<double>&gradient_, &direction_, &trial_, &trialGradient_;
   std::deque<PastStep> past_; // oldest first
   LineSearchState line_;
   double directionNorm_ = 0;
@@ -258,7 +260,7 @@ OptimizerReport QuasiNewtonLBFGS::minimize(CostFunction& cost, std::size_t level
   const Level& settings = levels_.at(level);
   if (settings.iterations == 0)
     return reportOfNoIteration(cost, position.span());
-  return Run(cost, settings, level, position, sink).minimize();
+  return Run(cost, settings, level, position, sink, vectors_).minimize();
 }
 
 }

@@ -16,7 +16,7 @@ public:
   static const ComponentDescription& description();
 
   std::vector<std::string> columns() const override;
-  OptimizerExtent extentOfLevel(std::size_t level) const override;
+  void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) override;
   OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                            const IterationSink&) override;
 

@@ -75,9 +75,8 @@ OptimizerReport RegularStepGradientDescent::minimize(CostFunction& cost, std::si
 
   OptimizerReport report;
   report.stopCondition = maximumIterationsReached;
-  const std::size_t count = position.size();
-  Buffer<double> gradient(context, count), direction(context, count), previousDirection(context, count),
-      scratch(context, count);
+  Buffer<double>&gradient = vectors_.at(0), &direction = vectors_.at(1), &previousDirection = vectors_.at(2),
+  &scratch = vectors_.at(3);
   fill(context, 0, direction.span());
   double length = settings.maximumStepLength;
   for (std::size_t k = 0; k < static_cast<std::size_t>(settings.iterations); ++k) {

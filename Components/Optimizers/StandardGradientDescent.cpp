@@ -55,7 +55,7 @@ OptimizerReport StandardGradientDescent::minimize(CostFunction& cost, std::size_
     return reportOfNoIteration(cost, position.span());
 
   OptimizerReport report;
-  Buffer<double> gradient(context, position.size());
+  Buffer<double>& gradient = vectors_.at(0);
   for (std::uint32_t k = 0; k < settings.iterations; ++k) {
     if (k > 0 && cost.newSamplesEveryIteration())
       cost.drawSamples(k, 0);

@@ -8,22 +8,6 @@
 
 namespace tessera {
 
-/// What a sampler will give at a level, before it does.
-template <int D>
-struct SampleExtent {
-  std::size_t listed = 0;                 // points of a list, at most
-  std::optional<VoxelLattice<D>> lattice; // or voxels, at most
-  double deviceBytes = 0;                 // of a CUDA device, beside the fixed image and its mask
-};
-
-/// What stands for a level's fixed image and mask until they are there.
-template <int D>
-struct SampledExtent {
-  ImagePointer<D> fixed; // without voxels
-  bool masked = false;
-  MaskPointer<D> mask; // if it is read already, not eroded
-};
-
 /// Chooses where a level's cost looks: voxels or points of the fixed image, inside its mask.
 template <int D>
 class ImageSampler {
@@ -33,12 +17,12 @@ public:
 
   /// The voxels that the next prepareForLevel may take; all of the image if it was never called.
   void setRegion(const VoxelBox<D>& region) { region_ = region; }
-  /// `mask` is null for none. Throws Error(unreadableInput) if the mask is empty.
+  /// `mask` is null for none. Throws Error(unreadableInput) if the mask is empty. On the context of a
+  /// MemoryCount image and mask may come without voxels, and samples() then has at least as many positions as
+  /// they would have.
   virtual void prepareForLevel(Context&, const ImagePointer<D>& fixed, const MaskPointer<D>& mask,
                                std::size_t level) = 0;
-  /// Of prepareForLevel and draw, with the region that was set.
-  virtual SampleExtent<D> extentOfLevel(const SampledExtent<D>&, std::size_t level) const = 0;
-  /// Gives back what the level has taken of a CUDA device; its samples are gone.
+  /// Gives back the memory of a CUDA device that the level has taken; the samples are gone.
   virtual void endLevel() {}
   /// Replaces the samples. Full and Grid give the same ones each time.
   virtual void draw(Context&, const Draw&) = 0;

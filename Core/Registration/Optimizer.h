@@ -79,11 +79,14 @@ struct OptimizerReport {
 /// Called after each iteration with the position that the iteration reached.
 using IterationSink = std::function<void(const IterationRow&, std::span<const double> position)>;
 
-/// What an optimizer asks of memory and of its cost at a level.
-struct OptimizerExtent {
-  std::size_t vectors = 0;     // as long as the position, at most at a time, beside it
-  std::size_t gridSamples = 0; // of CostFunction::evaluateOnGrid; 0: not called
-};
+/// So many vectors of one length where the context says, their numbers not set.
+inline std::vector<Buffer<double>> makeVectors(const Context& context, std::size_t count, std::size_t length)
+{
+  std::vector<Buffer<double>> vectors;
+  for (std::size_t i = 0; i < count; ++i)
+    vectors.emplace_back(context, length);
+  return vectors;
+}
 
 class Optimizer {
 public:
@@ -92,11 +95,21 @@ public:
 
   /// Names of the columns after 1:ItNr and 2:Metric, as elastix writes them: "3a:Time", "4:||Gradient||".
   virtual std::vector<std::string> columns() const = 0;
-  virtual OptimizerExtent extentOfLevel(std::size_t level) const = 0;
-  /// Minimises over one level, changing `position` in place. Once the cost's isStopAsked is true after an
-  /// iteration, returns at once with OptimizerReport::wasStopped.
+  /// Takes all vectors that minimize works in at a level, each as long as the position, where the context
+  /// says.
+  virtual void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) = 0;
+  /// Gives these vectors back.
+  void endLevel() { vectors_.clear(); }
+  /// About how many samples minimize asks of CostFunction::evaluateOnGrid at a level; 0: it does not call it.
+  virtual std::size_t gridSamplesOfLevel(std::size_t /*level*/) const { return 0; }
+  /// After prepareForLevel for this level and the context of the cost. Minimises over one level, changing
+  /// `position` in place. Once the cost's isStopAsked is true after an iteration, returns at once with
+  /// OptimizerReport::wasStopped.
   virtual OptimizerReport minimize(CostFunction&, std::size_t level, Buffer<double>& position,
                                    const IterationSink&) = 0;
+
+protected:
+  std::vector<Buffer<double>> vectors_; // while a level is prepared; only prepareForLevel adds to it
 };
 
 }

@@ -152,6 +152,7 @@ void endLevel(StageComponents<D>& components)
     sampler->endLevel();
   for (const auto& interpolator : components.interpolators)
     interpolator->endLevel();
+  components.optimizer->endLevel();
 }
 
 /// Nothing if the user stopped the run before the level was finished.
@@ -185,6 +186,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
 
   Buffer<double> position(cost.context(), stage.chain.parameters.size());
   position.fromHost(cost.context(), cost.positionOf(stage.chain.parameters));
+  components.optimizer->prepareForLevel(cost.context(), level, position.size());
   const auto sink = [&](const IterationRow& row, std::span<const double> reached) {
     watch.report([&] {
       const auto exactNow = exact ? exactValues(stage, cost, level, row.iteration, reached) : std::nullopt;

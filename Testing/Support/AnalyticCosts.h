@@ -154,6 +154,7 @@ inline OptimizerRun runOptimizer(Optimizer& optimizer, CostFunction& cost, const
   OptimizerRun run;
   Buffer<double> position(cost.context(), start.size());
   position.fromHost(cost.context(), start);
+  optimizer.prepareForLevel(cost.context(), level, start.size());
   run.report = optimizer.minimize(cost, level, position,
                                   [&](const IterationRow& row, std::span<const double> reached) {
                                     run.rows.push_back(row);

@@ -42,7 +42,7 @@ StageExtent<D> extentOf(const InputHeaders& headers, const StageSettings& settin
   for (const auto& [from, to] : {std::pair{&headers.fixedMasks, &extent.fixedMasks},
                                  std::pair{&headers.movingMasks, &extent.movingMasks}})
     for (const ImageHeader& header : *from)
-      to->push_back({geometry(header), nullptr});
+      to->push_back(std::make_shared<Mask<D>>(geometry(header), std::vector<std::uint8_t>{}));
   extent.pointPairs = pointPairs;
   return extent;
 }

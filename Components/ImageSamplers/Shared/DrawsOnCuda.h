@@ -38,12 +38,6 @@ public:
     samples_->fixed = Buffer<float>(context, samples);
   }
 
-  /// What it takes of the device beside the fixed image and its mask.
-  static double deviceBytes(std::size_t samples)
-  {
-    return static_cast<double>(samples) * (D * sizeof(double) + sizeof(float)) + sizeof(unsigned long long);
-  }
-
   PointList<D> samples() const
   {
     PointList<D> list;

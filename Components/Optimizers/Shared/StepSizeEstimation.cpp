@@ -60,7 +60,8 @@ JacobianTerms jacobianTermsOf(CostFunction& cost, const StepSizeSettings& settin
 }
 
 GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings, const JacobianTerms& terms,
-                            std::size_t automaticCount, std::span<const double> position)
+                            std::size_t automaticCount, std::span<const double> position,
+                            std::span<Buffer<double>> vectors)
 {
   std::size_t count = settings.gradientMeasurements;
   if (count == 0) {
@@ -70,17 +71,17 @@ GradientPower measureAndLog(CostFunction& cost, const StepSizeSettings& settings
   cost.log("  Sampling gradients ...");
   const Stopwatch watch;
   const GradientPower power = measureGradients(cost, position, perturbationFor(terms, settings.maximumStepMm),
-                                               count, settings.exactGradientSamples);
+                                               count, settings.exactGradientSamples, vectors);
   cost.log("  Sampling the gradients took " + watch.text());
   return power;
 }
 
 EstimatedSteps estimateFromDisplacements(CostFunction& cost, const StepSizeSettings& settings,
-                                         std::span<const double> position)
+                                         std::span<const double> position, std::span<Buffer<double>> vectors)
 {
   cost.log("  Computing displacement distribution ...");
   const Stopwatch watch;
-  Buffer<double> gradient(cost.context(), position.size());
+  Buffer<double>& gradient = vectors.back();
   cost.evaluate(position, gradient.span());
   std::vector<double> lengths =
       cost.displacementsMm(settings.jacobianMeasurements, position, gradient.span());
@@ -91,7 +92,7 @@ EstimatedSteps estimateFromDisplacements(CostFunction& cost, const StepSizeSetti
   double noiseFactor = 1;
   if (settings.compensateNoise) {
     const JacobianTerms terms = jacobianTermsOf(cost, settings, position);
-    const GradientPower power = measureAndLog(cost, settings, terms, 2, position);
+    const GradientPower power = measureAndLog(cost, settings, terms, 2, position, vectors);
     noiseFactor = power.exact > 0 ? power.exact / (power.exact + power.error) : 0;
     estimate.usesRandomRegion = power.usesRandomRegion;
   }
@@ -109,7 +110,8 @@ double Sigmoid::operator()(double x) const
 }
 
 GradientPower measureGradients(CostFunction& cost, std::span<const double> position, double perturbation,
-                               std::size_t count, std::size_t exactGradientSamples)
+                               std::size_t count, std::size_t exactGradientSamples,
+                               std::span<Buffer<double>> vectors)
 {
   const Context& context = cost.context();
   const bool stochastic = cost.newSamplesEveryIteration() && cost.samplesAreRandom();
@@ -118,8 +120,7 @@ GradientPower measureGradients(CostFunction& cost, std::span<const double> posit
     power.usesRandomRegion =
         cost.setRandomRegion(false); // a region's gradient says little about the whole image's
 
-  Buffer<double> perturbed(context, position.size()), exact(context, position.size()),
-      sampled(context, position.size());
+  Buffer<double>&perturbed = vectors[0], &exact = vectors[1], &sampled = vectors[2];
   for (std::uint32_t i = 0; i < count; ++i) {
     Draw draw = cost.draw();
     draw.iteration = perturbationDraws + i;
@@ -203,17 +204,17 @@ double largeDisplacement(std::vector<double> displacementsMm, bool use95Percenti
 }
 
 EstimatedSteps estimateStepSizes(CostFunction& cost, const StepSizeSettings& settings,
-                                 std::span<const double> position)
+                                 std::span<const double> position, std::span<Buffer<double>> vectors)
 {
   const Stopwatch watch;
   cost.log("Starting automatic parameter estimation for AdaptiveStochasticGradientDescent ...");
   EstimatedSteps estimate =
       withContext("estimating step sizes (AutomaticParameterEstimation)", [&]() -> EstimatedSteps {
         if (settings.method == StepSizeMethod::displacementDistribution)
-          return estimateFromDisplacements(cost, settings, position);
+          return estimateFromDisplacements(cost, settings, position, vectors);
         const JacobianTerms terms = jacobianTermsOf(cost, settings, position);
         const GradientPower power =
-            measureAndLog(cost, settings, terms, gradientMeasurementsFor(terms), position);
+            measureAndLog(cost, settings, terms, gradientMeasurementsFor(terms), position, vectors);
         return {originalStepSizes(settings, terms, power), power.usesRandomRegion};
       });
   cost.log("Automatic parameter estimation took " + watch.text());

@@ -46,9 +46,11 @@ struct GradientPower {
 };
 
 /// Over `count` positions drawn from N(position, perturbation^2 I). The error is 0 unless samples are new
-/// every iteration. Leaves the samples of iteration 0.
+/// every iteration. Leaves the samples of iteration 0. Works in the first three of `vectors`, each as long as
+/// the position and where the cost has its vectors.
 GradientPower measureGradients(CostFunction&, std::span<const double> position, double perturbation,
-                               std::size_t count, std::size_t exactGradientSamples);
+                               std::size_t count, std::size_t exactGradientSamples,
+                               std::span<Buffer<double>> vectors);
 
 /// Measurements so that the mean squared norm is known to within a factor 1.5 by two standard deviations; at
 /// least 2.
@@ -64,7 +66,7 @@ StepSizes originalStepSizes(const StepSizeSettings&, const JacobianTerms&, const
 /// else the largest).
 double largeDisplacement(std::vector<double> displacementsMm, bool use95Percentile);
 
-/// Vectors as long as the position that an estimation holds at a time.
+/// How many vectors, as long as the position, an estimation works in.
 constexpr std::size_t vectorsOfEstimation(StepSizeMethod method)
 {
   return method == StepSizeMethod::displacementDistribution ? 4 : 3;
@@ -75,9 +77,10 @@ struct EstimatedSteps {
   bool usesRandomRegion = false;
 };
 
-/// Runs the method at `position` and says in the log what it does.
+/// Runs the method at `position`, in vectorsOfEstimation vectors, and says in the log what it does.
 /// Throws Error(registrationFailed) if no sample lies inside the mask or a perturbed position has too few
 /// valid samples.
-EstimatedSteps estimateStepSizes(CostFunction&, const StepSizeSettings&, std::span<const double> position);
+EstimatedSteps estimateStepSizes(CostFunction&, const StepSizeSettings&, std::span<const double> position,
+                                 std::span<Buffer<double>> vectors);
 
 }

@@ -1,7 +1,9 @@
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
 
 #include "Core/Compute/HostCopies.h"
+#include "Core/Compute/MemoryCount.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -57,6 +59,10 @@ std::shared_ptr<const Buffer<Value>> sharedCopy(const Context& context,
                                                 const std::shared_ptr<const Source>& source)
 {
   return SharedCopies<Value, Source>::find(context, source, [&](Buffer<Value>& values) {
+    if (onlyCountsMemory(context)) {
+      values = Buffer<Value>(context, std::max(source->voxels.size(), source->geometry.voxelCount()));
+      return;
+    }
     if (source->voxels.size() < source->geometry.voxelCount())
       throw std::logic_error(
           "voxelsOnCuda: nobody holds the voxels on the device any more, and the host has none");

@@ -277,7 +277,7 @@ template <int D>
 VoxelBox<D> boxInMask(const ImageGeometry<D>& geometry, const VoxelBox<D>& region, const Mask<D>* mask)
 {
   VoxelBox<D> box = region;
-  if (!mask)
+  if (!mask || mask->voxels.empty()) // a mask that is not read yet may have every voxel
     return box;
   const VoxelBox<D> inside = boundingBox<D>(*mask);
   Vec<D> lowest, highest;

@@ -28,8 +28,9 @@ template <int D>
 Cost<D>::Cost(const Context& context, Level level)
     : context_(context),
       vectors_(vectorContext<D>(context, *level.chain->transform)), host_{Device{}, context.threads},
-      level_(std::move(level)), gradients_(level_.parts.size()), reports_(level_.parts.size()),
-      weights_(level_.parts.size())
+      level_(std::move(level)), forTheHost_(vectors_, level_.scales.size()),
+      gradients_(makeVectors(vectors_, level_.parts.size(), level_.scales.size())),
+      reports_(level_.parts.size()), weights_(level_.parts.size())
 {
   times_.ofTerms.resize(level_.parts.size());
   std::vector<double> inverseRoots(level_.scales.size());
@@ -37,17 +38,10 @@ Cost<D>::Cost(const Context& context, Level level)
     inverseRoots[i] = 1 / std::sqrt(level_.scales[i]);
   inverseRootScales_.fromHost(vectors_, inverseRoots);
   if (vectors_.onCuda()) {
+    parameters_ = Buffer<double>(vectors_, level_.scales.size());
     squaredNorms_ = Buffer<double>(vectors_, level_.parts.size());
     squaredNormsFound_ = PinnedValues<double>(vectors_, level_.parts.size());
   }
-}
-
-template <int D>
-double Cost<D>::deviceBytes(std::size_t parameters, std::size_t terms)
-{
-  constexpr std::size_t scalesAndParameters = 2, copyForTheHost = 1;
-  return static_cast<double>(sizeof(double)
-                             * (parameters * (scalesAndParameters + terms + copyForTheHost) + terms));
 }
 
 template <int D>
@@ -57,8 +51,6 @@ std::span<const double> Cost<D>::moveTo(std::span<const double> position)
     level_.chain->parameters = parametersOf(position);
     return level_.chain->parameters;
   }
-  if (parameters_.size() != position.size())
-    parameters_ = Buffer<double>(vectors_, position.size());
   multiplyInto(vectors_, position, inverseRootScales(), parameters_.span());
   return parameters_.span();
 }
@@ -72,9 +64,8 @@ TransformChain<D> Cost<D>::chainAt(std::span<const double> position) const
 template <int D>
 std::vector<double> Cost<D>::parametersOf(std::span<const double> position) const
 {
-  Buffer<double> parameters(vectors_, position.size());
-  multiplyInto(vectors_, position, inverseRootScales(), parameters.span());
-  return parameters.toHost(vectors_);
+  multiplyInto(vectors_, position, inverseRootScales(), forTheHost_.span());
+  return forTheHost_.toHost(vectors_);
 }
 
 template <int D>
@@ -98,8 +89,6 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   for (std::size_t t = 0; t < terms; ++t) {
     const Range ofTerm(level_.names[t].c_str());
     const HostClock clock(context_);
-    if (wantsGradient && gradients_[t].size() != position.size())
-      gradients_[t] = Buffer<double>(vectors_, position.size());
     level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters,
                                ownGradient(t, wantsGradient));
     reports_[t].milliseconds = clock.milliseconds();
@@ -193,9 +182,9 @@ std::vector<std::vector<Phase>> Cost<D>::timePhases(std::span<const double> posi
   const Range range("timing of parts");
   std::vector<std::vector<Phase>> phases;
   const std::span<const double> parameters = moveTo(position);
-  Buffer<double> gradient(vectors_, withGradient ? position.size() : 0);
-  for (const CostPart<D>& part : level_.parts)
-    phases.push_back(part.term->timePhases(context_, samplesOf<D>(part), parameters, gradient.span()));
+  for (std::size_t t = 0; t < level_.parts.size(); ++t)
+    phases.push_back(level_.parts[t].term->timePhases(context_, samplesOf<D>(level_.parts[t]), parameters,
+                                                      ownGradient(t, withGradient)));
   return phases;
 }
 

@@ -47,9 +47,8 @@ public:
     double value = 0, gradientNorm = 0, milliseconds = 0;
   };
 
+  /// Takes all vectors that evaluations work in.
   Cost(const Context& context, Level level);
-  /// What its vectors take of a CUDA device if they lie there.
-  static double deviceBytes(std::size_t parameters, std::size_t terms);
 
   /// Where vectorContext says: on the host for a linear transform.
   const Context& context() const override { return vectors_; }
@@ -118,9 +117,11 @@ private:
 
   Context context_, vectors_, host_;
   Level level_;
-  Buffer<double> inverseRootScales_, parameters_; // parameters_ on CUDA only
-  std::vector<Buffer<double>> gradients_;         // one a term
-  Buffer<double> squaredNorms_;                   // of them, if they lie on a CUDA device
+  Buffer<double> inverseRootScales_;
+  Buffer<double> parameters_;             // on a CUDA device only
+  mutable Buffer<double> forTheHost_;     // parameters on their way to the host
+  std::vector<Buffer<double>> gradients_; // one for each term
+  Buffer<double> squaredNorms_;           // of them, if they lie on a CUDA device
   PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
   std::vector<double> weights_; // one a term, as the last evaluate used them

@@ -1,10 +1,14 @@
 #include "Core/Registration/Stage/StageMemory.h"
 
+#include "Core/Compute/MemoryCount.h"
+#include "Core/Image/Voxels/VoxelsOnCuda.h"
 #include "Core/Registration/Stage/LevelData.h"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -42,6 +46,9 @@ public:
         components_(prepared.components), level_(level), chain_(chain), usableBytes_(usableBytes)
   {
     addImages();
+    addMasks();
+    addSamples();
+    addVectors();
     addOriginals();
     addPyramids();
     for (std::size_t t = 0; t < components_.terms.size(); ++t)
@@ -69,12 +76,6 @@ public:
       terms_[t].slabs = slabs;
       memory.add(components_.terms[t]->deviceMemory(terms_[t]));
     }
-    const OptimizerExtent optimizer = components_.optimizer->extentOfLevel(level_);
-    if (chain_.transform->cudaForm() != CudaForm::linear) {
-      const std::size_t parameters = chain_.transform->parameterCount();
-      memory.add("optimizer", static_cast<double>((1 + optimizer.vectors) * parameters * sizeof(double)));
-      memory.add("cost", Cost<D>::deviceBytes(parameters, terms_.size()));
-    }
     memory.add("small arrays", smallArrays);
     const double pyramids =
         keepsOriginals ? pyramidBytesOfKept_ : std::min(pyramidBytes_, usableBytes_); // slabs need no more
@@ -83,44 +84,104 @@ public:
   }
 
 private:
-  ImageGeometry<D> fixedGeometry(std::size_t term) const
+  using ImageKey = std::tuple<ImageSide, std::size_t, std::size_t>; // pyramid and file
+
+  /// An image of the level, without voxels; the same for all terms that share it.
+  ImagePointer<D> imageOf(ImageSide side, std::size_t term)
   {
-    return components_.fixedPyramids[indexFor(components_.fixedPyramids, term)]->geometryOfLevel(
-        stage_.fixed[indexFor(stage_.fixed, term)], level_);
+    const bool isFixed = side == ImageSide::fixed;
+    const auto& pyramids = isFixed ? components_.fixedPyramids : components_.movingPyramids;
+    const auto& originals = isFixed ? stage_.fixed : stage_.moving;
+    const std::size_t pyramid = indexFor(pyramids, term), file = indexFor(originals, term);
+    ImagePointer<D>& image = levelImages_[{side, pyramid, file}];
+    if (!image)
+      image = std::make_shared<Image<D>>(
+          Image<D>{pyramids[pyramid]->geometryOfLevel(originals[file], level_), {}});
+    return image;
   }
 
-  /// Images are shared by their pyramid and file, eroded masks by nobody.
+  /// The images that samplers and interpolators take, which stay while other arrays are counted.
   void addImages()
   {
-    double images = 0, masks = 0;
-    std::set<std::tuple<ImageSide, std::size_t, std::size_t>> known;
-    std::set<std::pair<std::size_t, std::tuple<ImageSide, std::size_t, std::size_t>>> interpolated;
-    std::set<std::pair<ImageSide, std::size_t>> knownMasks;
-    const auto addMask = [&](const std::vector<MaskExtent<D>>& ofSide, ImageSide side, std::size_t term) {
-      if (ofSide.empty())
+    std::set<std::pair<std::size_t, ImagePointer<D>>> interpolated;
+    for (std::size_t t = 0; t < components_.terms.size(); ++t) {
+      if (components_.terms[t]->needsSampler())
+        fixedOnCuda_.push_back(voxelsOnCuda<D>(count_.context(), imageOf(ImageSide::fixed, t)));
+      const ImagePointer<D> moving = imageOf(ImageSide::moving, t);
+      if (interpolated.insert({components_.interpolatorOfTerm[t], moving}).second)
+        components_.interpolators[t]->prepareForLevel(count_.context(), moving, level_);
+    }
+    images_.add("images", count_.bytes());
+    for (const auto& interpolator : components_.interpolators)
+      interpolator->endLevel();
+  }
+
+  /// Masks are shared by the terms of a file, but for eroded masks.
+  void addMasks()
+  {
+    double masks = 0;
+    std::set<std::pair<ImageSide, std::size_t>> known;
+    const auto add = [&](const std::vector<MaskPointer<D>>& ofSide, ImageSide side, std::size_t term) {
+      if (ofSide.empty() || !ofSide[indexFor(ofSide, term)])
         return;
       const std::size_t mask = indexFor(ofSide, term);
-      if (erodesMask(parameters_, side, mask, level_) || knownMasks.insert({side, mask}).second)
-        masks += static_cast<double>(ofSide[mask].geometry.voxelCount());
+      masksOnCuda_.push_back(voxelsOnCuda<D>(count_.context(), ofSide[mask]));
+      if (erodesMask(parameters_, side, mask, level_) || known.insert({side, mask}).second)
+        masks += static_cast<double>(ofSide[mask]->geometry.voxelCount());
     };
     for (std::size_t t = 0; t < components_.terms.size(); ++t) {
-      const std::tuple fixed{ImageSide::fixed, indexFor(components_.fixedPyramids, t),
-                             indexFor(stage_.fixed, t)};
-      const std::tuple moving{ImageSide::moving, indexFor(components_.movingPyramids, t),
-                              indexFor(stage_.moving, t)};
-      if (components_.terms[t]->needsSampler()) {
-        if (known.insert(fixed).second)
-          images += static_cast<double>(fixedGeometry(t).voxelCount() * sizeof(float));
-        addMask(stage_.fixedMasks, ImageSide::fixed, t);
-      }
-      if (interpolated.insert({components_.interpolatorOfTerm[t], moving}).second)
-        images +=
-            Interpolator<D>::deviceBytes(components_.movingPyramids[std::get<1>(moving)]->geometryOfLevel(
-                stage_.moving[std::get<2>(moving)], level_));
-      addMask(stage_.movingMasks, ImageSide::moving, t);
+      if (components_.terms[t]->needsSampler())
+        add(stage_.fixedMasks, ImageSide::fixed, t);
+      add(stage_.movingMasks, ImageSide::moving, t);
     }
-    images_.add("images", images);
     images_.add("masks", masks);
+  }
+
+  /// The samplers' own arrays, beside the images and masks that are held already.
+  void addSamples()
+  {
+    for (std::size_t s = 0; s < components_.samplers.size() && s < components_.terms.size(); ++s) {
+      const double before = count_.bytes();
+      Sampled& sampled = sampled_.emplace_back();
+      if (!components_.terms[s]->needsSampler())
+        continue;
+      sampled.fixed = imageOf(ImageSide::fixed, s);
+      sampled.region = regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, s)], sampled.fixed->geometry);
+      if (!stage_.fixedMasks.empty())
+        sampled.mask = stage_.fixedMasks[indexFor(stage_.fixedMasks, s)];
+      ImageSampler<D>& sampler = *components_.samplers[s];
+      sampler.setRegion(sampled.region);
+      sampler.prepareForLevel(count_.context(), sampled.fixed, sampled.mask, level_);
+      if (const auto* lattice = std::get_if<VoxelLattice<D>>(&sampler.samples()))
+        sampled.lattice = *lattice;
+      else
+        sampled.listed = positionCount<D>(sampler.samples());
+      images_.add("samples", count_.bytes() - before);
+      sampler.endLevel();
+    }
+  }
+
+  /// The vectors of optimizer and cost, if they lie on the device.
+  void addVectors()
+  {
+    const std::size_t parameters = chain_.transform->parameterCount();
+    const Context vectors = vectorContext<D>(count_.context(), *chain_.transform);
+    if (!vectors.onCuda())
+      return;
+    const double before = count_.bytes();
+    const Buffer<double> position(vectors, parameters);
+    components_.optimizer->prepareForLevel(vectors, level_, parameters);
+    const double withOptimizer = count_.bytes();
+    images_.add("optimizer", withOptimizer - before);
+    components_.optimizer->endLevel();
+
+    const double beforeCost = count_.bytes();
+    typename Cost<D>::Level level;
+    level.parts.resize(components_.terms.size());
+    level.chain = std::make_unique<TransformChain<D>>(chain_);
+    level.scales.assign(parameters, 1);
+    const Cost<D> cost(count_.context(), std::move(level));
+    images_.add("cost", count_.bytes() - beforeCost);
   }
 
   /// Images at full resolution that were filtered for this level or one before. What a sampler takes of them
@@ -173,9 +234,8 @@ private:
     double coefficients = 0;
     for (std::size_t t = 0; t < components_.interpolators.size(); ++t)
       if (!components_.interpolators[t]->readsVoxels())
-        coefficients += Interpolator<D>::deviceBytes(
-            components_.movingPyramids[indexFor(components_.movingPyramids, t)]->geometryOfLevel(
-                stage_.moving[indexFor(stage_.moving, t)], level_));
+        coefficients +=
+            static_cast<double>(imageOf(ImageSide::moving, t)->geometry.voxelCount()) * sizeof(float);
     pyramidBytesOfKept_ =
         std::max(pyramidBytesOfKept_, made + keptBytes_ + coefficients); // while interpolators are prepared
   }
@@ -187,33 +247,25 @@ private:
     extent.chain = &chain_;
     extent.pointPairs = stage_.pointPairs;
     extent.registry = &registry_;
-    extent.movingMasked = !stage_.movingMasks.empty()
-                          && stage_.movingMasks[indexFor(stage_.movingMasks, t)].geometry.voxelCount() > 0;
+    extent.movingMasked = !stage_.movingMasks.empty() && stage_.movingMasks[indexFor(stage_.movingMasks, t)];
     if (!components_.terms[t]->needsSampler())
       return extent;
-    const bool own = t < components_.samplers.size();
-    const std::size_t sampled = own ? t : 0; // whose image the samples are of
-    const auto fixed = std::make_shared<Image<D>>(Image<D>{fixedGeometry(sampled), {}});
-    const VoxelBox<D> region =
-        regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, sampled)], fixed->geometry);
-    const std::size_t ofImage = indexFor(stage_.fixedMasks, sampled);
-    const MaskExtent<D> masked = stage_.fixedMasks.empty() ? MaskExtent<D>{} : stage_.fixedMasks[ofImage];
-    const bool isMasked = masked.geometry.voxelCount() > 0;
+    const std::size_t s =
+        t < components_.samplers.size() ? t : 0; // later terms share the first one's samples
+    const Sampled& sampled = sampled_[s];
     extent.maskMayCrop =
-        isMasked && (!masked.mask || erodesMask(parameters_, ImageSide::fixed, ofImage, level_));
-    ImageSampler<D>& sampler = *components_.samplers[sampled];
-    sampler.setRegion(region);
-    const SampleExtent<D> samples = sampler.extentOfLevel({fixed, isMasked, masked.mask}, level_);
-    if (own)
-      images_.add("samples", samples.deviceBytes);
-    extent.listedSamples = samples.listed;
-    if (samples.lattice)
-      extent.lattices.push_back(*samples.lattice);
-    if (const std::size_t wanted = components_.optimizer->extentOfLevel(level_).gridSamples; wanted > 0)
-      extent.lattices.push_back(gridOfAbout<D>(wanted, fixed, region, masked.mask));
-    if (parameters_.get(stageparameters::showExactMetricValue(), level_) && !sampler.givesExactValues())
-      extent.valueLattices.push_back(
-          gridOfStep<D>(exactMetricStep<D>(parameters_, level_), fixed, region, masked.mask));
+        sampled.mask
+        && (sampled.mask->voxels.empty()
+            || erodesMask(parameters_, ImageSide::fixed, indexFor(stage_.fixedMasks, s), level_));
+    extent.listedSamples = sampled.listed;
+    if (sampled.lattice)
+      extent.lattices.push_back(*sampled.lattice);
+    if (const std::size_t wanted = components_.optimizer->gridSamplesOfLevel(level_); wanted > 0)
+      extent.lattices.push_back(gridOfAbout<D>(wanted, sampled.fixed, sampled.region, sampled.mask));
+    if (parameters_.get(stageparameters::showExactMetricValue(), level_)
+        && !components_.samplers[s]->givesExactValues())
+      extent.valueLattices.push_back(gridOfStep<D>(exactMetricStep<D>(parameters_, level_), sampled.fixed,
+                                                   sampled.region, sampled.mask));
     return extent;
   }
 
@@ -228,7 +280,20 @@ private:
          originalBytes_ = 0; // of originals, while the level's images are computed and afterwards
   double pyramidBytes_ = 0,
          pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
-  DeviceMemory images_;           // and what else does not depend on slabs
+  /// What a sampler samples, and what it makes of that.
+  struct Sampled {
+    ImagePointer<D> fixed; // without voxels
+    MaskPointer<D> mask;   // null: none; without voxels: not read yet
+    VoxelBox<D> region;
+    std::optional<VoxelLattice<D>> lattice;
+    std::size_t listed = 0; // points, if there is no lattice
+  };
+  MemoryCount count_;
+  std::map<ImageKey, ImagePointer<D>> levelImages_;
+  std::vector<std::shared_ptr<const Buffer<float>>> fixedOnCuda_;
+  std::vector<std::shared_ptr<const Buffer<std::uint8_t>>> masksOnCuda_;
+  std::vector<Sampled> sampled_; // one for each sampler
+  DeviceMemory images_;          // with all else that does not depend on slabs
   std::vector<TermExtent<D>> terms_;
 };
 
@@ -242,12 +307,8 @@ StageExtent<D> extentOf(const StageInput<D>& input)
     extent.fixed.push_back(image->geometry);
   for (const ImagePointer<D>& image : input.moving)
     extent.moving.push_back(image->geometry);
-  const auto addMasks = [](const std::vector<MaskPointer<D>>& masks, std::vector<MaskExtent<D>>& to) {
-    for (const MaskPointer<D>& mask : masks)
-      to.push_back(mask ? MaskExtent<D>{mask->geometry, mask} : MaskExtent<D>{});
-  };
-  addMasks(input.fixedMasks, extent.fixedMasks);
-  addMasks(input.movingMasks, extent.movingMasks);
+  extent.fixedMasks = input.fixedMasks;
+  extent.movingMasks = input.movingMasks;
   extent.pointPairs = input.points.fixedMm.size();
   extent.initial = input.initial;
   return extent;

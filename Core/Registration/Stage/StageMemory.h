@@ -8,18 +8,11 @@
 
 namespace tessera {
 
-/// A mask's grid (without voxels: there is no mask), and the mask once it is read.
-template <int D>
-struct MaskExtent {
-  ImageGeometry<D> geometry;
-  MaskPointer<D> mask; // null: not yet; then the whole image counts as masked
-};
-
 /// A stage by the sizes of its inputs alone.
 template <int D>
 struct StageExtent {
   std::vector<ImageGeometry<D>> fixed, moving;
-  std::vector<MaskExtent<D>> fixedMasks, movingMasks; // as in StageInput
+  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // as in StageInput; without voxels until they are read
   std::size_t pointPairs = 0;
   std::shared_ptr<const TransformChain<D>> initial; // null: none
   bool initialIsKnown = true;                       // no: it has a model but no parameters, and moves nothing

@@ -111,7 +111,7 @@ TEST(StageMemory, AMaskThatIsReadLimitsTheVoxels)
   input.fixedMasks = {
       std::make_shared<Mask<3>>(drawMask<3>(geometry, [](const Vec<3>& p) { return std::abs(p[2]) < 4; }))};
   StageExtent<3> unread = extentOf<3>(input);
-  unread.fixedMasks.front().mask = nullptr;
+  unread.fixedMasks.front() = std::make_shared<Mask<3>>(geometry, std::vector<std::uint8_t>{});
   Context host;
 
   const LevelPlan known = planOf(input).front();

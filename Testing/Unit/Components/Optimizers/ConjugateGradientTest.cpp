@@ -32,6 +32,7 @@ Minimum minimize(AnalyticCost& cost, const std::string& text, const std::vector<
   Buffer<double> position;
   position.fromHost(cost.context(), start);
   Minimum found;
+  optimizer.prepareForLevel(cost.context(), 0, start.size());
   found.report = optimizer.minimize(cost, 0, position, [&](const IterationRow& row, std::span<const double>) {
     found.rows.push_back(row);
   });

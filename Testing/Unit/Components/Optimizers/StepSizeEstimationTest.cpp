@@ -89,6 +89,13 @@ TEST(StepSizeEstimation, FindsLargeDisplacements)
   EXPECT_THROW(largeDisplacement({}, false), Error);
 }
 
+GradientPower measured(AnalyticCost& cost, const std::vector<double>& position, double perturbation,
+                       std::size_t count, std::size_t exactGradientSamples)
+{
+  std::vector<Buffer<double>> vectors = makeVectors(cost.context(), 3, position.size());
+  return measureGradients(cost, position, perturbation, count, exactGradientSamples, vectors);
+}
+
 TEST(StepSizeEstimation, MeasuresGradientsAsANaiveLoopDoes)
 {
   const std::size_t count = 5;
@@ -98,7 +105,7 @@ TEST(StepSizeEstimation, MeasuresGradientsAsANaiveLoopDoes)
   cost.newSamples = cost.random = true;
   cost.noise = {0.1, -0.2, 0.3, -0.4, 0.5};
 
-  const GradientPower power = measureGradients(cost, position, 0.3, 7, 321);
+  const GradientPower power = measured(cost, position, 0.3, 7, 321);
 
   double naive = 0;
   ASSERT_EQ(cost.evaluatedOnGrid.size(), 7u);
@@ -122,7 +129,7 @@ TEST(StepSizeEstimation, TakesSamplersGradientsAsExactIfSamplesNeverChange)
   AnalyticCost cost(2, linear({3, 4}));
   cost.random = true; // but not new every iteration
 
-  const GradientPower power = measureGradients(cost, std::vector<double>{0, 0}, 1, 3, 321);
+  const GradientPower power = measured(cost, std::vector<double>{0, 0}, 1, 3, 321);
 
   EXPECT_NEAR(power.exact, 25, rounding);
   EXPECT_EQ(power.error, 0);
@@ -135,7 +142,7 @@ TEST(StepSizeEstimation, PerturbsEveryParameterNormallyAndDifferentlyEachTime)
   const std::size_t count = 4003; // no multiple of the four numbers a draw gives
   AnalyticCost cost(count, linear(std::vector<double>(count, 1)));
 
-  measureGradients(cost, std::vector<double>(count, 10), 0.5, 3, 1);
+  measured(cost, std::vector<double>(count, 10), 0.5, 3, 1);
 
   for (const auto& perturbed : cost.evaluated) {
     const double mean = std::accumulate(perturbed.begin(), perturbed.end(), 0.0) / count;
@@ -156,7 +163,8 @@ TEST(StepSizeEstimation, SaysWhenNoSampleLiesInsideTheMask)
   cost.jacobianSamples = 0;
 
   try {
-    estimateStepSizes(cost, {}, std::vector<double>{0});
+    std::vector<Buffer<double>> vectors = makeVectors(cost.context(), 4, 1);
+    estimateStepSizes(cost, {}, std::vector<double>{0}, vectors);
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::registrationFailed);
