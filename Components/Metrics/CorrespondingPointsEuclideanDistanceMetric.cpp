@@ -89,13 +89,10 @@ DeviceMemory CorrespondingPointsEuclideanDistanceMetric<D>::deviceMemory(const T
 }
 
 template <int D>
-TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& context,
-                                                                  const SampleSet<D>& samples,
-                                                                  std::span<const double> parameters,
-                                                                  std::span<double> gradient)
+TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluateHere(Context& context, const SampleSet<D>&,
+                                                                      std::span<const double> parameters,
+                                                                      std::span<double> gradient)
 {
-  if (onCuda_)
-    return this->giveAndTake(context, samples, parameters, gradient);
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   const PointPairs<D>& pairs = *level_.points;
   std::fill(gradient.begin(), gradient.end(), 0.0);
@@ -108,31 +105,13 @@ TermValue CorrespondingPointsEuclideanDistanceMetric<D>::evaluate(Context& conte
     if (gradient.empty())
       continue;
     mapInitial<D>(context, chain, batch.points.list(), batch.points.out());
-    chain.transform->pullBack(context, batch.points.list(), chain.parameters, batch.covectors.list().pointMm,
-                              gradient);
+    optimizable(*chain.transform)
+        .pullBack(context, batch.points.list(), chain.parameters, batch.covectors.list().pointMm, gradient);
   }
   const double perPair = batch.valid == 0 ? 0 : 1 / static_cast<double>(batch.valid);
   for (double& value : gradient)
     value *= perPair;
   return {perPair * batch.distances, batch.valid, pairs.fixedMm.size()};
-}
-
-template <int D>
-void CorrespondingPointsEuclideanDistanceMetric<D>::give(Context& context, const SampleSet<D>& samples,
-                                                         std::span<const double> parameters,
-                                                         std::span<double> gradient)
-{
-  if (onCuda_)
-    onCuda_->give(context, parameters, gradient);
-  else
-    CostTerm<D>::give(context, samples, parameters, gradient);
-}
-
-template <int D>
-TermValue CorrespondingPointsEuclideanDistanceMetric<D>::take(std::span<const double> parameters,
-                                                              std::span<double> gradient)
-{
-  return onCuda_ ? onCuda_->take(parameters, gradient) : CostTerm<D>::take(parameters, gradient);
 }
 
 template class CorrespondingPointsEuclideanDistanceMetric<2>;

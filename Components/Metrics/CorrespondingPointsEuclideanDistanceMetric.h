@@ -26,13 +26,12 @@ public:
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                     std::span<double> gradient) override;
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters,
-            std::span<double> gradient) override;
-  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
+  TermOnCuda<D>* onCuda() override { return onCuda_.get(); }
 
 private:
+  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override;
+
   Parameters parameters_;
   TermLevel<D> level_;
   ChainAtParameters<D> chain_;

@@ -112,6 +112,7 @@ void TransformBendingEnergyPenalty<D>::prepareForLevel(Context& context, const T
   overVoxels_.reset();
   voxels_.reset();
   onCuda_.reset();
+  closedValue_ = {};
   if (context.onCuda()) {
     closedValue_ = Buffer<double>(context, 1);
     closedValueFound_ = PinnedValues<double>(context, 1);
@@ -193,12 +194,17 @@ void TransformBendingEnergyPenalty<D>::endLevel()
 }
 
 template <int D>
-TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const SampleSet<D>& samples,
-                                                     std::span<const double> parameters,
-                                                     std::span<double> gradient)
+TermOnCuda<D>* TransformBendingEnergyPenalty<D>::onCuda()
 {
-  if (context.onCuda() && (exact_ || onCuda_))
-    return this->giveAndTake(context, samples, parameters, gradient);
+  const bool closes = exact_ && closedValue_.size() > 0; // which has been allocated on CUDA alone
+  return closes || onCuda_ ? this : nullptr;
+}
+
+template <int D>
+TermValue TransformBendingEnergyPenalty<D>::evaluateHere(Context& context, const SampleSet<D>& samples,
+                                                         std::span<const double> parameters,
+                                                         std::span<double> gradient)
+{
   if (ExactBendingEnergy<D>* form = closedForm(samples)) {
     const std::size_t positions = isExact_ ? 0 : positionCount<D>(samples);
     return {form->evaluate(context, parameters, gradient), positions, positions};
@@ -230,31 +236,26 @@ TermValue TransformBendingEnergyPenalty<D>::evaluate(Context& context, const Sam
 }
 
 template <int D>
-void TransformBendingEnergyPenalty<D>::give(Context& context, const SampleSet<D>& samples,
-                                            std::span<const double> parameters, std::span<double> gradient)
+void TransformBendingEnergyPenalty<D>::enqueue(Context& context, const SampleSet<D>& samples,
+                                               std::span<const double> parameters, std::span<double> gradient)
 {
   closedPositions_.reset();
-  ExactBendingEnergy<D>* form = context.onCuda() ? closedForm(samples) : nullptr;
-  if (form) {
+  if (ExactBendingEnergy<D>* form = closedForm(samples)) {
     form->evaluateOnCuda(context, parameters, gradient, closedValue_.span().data());
     closedValueFound_.copyLater(closedValue_.span().data());
     closedPositions_ = isExact_ ? 0 : positionCount<D>(samples);
-  } else if (onCuda_) {
-    onCuda_->give(context, samples, parameters, gradient);
   } else {
-    CostTerm<D>::give(context, samples, parameters, gradient);
+    onCuda_->enqueue(context, samples, parameters, gradient);
   }
 }
 
 template <int D>
-TermValue TransformBendingEnergyPenalty<D>::take(std::span<const double> parameters,
-                                                 std::span<double> gradient)
+TermValue TransformBendingEnergyPenalty<D>::collect(std::span<const double> parameters,
+                                                    std::span<double> gradient)
 {
   if (closedPositions_)
     return {closedValueFound_[0], *closedPositions_, *closedPositions_};
-  if (!onCuda_)
-    return CostTerm<D>::take(parameters, gradient);
-  const TermValue result = onCuda_->take(parameters, gradient);
+  const TermValue result = onCuda_->collect(parameters, gradient);
   validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }

@@ -24,7 +24,7 @@ namespace tessera {
 /// region; after another transform that it is composed with, over the whole valid region. No samples, no
 /// masks.
 template <int D>
-class TransformBendingEnergyPenalty final : public CostTerm<D> {
+class TransformBendingEnergyPenalty final : public CostTerm<D>, private TermOnCuda<D> {
 public:
   explicit TransformBendingEnergyPenalty(const Parameters&);
 
@@ -39,13 +39,14 @@ public:
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override;
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                     std::span<double> gradient) override;
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters,
-            std::span<double> gradient) override;
-  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
+  TermOnCuda<D>* onCuda() override;
 
 private:
+  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
   struct StripeSum {
     double energy = 0;
     SampleCount count;
@@ -65,8 +66,7 @@ private:
   std::optional<VoxelLattice<D>> voxels_;
   Buffer<double> closedValue_; // on a CUDA device
   PinnedValues<double> closedValueFound_;
-  std::optional<std::size_t>
-      closedPositions_; // of the samples given last to a CUDA device, if they had a closed form
+  std::optional<std::size_t> closedPositions_;     // of the samples enqueued last, if they had a closed form
   std::unique_ptr<BendingEnergyOnCuda<D>> onCuda_; // null: on the CPU
 
   // Reused over evaluations.

@@ -41,6 +41,34 @@ constexpr double passiveScale = 1e4;
 constexpr double bytesAParameter =
     64; // in the lists that the simplest optimizer, the cost and the chain hold of them
 
+/// The grid as kernels take it, and the coefficients on the device if they stay as they are.
+template <int D>
+class HeldBSpline final : public HeldTransformOnCuda<D> {
+public:
+  HeldBSpline(const Context& context, const BSplineGrid<D>& grid, std::span<const double> constant)
+  {
+    onCuda_.kind = TransformKind::bspline;
+    onCuda_.pointToIndex = grid.points.pointToIndex();
+    std::ranges::copy(grid.points.size, onCuda_.points.begin());
+    onCuda_.order = grid.order;
+    onCuda_.cyclic = grid.cyclic;
+    if (constant.empty())
+      return;
+    coefficients_.fromHost(context, {constant.begin(), constant.end()});
+    onCuda_.coefficients = coefficients_.span().data();
+  }
+  TransformOnCuda<D> at(const Context&, std::span<const double> parameters) override
+  {
+    if (coefficients_.size() == 0)
+      onCuda_.coefficients = parameters.data();
+    return onCuda_;
+  }
+
+private:
+  Buffer<double> coefficients_;
+  TransformOnCuda<D> onCuda_;
+};
+
 template <int D>
 PointBatch<D>& latticeStorage()
 {
@@ -206,17 +234,10 @@ std::vector<double> BSplineTransform<D>::scales(Context&, const ListSamples<D>&,
 }
 
 template <int D>
-TransformOnCuda<D> BSplineTransform<D>::onCuda(std::span<const double> parameters) const
+std::unique_ptr<HeldTransformOnCuda<D>> BSplineTransform<D>::hold(const Context& context,
+                                                                  std::span<const double> constant) const
 {
-  TransformOnCuda<D> kernelForm;
-  kernelForm.form = CudaForm::bspline;
-  kernelForm.pointToIndex = grid_.points.pointToIndex();
-  for (int d = 0; d < D; ++d)
-    kernelForm.points[d] = static_cast<int>(grid_.points.size[d]);
-  kernelForm.order = grid_.order;
-  kernelForm.cyclic = grid_.cyclic;
-  kernelForm.coefficients = parameters.data();
-  return kernelForm;
+  return std::make_unique<HeldBSpline<D>>(context, grid_, constant);
 }
 
 template <int D>

@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/BSplineField.h"
 #include "Components/Transforms/Shared/BSplineLattice.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 namespace tessera {
 
@@ -12,7 +13,10 @@ namespace tessera {
 /// Parameters: the x-displacements (mm, along the world's axes) of all control points, grid x fastest; then
 /// those in y, then z. A cyclic grid displaces nothing along its last axis.
 template <int D>
-class BSplineTransform final : public Transform<D> {
+class BSplineTransform final : public OptimizableTransform<D>,
+                               public SpatialDerivatives<D>,
+                               public FieldForm<D>,
+                               public CudaForm<D> {
 public:
   explicit BSplineTransform(const Parameters&);
   static const ComponentDescription& description();
@@ -43,8 +47,13 @@ public:
                                   std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
-  CudaForm cudaForm() const override { return CudaForm::bspline; }
-  TransformOnCuda<D> onCuda(std::span<const double> parameters) const override;
+  const SpatialDerivatives<D>* differentiable() const override { return this; }
+  const FieldForm<D>* field() const override { return this; }
+  const CudaForm<D>* cudaForm() const override { return this; }
+
+  TransformKind kind() const override { return TransformKind::bspline; }
+  std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
+                                               std::span<const double> constant) const override;
   std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const override
   {
     return alignedFieldOf(grid_, lattice);

@@ -4,6 +4,7 @@
 #include "Core/Compute/Error.h"
 #include "Core/Image/Files/ImageFile.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 #include <algorithm>
 #include <utility>
@@ -34,7 +35,7 @@ public:
   HeldField(const DisplacementImage<D>& image, std::shared_ptr<const Buffer<float>> voxels)
       : voxels_(std::move(voxels))
   {
-    onCuda_.form = CudaForm::displacementImage;
+    onCuda_.kind = TransformKind::displacementImage;
     onCuda_.map = image.indexFromPoint;
     onCuda_.points = image.size;
     onCuda_.order = image.order;
@@ -46,14 +47,6 @@ private:
   std::shared_ptr<const Buffer<float>> voxels_;
   TransformOnCuda<D> onCuda_;
 };
-
-[[noreturn]] void failNoParameters()
-{
-  throw Error(
-      ExitCode::usage,
-      "DeformationFieldTransform: asked for derivatives by its parameters: it has none. Allowed: to use it "
-      "as an initial transform, or in a transform parameter file.");
-}
 
 }
 
@@ -70,8 +63,8 @@ const ComponentDescription& DeformationFieldTransform<D>::description()
 }
 
 template <int D>
-std::unique_ptr<HeldTransformOnCuda<D>>
-DeformationFieldTransform<D>::holdOnCuda(const Context& context, std::span<const double>) const
+std::unique_ptr<HeldTransformOnCuda<D>> DeformationFieldTransform<D>::hold(const Context& context,
+                                                                           std::span<const double>) const
 {
   return std::make_unique<HeldField<D>>(image_, voxelsOnCuda<D>(context, field_));
 }
@@ -172,52 +165,11 @@ ItkTransform DeformationFieldTransform<D>::itkTransform(std::span<const double>)
 }
 
 template <int D>
-std::vector<double> DeformationFieldTransform<D>::initialize(Context&, const TransformStart<D>&)
-{
-  failNoParameters();
-}
-
-template <int D>
-void DeformationFieldTransform<D>::prepareForLevel(Context&, std::size_t, std::vector<double>&)
-{
-  failNoParameters();
-}
-
-template <int D>
-std::vector<double> DeformationFieldTransform<D>::scales(Context&, const ListSamples<D>&,
-                                                         std::span<const double>) const
-{
-  failNoParameters();
-}
-
-template <int D>
-void DeformationFieldTransform<D>::pullBack(Context&, const Samples<D>&, std::span<const double>,
-                                            const Covectors<D>&, std::span<double>) const
-{
-  failNoParameters();
-}
-
-template <int D>
-void DeformationFieldTransform<D>::pushForward(Context&, const Samples<D>&, std::span<const double>,
-                                               std::span<const double>, const PointsOut<D>&) const
-{
-  failNoParameters();
-}
-
-template <int D>
-JacobianTerms DeformationFieldTransform<D>::jacobianTerms(Context&, const ListSamples<D>&,
-                                                          std::span<const double>,
-                                                          std::span<const double>) const
-{
-  failNoParameters();
-}
-
-template <int D>
 void DeformationFieldTransform<D>::pullBackSpatialDerivatives(Context&, const Samples<D>&,
                                                               std::span<const double>, const double*,
                                                               const double*, std::span<double>) const
 {
-  failNoParameters();
+  optimizable<D>(*this); // throws: it has no parameters
 }
 
 template class DeformationFieldTransform<2>;

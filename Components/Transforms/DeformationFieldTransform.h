@@ -10,7 +10,9 @@ namespace tessera {
 /// writes it; nearest voxel (order 0) or linear (order 1); zero displacement outside of the image. No
 /// parameters: it comes from transform files.
 template <int D>
-class DeformationFieldTransform final : public Transform<D> {
+class DeformationFieldTransform final : public Transform<D>,
+                                        public SpatialDerivatives<D>,
+                                        public CudaForm<D> {
 public:
   explicit DeformationFieldTransform(const Parameters&) {}
   static const ComponentDescription& description();
@@ -18,30 +20,22 @@ public:
   std::string name() const override { return description().name; }
   std::size_t parameterCount() const override { return 0; }
 
-  bool canBeOptimized() const override { return false; }
-  std::vector<double> initialize(Context&, const TransformStart<D>&) override;
-  void prepareForLevel(Context&, std::size_t level, std::vector<double>& parameters) override;
-  std::vector<double> scales(Context&, const ListSamples<D>&,
-                             std::span<const double> parameters) const override;
-
   void map(Context&, const Samples<D>&, std::span<const double> parameters,
            const PointsOut<D>&) const override;
-  void pullBack(Context&, const Samples<D>&, std::span<const double> parameters, const Covectors<D>&,
-                std::span<double> gradient) const override;
-  void pushForward(Context&, const Samples<D>&, std::span<const double> parameters,
-                   std::span<const double> step, const PointsOut<D>&) const override;
-  JacobianTerms jacobianTerms(Context&, const ListSamples<D>&, std::span<const double> parameters,
-                              std::span<const double> scales) const override;
-  /// Of the linear interpolant. Throws Error(usage) for order 0, which has no derivative.
+  /// Derivatives of the linear interpolant. Throws Error(usage) for order 0, which has no derivative.
   void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters, double* jacobian,
                           double* hessian) const override;
+  /// Throws Error(usage), as there are no parameters.
   void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
                                   const double* covJacobian, const double* covHessian,
                                   std::span<double> gradient) const override;
   bool hasHessian() const override { return image_.order == 1; }
 
-  CudaForm cudaForm() const override { return CudaForm::displacementImage; }
-  std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&, std::span<const double>) const override;
+  const SpatialDerivatives<D>* differentiable() const override { return this; }
+  const CudaForm<D>* cudaForm() const override { return this; }
+
+  TransformKind kind() const override { return TransformKind::displacementImage; }
+  std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&, std::span<const double>) const override;
   double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;

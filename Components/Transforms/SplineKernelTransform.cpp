@@ -231,8 +231,8 @@ JacobianTerms SplineKernelTransform<D>::jacobianTerms(Context& context, const Li
 }
 
 template <int D>
-std::unique_ptr<HeldTransformOnCuda<D>>
-SplineKernelTransform<D>::holdOnCuda(const Context& context, std::span<const double> constant) const
+std::unique_ptr<HeldTransformOnCuda<D>> SplineKernelTransform<D>::hold(const Context& context,
+                                                                       std::span<const double> constant) const
 {
   SplineForCuda<D> onHost{model_.kernel,
                           model_.alpha(),
@@ -292,14 +292,6 @@ std::vector<FileEntry> SplineKernelTransform<D>::fileEntries() const
           {splinePoissonRatio.name, {}, {model_.poissonRatio}},
           {splineRelaxationFactor.name, {}, {model_.relaxation}},
           landmarks};
-}
-
-template <int D>
-ItkTransform SplineKernelTransform<D>::itkTransform(std::span<const double>) const
-{
-  throw Error(ExitCode::unwritableOutput,
-              "SplineKernelTransform: ITK's transform files: it is not written to them. Allowed: a text "
-              "file of parameters.");
 }
 
 template class SplineKernelTransform<2>;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/SplineSystem.h"
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 #include <mutex>
 
@@ -14,7 +14,9 @@ namespace tessera {
 ///
 /// T depends on its parameters linearly, by a matrix that is found once (SplineSystem.h).
 template <int D>
-class SplineKernelTransform final : public Transform<D> {
+class SplineKernelTransform final : public OptimizableTransform<D>,
+                                    public SpatialDerivatives<D>,
+                                    public CudaForm<D> {
 public:
   explicit SplineKernelTransform(const Parameters&);
   static const ComponentDescription& description();
@@ -44,15 +46,17 @@ public:
                                   std::span<double> gradient) const override;
   bool hasHessian() const override { return true; }
 
-  CudaForm cudaForm() const override { return CudaForm::kernelSpline; }
-  std::unique_ptr<HeldTransformOnCuda<D>> holdOnCuda(const Context&,
-                                                     std::span<const double> constant) const override;
+  const SpatialDerivatives<D>* differentiable() const override { return this; }
+  const CudaForm<D>* cudaForm() const override { return this; }
+
+  TransformKind kind() const override { return TransformKind::kernelSpline; }
+  std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
+                                               std::span<const double> constant) const override;
   double deviceBytes(bool isConstant) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   /// Throws Error(usage) for landmarks that determine no spline (equal ones, or all on a line or plane).
   std::vector<double> restore(const Parameters& transformFile) override;
-  ItkTransform itkTransform(std::span<const double> parameters) const override;
 
 private:
   struct Solved {

@@ -3,8 +3,8 @@
 #include "Core/Compute/DeviceMemory.h"
 #include "Core/Compute/Stream.h"
 #include "Core/Registration/Interpolator.h"
+#include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Phase.h"
-#include "Core/Registration/Transform.h"
 #include "Core/Registry/Registry.h"
 
 #include <algorithm>
@@ -58,6 +58,20 @@ std::size_t layersOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
   return std::max<std::size_t>(1, (lattice.count[D - 1] + slabs - 1) / slabs);
 }
 
+/// A term whose evaluations run on a CUDA device, in two halves so that several terms wait for it once.
+template <int D>
+class TermOnCuda {
+public:
+  /// Enqueues an evaluation on the context's stream. Arguments as those of CostTerm::evaluate.
+  virtual void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                       std::span<double> gradient) = 0;
+  /// The value after the stream's wait, and the gradient if it lies on the host.
+  virtual TermValue collect(std::span<const double> parameters, std::span<double> gradient) = 0;
+
+protected:
+  ~TermOnCuda() = default;
+};
+
 /// One term of the cost: an image metric, or a penalty on the transform. In files it is a (Metric "...").
 template <int D>
 class CostTerm {
@@ -81,46 +95,39 @@ public:
   /// Value at `parameters` (of the chain's last transform) over `samples` and, unless empty, its gradient
   /// (overwritten). Both lie where vectorContext(context, last transform) says. Throws
   /// Error(registrationFailed) if too few samples are valid.
-  virtual TermValue evaluate(Context&, const SampleSet<D>& samples, std::span<const double> parameters,
-                             std::span<double> gradient) = 0;
-
-  /// evaluate in two halves, so that several terms wait for a CUDA device once: the first gives the work, and
-  /// after the stream's wait the second has the value, and the gradient if it is on the host.
-  virtual void give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                    std::span<double> gradient)
+  TermValue evaluate(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                     std::span<double> gradient)
   {
-    given_ = evaluate(context, samples, parameters, gradient);
+    TermOnCuda<D>* const term = onCuda();
+    if (!term)
+      return evaluateHere(context, samples, parameters, gradient);
+    term->enqueue(context, samples, parameters, gradient);
+    context.stream->wait();
+    return term->collect(parameters, gradient);
   }
-  virtual TermValue take(std::span<const double> /*parameters*/, std::span<double> /*gradient*/)
-  {
-    return given_;
-  }
+  /// Null if the level was prepared for the CPU, or if the term has no work for the device there.
+  virtual TermOnCuda<D>* onCuda() { return nullptr; }
 
-  /// One more evaluation, or a part of it that stands for all, its parts timed one after the other. A term
-  /// without parts: one of no name on CUDA, none on the CPU, where its evaluations are not mixed with those
-  /// of others.
+  /// Does one more evaluation, or a part that stands for all of it, and times its parts one after the other.
+  /// A term that is not divided has one part without a name on CUDA, and none on the CPU, where its
+  /// evaluations are not mixed with those of others.
   virtual std::vector<Phase> timePhases(Context& context, const SampleSet<D>& samples,
                                         std::span<const double> parameters, std::span<double> gradient)
   {
     if (!context.onCuda())
       return {};
     context.stream->startTimer();
-    give(context, samples, parameters, gradient);
+    if (TermOnCuda<D>* const term = onCuda())
+      term->enqueue(context, samples, parameters, gradient);
+    else
+      evaluateHere(context, samples, parameters, gradient);
     return {{"", context.stream->stopTimerMilliseconds()}};
   }
 
 protected:
-  /// evaluate of a term whose work runs on a CUDA device.
-  TermValue giveAndTake(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                        std::span<double> gradient)
-  {
-    give(context, samples, parameters, gradient);
-    context.stream->wait();
-    return take(parameters, gradient);
-  }
-
-private:
-  TermValue given_;
+  /// evaluate() where there is no TermOnCuda.
+  virtual TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                                 std::span<double> gradient) = 0;
 };
 
 }

@@ -3,7 +3,7 @@
 #include "Core/Compute/Buffer.h"
 #include "Core/Compute/Math/Random.h"
 #include "Core/Parameters/Parameters.h"
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 #include <functional>
 #include <optional>

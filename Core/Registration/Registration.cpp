@@ -40,7 +40,7 @@ std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const
   for (int d = 0; d < D; ++d)
     all.pointMm[d] = points.mm[d].data();
   all.count = points.positions();
-  return chain.transform->scales(context, all, chain.parameters);
+  return optimizable(*chain.transform).scales(context, all, chain.parameters);
 }
 
 template <int D>
@@ -165,8 +165,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   Reporter<D>& reporter = stage.reporter;
 
   const LevelMemory<D> memory(stage, level);
-  components.transform->prepareForLevel(stage.context, level, stage.chain.parameters);
-  if (components.transform->scalesFollowLevels())
+  optimizable(*components.transform).prepareForLevel(stage.context, level, stage.chain.parameters);
+  if (optimizable(*components.transform).scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
   auto chain = std::make_unique<TransformChain<D>>(stage.chain); // the level's own, which its cost will move
   LevelData<D> data =
@@ -224,8 +224,8 @@ StageResult<D> runStage(Context& context, const Registry& registry, PreparedStag
   stage.chain.initial = input.initial;
   stage.chain.combination = combinationOf(parameters);
   stage.chain.transform = stage.components.transform;
-  stage.chain.parameters = stage.components.transform->initialize(context, startOf(input));
-  if (!stage.chain.transform->scalesFollowLevels()) {
+  stage.chain.parameters = optimizable(*stage.components.transform).initialize(context, startOf(input));
+  if (!optimizable(*stage.chain.transform).scalesFollowLevels()) {
     reporter.info("Transform parameters are initialized as: " + textOf(stage.chain.parameters));
     stage.scales = scalesOf(context, input, stage.chain);
     reporter.info("Scales for transform parameters are: " + textOf(stage.scales));

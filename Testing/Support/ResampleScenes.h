@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registration/Resampler.h"
 #include "Testing/Support/AllComponents.h"
 #include "Testing/Support/NoiseImage.h"
@@ -21,8 +22,8 @@ TransformChain<D> letterChain(const std::string& word, const ImagePointer<D>& fi
         name, parametersOf("(FinalGridSpacingInVoxels 4.3)\n", D, 1, "Transform0"), "test");
     Context context;
     std::vector<double> parameters =
-        transform->initialize(context, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
-    transform->prepareForLevel(context, 0, parameters);
+        optimizable(*transform).initialize(context, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
+    optimizable(*transform).prepareForLevel(context, 0, parameters);
     if (values.empty())
       values = checks::randomVector(parameters.size(), 7, -2.5, 2.5);
     EXPECT_EQ(values.size(), parameters.size()) << name;

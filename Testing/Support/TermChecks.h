@@ -57,7 +57,7 @@ struct TermScene {
   }
 
   /// A transform with parameters a little off the identity.
-  void use(std::shared_ptr<Transform<D>> transform, double amplitude)
+  void use(std::shared_ptr<OptimizableTransform<D>> transform, double amplitude)
   {
     Context context;
     chain->parameters = transform->initialize(context, {fixed, moving, nullptr, nullptr, nullptr});

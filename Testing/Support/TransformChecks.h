@@ -3,7 +3,7 @@
 // Checks that every transform must pass, whatever its model. Each takes the transform, its parameters and
 // points in mm.
 
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ Points<D> mapped(const Transform<D>& transform, const std::vector<double>& param
 }
 
 template <int D>
-Points<D> pushed(const Transform<D>& transform, const std::vector<double>& parameters,
+Points<D> pushed(const OptimizableTransform<D>& transform, const std::vector<double>& parameters,
                  const std::vector<double>& step, const Points<D>& points)
 {
   Context context;
@@ -92,7 +92,7 @@ Points<D> pushed(const Transform<D>& transform, const std::vector<double>& param
 
 /// <v, J s> = <J^T v, s> for random v and s.
 template <int D>
-void expectPullBackIsAdjointOfPushForward(const Transform<D>& transform,
+void expectPullBackIsAdjointOfPushForward(const OptimizableTransform<D>& transform,
                                           const std::vector<double>& parameters, const Points<D>& points)
 {
   Context context;
@@ -129,7 +129,7 @@ void expectPullBackIsAdjointOfPushForward(const Transform<D>& transform,
 /// estimate of truncation (stepSize^2 times a third derivative) and rounding (1e-16 times coordinates over
 /// stepSize).
 template <int D>
-void expectPushForwardMatchesFiniteDifferences(const Transform<D>& transform,
+void expectPushForwardMatchesFiniteDifferences(const OptimizableTransform<D>& transform,
                                                const std::vector<double>& parameters, const Points<D>& points,
                                                double stepSize, double toleranceMm)
 {
@@ -219,7 +219,7 @@ void expectSpatialDerivativesMatchFiniteDifferences(const Transform<D>& transfor
         transform.map(context, list, parameters, out);
       },
       [&](const ListSamples<D>& list, double* jacobian, double* hessian) {
-        transform.spatialDerivatives(context, list, parameters, jacobian, hessian);
+        transform.differentiable()->spatialDerivatives(context, list, parameters, jacobian, hessian);
       },
       points, stepMm, jacobianTolerance, hessianTolerancePerMm);
 }
@@ -268,7 +268,7 @@ void expectSpatialPullBackMatchesFiniteDifferences(Spatial&& spatial, PullBack&&
 }
 
 template <int D>
-void expectPullBackOfSpatialDerivativesMatchesFiniteDifferences(const Transform<D>& transform,
+void expectPullBackOfSpatialDerivativesMatchesFiniteDifferences(const OptimizableTransform<D>& transform,
                                                                 const std::vector<double>& parameters,
                                                                 const Points<D>& points, double stepSize,
                                                                 double tolerance)
@@ -276,18 +276,19 @@ void expectPullBackOfSpatialDerivativesMatchesFiniteDifferences(const Transform<
   Context context;
   expectSpatialPullBackMatchesFiniteDifferences<D>(
       [&](const std::vector<double>& at, const ListSamples<D>& list, double* jacobian, double* hessian) {
-        transform.spatialDerivatives(context, list, at, jacobian, hessian);
+        transform.differentiable()->spatialDerivatives(context, list, at, jacobian, hessian);
       },
       [&](const ListSamples<D>& list, const double* covJacobian, const double* covHessian,
           std::span<double> gradient) {
-        transform.pullBackSpatialDerivatives(context, list, parameters, covJacobian, covHessian, gradient);
+        transform.differentiable()->pullBackSpatialDerivatives(context, list, parameters, covJacobian,
+                                                               covHessian, gradient);
       },
       parameters, points, stepSize, tolerance);
 }
 
 /// J of every point as a dense matrix, rows (point, axis), from pushForward of unit vectors.
 template <int D>
-std::vector<std::vector<double>> denseJacobian(const Transform<D>& transform,
+std::vector<std::vector<double>> denseJacobian(const OptimizableTransform<D>& transform,
                                                const std::vector<double>& parameters,
                                                const std::vector<double>& scales, const Points<D>& points)
 {
@@ -306,8 +307,9 @@ std::vector<std::vector<double>> denseJacobian(const Transform<D>& transform,
 
 /// The formulas of JacobianTerms written out over dense matrices.
 template <int D>
-JacobianTerms naiveJacobianTerms(const Transform<D>& transform, const std::vector<double>& parameters,
-                                 const std::vector<double>& scales, const Points<D>& points)
+JacobianTerms naiveJacobianTerms(const OptimizableTransform<D>& transform,
+                                 const std::vector<double>& parameters, const std::vector<double>& scales,
+                                 const Points<D>& points)
 {
   const std::size_t parameterCount = transform.parameterCount(), n = points.count();
   const auto rows = denseJacobian<D>(transform, parameters, scales, points);
@@ -351,9 +353,9 @@ JacobianTerms naiveJacobianTerms(const Transform<D>& transform, const std::vecto
 
 /// jacobianTerms against the naive sums, and the same bits for one and three threads.
 template <int D>
-void expectJacobianTermsMatchNaive(const Transform<D>& transform, const std::vector<double>& parameters,
-                                   const std::vector<double>& scales, const Points<D>& points,
-                                   double relativeTolerance = 1e-12)
+void expectJacobianTermsMatchNaive(const OptimizableTransform<D>& transform,
+                                   const std::vector<double>& parameters, const std::vector<double>& scales,
+                                   const Points<D>& points, double relativeTolerance = 1e-12)
 {
   Context one, three;
   three.threads = 3;
@@ -375,7 +377,7 @@ void expectJacobianTermsMatchNaive(const Transform<D>& transform, const std::vec
 /// map, pushForward and pullBack give the same on a lattice and on its points written out, within
 /// `tolerance`.
 template <int D>
-void expectLatticeMatchesList(const Transform<D>& transform, const std::vector<double>& parameters,
+void expectLatticeMatchesList(const OptimizableTransform<D>& transform, const std::vector<double>& parameters,
                               const LatticeSamples<D>& lattice, double tolerance)
 {
   Context context;

@@ -1,6 +1,7 @@
 #include "Tools/Common/ResamplingWork.h"
 
 #include "Components/Resamplers/Shared/OneSplineChain.h"
+#include "Components/Transforms/BSplineTransform.h"
 
 #include <cmath>
 
@@ -33,6 +34,13 @@ void addLookUps(WorkItems& items, Work nearest, const LookUp& lookUp, double cou
   }
 }
 
+/// The control points of a link that is a B-spline.
+template <int D>
+const BSplineGrid<D>& gridOf(const TransformChain<D>& link)
+{
+  return static_cast<const BSplineTransform<D>&>(*link.transform).grid();
+}
+
 /// Whether a link of a chain is a B-spline whose grid lies along the axes of the lattice that reaches it.
 template <int D>
 bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
@@ -43,15 +51,15 @@ bool isAligned(const TransformChain<D>& link, ImageGeometry<D> lattice)
       return false;
     lattice.originMm = before->linear(lattice.originMm);
   }
-  return link.transform->alignedField(lattice).has_value();
+  return link.transform->field()->alignedField(lattice).has_value();
 }
 
 /// Whether kernels evaluate the B-spline in single precision.
 template <int D>
 bool isPlainCubic(const TransformChain<D>& link)
 {
-  const TransformOnCuda<D> model = link.transform->onCuda(link.parameters);
-  return model.order == cubicOrder && !model.cyclic;
+  const BSplineGrid<D>& grid = gridOf(link);
+  return grid.order == cubicOrder && !grid.cyclic;
 }
 
 /// Adds T(x) for so many points, transform by transform. A B-spline along the lattice's axes counts as
@@ -61,15 +69,15 @@ void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain,
                const ImageGeometry<D>& lattice, double points)
 {
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
-    switch (link->transform->cudaForm()) {
-    case CudaForm::bspline:
+    switch (link->transform->cudaForm()->kind()) {
+    case TransformKind::bspline:
       items.add(isAligned(*link, lattice) ? aligned : Work::pointSpline,
-                points * shareOfCubic(link->transform->onCuda(link->parameters).order, D));
+                points * shareOfCubic(gridOf(*link).order, D));
       break;
-    case CudaForm::kernelSpline:
+    case TransformKind::kernelSpline:
       items.add(Work::pointLandmark, points * static_cast<double>(link->transform->parameterCount()) / D);
       break;
-    case CudaForm::displacementImage:
+    case TransformKind::displacementImage:
       items.add(Work::pointLinear, points * D);
       break;
     default:

@@ -72,7 +72,7 @@ NeededPoints checkPoints(const StageComponents<D>& components, const Parameters&
   NeededPoints needed;
   needed.pairs = std::any_of(components.terms.begin(), components.terms.end(),
                              [](const auto& term) { return term->needsPoints(); });
-  needed.landmarks = components.transform->needsLandmarks();
+  needed.landmarks = optimizable(*components.transform).needsLandmarks();
   if (needed.pairs && (options.fixedPoints.empty() || options.movingPoints.empty()))
     parameters.fail("Metric", "it compares points, and none are given",
                     "Allowed: with -fp FILE and -mp FILE");
@@ -125,8 +125,8 @@ CheckedStage<D> checkStage(const Registry& registry, const RegisterOptions& opti
   checkComposite(settings, parameters, options, number);
 
   CheckedStage<D> stage{text, number, settings, prepareStage<D>(registry, parameters)};
-  requireFieldInterpolator(registry, stage.prepared.components.transform->fieldInterpolator(),
-                           parameters.where("FieldInterpolator"));
+  if (const FieldForm<D>* field = stage.prepared.components.transform->field())
+    requireFieldInterpolator(registry, field->fieldInterpolator(), parameters.where("FieldInterpolator"));
   stage.needed = checkPoints<D>(stage.prepared.components, parameters, options);
   stage.resampler =
       registry.create<Resampler<D>>(componentNames(parameters, "Resampler").front(),

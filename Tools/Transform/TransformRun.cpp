@@ -58,8 +58,9 @@ FieldMethods<D> methodsFor(const Registry& registry, const TransformOptions& opt
                            const Parameters& parameters)
 {
   const std::string& asked = options.fieldInterpolator;
+  const FieldForm<D>* field = file.chain->transform->field();
   return asked.empty()
-             ? FieldMethods<D>(registry, *file.chain, lattice, file.chain->transform->fieldInterpolator(),
+             ? FieldMethods<D>(registry, *file.chain, lattice, field ? field->fieldInterpolator() : "auto",
                                parameters.where("FieldInterpolator"))
              : FieldMethods<D>(registry, *file.chain, lattice, asked,
                                "--field-interpolator: \"" + asked + "\"");

@@ -52,7 +52,7 @@ bool bendsBefore(const ChainOnCuda<D>& chain)
 {
   bool bends = false;
   for (int link = 0; link + 1 < chain.count; ++link)
-    bends = bends || chain.links[link].form != CudaForm::linear;
+    bends = bends || chain.links[link].kind != TransformKind::linear;
   return bends && chain.links[chain.count - 1].combination == Combination::compose;
 }
 

@@ -28,13 +28,13 @@ double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
   const Transform<D>& last = *extent.chain->transform;
   double bytes = HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(BendingSums<D>)
                  + sizeof(double) * bendingScratch<D>();
-  if (last.cudaForm() == CudaForm::linear)
+  if (last.linear())
     return bytes;
   std::size_t samples = extent.listedSamples;
   for (const VoxelLattice<D>& lattice : extent.lattices)
     samples = std::max(samples, lattice.positions());
   bytes += static_cast<double>(sizeof(double) * bendingCovectors<D>() * std::min(samplesAtOnce, samples));
-  if (last.cudaForm() != CudaForm::kernelSpline)
+  if (last.cudaForm()->kind() != TransformKind::kernelSpline)
     return bytes + static_cast<double>(sizeof(unsigned long long) * last.parameterCount());
   return bytes + splineSumBytes<D>(last.parameterCount() / D);
 }
@@ -51,13 +51,13 @@ unsigned long long* BendingEnergyOnCuda<D>::clearedSums(const Context& context, 
 }
 
 template <int D>
-void BendingEnergyOnCuda<D>::give(Context& context, const SampleSet<D>& set,
-                                  std::span<const double> parameters, std::span<double> gradient)
+void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
+                                     std::span<const double> parameters, std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
-  const bool linear = level_.chain->transform->cudaForm() == CudaForm::linear;
-  const bool spline = level_.chain->transform->cudaForm() == CudaForm::kernelSpline;
+  const bool linear = level_.chain->transform->linear() != nullptr;
+  const bool spline = level_.chain->transform->cudaForm()->kind() == TransformKind::kernelSpline;
   const BendingGradient wanted = gradient.empty() ? BendingGradient::none
                                  : linear         ? BendingGradient::ofLinear
                                                   : BendingGradient::byCovectors;
@@ -104,18 +104,19 @@ void BendingEnergyOnCuda<D>::pullBackToSpline(Context& context, const SampleChun
 }
 
 template <int D>
-TermValue BendingEnergyOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient) const
+TermValue BendingEnergyOnCuda<D>::collect(std::span<const double> parameters,
+                                          std::span<double> gradient) const
 {
   const BendingSums<D>& found = found_[0];
   const Transform<D>& last = *level_.chain->transform;
   const double perSample = *found.valid() == 0 ? 0 : 1 / *found.valid();
-  if (!gradient.empty() && last.cudaForm() == CudaForm::linear) {
+  if (!gradient.empty() && last.linear()) {
     CovectorMoments<D> moments; // none of points, those of the matrix
     for (int row = 0; row < D; ++row)
       for (int column = 0; column < D; ++column)
         moments.outer[row][column] = perSample * found.ofMatrix(row, column);
     std::ranges::fill(gradient, 0.0);
-    last.pullBackMoments(parameters, moments, gradient);
+    last.linear()->pullBackMoments(parameters, moments, gradient);
   }
   return {perSample * found.energy(), static_cast<std::size_t>(*found.valid()),
           static_cast<std::size_t>(found.asked())};

@@ -18,9 +18,9 @@ public:
   /// What it takes of the device, beside image and masks.
   static double deviceBytes(const TermExtent<D>&);
 
-  /// As in CostTerm. Does not judge the number of valid samples.
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
-  TermValue take(std::span<const double> parameters, std::span<double> gradient) const;
+  /// As in TermOnCuda. Does not judge the number of valid samples.
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) const;
 
 private:
   unsigned long long* clearedSums(const Context&, std::size_t parameters);

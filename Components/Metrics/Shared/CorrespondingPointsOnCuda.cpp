@@ -56,8 +56,8 @@ std::array<float*, D> CorrespondingPointsOnCuda<D>::covectorArrays()
 }
 
 template <int D>
-void CorrespondingPointsOnCuda<D>::give(Context& context, std::span<const double> parameters,
-                                        std::span<double> gradient)
+void CorrespondingPointsOnCuda<D>::enqueue(Context& context, const SampleSet<D>&,
+                                           std::span<const double> parameters, std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   DistanceSums<D>* result = result_.span().data();
@@ -77,22 +77,22 @@ void CorrespondingPointsOnCuda<D>::pullBack(Context& context, const ChainOnCuda<
   DistanceSums<D>* result = result_.span().data();
   std::array<const float*, D> covectors;
   std::ranges::copy(covectorArrays(), covectors.begin());
-  if (level_.chain->transform->cudaForm() == CudaForm::linear)
+  if (level_.chain->transform->linear())
     return momentsOnCuda<D>(context, points_, chain, covectors, nullptr, scratch_.span().data(),
                             &result->moments);
   pullBack_.add(context, points_, chain, covectors, nullptr, gradient, {true, result->valid()});
 }
 
 template <int D>
-TermValue CorrespondingPointsOnCuda<D>::take(std::span<const double> parameters,
-                                             std::span<double> gradient) const
+TermValue CorrespondingPointsOnCuda<D>::collect(std::span<const double> parameters,
+                                                std::span<double> gradient)
 {
   const DistanceSums<D>& found = found_[0];
   const Transform<D>& last = *level_.chain->transform;
   const double perPair = *found.valid() == 0 ? 0 : 1 / *found.valid();
-  if (!gradient.empty() && last.cudaForm() == CudaForm::linear) {
+  if (!gradient.empty() && last.linear()) {
     std::ranges::fill(gradient, 0.0);
-    last.pullBackMoments(parameters, found.moments, gradient);
+    last.linear()->pullBackMoments(parameters, found.moments, gradient);
     for (double& value : gradient)
       value *= perPair;
   }

@@ -10,7 +10,7 @@ namespace tessera {
 
 /// CorrespondingPointsEuclideanDistanceMetric on a CUDA device.
 template <int D>
-class CorrespondingPointsOnCuda {
+class CorrespondingPointsOnCuda final : public TermOnCuda<D> {
 public:
   /// Copies the points. Throws Error(device) if a transform of the chain has no CUDA form.
   CorrespondingPointsOnCuda(const Context&, const TermLevel<D>&);
@@ -18,9 +18,9 @@ public:
   /// What it takes of the device, beside the mask.
   static double deviceBytes(const TermExtent<D>&);
 
-  /// As in CostTerm.
-  void give(Context&, std::span<const double> parameters, std::span<double> gradient);
-  TermValue take(std::span<const double> parameters, std::span<double> gradient) const;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
 
 private:
   std::array<float*, D> covectorArrays();

@@ -29,11 +29,12 @@ template <int D>
 double farthestMm(const TransformChain<D>& chain, double reachMm, double longestShiftMm)
 {
   const double initial = chain.initial ? farthestMm<D>(*chain.initial, reachMm, longestShiftMm) : reachMm;
-  if (chain.transform->cudaForm() != CudaForm::linear)
+  const LinearForm<D>* linear = chain.transform->linear();
+  if (!linear)
     return initial + longestShiftMm;
   Vec<D> reach;
   reach.fill(initial);
-  return initial + largestCoordinate<D>(chain.transform->onCuda(chain.parameters).map, reach);
+  return initial + largestCoordinate<D>(linear->pointMap(chain.parameters), reach);
 }
 
 }

@@ -1,5 +1,7 @@
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 
+#include "Components/Transforms/BSplineTransform.h"
+
 namespace tessera {
 namespace {
 
@@ -26,24 +28,19 @@ std::optional<OneSplineChain<D>> asOneSpline(const TransformChain<D>& chain)
   if (!whole)
     return {};
   const bool composed = !chain.initial || chain.combination == Combination::compose;
-  switch (chain.transform->cudaForm()) {
-  case CudaForm::linear: {
-    const AffineMap<D> map = chain.transform->onCuda(chain.parameters).map;
+  if (const LinearForm<D>* linear = chain.transform->linear()) {
+    const AffineMap<D> map = linear->pointMap(chain.parameters);
     if (composed && whole->spline)
       whole->turn = multiply<D>(map.matrix, whole->turn);
     whole->linear = composed ? compose(map, whole->linear) : added(whole->linear, map);
     return whole;
   }
-  case CudaForm::bspline:
-    if (whole->spline)
-      return {};
-    whole->spline = &chain;
-    if (composed)
-      whole->asked = whole->linear;
-    return whole;
-  default:
+  if (whole->spline || !dynamic_cast<const BSplineTransform<D>*>(chain.transform.get()))
     return {};
-  }
+  whole->spline = &chain;
+  if (composed)
+    whole->asked = whole->linear;
+  return whole;
 }
 
 template std::optional<OneSplineChain<2>> asOneSpline(const TransformChain<2>&);

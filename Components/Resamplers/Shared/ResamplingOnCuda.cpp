@@ -2,6 +2,7 @@
 
 #include "Components/Resamplers/Shared/LargestCoordinate.h"
 #include "Components/Resamplers/Shared/RunShapes.h"
+#include "Components/Transforms/BSplineTransform.h"
 #include "Core/Registration/Interpolation/LabelMajority.h"
 #include "Core/Registration/Samples/FixedPointIndex.h"
 
@@ -73,7 +74,7 @@ ResamplingOnCuda<D>::ResamplingOnCuda(Context& context, const TransformChain<D>&
     : lattice_(lattice), held_(std::make_shared<HeldChainOnCuda<D>>(context, chain)),
       oneSpline_(asOneSpline<D>(chain))
 {
-  if (chain.transform->cudaForm() == CudaForm::linear) {
+  if (chain.transform->linear()) {
     chain_ = held_->at(context, chain.parameters);
   } else {
     parameters_.fromHost(context, chain.parameters);
@@ -87,16 +88,16 @@ template <int D>
 void ResamplingOnCuda<D>::holdSpline(Context& context)
 {
   const TransformChain<D>& link = *oneSpline_->spline;
-  const TransformOnCuda<D> model = link.transform->onCuda(link.parameters);
-  const AffineMap<D> gridIndex =
-      compose(indexFromPoint<D>(model.pointToIndex), compose(oneSpline_->asked, lattice_.pointFromIndex()));
+  const auto& grid = static_cast<const BSplineTransform<D>&>(*link.transform).grid();
+  const AffineMap<D> gridIndex = compose(indexFromPoint<D>(grid.points.pointToIndex()),
+                                         compose(oneSpline_->asked, lattice_.pointFromIndex()));
   for (const double value : link.parameters)
     largestMm_ = std::max(largestMm_, value == value ? std::abs(value) : HUGE_VAL);
-  if (model.order != 3 || model.cyclic || !(largestCoordinate<D>(gridIndex, lattice_.size) < largestWhole)) {
+  if (grid.order != 3 || grid.cyclic || !(largestCoordinate<D>(gridIndex, lattice_.size) < largestWhole)) {
     oneSpline_.reset();
     return;
   }
-  spline_.points = model.points;
+  std::ranges::copy(grid.points.size, spline_.points.begin());
   coefficients_.fromHost(context, std::vector<float>(link.parameters.begin(), link.parameters.end()));
   spline_.coefficients = std::as_const(coefficients_).span().data();
   shapeOfSpline_ = withEnoughWarps<D>({5, 5, warpsOfSplineBlock}, lattice_.size);
@@ -117,7 +118,7 @@ template <int D>
 double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain)
 {
   double bytes = HeldChainOnCuda<D>::deviceBytes(chain);
-  if (chain.transform->cudaForm() != CudaForm::linear)
+  if (!chain.transform->linear())
     bytes += static_cast<double>(chain.parameters.size()) * sizeof(double);
   if (const auto oneSpline = asOneSpline<D>(chain); oneSpline && oneSpline->spline)
     bytes += static_cast<double>(oneSpline->spline->parameters.size()) * sizeof(float);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/BSplineGrid.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 #include <span>
 

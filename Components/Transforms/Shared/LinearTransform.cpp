@@ -49,6 +49,26 @@ const Parameter<double>& centerOfRotationPoint()
   return parameter;
 }
 
+/// Takes no memory of the device: kernels get the map as their argument.
+template <int D>
+class HeldLinear final : public HeldTransformOnCuda<D> {
+public:
+  HeldLinear(const LinearForm<D>& form, std::span<const double> constant)
+      : form_(form), constant_(constant.begin(), constant.end())
+  {
+  }
+  TransformOnCuda<D> at(const Context&, std::span<const double> parameters) override
+  {
+    return {.kind = TransformKind::linear,
+            .map = form_.pointMap(constant_.empty() ? parameters : constant_),
+            .centerMm = form_.centerMm()};
+  }
+
+private:
+  const LinearForm<D>& form_;
+  std::vector<double> constant_; // empty: parameters are given to each call
+};
+
 /// All D values, or nothing.
 template <int D, class T>
 bool readVector(const Parameters& parameters, const Parameter<T>& parameter, Vec<D>& values)
@@ -238,9 +258,10 @@ void LinearTransform<D>::pullBackMoments(std::span<const double> parameters,
 }
 
 template <int D>
-TransformOnCuda<D> LinearTransform<D>::onCuda(std::span<const double> parameters) const
+std::unique_ptr<HeldTransformOnCuda<D>> LinearTransform<D>::hold(const Context&,
+                                                                 std::span<const double> constant) const
 {
-  return {.form = CudaForm::linear, .map = pointMap(parameters), .centerMm = centerMm_};
+  return std::make_unique<HeldLinear<D>>(*this, constant);
 }
 
 template <int D>

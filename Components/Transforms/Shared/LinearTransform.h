@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/AutomaticInitialization.h"
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 #include <array>
 
@@ -9,7 +9,10 @@ namespace tessera {
 
 /// T(x) = A (x - c) + t + c, with A and t functions of the parameters; everything but that function.
 template <int D>
-class LinearTransform : public Transform<D> {
+class LinearTransform : public OptimizableTransform<D>,
+                        public SpatialDerivatives<D>,
+                        public LinearForm<D>,
+                        public CudaForm<D> {
 public:
   std::size_t parameterCount() const override { return parameterCount_; }
 
@@ -34,15 +37,21 @@ public:
                                   std::span<double> gradient) const override;
   bool hasHessian() const override { return false; }
 
-  CudaForm cudaForm() const override { return CudaForm::linear; }
-  TransformOnCuda<D> onCuda(std::span<const double> parameters) const override;
+  const SpatialDerivatives<D>* differentiable() const override { return this; }
+  const LinearForm<D>* linear() const override { return this; }
+  const CudaForm<D>* cudaForm() const override { return this; }
+
+  TransformKind kind() const override { return TransformKind::linear; }
+  std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
+                                               std::span<const double> constant) const override;
+
+  AffineMap<D> pointMap(std::span<const double> parameters) const override;
+  const Vec<D>& centerMm() const override { return centerMm_; }
   void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&,
                        std::span<double> gradient) const override;
 
   std::vector<FileEntry> fileEntries() const override;
   std::vector<double> restore(const Parameters& transformFile) override;
-
-  const Vec<D>& centerMm() const { return centerMm_; }
 
 protected:
   static constexpr std::size_t maxParameters = D * D + D;
@@ -78,7 +87,6 @@ protected:
 private:
   bool hasCenter() const { return startRules_ != StartRules::translation; }
   bool centerFromSettings(const TransformStart<D>&);
-  AffineMap<D> pointMap(std::span<const double> parameters) const;
   std::vector<double> gramian(const Context&, const ListSamples<D>&, const Derivatives&) const;
   std::vector<double> givenScales() const;
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/SplineSystem.h"
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/OptimizableTransform.h"
 
 // What splines do with batches. Vectors, and sums of d value / d vectors, are laid out as in
 // SplineOfLandmarks.

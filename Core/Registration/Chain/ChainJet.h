@@ -217,7 +217,7 @@ template <int D>
 TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t, Vec<D> pointMm, Jet<D>& jet)
 {
   Vec<D> mapped;
-  if (t.form == CudaForm::kernelSpline) {
+  if (t.kind == TransformKind::kernelSpline) {
     const SplineOfLandmarks<D> spline = t.kernelSpline();
     mapped = spline(pointMm);
     spline.derivatives(pointMm, jet.jacobian, jet.hessian);
@@ -235,13 +235,13 @@ TESSERA_HOST_DEVICE TESSERA_NOINLINE void jetOfModel(const TransformOnCuda<D>& t
 template <int D>
 TESSERA_HOST_DEVICE void jetOf(const TransformOnCuda<D>& t, const Vec<D>& pointMm, Jet<D>& jet)
 {
-  if (t.form == CudaForm::kernelSpline || t.form == CudaForm::displacementImage) {
+  if (t.kind == TransformKind::kernelSpline || t.kind == TransformKind::displacementImage) {
     Jet<D> own; // in memory: only here
     jetOfModel<D>(t, pointMm, own);
     jet = own;
     return;
   }
-  const bool linear = t.form == CudaForm::linear;
+  const bool linear = t.kind == TransformKind::linear;
   const Vec<D> mapped = linear ? t.map(pointMm) : pointMm;
   TESSERA_UNROLL
   for (int k = 0; k < D; ++k) {

@@ -2,8 +2,6 @@
 
 #include "Core/Compute/Error.h"
 
-#include <utility>
-
 namespace tessera {
 
 template <int D>
@@ -11,7 +9,7 @@ std::string whyNotOnCuda(const TransformChain<D>& chain)
 {
   int links = 0;
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++links)
-    if (link->transform->cudaForm() == CudaForm::none)
+    if (!link->transform->cudaForm())
       return "the transform \"" + link->transform->name() + "\"";
   if (links > ChainOnCuda<D>::most)
     return "a chain of " + std::to_string(links) + " transforms (at most "
@@ -20,21 +18,12 @@ std::string whyNotOnCuda(const TransformChain<D>& chain)
 }
 
 template <int D>
-bool isLinearChain(const TransformChain<D>* chain)
-{
-  for (; chain; chain = chain->initial.get())
-    if (chain->transform->cudaForm() != CudaForm::linear)
-      return false;
-  return true;
-}
-
-template <int D>
 HeldChainOnCuda<D>::HeldChainOnCuda(const Context& context, const TransformChain<D>& chain)
     : last_(chain.transform), combination_(chain.initial ? chain.combination : Combination::compose)
 {
   if (const std::string why = whyNotOnCuda(chain); !why.empty())
     throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
-  heldLast_ = last_->holdOnCuda(context, {});
+  heldLast_ = last_->cudaForm()->hold(context, {});
   if (chain.initial)
     append(context, *chain.initial);
 }
@@ -45,15 +34,8 @@ void HeldChainOnCuda<D>::append(const Context& context, const TransformChain<D>&
   if (chain.initial)
     append(context, *chain.initial);
   TransformOnCuda<D>& link = before_.links[before_.count++];
-  if (Held held = chain.transform->holdOnCuda(context, chain.parameters)) {
-    link = held->at(context, {});
-    heldBefore_.push_back(std::move(held));
-  } else if (chain.transform->cudaForm() == CudaForm::linear) {
-    link = chain.transform->onCuda(chain.parameters);
-  } else {
-    parametersBefore_.emplace_back().fromHost(context, chain.parameters);
-    link = chain.transform->onCuda(std::as_const(parametersBefore_.back()).span());
-  }
+  heldBefore_.push_back(chain.transform->cudaForm()->hold(context, chain.parameters));
+  link = heldBefore_.back()->at(context, {});
   link.combination = chain.initial ? chain.combination : Combination::compose;
 }
 
@@ -71,7 +53,7 @@ ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const do
 {
   ChainOnCuda<D> chain = before_;
   TransformOnCuda<D>& link = chain.links[chain.count++];
-  link = heldLast_ ? heldLast_->at(context, parameters) : last_->onCuda(parameters);
+  link = heldLast_->at(context, parameters);
   link.combination = combination_;
   return chain;
 }
@@ -79,14 +61,13 @@ ChainOnCuda<D> HeldChainOnCuda<D>::at(const Context& context, std::span<const do
 template <int D>
 Context vectorContext(const Context& context, const Transform<D>& last)
 {
-  if (context.onCuda() && last.cudaForm() == CudaForm::linear)
+  if (context.onCuda() && last.linear())
     return {Device{}, context.threads};
   return context;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                            \
-  template bool isLinearChain<D>(const TransformChain<D>*);                                                  \
   template class HeldChainOnCuda<D>;                                                                         \
   template Context vectorContext<D>(const Context&, const Transform<D>&);
 TESSERA_INSTANTIATE(2)

@@ -13,10 +13,6 @@ namespace tessera {
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
-/// Whether all its transforms are linear; null is.
-template <int D>
-bool isLinearChain(const TransformChain<D>*);
-
 /// A chain in the memory of a CUDA device, its last parameters open.
 template <int D>
 class HeldChainOnCuda {
@@ -28,7 +24,7 @@ public:
   /// What it takes of the device.
   static double deviceBytes(const TransformChain<D>&);
 
-  /// `parameters` of the last transform: on the host if it is linear, else on the device.
+  /// `parameters` of the last transform lie on the host if it is linear, else on the device.
   ChainOnCuda<D> at(const Context&, std::span<const double> parameters);
   /// All but the last transform.
   const ChainOnCuda<D>& before() const { return before_; }
@@ -41,7 +37,6 @@ private:
   Held heldLast_;
   Combination combination_ = Combination::compose;
   ChainOnCuda<D> before_;
-  std::vector<Buffer<double>> parametersBefore_;
   std::vector<Held> heldBefore_;
 };
 

@@ -23,7 +23,7 @@ public:
   HeldSpline(const Context& context, const SplineForCuda<D>& spline)
   {
     landmarksMm_.fromHost(context, spline.landmarksMm);
-    form_.form = CudaForm::kernelSpline;
+    form_.kind = TransformKind::kernelSpline;
     form_.kernel = spline.kernel;
     form_.alpha = spline.alpha;
     form_.landmarks = static_cast<int>(spline.landmarksMm.size() / D);

@@ -1,3 +1,4 @@
+#include "Core/Compute/Error.h"
 #include "Core/Registration/Transform.h"
 
 #include <algorithm>
@@ -88,6 +89,21 @@ void mapLast(Context& context, const TransformChain<D>& chain, const ListSamples
   PointLoan<D> copy(in.count);
   copyPoints<D>(in, copy.out());
   chain.transform->map(context, copy.list(), chain.parameters, out);
+}
+
+template <int D>
+const SpatialDerivatives<D>& derivativesOf(const Transform<D>& transform)
+{
+  if (const SpatialDerivatives<D>* derivatives = transform.differentiable())
+    return *derivatives;
+  throw Error(ExitCode::usage, "the transform \"" + transform.name()
+                                   + "\" has no spatial derivatives. Allowed: a transform that has them.");
+}
+
+template <int D>
+bool hasHessian(const Transform<D>& transform)
+{
+  return derivativesOf(transform).hasHessian();
 }
 
 template <int D>
@@ -233,22 +249,23 @@ void chainSpatialDerivatives(Context& context, const TransformChain<D>& chain, c
 {
   constexpr int S = symmetricCount(D);
   if (!chain.initial || chain.combination == Combination::add) {
-    chain.transform->spatialDerivatives(context, samples, chain.parameters, jacobian, hessian);
+    derivativesOf(*chain.transform).spatialDerivatives(context, samples, chain.parameters, jacobian, hessian);
     if (chain.initial)
       addInitialDerivatives<D>(context, chain, samples, jacobian, hessian);
     return;
   }
   const std::size_t n = samples.count;
   const bool second0 = hessian && chainHasHessian<D>(*chain.initial),
-             second1 = hessian && chain.transform->hasHessian();
+             second1 = hessian && hasHessian(*chain.transform);
   Loan jacobian0(D * D * n), jacobian1(D * D * n), hessian0(second0 ? D * S * n : 0),
       hessian1(second1 ? D * S * n : 0);
   PointLoan<D> mapped(n);
   mapChain<D>(context, *chain.initial, samples, mapped.out());
   chainSpatialDerivatives<D>(context, *chain.initial, samples, jacobian0.data(),
                              second0 ? hessian0.data() : nullptr);
-  chain.transform->spatialDerivatives(context, mapped.list(), chain.parameters, jacobian1.data(),
-                                      second1 ? hessian1.data() : nullptr);
+  derivativesOf(*chain.transform)
+      .spatialDerivatives(context, mapped.list(), chain.parameters, jacobian1.data(),
+                          second1 ? hessian1.data() : nullptr);
   const Composition<D> composition{n, jacobian0.data(), second0 ? hessian0.data() : nullptr, jacobian1.data(),
                                    second1 ? hessian1.data() : nullptr};
   for (std::size_t i = 0; i < n; ++i) {
@@ -265,13 +282,13 @@ void pullBackChainSpatialDerivatives(Context& context, const TransformChain<D>& 
 {
   constexpr int S = symmetricCount(D);
   if (!chain.initial || chain.combination == Combination::add) {
-    chain.transform->pullBackSpatialDerivatives(context, samples, chain.parameters, covJacobian, covHessian,
-                                                gradient);
+    derivativesOf(*chain.transform)
+        .pullBackSpatialDerivatives(context, samples, chain.parameters, covJacobian, covHessian, gradient);
     return;
   }
   const std::size_t n = samples.count;
   const bool second0 = covHessian && chainHasHessian<D>(*chain.initial),
-             second1 = covHessian && chain.transform->hasHessian();
+             second1 = covHessian && hasHessian(*chain.transform);
   const bool first1 = covJacobian || second0;
   Loan jacobian0(D * D * n), hessian0(second0 ? D * S * n : 0);
   Loan covJacobian1(first1 ? D * D * n : 0), covHessian1(second1 ? D * S * n : 0);
@@ -287,15 +304,25 @@ void pullBackChainSpatialDerivatives(Context& context, const TransformChain<D>& 
     if (second1)
       pullBackToHessian<D>(composition, i, covHessian, covHessian1.data());
   }
-  chain.transform->pullBackSpatialDerivatives(context, mapped.list(), chain.parameters,
-                                              first1 ? covJacobian1.data() : nullptr,
-                                              second1 ? covHessian1.data() : nullptr, gradient);
+  derivativesOf(*chain.transform)
+      .pullBackSpatialDerivatives(context, mapped.list(), chain.parameters,
+                                  first1 ? covJacobian1.data() : nullptr,
+                                  second1 ? covHessian1.data() : nullptr, gradient);
 }
 
 template <int D>
 bool chainHasHessian(const TransformChain<D>& chain)
 {
-  return chain.transform->hasHessian() || (chain.initial && chainHasHessian<D>(*chain.initial));
+  return hasHessian(*chain.transform) || (chain.initial && chainHasHessian<D>(*chain.initial));
+}
+
+template <int D>
+bool isLinearChain(const TransformChain<D>* chain)
+{
+  for (; chain; chain = chain->initial.get())
+    if (!chain->transform->linear())
+      return false;
+  return true;
 }
 
 #define TESSERA_INSTANTIATE(D)                                                                               \
@@ -307,7 +334,8 @@ bool chainHasHessian(const TransformChain<D>& chain)
   template void pullBackChainSpatialDerivatives<D>(Context&, const TransformChain<D>&,                       \
                                                    const ListSamples<D>&, const double*, const double*,      \
                                                    std::span<double>);                                       \
-  template bool chainHasHessian<D>(const TransformChain<D>&);
+  template bool chainHasHessian<D>(const TransformChain<D>&);                                                \
+  template bool isLinearChain<D>(const TransformChain<D>*);
 
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)

@@ -26,16 +26,16 @@ TESSERA_HOST_DEVICE Vec<D> displacementMm(const TransformOnCuda<D>& t, const Vec
 template <int D>
 __device__ __noinline__ Vec<D> mapPointByModel(const TransformOnCuda<D>& t, Vec<D> pointMm)
 {
-  return t.form == CudaForm::kernelSpline ? t.kernelSpline()(pointMm) : t.displacementImage()(pointMm);
+  return t.kind == TransformKind::kernelSpline ? t.kernelSpline()(pointMm) : t.displacementImage()(pointMm);
 }
 
 /// T(x) of one transform.
 template <int D>
 __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
 {
-  if (t.form == CudaForm::linear)
+  if (t.kind == TransformKind::linear)
     return t.map(pointMm);
-  if (t.form != CudaForm::bspline)
+  if (t.kind != TransformKind::bspline)
     return mapPointByModel<D>(t, pointMm);
   const Vec<D> u = t.order == 3   ? displacementMm<D, 3>(t, pointMm)
                    : t.order == 2 ? displacementMm<D, 2>(t, pointMm)

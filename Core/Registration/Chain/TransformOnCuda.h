@@ -11,7 +11,7 @@ namespace tessera {
 /// How a transform is joined to what comes before it: T1(T0(x)) or T0(x) + T1(x) - x.
 enum class Combination { compose, add };
 
-enum class CudaForm { none, linear, bspline, kernelSpline, displacementImage };
+enum class TransformKind { linear, bspline, kernelSpline, displacementImage };
 
 /// Sums over samples x with covectors v, from which the gradient of any linear transform about the centre c
 /// follows.
@@ -24,7 +24,7 @@ struct CovectorMoments {
 /// A transform as kernels see it: plain data, and pointers to the device's memory that something else owns.
 template <int D>
 struct TransformOnCuda {
-  CudaForm form = CudaForm::none;
+  TransformKind kind = TransformKind::linear;
   Combination combination = Combination::compose;
 
   AffineMap<D> map; // linear: in mm; image of displacements: indexFromPoint

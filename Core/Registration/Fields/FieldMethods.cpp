@@ -53,7 +53,8 @@ FieldMethods<D>::FieldMethods(const Registry& registry, const TransformChain<D>&
     whyByPoints_ = "the transform starts from an initial one";
     return;
   }
-  field_ = chain.transform->alignedField(lattice);
+  if (const FieldForm<D>* form = chain.transform->field())
+    field_ = form->alignedField(lattice);
   if (!field_)
     whyByPoints_ = "the " + chain.transform->name() + " is no B-spline along the axes of the output grid";
 }

@@ -31,11 +31,12 @@ std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>& lattice, con
                                              const Registry* registry, DeviceKind device)
 {
   const bool joined = chain.initial && chain.combination == Combination::compose;
-  if (joined || !isBox(lattice) || !registry)
+  const FieldForm<D>* form = chain.transform->field();
+  if (joined || !isBox(lattice) || !registry || !form)
     return {};
   TransformChain<D> last;
   last.transform = chain.transform;
-  const std::string name = last.transform->fieldInterpolator();
+  const std::string name = form->fieldInterpolator();
   const FieldMethods<D> methods(*registry, last, boxGeometry(lattice), name,
                                 "(FieldInterpolator \"" + name + "\")");
   return methods.choose(device, FieldQuantity::displacements);

@@ -76,7 +76,7 @@ void launch(Context& context, const SamplesOnCuda<D>& samples, const ChainOnCuda
   const TransformOnCuda<D>& last = chain.links[chain.count - 1];
   if (samples.count > few)
     launch<D, Order, 1>(context, samples, chain, moving, target, 256);
-  else if (last.form == CudaForm::bspline && last.order == 3)
+  else if (last.kind == TransformKind::bspline && last.order == 3)
     launch<D, Order, 4>(context, samples, chain, moving, target, 64);
   else
     launch<D, Order, 1>(context, samples, chain, moving, target, 32);

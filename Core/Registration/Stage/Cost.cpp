@@ -89,15 +89,20 @@ double Cost<D>::combine(const SamplesOfPart& samplesOf, std::span<const double> 
   for (std::size_t t = 0; t < terms; ++t) {
     const Range ofTerm(level_.names[t].c_str());
     const HostClock clock(context_);
-    level_.parts[t].term->give(context_, samplesOf(level_.parts[t]), parameters,
-                               ownGradient(t, wantsGradient));
+    CostTerm<D>& term = *level_.parts[t].term;
+    const SampleSet<D>& samples = samplesOf(level_.parts[t]);
+    if (TermOnCuda<D>* const onCuda = term.onCuda())
+      onCuda->enqueue(context_, samples, parameters, ownGradient(t, wantsGradient));
+    else
+      reports_[t].value = term.evaluate(context_, samples, parameters, ownGradient(t, wantsGradient)).value;
     reports_[t].milliseconds = clock.milliseconds();
     times_.ofTerms[t][wantsGradient] += reports_[t].milliseconds;
   }
   waitForTerms(wantsGradient);
   double value = 0;
   for (std::size_t t = 0; t < terms; ++t) {
-    reports_[t].value = level_.parts[t].term->take(parameters, ownGradient(t, wantsGradient)).value;
+    if (TermOnCuda<D>* const onCuda = level_.parts[t].term->onCuda())
+      reports_[t].value = onCuda->collect(parameters, ownGradient(t, wantsGradient)).value;
     reports_[t].gradientNorm = wantsGradient && wantsNorms() ? gradientNorm(t) : 0;
     weights_[t] = weightOf(t, wantsGradient);
     value += weights_[t] * reports_[t].value;
@@ -280,8 +285,9 @@ JacobianTerms Cost<D>::jacobianTerms(std::size_t wanted, std::span<const double>
   const HostClock clock(context_);
   const PointList<D> points = gridPoints(wanted);
   samplesFound = points.positions();
-  const JacobianTerms terms = level_.chain->transform->jacobianTerms(host_, slice(points, 0, samplesFound),
-                                                                     parametersOf(position), level_.scales);
+  const JacobianTerms terms =
+      optimizable(*level_.chain->transform)
+          .jacobianTerms(host_, slice(points, 0, samplesFound), parametersOf(position), level_.scales);
   times_.stepSizes += clock.milliseconds();
   return terms;
 }
@@ -298,8 +304,8 @@ std::vector<double> Cost<D>::displacementsMm(std::size_t wanted, std::span<const
   forEachRange(host_, lengths.size(), batchCapacity, [&](std::size_t first, std::size_t last) {
     PointBatch<D> vectors;
     Context context = host_;
-    level_.chain->transform->pushForward(context, Samples<D>(slice(points, first, last)), parameters, step,
-                                         vectors.out());
+    optimizable(*level_.chain->transform)
+        .pushForward(context, Samples<D>(slice(points, first, last)), parameters, step, vectors.out());
     for (std::size_t i = first; i < last; ++i) {
       double squared = 0;
       for (int d = 0; d < D; ++d)

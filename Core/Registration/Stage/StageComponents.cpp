@@ -219,7 +219,7 @@ StageComponents<D> createComponents(const Registry& registry, const Parameters& 
   StageComponents<D> made;
   made.registration = create(std::type_identity<Registration>{}, names("Registration"), 0);
   made.transform = create(std::type_identity<Transform<D>>{}, names("Transform"), 0);
-  if (!made.transform->canBeOptimized())
+  if (!dynamic_cast<const OptimizableTransform<D>*>(made.transform.get()))
     parameters.fail("Transform", "a transform without parameters that an optimizer could find",
                     "Allowed: such a transform in the file of -t0, and here one with parameters, such as "
                     "\"BSplineTransform\"");

@@ -29,7 +29,8 @@ std::vector<TransformChain<D>> chainsOf(Context& host, const PreparedStage<D>& p
   chain.combination = combinationOf(prepared.parameters);
   chain.transform = prepared.components.transform;
   const auto models =
-      chain.transform->modelsOfLevels(host, stage.fixed.front(), asksInitial ? stage.initial.get() : nullptr);
+      optimizable(*chain.transform)
+          .modelsOfLevels(host, stage.fixed.front(), asksInitial ? stage.initial.get() : nullptr);
   std::vector<TransformChain<D>> chains(prepared.parameters.levelCount(), chain);
   for (std::size_t level = 0; level < models.size(); ++level)
     chains[level].transform = models[level];

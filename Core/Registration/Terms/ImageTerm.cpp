@@ -129,16 +129,14 @@ DeviceMemory ImageTerm<D>::deviceMemory(const TermExtent<D>& extent) const
 }
 
 template <int D>
-TermValue ImageTerm<D>::evaluate(Context& context, const SampleSet<D>& samples,
-                                 std::span<const double> parameters, std::span<double> gradient)
+TermValue ImageTerm<D>::evaluateHere(Context& context, const SampleSet<D>& samples,
+                                     std::span<const double> parameters, std::span<double> gradient)
 {
   if (!gradient.empty() && !level_.interpolator->hasGradient())
     throw Error(ExitCode::usage,
                 parameters_.where("Interpolator")
                     + ": the interpolator has no gradient at order 0, and the optimizer needs one. "
                       "Allowed: BSplineInterpolationOrder 1 to 5.");
-  if (onCuda_)
-    return this->giveAndTake(context, samples, parameters, gradient);
   const FieldMethod<D>* field = fields_->at(samples);
   return field ? evaluateDense(context, {std::get<VoxelLattice<D>>(samples), *field, parameters}, gradient)
                : evaluateByPoints(context, samples, parameters, gradient);
@@ -192,21 +190,16 @@ TermValue ImageTerm<D>::finish(const SampleCount& count)
 }
 
 template <int D>
-void ImageTerm<D>::give(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
-                        std::span<double> gradient)
+void ImageTerm<D>::enqueue(Context& context, const SampleSet<D>& samples, std::span<const double> parameters,
+                           std::span<double> gradient)
 {
-  if (onCuda_)
-    onCuda_->give(context, samples, parameters, gradient);
-  else
-    CostTerm<D>::give(context, samples, parameters, gradient);
+  onCuda_->enqueue(context, samples, parameters, gradient);
 }
 
 template <int D>
-TermValue ImageTerm<D>::take(std::span<const double> parameters, std::span<double> gradient)
+TermValue ImageTerm<D>::collect(std::span<const double> parameters, std::span<double> gradient)
 {
-  if (!onCuda_)
-    return CostTerm<D>::take(parameters, gradient);
-  const TermValue result = onCuda_->take(parameters, gradient);
+  const TermValue result = onCuda_->collect(parameters, gradient);
   validSampleRule_.check(level_.level, result.valid, result.asked);
   return result;
 }
@@ -280,7 +273,7 @@ void ImageTerm<D>::pullBackBatch(const ValidSamples<D>& batch, std::size_t count
     covectorsOfAxes[d] = covectors[d];
   }
   Context oneThread;
-  chain.transform->pullBack(oneThread, points, chain.parameters, covectorsOfAxes, gradient);
+  optimizable(*chain.transform).pullBack(oneThread, points, chain.parameters, covectorsOfAxes, gradient);
 }
 
 std::vector<ParameterInfo> imageTermParameters()

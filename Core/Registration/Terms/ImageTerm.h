@@ -20,7 +20,7 @@ namespace tessera {
 /// composed, at x if added. Work is cut into stripes of constant size that are summed in their order: the
 /// same bits for any number of threads.
 template <int D>
-class ImageTerm final : public CostTerm<D> {
+class ImageTerm final : public CostTerm<D>, private TermOnCuda<D> {
 public:
   ImageTerm(const Parameters&, std::unique_ptr<Metric>);
 
@@ -33,15 +33,17 @@ public:
   void prepareForLevel(Context&, const TermLevel<D>&) override;
   DeviceMemory deviceMemory(const TermExtent<D>&) const override;
   void endLevel() override { onCuda_.reset(); }
-  TermValue evaluate(Context&, const SampleSet<D>&, std::span<const double> parameters,
-                     std::span<double> gradient) override;
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters,
-            std::span<double> gradient) override;
-  TermValue take(std::span<const double> parameters, std::span<double> gradient) override;
+  TermOnCuda<D>* onCuda() override { return onCuda_ ? this : nullptr; }
   std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                 std::span<double> gradient) override;
 
 private:
+  TermValue evaluateHere(Context&, const SampleSet<D>&, std::span<const double> parameters,
+                         std::span<double> gradient) override;
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters,
+               std::span<double> gradient) override;
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
+
   static constexpr std::size_t mostPositionsKept =
       std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
 

@@ -43,7 +43,7 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
                                               GradientSummation summation)
 {
   const std::size_t parameters = extent.chain->transform->parameterCount();
-  const bool isLinear = extent.chain->transform->cudaForm() == CudaForm::linear;
+  const bool isLinear = extent.chain->transform->linear() != nullptr;
   // How long arrays get; those of a value alone need no slopes, and gradients only for a field.
   std::size_t values = extent.listedSamples, gradients = values, slopes = values, fixed = 0, whole = 0;
   std::size_t coefficients = 0, asked = 0, displacements = 0, pulledBack = extent.listedSamples;
@@ -96,8 +96,8 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
 }
 
 template <int D>
-void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::span<const double> parameters,
-                              std::span<double> gradient)
+void ImageTermOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
+                                 std::span<const double> parameters, std::span<double> gradient)
 {
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const FieldMethod<D>* aligned = alignedField(set);
@@ -114,10 +114,10 @@ void ImageTermOnCuda<D>::give(Context& context, const SampleSet<D>& set, std::sp
   const bool again = plan == last_;
   last_ = plan;
   if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::mostRecorded
-      || level_.chain->transform->cudaForm() == CudaForm::linear)
-    return giveWork(context, slabs, aligned, parameters, gradient);
+      || level_.chain->transform->linear())
+    return enqueueWork(context, slabs, aligned, parameters, gradient);
   context.stream->beginRecording(); // of what has run once: it takes no more memory
-  giveWork(context, slabs, aligned, parameters, gradient);
+  enqueueWork(context, slabs, aligned, parameters, gradient);
   recording_ = context.stream->endRecording();
   recorded_ = plan;
   recording_->replay();
@@ -132,7 +132,7 @@ std::vector<Phase> ImageTermOnCuda<D>::timePhases(Context& context, const Sample
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const FieldMethod<D>* aligned = alignedField(set);
   phases_ = &phases;
-  giveWork(context, slabsOf(set, samples, aligned), aligned, parameters, gradient);
+  enqueueWork(context, slabsOf(set, samples, aligned), aligned, parameters, gradient);
   phases_ = nullptr;
   return phases;
 }
@@ -192,15 +192,15 @@ ImageTermOnCuda<D>::slabsOf(const SampleSet<D>& set, const SamplesOnCuda<D>& sam
 }
 
 template <int D>
-void ImageTermOnCuda<D>::giveWork(Context& context, const std::vector<Slab>& slabs,
-                                  const FieldMethod<D>* aligned, std::span<const double> parameters,
-                                  std::span<double> gradient)
+void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& slabs,
+                                     const FieldMethod<D>* aligned, std::span<const double> parameters,
+                                     std::span<double> gradient)
 {
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
   const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
   Result* result = result_.span().data();
-  if (slabs.front().samples.asked || level_.chain->transform->cudaForm() == CudaForm::linear)
+  if (slabs.front().samples.asked || level_.chain->transform->linear())
     context.stream->fill(result, 0, sizeof(Result)); // samples that are asked for and moments are added to it
   metric_->begin(context);
   const auto slopes = [&](const Slab& slab) {
@@ -239,12 +239,12 @@ IntensityPairs ImageTermOnCuda<D>::pairsOf(const Slab& slab, bool whole) const
 }
 
 template <int D>
-TermValue ImageTermOnCuda<D>::take(std::span<const double> parameters, std::span<double> gradient)
+TermValue ImageTermOnCuda<D>::collect(std::span<const double> parameters, std::span<double> gradient)
 {
   const Result& found = found_[0];
-  if (!gradient.empty() && level_.chain->transform->cudaForm() == CudaForm::linear) {
+  if (!gradient.empty() && level_.chain->transform->linear()) {
     std::ranges::fill(gradient, 0.0);
-    level_.chain->transform->pullBackMoments(parameters, found.moments, gradient);
+    level_.chain->transform->linear()->pullBackMoments(parameters, found.moments, gradient);
   }
   return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
 }
@@ -337,7 +337,7 @@ void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const Chai
   const SamplesOnCuda<D>& samples = slab.samples;
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
   const float* slopes = slopes_.span().data();
-  if (level_.chain->transform->cudaForm() == CudaForm::linear)
+  if (level_.chain->transform->linear())
     return momentsOnCuda<D>(context, samples, chain, gradients, slopes,
                             grown(context, scratch_, momentScratch<D>()), &result->moments);
   if (slab.field)

@@ -36,8 +36,8 @@ public:
 
   /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not
   /// judge the number of valid samples.
-  void give(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
-  TermValue take(std::span<const double> parameters, std::span<double> gradient);
+  void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  TermValue collect(std::span<const double> parameters, std::span<double> gradient);
   /// The same work in parts, each waited for.
   std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                 std::span<double> gradient);
@@ -78,8 +78,8 @@ private:
 
     bool operator==(const Plan&) const = default;
   };
-  void giveWork(Context&, const std::vector<Slab>&, const FieldMethod<D>*, std::span<const double> parameters,
-                std::span<double> gradient);
+  void enqueueWork(Context&, const std::vector<Slab>&, const FieldMethod<D>*,
+                   std::span<const double> parameters, std::span<double> gradient);
 
   /// Does a part of an evaluation's work; takes its time if phases_ are asked for.
   template <class Work>

@@ -16,7 +16,7 @@ void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples
                                const std::array<const float*, D>& covectors, const float* factors,
                                std::span<double> gradient, const GradientUpdate& update)
 {
-  if (chain.links[chain.count - 1].form == CudaForm::kernelSpline)
+  if (chain.links[chain.count - 1].kind == TransformKind::kernelSpline)
     return addSpline(context, samples, chain, covectors, factors, gradient, update);
   const bool fresh = fixedPoint_.size() < gradient.size();
   unsigned long long* fixedPoint = grown(context, fixedPoint_, gradient.size());
@@ -29,10 +29,10 @@ void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples
 template <int D>
 double ParameterPullBack<D>::deviceBytes(const Transform<D>& last, std::size_t samples)
 {
-  if (samples == 0 || last.cudaForm() == CudaForm::linear)
+  if (samples == 0 || last.linear())
     return 0;
   const std::size_t parameters = last.parameterCount();
-  if (last.cudaForm() != CudaForm::kernelSpline)
+  if (last.cudaForm()->kind() != TransformKind::kernelSpline)
     return static_cast<double>(parameters * sizeof(unsigned long long) + sizeof(unsigned));
   return static_cast<double>(sizeof(double) * 2 * D * std::min(samples, samplesAtOnce))
          + splineSumBytes<D>(parameters / D);

@@ -290,7 +290,7 @@ std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>& chain)
   AffineMap<D> folded;
   for (int link = 0; link < chain.count; ++link) {
     const TransformOnCuda<D>& t = chain.links[link];
-    if (t.form != CudaForm::linear)
+    if (t.kind != TransformKind::linear)
       return std::nullopt;
     if (t.combination == Combination::compose) {
       folded = compose(t.map, folded);

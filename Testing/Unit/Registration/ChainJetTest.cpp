@@ -127,7 +127,7 @@ void pullBackToLandmarks(const Transform<D>& spline, const std::vector<double>& 
     point.pointMm[d] = &before.pointMm[d];
   point.count = 1;
   Context context;
-  spline.pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(), covHessian.data(),
+  spline.differentiable()->pullBackSpatialDerivatives(context, point, parameters, covJacobian.data(), covHessian.data(),
                                     gradient);
 }
 
@@ -155,9 +155,9 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
     for (int k = 0; k < D; ++k)
       for (int l = 0; l < D; ++l)
         moments.outer[k][l] += ofJacobian[k][l];
-    if (last.form == CudaForm::linear)
+    if (last.kind == TransformKind::linear)
       continue;
-    if (last.form == CudaForm::kernelSpline) {
+    if (last.kind == TransformKind::kernelSpline) {
       pullBackToLandmarks<D>(*scene.chain->transform, scene.chain->parameters, jet, before, gradient);
       continue;
     }
@@ -168,8 +168,8 @@ void expectThePenaltysGradient(const TermScene<D>& scene, const std::string& wha
     else
       pullBackToPoints<D, 1>(last, jet, before, gradient);
   }
-  if (last.form == CudaForm::linear)
-    scene.chain->transform->pullBackMoments(scene.chain->parameters, moments, gradient);
+  if (last.kind == TransformKind::linear)
+    scene.chain->transform->linear()->pullBackMoments(scene.chain->parameters, moments, gradient);
 
   const auto count = static_cast<double>(list.positions());
   const double value = penalty.evaluate(context, samples, scene.chain->parameters, {}).value;

@@ -72,7 +72,7 @@ ChainOnCuda<D> chainOf(const AffineMap<D>& map)
 {
   ChainOnCuda<D> chain;
   chain.count = 1;
-  chain.links[0].form = CudaForm::linear;
+  chain.links[0].kind = TransformKind::linear;
   chain.links[0].map = map;
   return chain;
 }
@@ -150,7 +150,7 @@ TEST(MasksOnCudaTest, WarpsByAFieldAskTheNearestVoxelOfTheMovingMaskAsPointsDo)
   voxels.fromHost(warp.context, interleaved);
   ChainOnCuda<3> chain;
   chain.count = 1;
-  chain.links[0].form = CudaForm::displacementImage;
+  chain.links[0].kind = TransformKind::displacementImage;
   chain.links[0].map = fixed.indexFromPoint();
   std::ranges::copy(fixed.size, chain.links[0].points.begin());
   chain.links[0].order = 0;

@@ -37,11 +37,11 @@ checks::Points<D> mappedOnCuda(Context& context, const TransformChain<D>& chain,
 {
   HeldChainOnCuda<D> held(context, chain);
   Buffer<double> parameters;
-  if (chain.transform->cudaForm() != CudaForm::linear)
+  if (!chain.transform->linear())
     parameters.fromHost(context, chain.parameters);
   ChainOnCuda<D> onCuda = held.at(context, parameters.size() > 0 ? std::as_const(parameters).span()
                                                                  : std::span<const double>(chain.parameters));
-  onCuda.links[onCuda.count++].form = CudaForm::linear;
+  onCuda.links[onCuda.count++].kind = TransformKind::linear;
   SamplesForCuda<D> forCuda(context, anyImage<D>());
   const SamplesOnCuda<D> samples = forCuda.of(context, set);
   Buffer<float> covectors;

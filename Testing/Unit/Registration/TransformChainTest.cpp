@@ -8,7 +8,7 @@ namespace {
 /// T_k(x) = x_k + mu_k + sum over s = (a <= b) of mu_(D + k S + s) x_a x_b: a model with a Hessian that
 /// depends on its parameters.
 template <int D>
-class QuadraticTransform final : public Transform<D> {
+class QuadraticTransform final : public OptimizableTransform<D>, public tessera::SpatialDerivatives<D> {
 public:
   static constexpr int S = symmetricCount(D);
 
@@ -87,9 +87,9 @@ public:
           }
   }
   bool hasHessian() const override { return true; }
+  const tessera::SpatialDerivatives<D>* differentiable() const override { return this; }
   std::vector<FileEntry> fileEntries() const override { return {}; }
   std::vector<double> restore(const Parameters&) override { return {}; }
-  ItkTransform itkTransform(std::span<const double>) const override { return {}; }
 
 private:
   void addTerms(const ListSamples<D>& list, std::span<const double> mu, const PointsOut<D>& out) const

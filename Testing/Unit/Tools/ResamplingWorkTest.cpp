@@ -105,7 +105,8 @@ TEST(ResamplingWorkTest, LandmarksCountEach)
       "SplineKernelTransform", parametersOf("", 3, 1, "Transform0"), "test");
   Context context;
   TransformChain<3> chain;
-  chain.parameters = transform->initialize(context, {image, image, nullptr, nullptr, nullptr, &pairs});
+  chain.parameters =
+      optimizable(*transform).initialize(context, {image, image, nullptr, nullptr, nullptr, &pairs});
   chain.transform = transform;
   const DeviceWork work = imageWork(chain, linear);
   EXPECT_EQ(counted(work.cpu), (Counts{{"PointLinear", 60}, {"PointLandmark", 300}}));

@@ -4,6 +4,7 @@
 #include "Core/Compute/Transfers.h"
 #include "Core/Image/Filters/BSplinePrefilterOnCuda.h"
 #include "Core/Registration/Fields/TransformFields.h"
+#include "Core/Registration/OptimizableTransform.h"
 #include "Tools/Bench/BenchReport.h"
 #include "Tools/Bench/Images/ResampleCases.h"
 
@@ -72,7 +73,8 @@ std::shared_ptr<const TransformChain<D>> RateScene<D>::chain(const std::string& 
       "SplineKernelTransform", benchParameters("", "Transform0", D), "calibration");
   Context host;
   auto link = std::make_shared<TransformChain<D>>();
-  link->parameters = transform->initialize(host, {image_, image_, nullptr, nullptr, nullptr, &pairs});
+  link->parameters =
+      optimizable(*transform).initialize(host, {image_, image_, nullptr, nullptr, nullptr, &pairs});
   link->transform = transform;
   return link;
 }

@@ -114,8 +114,8 @@ std::shared_ptr<const TransformChain<D>> benchChain(const Registry& registry, co
     std::shared_ptr<Transform<D>> transform = registry.create<Transform<D>>(
         made.name, benchParameters("(FinalGridSpacingInVoxels 10)\n", "Transform0", D), "benchmark");
     std::vector<double> parameters =
-        transform->initialize(context, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
-    transform->prepareForLevel(context, 0, parameters);
+        optimizable(*transform).initialize(context, {fixed, fixed, nullptr, nullptr, nullptr, nullptr});
+    optimizable(*transform).prepareForLevel(context, 0, parameters);
     auto link = std::make_shared<TransformChain<D>>();
     link->initial = chain;
     link->parameters = made.parameters.empty() ? displacementsMm(parameters.size(), D) : made.parameters;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Transform.h"
+#include "Core/Registration/OptimizableTransform.h"
 #include "Core/Registry/Registry.h"
 
 #include <string>

@@ -61,8 +61,9 @@ public:
     spacing << "(FinalGridSpacingInVoxels " << tile << ")\n";
     std::shared_ptr<Transform<3>> transform = registry.create<Transform<3>>(
         "BSplineTransform", parametersFrom(spacing.str(), "Transform0"), "benchmark");
-    chain_.parameters = transform->initialize(context, {fixed, moving, nullptr, nullptr, nullptr});
-    transform->prepareForLevel(context, 0, chain_.parameters);
+    chain_.parameters =
+        optimizable(*transform).initialize(context, {fixed, moving, nullptr, nullptr, nullptr});
+    optimizable(*transform).prepareForLevel(context, 0, chain_.parameters);
     for (std::size_t i = 0; i < chain_.parameters.size(); ++i)
       chain_.parameters[i] = 4 * unitUniform(randomWords(Draw{}, static_cast<std::uint32_t>(i), 0)[0]) - 2;
     chain_.transform = transform;

@@ -59,7 +59,7 @@ int nonlinear(const TransformChain<D>* chain)
 {
   int count = 0;
   for (; chain; chain = chain->initial.get())
-    count += chain->transform->cudaForm() != CudaForm::linear;
+    count += chain->transform->linear() == nullptr;
   return count;
 }
 

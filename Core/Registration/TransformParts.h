@@ -1,0 +1,94 @@
+#pragma once
+
+#include "Core/Registration/Chain/TransformOnCuda.h"
+#include "Core/Registration/FieldInterpolator.h"
+#include "Core/Registration/Samples/Samples.h"
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+// Optional parts of a transform. A caller asks the transform for a part, and gets null where it has none.
+namespace tessera {
+
+constexpr int symmetricCount(int dimension)
+{
+  return dimension * (dimension + 1) / 2;
+}
+
+/// First and second derivatives of T(x) with respect to x, for a batch of samples.
+template <int D>
+class SpatialDerivatives {
+public:
+  /// jacobian[(row * D + column) * count + i] = dT_row/dx_column at sample i.
+  /// hessian[(k * symmetricCount(D) + s) * count + i] = second derivative of T_k in 1/mm, where s counts the
+  /// upper triangle (0,0) (0,1) .. (D-1,D-1) row by row. A null hessian is not computed.
+  virtual void spatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                  double* jacobian, double* hessian) const = 0;
+  /// gradient += sum over samples of <covJacobian, d jacobian/d mu> + <covHessian, d hessian/d mu>, in the
+  /// same layouts. covHessian multiplies each stored (upper) entry once; either array may be null.
+  virtual void pullBackSpatialDerivatives(Context&, const Samples<D>&, std::span<const double> parameters,
+                                          const double* covJacobian, const double* covHessian,
+                                          std::span<double> gradient) const = 0;
+  /// False if the Hessian is zero everywhere.
+  virtual bool hasHessian() const = 0;
+
+protected:
+  ~SpatialDerivatives() = default;
+};
+
+/// T(x) = A x + b with A and b functions of the parameters.
+template <int D>
+class LinearForm {
+public:
+  /// A and b, from mm to mm.
+  virtual AffineMap<D> pointMap(std::span<const double> parameters) const = 0;
+  /// The point c about which the sums of pullBackMoments are taken.
+  virtual const Vec<D>& centerMm() const = 0;
+  /// OptimizableTransform::pullBack from sums over all samples: gradient += d value / d parameters.
+  virtual void pullBackMoments(std::span<const double> parameters, const CovectorMoments<D>&,
+                               std::span<double> gradient) const = 0;
+
+protected:
+  ~LinearForm() = default;
+};
+
+/// A transform in the memory of a CUDA device while a level runs.
+template <int D>
+class HeldTransformOnCuda {
+public:
+  virtual ~HeldTransformOnCuda() = default;
+  /// The transform as kernels take it. `parameters` lie on the host if the transform is linear, else on the
+  /// device; they are not read if the transform was held with constant ones.
+  virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
+};
+
+/// How CUDA kernels evaluate a transform.
+template <int D>
+class CudaForm {
+public:
+  virtual TransformKind kind() const = 0;
+  /// Brings the transform to the device. `constant` are its parameters on the host if they stay as they are
+  /// for as long as it is held, and empty otherwise.
+  virtual std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
+                                                       std::span<const double> constant) const = 0;
+
+protected:
+  ~CudaForm() = default;
+};
+
+/// T(x) - x as a B-spline field whose coefficients are the transform's parameters.
+template <int D>
+class FieldForm {
+public:
+  /// The field in the voxels of a lattice, or nothing if the spline's grid does not run along its axes.
+  virtual std::optional<AlignedField<D>> alignedField(const ImageGeometry<D>& lattice) const = 0;
+  /// Value of (FieldInterpolator "..."): the method that is to evaluate the field.
+  virtual std::string fieldInterpolator() const = 0;
+
+protected:
+  ~FieldForm() = default;
+};
+
+}
