@@ -12,14 +12,27 @@ using Size = std::array<std::size_t, D>;
 /// The continuous index of a point, with ITK's order of additions: see ImageGeometry::indexFromOffset.
 template <int D>
 struct PointToIndex {
-  Matrix<D> fromOffset;
-  Vec<D> originMm;
+  Matrix<D> fromOffset{}; // d index / d (point - origin), 1/mm
+  Vec<D> originMm{};
 
-  TESSERA_HOST_DEVICE Vec<D> operator()(Vec<D> pointMm) const
+  /// Along one axis; pointMm[d] is the point's coordinate d.
+  template <class Point>
+  TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double along(int axis, const Point& pointMm) const
   {
+    double index = fromOffset[axis][0] * (pointMm[0] - originMm[0]);
+    TESSERA_UNROLL
+    for (int d = 1; d < D; ++d)
+      index += fromOffset[axis][d] * (pointMm[d] - originMm[d]);
+    return index;
+  }
+
+  TESSERA_HOST_DEVICE Vec<D> operator()(const Vec<D>& pointMm) const
+  {
+    Vec<D> index;
+    TESSERA_UNROLL
     for (int d = 0; d < D; ++d)
-      pointMm[d] -= originMm[d];
-    return apply<D>(fromOffset, pointMm);
+      index[d] = along(d, pointMm);
+    return index;
   }
 };
 

@@ -1,18 +1,12 @@
 #include "Components/Interpolators/Shared/LinearBatch.h"
 
 #include "Components/Interpolators/Shared/SplineSupport.h"
+#include "Core/Compute/Math/LinearMix.h"
 
 #include <cstring>
 
 namespace tessera {
 namespace {
-
-/// a + t (b - a).
-template <class Real>
-TESSERA_ALWAYS_INLINE Real mix(Real a, Real b, Real t)
-{
-  return a + t * (b - a);
-}
 
 /// The voxels around the points of a block: pairs of neighbours along x, of 2 rows in 2D, of 4 in 3D (y
 /// first).
@@ -77,29 +71,14 @@ template <int D, bool WithGradient, class Real>
 TESSERA_ALWAYS_INLINE Real mixCorners(const Corners<D>& corners, const Real (&t)[D][splineBlockSize],
                                       std::size_t i, Real (&slope)[D])
 {
-  Real rows[Corners<D>::rows], differences[Corners<D>::rows];
+  Real low[Corners<D>::rows], high[Corners<D>::rows], fraction[D];
   for (int r = 0; r < Corners<D>::rows; ++r) {
-    const Real first = corners.pairs[r][2 * i], second = corners.pairs[r][2 * i + 1];
-    rows[r] = mix(first, second, t[0][i]);
-    differences[r] = second - first;
+    low[r] = corners.pairs[r][2 * i];
+    high[r] = corners.pairs[r][2 * i + 1];
   }
-  const Real ty = t[1][i];
-  if constexpr (D == 2) {
-    if constexpr (WithGradient) {
-      slope[0] = mix(differences[0], differences[1], ty);
-      slope[1] = rows[1] - rows[0];
-    }
-    return mix(rows[0], rows[1], ty);
-  } else {
-    const Real tz = t[2][i];
-    const Real front = mix(rows[0], rows[1], ty), back = mix(rows[2], rows[3], ty);
-    if constexpr (WithGradient) {
-      slope[0] = mix(mix(differences[0], differences[1], ty), mix(differences[2], differences[3], ty), tz);
-      slope[1] = mix(rows[1] - rows[0], rows[3] - rows[2], tz);
-      slope[2] = back - front;
-    }
-    return mix(front, back, tz);
-  }
+  for (int d = 0; d < D; ++d)
+    fraction[d] = t[d][i];
+  return mixLinearly<D, WithGradient>(low, high, fraction, slope);
 }
 
 template <int D, bool WithGradient, class Real>
@@ -109,7 +88,7 @@ TESSERA_ALWAYS_INLINE void evaluateBlocks(const SplineImage<D>& image, const Lis
   Real fromIndexSlopes[D][D]; // d value / d point = (d index / d point)^T d value / d index
   for (int d = 0; d < D; ++d)
     for (int j = 0; j < D; ++j)
-      fromIndexSlopes[d][j] = static_cast<Real>(image.indexFromOffset[j][d]);
+      fromIndexSlopes[d][j] = static_cast<Real>(image.pointToIndex.fromOffset[j][d]);
   Located<D, Real> located;
   Corners<D> corners;
   for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {

@@ -1,7 +1,7 @@
 #include "Components/Interpolators/Shared/NearestVoxel.h"
 
 #include "Components/Interpolators/Shared/RowSpan.h"
-#include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Math/GridIndex.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 namespace tessera {
 namespace {
 
-/// Of the voxel at an offset, per index.
+/// The differences at the voxel at an offset, per index.
 template <int D>
 Vec<D> centralDifferences(const VoxelArray<D>& image, std::int64_t voxel)
 {
@@ -20,9 +20,9 @@ Vec<D> centralDifferences(const VoxelArray<D>& image, std::int64_t voxel)
   std::size_t stride = 1;
   for (int d = 0; d < D; ++d) {
     const std::size_t n = image.size[d], at = offset / stride % n;
-    const float above = image.voxels[at + 1 < n ? offset + stride : offset];
-    const float below = image.voxels[at > 0 ? offset - stride : offset];
-    differences[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
+    differences[d] =
+        centralDifference(image.voxels + offset, static_cast<int>(at), static_cast<int>(n),
+                          static_cast<long long>(stride), [](const float* from) { return *from; });
     stride *= n;
   }
   return differences;
@@ -47,17 +47,12 @@ struct NearestOfPoints {
     }
     std::int64_t stride = 1;
     for (int d = 0; d < D; ++d) {
-      const auto last = static_cast<std::int32_t>(size[d]) - 1;
-      const double end = static_cast<double>(size[d]) - 0.5;
+      const auto voxels = static_cast<std::int32_t>(size[d]);
       for (std::size_t i = 0; i < count; ++i) {
-        double index = map.fromOffset[d][0] * (points.pointMm[0][begin + i] - map.originMm[0]);
-        for (int e = 1; e < D; ++e)
-          index += map.fromOffset[d][e] * (points.pointMm[e][begin + i] - map.originMm[e]);
-        const std::int32_t in = index >= -0.5 && index < end ? 1 : 0; // false for NaN
-        const double safe = in ? index : 0.0;
-        const double behind = inFloat ? static_cast<double>(static_cast<float>(safe) + 0.5f) : safe + 0.5;
+        const double index = map.along(d, points.at(begin + i));
+        const std::int32_t in = isInVoxels(index, voxels) ? 1 : 0;
         within[i] &= in;
-        offset[i] += std::min(static_cast<std::int32_t>(behind), last) * stride; // never negative
+        offset[i] += nearestVoxel(in ? index : 0.0, voxels, inFloat) * stride;
       }
       stride *= static_cast<std::int64_t>(size[d]);
     }

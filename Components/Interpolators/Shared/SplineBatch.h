@@ -16,8 +16,7 @@ template <int D, class Coefficient = float>
 struct SplineImage {
   const Coefficient* coefficients = nullptr; // orders above 1: coefficientPadding values more than voxels
   Size<D> size{};
-  Vec<D> originMm{};
-  Matrix<D> indexFromOffset{}; // of (point - originMm)
+  PointToIndex<D> pointToIndex;
   EdgeRule edges = EdgeRule::mirror;
   /// Order 1: a point on the last voxel belongs to the cell before it (else to the mirrored one behind),
   /// which only its slope shows.
@@ -25,8 +24,7 @@ struct SplineImage {
 
   SplineImage() = default;
   SplineImage(const Coefficient* c, const ImageGeometry<D>& geometry)
-      : coefficients(c), size(geometry.size), originMm(geometry.originMm),
-        indexFromOffset(geometry.indexFromOffset())
+      : coefficients(c), size(geometry.size), pointToIndex(geometry.pointToIndex())
   {
   }
 };

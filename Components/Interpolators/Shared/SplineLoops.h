@@ -82,7 +82,7 @@ TESSERA_ALWAYS_INLINE void evaluateBatch(const SplineImage<D, Coefficient>& imag
   Real fromIndexSlopes[D][D]; // d value / d point = (d index / d point)^T d value / d index
   for (int d = 0; d < D; ++d)
     for (int j = 0; j < D; ++j)
-      fromIndexSlopes[d][j] = static_cast<Real>(image.indexFromOffset[j][d]);
+      fromIndexSlopes[d][j] = static_cast<Real>(image.pointToIndex.fromOffset[j][d]);
   Located<D, Real> located;
   Real slopes[D][splineBlockSize];
   for (std::size_t begin = 0; begin < points.count; begin += splineBlockSize) {

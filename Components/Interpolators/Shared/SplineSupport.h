@@ -1,7 +1,7 @@
 #pragma once
 
 #include "Components/Interpolators/Shared/RowSpan.h"
-#include "Core/Compute/HostDevice.h"
+#include "Core/Compute/Math/GridIndex.h"
 
 #include <algorithm>
 
@@ -21,7 +21,7 @@ struct Located {
   std::uint8_t place[splineBlockSize];
 };
 
-/// Of points whose continuous indices indexAt(axis, point) gives.
+/// Points whose continuous indices indexAt(axis, point) gives.
 template <int D, int Order, class Coefficient, class Real, class IndexAt>
 TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& image, std::size_t count,
                                          Located<D, Real>& located, const IndexAt& indexAt)
@@ -31,32 +31,22 @@ TESSERA_ALWAYS_INLINE void locateIndices(const SplineImage<D, Coefficient>& imag
   for (std::size_t i = 0; i < count; ++i)
     within[i] = safe[i] = 1;
   for (int d = 0; d < D; ++d) {
-    const double end = static_cast<double>(image.size[d]) - 0.5;
+    const auto size = static_cast<std::int32_t>(image.size[d]);
     for (std::size_t i = 0; i < count; ++i) {
       const double at = indexAt(d, i);
-      const std::int32_t in = at >= -0.5 && at < end ? 1 : 0; // false for NaN
+      const std::int32_t in = isInVoxels(at, size) ? 1 : 0;
       within[i] &= in;
       index[d][i] = in ? at : 0.0;
     }
   }
   for (int d = 0; d < D; ++d) {
-    const auto last = static_cast<std::int32_t>(image.size[d]) - 1;
+    const auto size = static_cast<std::int32_t>(image.size[d]);
     const bool closes = Order == 1 && image.lastVoxelClosesCell;
-    const double closing = closes ? static_cast<double>(last) : -1; // no index that is inside
-    constexpr double half = Order % 2 == 0 ? 0.5 : 0.0;
     for (std::size_t i = 0; i < count; ++i) {
-      const double shifted = index[d][i] + half;
-      // ITK's B-splines choose the cell in float: a point within float rounding of a voxel belongs to the
-      // cell behind it.
-      const double choosing =
-          closes ? shifted : static_cast<double>(static_cast<float>(index[d][i]) + static_cast<float>(half));
-      std::int32_t floored = static_cast<std::int32_t>(choosing);
-      floored -= static_cast<double>(floored) > choosing ? 1 : 0;
-      floored -= shifted == closing ? 1 : 0;
-      located.t[d][i] = static_cast<Real>(shifted - static_cast<double>(floored));
-      const std::int32_t first = floored - Order / 2;
-      located.first[d][i] = first;
-      safe[i] &= (first >= 0 ? 1 : 0) & (first + Order <= last ? 1 : 0);
+      const KnotCell cell = knotCell<Order>(index[d][i], size, closes);
+      located.t[d][i] = static_cast<Real>(cell.fraction);
+      located.first[d][i] = cell.first;
+      safe[i] &= (cell.first >= 0 ? 1 : 0) & (cell.first + Order < size ? 1 : 0);
     }
   }
   for (std::size_t i = 0; i < count; ++i)
@@ -69,10 +59,7 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
 {
   locateIndices<D, Order>(
       image, count, located, [&](int d, std::size_t i) __attribute__((always_inline)) {
-        double sum = image.indexFromOffset[d][0] * (points.pointMm[0][begin + i] - image.originMm[0]);
-        for (int j = 1; j < D; ++j)
-          sum += image.indexFromOffset[d][j] * (points.pointMm[j][begin + i] - image.originMm[j]);
-        return sum;
+        return image.pointToIndex.along(d, points.at(begin + i));
       });
 }
 
@@ -90,11 +77,7 @@ TESSERA_ALWAYS_INLINE void locate(const SplineImage<D, Coefficient>& image, cons
 inline std::size_t folded(std::int32_t index, std::size_t size, EdgeRule rule)
 {
   const auto last = static_cast<std::int32_t>(size) - 1;
-  if (rule == EdgeRule::clamp || last == 0)
-    return static_cast<std::size_t>(std::clamp(index, 0, last));
-  while (index < 0 || index > last)
-    index = index < 0 ? -index : 2 * last - index;
-  return static_cast<std::size_t>(index);
+  return static_cast<std::size_t>(rule == EdgeRule::clamp ? repeated(index, last) : mirrored(index, last));
 }
 
 /// Copies the support of a point near the border: rows of `lanes` coefficients, y rows in each z plane.

@@ -31,7 +31,7 @@ TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const List
       starts.x[d][i] = gridIndex<D, Order>(finder, samples, first + i, d);
   if (finder.cyclic)
     for (std::size_t i = 0; i < count; ++i)
-      starts.x[D - 1][i] = wrapped(starts.x[D - 1][i], static_cast<double>(finder.layers));
+      starts.x[D - 1][i] = wrappedTo(static_cast<double>(finder.layers), starts.x[D - 1][i]);
 }
 
 /// same[i]: point i differs from the one before along the grid's first axis alone, to the last bit.
@@ -63,16 +63,13 @@ struct Supports {
     std::fill_n(inside, count, 1);
     for (int d = 0; d < D; ++d) {
       const double* const x = starts.x[d] + begin;
-      const double limit =
-          d == D - 1 && finder.cyclic ? static_cast<double>(finder.layers) : finder.startLimit[d];
+      const double limit = finder.startLimit[d];
       double distance[pieceSize];
       for (std::size_t i = 0; i < count; ++i) {
-        const std::int32_t within = x[i] >= 0 && x[i] < limit ? 1 : 0;
-        const double start = within ? x[i] : 0.0;
-        const auto floored = static_cast<std::int32_t>(start);
-        inside[i] &= within;
-        first[d][i] = floored;
-        distance[i] = start - static_cast<double>(floored) + firstKnotOffset<Order>();
+        const AxisSupport axis = axisSupport(x[i], limit, firstKnotOffset<Order>());
+        inside[i] &= axis.inside ? 1 : 0;
+        first[d][i] = axis.start;
+        distance[i] = axis.distance;
       }
       for (std::size_t i = 0; i < count; ++i) {
         double w[taps];

@@ -2,6 +2,7 @@
 
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Math/BSplineKernel.h"
+#include "Core/Compute/Math/GridIndex.h"
 #include "Core/Image/Filters/BSplinePrefilter.h"
 
 #include <algorithm>
@@ -148,13 +149,6 @@ struct AxisSampling {
   bool wraps = false;
 };
 
-std::size_t mirrored(std::ptrdiff_t index, std::ptrdiff_t size)
-{
-  const std::ptrdiff_t period = 2 * (size - 1);
-  index = ((index % period) + period) % period;
-  return static_cast<std::size_t>(index < size ? index : period - index);
-}
-
 std::size_t wrapped(std::ptrdiff_t index, std::ptrdiff_t size)
 {
   return static_cast<std::size_t>(((index % size) + size) % size);
@@ -170,7 +164,9 @@ void tapsAt(const AxisSampling& axis, std::size_t newIndex, std::size_t* taps, d
   const bool outside = !axis.wraps && !(x >= -0.5 && x < static_cast<double>(oldSize) - 0.5);
   for (int k = 0; k <= Order; ++k) {
     const auto tap = static_cast<std::ptrdiff_t>(first) + k;
-    taps[k] = axis.wraps ? wrapped(tap, oldSize) : mirrored(tap, oldSize);
+    taps[k] = axis.wraps
+                  ? wrapped(tap, oldSize)
+                  : static_cast<std::size_t>(mirrored(static_cast<int>(tap), static_cast<int>(oldSize) - 1));
     if (outside)
       weights[k] = 0;
   }

@@ -53,11 +53,11 @@ TESSERA_ALWAYS_INLINE double sumOfRow(Row<Taps> row)
     return (row[0] + row[2]) + (row[1] + row[3]);
 }
 
-/// What is needed of a grid to find supports.
+/// The numbers of a grid from which supports are found.
 template <int D>
 struct SupportFinder {
   PointToIndex<D> pointToIndex{};
-  Vec<D> startLimit{};                    // starts lie in [0, startLimit); infinite along a cyclic axis
+  Vec<D> startLimit{};                    // starts lie in [0, startLimit)
   std::array<std::ptrdiff_t, D> stride{}; // of control points
   std::ptrdiff_t layers = 0;              // control points along the last axis
   bool cyclic = false;
@@ -69,7 +69,7 @@ struct SupportFinder {
     std::ptrdiff_t product = 1;
     for (int d = 0; d < D; ++d) {
       const auto size = static_cast<std::ptrdiff_t>(grid.points.size[d]);
-      startLimit[d] = static_cast<double>(size - grid.order);
+      startLimit[d] = static_cast<double>(cyclic && d == D - 1 ? size : size - grid.order);
       stride[d] = product;
       product *= size;
     }
@@ -96,25 +96,12 @@ struct Support {
   }
 };
 
-/// Where the support of a point begins along one axis, a continuous index not yet wrapped. NaN for a point
-/// that is none.
+/// Where the support of a point begins along one axis, a continuous index that is not yet wrapped.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE double gridIndex(const SupportFinder<D>& finder, const ListSamples<D>& samples,
                                        std::size_t sample, int d)
 {
-  double x =
-      finder.pointToIndex.fromOffset[d][0] * (samples.pointMm[0][sample] - finder.pointToIndex.originMm[0]);
-  for (int e = 1; e < D; ++e)
-    x +=
-        finder.pointToIndex.fromOffset[d][e] * (samples.pointMm[e][sample] - finder.pointToIndex.originMm[e]);
-  return x - firstKnotOffset<Order>();
-}
-
-/// Brought to [0, period), as along a cyclic axis.
-TESSERA_ALWAYS_INLINE double wrapped(double x, double period)
-{
-  x -= period * std::floor(x / period);
-  return x >= period ? 0 : x; // rounding of a tiny negative
+  return finder.pointToIndex.along(d, samples.at(sample)) - firstKnotOffset<Order>();
 }
 
 /// False if the support that begins there is not fully inside the grid (or no number).
@@ -123,14 +110,14 @@ TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const dou
                                        Support<D, Order>& support)
 {
   bool inside = true;
-  for (int d = 0; d < D; ++d)
-    inside = inside && x[d] >= 0 && (x[d] < finder.startLimit[d] || (d == D - 1 && finder.cyclic));
+  for (int d = 0; d < D; ++d) {
+    const AxisSupport axis = axisSupport(x[d], finder.startLimit[d], firstKnotOffset<Order>());
+    inside = inside && axis.inside;
+    support.start[d] = axis.start;
+    support.distance[d] = axis.distance;
+  }
   if (!inside)
     return false;
-  for (int d = 0; d < D; ++d) {
-    support.start[d] = static_cast<std::ptrdiff_t>(x[d]);
-    support.distance[d] = x[d] - static_cast<double>(support.start[d]) + firstKnotOffset<Order>();
-  }
   support.rowOffset = support.start[0] + (D == 3 ? support.start[1] * finder.stride[1] : 0);
   for (int k = 0; k <= Order; ++k) {
     const std::ptrdiff_t layer = support.start[D - 1] + k;
@@ -148,7 +135,7 @@ TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const Lis
   for (int d = 0; d < D; ++d)
     x[d] = gridIndex<D, Order>(finder, samples, sample, d);
   if (finder.cyclic)
-    x[D - 1] = wrapped(x[D - 1], static_cast<double>(finder.layers));
+    x[D - 1] = wrappedTo(static_cast<double>(finder.layers), x[D - 1]);
   return supportFrom<D, Order>(finder, x, support);
 }
 

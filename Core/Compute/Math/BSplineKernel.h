@@ -2,6 +2,8 @@
 
 #include "Core/Compute/HostDevice.h"
 
+#include <cmath>
+
 namespace tessera {
 
 // Centred cardinal B-splines (Unser, "Splines: a perfect fit for signal and image processing", 1999).
@@ -14,6 +16,29 @@ template <int Order>
 TESSERA_HOST_DEVICE inline double firstKnotOffset()
 {
   return (Order - 1) / 2.0;
+}
+
+/// The order + 1 control points from `start` on that carry a point along one axis of a grid.
+struct AxisSupport {
+  int start;
+  double distance; // of the point from control point `start`, as bsplineWeights takes it
+  bool inside;     // whether all of them are in the grid; otherwise start and distance are those of x = 0
+};
+
+/// x is the point's grid index less `half`, (order - 1) / 2; starts lie in [0, limit). Outside for NaN too.
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE AxisSupport axisSupport(double x, double limit, double half)
+{
+  const bool inside = x >= 0 && x < limit;
+  const double at = inside ? x : 0.0;
+  const int start = static_cast<int>(at);
+  return {start, at - start + half, inside};
+}
+
+/// x brought to [0, period), as along a cyclic axis.
+TESSERA_HOST_DEVICE TESSERA_ALWAYS_INLINE double wrappedTo(double period, double x)
+{
+  x -= period * std::floor(x / period);
+  return x >= period ? 0 : x; // rounding of a tiny negative
 }
 
 template <int Order, class Real>

@@ -13,25 +13,16 @@ struct FieldAxis {
   int voxels = 0;
 };
 
-/// The order + 1 control points that carry a voxel along an axis, from `start`; outside the valid region
-/// `inside` is false and `start` the nearest of those inside it. (There are none on axes of fewer than order
-/// + 1 control points.)
-struct AxisSupport {
-  int start;
-  double distance; // of the voxel from control point `start`, as bsplineWeights takes it
-  bool inside;
-};
-
+/// The control points that carry a voxel; outside the valid region `start` is the nearest of those inside it.
+/// (There are none on axes of fewer than order + 1 control points.)
 TESSERA_HOST_DEVICE inline AxisSupport supportOf(const FieldAxis& axis, int voxel, int order)
 {
-  const double half = (order - 1) / 2.0;
+  const double half = (order - 1) / 2.0, limit = axis.points - order;
   const double x = axis.first + axis.step * voxel - half;
-  if (!(x >= 0))
-    return {0, half, false};
-  if (x >= axis.points - order)
-    return {axis.points - order - 1, half, false};
-  const int start = static_cast<int>(x);
-  return {start, x - start + half, true};
+  AxisSupport support = axisSupport(x, limit, half);
+  if (x >= limit)
+    support.start = axis.points - order - 1;
+  return support;
 }
 
 /// Weights, or derivatives of the weights by the grid index, of the Order + 1 control points; zeros outside

@@ -4,8 +4,6 @@
 #include "Core/Compute/Math/BSplineKernel.h"
 #include "Core/Registration/Chain/TransformOnCuda.h"
 
-#include <cmath>
-
 namespace tessera {
 
 /// The control points that carry a point, and their weights. Found by the CPU's expressions, so that both
@@ -23,28 +21,24 @@ struct SupportOnCuda {
   /// False if the support is not fully inside the grid, or the point is not a number.
   TESSERA_HOST_DEVICE bool find(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   {
-    Vec<D> x = t.pointToIndex(pointMm);
     int start[D];
     bool inside = true;
     TESSERA_UNROLL
     for (int d = 0; d < D; ++d) {
-      x[d] -= firstKnotOffset<Order>();
       const bool wraps = t.cyclic && d == D - 1;
-      if (wraps) {
-        const double period = t.points[d];
-        x[d] -= period * std::floor(x[d] / period);
-        x[d] = x[d] >= period ? 0 : x[d];
-      }
-      inside = inside && x[d] >= 0 && (x[d] < t.points[d] - Order || wraps);
+      double x = t.pointToIndex.along(d, pointMm) - firstKnotOffset<Order>();
+      x = wraps ? wrappedTo(t.points[d], x) : x;
+      const AxisSupport axis =
+          axisSupport(x, wraps ? t.points[d] : t.points[d] - Order, firstKnotOffset<Order>());
+      inside = inside && axis.inside;
+      start[d] = axis.start;
+      distance[d] = axis.distance;
     }
     if (!inside)
       return false;
     TESSERA_UNROLL
-    for (int d = 0; d < D; ++d) {
-      start[d] = static_cast<int>(x[d]);
-      distance[d] = x[d] - start[d] + firstKnotOffset<Order>();
+    for (int d = 0; d < D; ++d)
       bsplineWeights<Order, double>(distance[d], weights[d]);
-    }
     rowStride = D == 3 ? t.points[0] : 0;
     first = start[0] + (D == 3 ? start[1] * t.points[0] : 0);
     const int layerStride = D == 3 ? t.points[0] * t.points[1] : t.points[0];

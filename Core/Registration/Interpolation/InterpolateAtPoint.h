@@ -2,6 +2,8 @@
 
 #include "Core/Compute/HostDevice.h"
 #include "Core/Compute/LoadConstant.h"
+#include "Core/Compute/Math/GridIndex.h"
+#include "Core/Compute/Math/LinearMix.h"
 #include "Core/Compute/Math/SplinePolynomials.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
@@ -19,22 +21,6 @@ struct SplineCell {
   bool interior;
 };
 
-/// An index mirrored into [0, last]: ... 2 1 0 1 2 ...
-TESSERA_HOST_DEVICE inline int mirrored(int index, int last)
-{
-  if (last == 0)
-    return 0;
-  while (index < 0 || index > last)
-    index = index < 0 ? -index : 2 * last - index;
-  return index;
-}
-
-/// The nearest index in [0, last].
-TESSERA_HOST_DEVICE inline int repeated(int index, int last)
-{
-  return index < 0 ? 0 : index > last ? last : index;
-}
-
 /// The row (y, z) of a grid; `y` and `z` lie in it.
 template <int D>
 TESSERA_HOST_DEVICE inline const float* rowOf(const InterpolatorOnCuda<D>& image, int y, int z)
@@ -50,41 +36,25 @@ TESSERA_HOST_DEVICE inline bool isInside(const InterpolatorOnCuda<D>& image, con
   bool inside = true;
   TESSERA_UNROLL
   for (int d = 0; d < D; ++d)
-    inside = inside && index[d] >= -0.5 && index[d] < image.size[d] - 0.5;
+    inside = inside && isInVoxels(index[d], image.size[d]);
   return inside;
 }
 
-/// The cell of an index that is inside. A B-spline's is chosen in float, as in ITK: a point within float
-/// rounding of a voxel belongs to the cell behind it.
+/// The cell of an index that is inside.
 template <int D, int Order>
 TESSERA_HOST_DEVICE inline SplineCell<D> cellOf(const InterpolatorOnCuda<D>& image, const Vec<D>& index)
 {
   static_assert(Order >= 1 && Order <= 5);
-  constexpr float half = Order % 2 == 0 ? 0.5f : 0.0f;
   SplineCell<D> cell;
   cell.interior = true;
   TESSERA_UNROLL
   for (int d = 0; d < D; ++d) {
-    const int last = image.size[d] - 1;
-    const double shifted = index[d] + half;
-    int floored;
-    if (Order == 1 && image.lastVoxelClosesCell) {
-      floored = static_cast<int>(std::floor(shifted));
-      floored -= shifted == last ? 1 : 0;
-    } else {
-      floored = static_cast<int>(std::floor(static_cast<float>(index[d]) + half));
-    }
-    cell.fraction[d] = static_cast<float>(shifted - floored);
-    cell.first[d] = floored - Order / 2;
-    cell.interior = cell.interior && cell.first[d] >= 0 && cell.first[d] + Order <= last;
+    const KnotCell along = knotCell<Order>(index[d], image.size[d], Order == 1 && image.lastVoxelClosesCell);
+    cell.fraction[d] = static_cast<float>(along.fraction);
+    cell.first[d] = along.first;
+    cell.interior = cell.interior && along.first >= 0 && along.first + Order < image.size[d];
   }
   return cell;
-}
-
-/// a + t (b - a).
-TESSERA_HOST_DEVICE inline float mix(float a, float b, float t)
-{
-  return a + t * (b - a);
 }
 
 /// Order 1: value and, unless they are unused, slopes along the index axes. 4 B * 2^D loaded.
@@ -120,25 +90,7 @@ TESSERA_HOST_DEVICE inline float linearInCell(const InterpolatorOnCuda<D>& image
       high[r] = loadConstant(row + knot[0][1]);
     }
   }
-  const float tx = cell.fraction[0], ty = cell.fraction[1];
-  float rows[rowCount], differences[rowCount];
-  TESSERA_UNROLL
-  for (int r = 0; r < rowCount; ++r) {
-    differences[r] = high[r] - low[r];
-    rows[r] = low[r] + tx * differences[r];
-  }
-  if constexpr (D == 2) {
-    slope[0] = mix(differences[0], differences[1], ty);
-    slope[1] = rows[1] - rows[0];
-    return mix(rows[0], rows[1], ty);
-  } else {
-    const float tz = cell.fraction[2];
-    const float front = mix(rows[0], rows[1], ty), back = mix(rows[2], rows[3], ty);
-    slope[0] = mix(mix(differences[0], differences[1], ty), mix(differences[2], differences[3], ty), tz);
-    slope[1] = mix(rows[1] - rows[0], rows[3] - rows[2], tz);
-    slope[2] = back - front;
-    return mix(front, back, tz);
-  }
+  return mixLinearly<D, true>(low, high, cell.fraction, slope);
 }
 
 /// Weights of the knots at fraction t, and their derivatives.
@@ -223,27 +175,22 @@ TESSERA_HOST_DEVICE inline float splineInCell(const InterpolatorOnCuda<D>& image
   return sumOfLanes(all, x.value);
 }
 
-/// Order 0: the nearest voxel of an index that is inside, and central differences there, per index; at the
-/// border between it and its one neighbour at half weight.
+/// Order 0: the nearest voxel of an index that is inside, and central differences there, per index.
 template <int D>
 TESSERA_HOST_DEVICE inline float nearestVoxelAt(const InterpolatorOnCuda<D>& image, const Vec<D>& index,
                                                 bool withGradient, Vec<D>& differences)
 {
   int nearest[D];
   TESSERA_UNROLL
-  for (int d = 0; d < D; ++d) {
-    const double behind = image.nearestInDouble ? index[d] + 0.5 : static_cast<float>(index[d]) + 0.5f;
-    const int floored = static_cast<int>(std::floor(behind));
-    nearest[d] = floored < image.size[d] ? floored : image.size[d] - 1;
-  }
+  for (int d = 0; d < D; ++d)
+    nearest[d] = nearestVoxel(index[d], image.size[d], !image.nearestInDouble);
   const float* const voxel = rowOf<D>(image, nearest[1], D == 3 ? nearest[D - 1] : 0) + nearest[0];
   if (withGradient) {
     long long stride = 1;
     TESSERA_UNROLL
     for (int d = 0; d < D; ++d) {
-      const float above = loadConstant(nearest[d] + 1 < image.size[d] ? voxel + stride : voxel);
-      const float below = loadConstant(nearest[d] > 0 ? voxel - stride : voxel);
-      differences[d] = 0.5 * (static_cast<double>(above) - static_cast<double>(below));
+      differences[d] = centralDifference(voxel, nearest[d], image.size[d], stride,
+                                         [](const float* at) { return loadConstant(at); });
       stride *= image.size[d];
     }
   }

@@ -19,8 +19,17 @@ constexpr std::size_t batchCapacity = 512;
 /// Points in mm, one array an axis.
 template <int D>
 struct ListSamples {
+  /// A point that is read from the arrays coordinate by coordinate.
+  struct Place {
+    const ListSamples& samples;
+    std::size_t i;
+    TESSERA_ALWAYS_INLINE double operator[](int d) const { return samples.pointMm[d][i]; }
+  };
+
   std::array<const double*, D> pointMm{};
   std::size_t count = 0;
+
+  TESSERA_ALWAYS_INLINE Place at(std::size_t i) const { return {*this, i}; }
 
   Vec<D> point(std::size_t i) const
   {
