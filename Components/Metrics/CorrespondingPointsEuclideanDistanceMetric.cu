@@ -1,5 +1,6 @@
 #include "Components/Metrics/Shared/CorrespondingPointsKernels.h"
 
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Reduction.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 

@@ -1,8 +1,9 @@
 #include "Components/Metrics/Shared/BendingEnergyKernels.h"
 
+#include "Components/Transforms/Shared/OnCuda/ChainJet.h"
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Reduction.cuh"
 #include "Core/Compute/RegisterArray.cuh"
-#include "Core/Registration/Chain/ChainJet.h"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 

@@ -2,6 +2,7 @@
 
 #include "Components/Transforms/Shared/BSplineField.h"
 #include "Components/Transforms/Shared/BSplineLattice.h"
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 namespace tessera {
@@ -16,7 +17,7 @@ template <int D>
 class BSplineTransform final : public OptimizableTransform<D>,
                                public SpatialDerivatives<D>,
                                public FieldForm<D>,
-                               public CudaForm<D> {
+                               public KernelForm<D> {
 public:
   explicit BSplineTransform(const Parameters&);
   static const ComponentDescription& description();

@@ -1,7 +1,8 @@
 #pragma once
 
+#include "Components/Transforms/Shared/DisplacementImage.h"
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Image/Image.h"
-#include "Core/Registration/Chain/DisplacementImage.h"
 #include "Core/Registration/Transform.h"
 
 namespace tessera {
@@ -12,7 +13,7 @@ namespace tessera {
 template <int D>
 class DeformationFieldTransform final : public Transform<D>,
                                         public SpatialDerivatives<D>,
-                                        public CudaForm<D> {
+                                        public KernelForm<D> {
 public:
   explicit DeformationFieldTransform(const Parameters&) {}
   static const ComponentDescription& description();

@@ -1,10 +1,10 @@
 #include "Components/Transforms/SplineKernelTransform.h"
 
+#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 #include "Components/Transforms/Shared/SplineBatch.h"
 #include "Components/Transforms/Shared/TransformFileReading.h"
 #include "Core/Compute/Error.h"
 #include "Core/Compute/Memory.h"
-#include "Core/Registration/Chain/SplineOnCuda.h"
 #include "Core/Registration/Stage/StageComponents.h"
 
 #include <algorithm>

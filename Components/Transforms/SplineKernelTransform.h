@@ -1,5 +1,6 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Components/Transforms/Shared/SplineSystem.h"
 #include "Core/Registration/OptimizableTransform.h"
 
@@ -16,7 +17,7 @@ namespace tessera {
 template <int D>
 class SplineKernelTransform final : public OptimizableTransform<D>,
                                     public SpatialDerivatives<D>,
-                                    public CudaForm<D> {
+                                    public KernelForm<D> {
 public:
   explicit SplineKernelTransform(const Parameters&);
   static const ComponentDescription& description();

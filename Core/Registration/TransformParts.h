@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Chain/TransformOnCuda.h"
+#include "Core/Image/ImageGeometry.h"
 #include "Core/Registration/FieldInterpolator.h"
 #include "Core/Registration/Samples/Samples.h"
 
@@ -11,6 +11,12 @@
 
 // Optional parts of a transform. A caller asks the transform for a part, and gets null where it has none.
 namespace tessera {
+
+template <int D>
+struct TransformChain;
+
+/// How a transform is joined to what comes before it: T1(T0(x)) or T0(x) + T1(x) - x.
+enum class Combination { compose, add };
 
 constexpr int symmetricCount(int dimension)
 {
@@ -38,6 +44,14 @@ protected:
   ~SpatialDerivatives() = default;
 };
 
+/// Sums over samples x with covectors v, from which the gradient of any linear transform about the centre c
+/// follows.
+template <int D>
+struct CovectorMoments {
+  Vec<D> sum{};      // sum of v
+  Matrix<D> outer{}; // sum of v (x - c)^T
+};
+
 /// T(x) = A x + b with A and b functions of the parameters.
 template <int D>
 class LinearForm {
@@ -54,25 +68,19 @@ protected:
   ~LinearForm() = default;
 };
 
-/// A transform in the memory of a CUDA device while a level runs.
 template <int D>
-class HeldTransformOnCuda {
-public:
-  virtual ~HeldTransformOnCuda() = default;
-  /// The transform as kernels take it. `parameters` lie on the host if the transform is linear, else on the
-  /// device; they are not read if the transform was held with constant ones.
-  virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
-};
+class ChainPasses;
 
-/// How CUDA kernels evaluate a transform.
+/// How CUDA kernels evaluate a chain that ends in this transform.
 template <int D>
 class CudaForm {
 public:
-  virtual TransformKind kind() const = 0;
-  /// Brings the transform to the device. `constant` are its parameters on the host if they stay as they are
-  /// for as long as it is held, and empty otherwise.
-  virtual std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
-                                                       std::span<const double> constant) const = 0;
+  /// Empty if they can; otherwise what they cannot: `the transform "..."`.
+  virtual std::string whyNot(const TransformChain<D>&) const = 0;
+  /// Brings the chain to the device.
+  virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
+  /// What pulling covectors back to so many parameters takes of the device.
+  virtual double pullBackBytes(std::size_t parameters, std::size_t samples) const = 0;
 
 protected:
   ~CudaForm() = default;

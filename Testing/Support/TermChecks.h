@@ -5,7 +5,7 @@
 #include "Components/Interpolators/BSplineInterpolator.h"
 #include "Components/Transforms/AffineTransform.h"
 #include "Components/Transforms/BSplineTransform.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Registration/CostTerm.h"
 #include "Testing/Support/ParameterText.h"
 #include "Testing/Support/Phantom.h"

@@ -69,7 +69,7 @@ void addPoints(WorkItems& items, Work aligned, const TransformChain<D>& chain,
                const ImageGeometry<D>& lattice, double points)
 {
   for (const TransformChain<D>* link = &chain; link; link = link->initial.get())
-    switch (link->transform->cudaForm()->kind()) {
+    switch (kernelFormOf(*link->transform)->kind()) {
     case TransformKind::bspline:
       items.add(isAligned(*link, lattice) ? aligned : Work::pointSpline,
                 points * shareOfCubic(gridOf(*link).order, D));

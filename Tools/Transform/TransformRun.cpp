@@ -4,7 +4,7 @@
 #include "Core/Compute/ErrorContext.h"
 #include "Core/Compute/Memory.h"
 #include "Core/Image/Files/ImageFile.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/Fields/TransformFields.h"
 #include "Core/Registration/Resampler.h"
 #include "Core/Registration/Stage/StageComponents.h"

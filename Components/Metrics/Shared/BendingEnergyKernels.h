@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Core/Compute/CudaOnly.h"
-#include "Core/Registration/Samples/SampleKernels.h"
 #include "Core/Registration/Transform.h"
 
 // Kernels of TransformBendingEnergyPenalty. All arrays lie on the context's CUDA device.

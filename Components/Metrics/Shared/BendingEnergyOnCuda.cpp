@@ -1,6 +1,6 @@
 #include "Components/Metrics/Shared/BendingEnergyOnCuda.h"
 
-#include "Core/Registration/Chain/SplineOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 
 #include <algorithm>
 
@@ -26,15 +26,15 @@ template <int D>
 double BendingEnergyOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
 {
   const Transform<D>& last = *extent.chain->transform;
-  double bytes = HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(BendingSums<D>)
-                 + sizeof(double) * bendingScratch<D>();
+  double bytes =
+      chainBytesOnCuda<D>(*extent.chain) + sizeof(BendingSums<D>) + sizeof(double) * bendingScratch<D>();
   if (last.linear())
     return bytes;
   std::size_t samples = extent.listedSamples;
   for (const VoxelLattice<D>& lattice : extent.lattices)
     samples = std::max(samples, lattice.positions());
   bytes += static_cast<double>(sizeof(double) * bendingCovectors<D>() * std::min(samplesAtOnce, samples));
-  if (last.cudaForm()->kind() != TransformKind::kernelSpline)
+  if (kernelFormOf(last)->kind() != TransformKind::kernelSpline)
     return bytes + static_cast<double>(sizeof(unsigned long long) * last.parameterCount());
   return bytes + splineSumBytes<D>(last.parameterCount() / D);
 }
@@ -57,7 +57,7 @@ void BendingEnergyOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   const SamplesOnCuda<D> samples = samples_.of(context, set);
   const ChainOnCuda<D> chain = chain_.at(context, parameters);
   const bool linear = level_.chain->transform->linear() != nullptr;
-  const bool spline = level_.chain->transform->cudaForm()->kind() == TransformKind::kernelSpline;
+  const bool spline = kernelFormOf(*level_.chain->transform)->kind() == TransformKind::kernelSpline;
   const BendingGradient wanted = gradient.empty() ? BendingGradient::none
                                  : linear         ? BendingGradient::ofLinear
                                                   : BendingGradient::byCovectors;

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "Components/Metrics/Shared/BendingEnergyKernels.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Compute/PinnedValues.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
 

@@ -40,10 +40,11 @@ CorrespondingPointsOnCuda<D>::CorrespondingPointsOnCuda(const Context& context, 
 template <int D>
 double CorrespondingPointsOnCuda<D>::deviceBytes(const TermExtent<D>& extent)
 {
-  return HeldChainOnCuda<D>::deviceBytes(*extent.chain) + sizeof(DistanceSums<D>)
+  return chainBytesOnCuda<D>(*extent.chain) + sizeof(DistanceSums<D>)
          + sizeof(double) * std::max(distanceScratch, momentScratch<D>())
          + static_cast<double>(extent.pointPairs * D * (2 * sizeof(double) + sizeof(float)))
-         + ParameterPullBack<D>::deviceBytes(*extent.chain->transform, extent.pointPairs);
+         + ParameterPullBack<D>::deviceBytes(kernelFormOf(*extent.chain->transform)->kind(),
+                                             extent.chain->transform->parameterCount(), extent.pointPairs);
 }
 
 template <int D>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "Components/Metrics/Shared/CorrespondingPointsKernels.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
 #include "Core/Compute/PinnedValues.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
 #include "Core/Registration/CostTerm.h"
-#include "Core/Registration/Terms/ParameterPullBack.h"
 
 namespace tessera {
 

@@ -1,5 +1,5 @@
 #include "Components/Resamplers/Shared/ResamplingKernels.cuh"
-#include "Core/Registration/Chain/TransformOnCuda.cuh"
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
 #include "Core/Compute/Context.h"
 #include "Core/Compute/CudaOnly.h"
 #include "Core/Image/Voxels/VoxelsOnCuda.h"
-#include "Core/Registration/Chain/TransformOnCuda.h"
 #include "Core/Registration/Interpolation/Extrapolation.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 

@@ -117,7 +117,7 @@ void ResamplingOnCuda<D>::holdSpline(Context& context)
 template <int D>
 double ResamplingOnCuda<D>::deviceBytes(const TransformChain<D>& chain)
 {
-  double bytes = HeldChainOnCuda<D>::deviceBytes(chain);
+  double bytes = chainBytesOnCuda<D>(chain);
   if (!chain.transform->linear())
     bytes += static_cast<double>(chain.parameters.size()) * sizeof(double);
   if (const auto oneSpline = asOneSpline<D>(chain); oneSpline && oneSpline->spline)

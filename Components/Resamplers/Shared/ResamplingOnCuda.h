@@ -2,8 +2,8 @@
 
 #include "Components/Resamplers/Shared/OneSplineChain.h"
 #include "Components/Resamplers/Shared/ResamplingKernels.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Core/Compute/Buffer.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
 #include "Core/Registration/Resampler.h"
 
 #include <memory>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
 #include "Core/Compute/HostDevice.h"
-#include "Core/Registration/Chain/TransformOnCuda.h"
 #include "Core/Registration/Samples/Samples.h"
 
 #include <cmath>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Components/Transforms/Shared/AutomaticInitialization.h"
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
 #include "Core/Registration/OptimizableTransform.h"
 
 #include <array>
@@ -12,7 +13,7 @@ template <int D>
 class LinearTransform : public OptimizableTransform<D>,
                         public SpatialDerivatives<D>,
                         public LinearForm<D>,
-                        public CudaForm<D> {
+                        public KernelForm<D> {
 public:
   std::size_t parameterCount() const override { return parameterCount_; }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Chain/SplineKernel.h"
+#include "Components/Transforms/Shared/SplineKernel.h"
 
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "Core/Compute/Cuda.cuh"
-#include "Core/Registration/Chain/TransformOnCuda.cuh"
 #include "Core/Registration/Samples/SampleKernels.h"
 
 namespace tessera {

@@ -2,7 +2,7 @@
 
 #include "Core/Compute/PinnedValues.h"
 #include "Core/Compute/Transfers.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/ImageSampler.h"
 #include "Core/Registration/Optimizer.h"

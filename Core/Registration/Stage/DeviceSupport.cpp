@@ -1,6 +1,6 @@
 #include "Core/Registration/Stage/DeviceSupport.h"
 
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 
 namespace tessera {
 

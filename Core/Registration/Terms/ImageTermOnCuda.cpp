@@ -25,9 +25,9 @@ template <int D>
 ImageTermOnCuda<D>::ImageTermOnCuda(Context& context, const TermLevel<D>& level, const Metric& metric,
                                     const std::optional<Matrix<D>>& gradientMatrix,
                                     GradientSummation summation)
-    : level_(level), summation_(summation), metric_(metric.onCuda(context)), chain_(context, *level.chain),
-      samples_(context, level.fixed), fields_(level, DeviceKind::cuda), result_(context, 1),
-      found_(context, 1)
+    : level_(level), summation_(summation), metric_(metric.onCuda(context)),
+      chain_(passesOnCuda<D>(context, *level.chain)), samples_(context, level.fixed),
+      fields_(level, DeviceKind::cuda), result_(context, 1), found_(context, 1)
 {
   moving_.image = level.interpolator->onCuda();
   moving_.turnsGradient = gradientMatrix.has_value();
@@ -48,7 +48,7 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
   std::size_t values = extent.listedSamples, gradients = values, slopes = values, fixed = 0, whole = 0;
   std::size_t coefficients = 0, asked = 0, displacements = 0, pulledBack = extent.listedSamples;
   const bool bendsBefore = !isLinearChain(extent.chain->initial.get());
-  double scratch = sizeof(double) * (isLinear ? momentScratch<D>() : 0);
+  double scratch = 0;
   const auto addLattice = [&](const VoxelLattice<D>& lattice, bool withGradient) {
     const std::size_t all = lattice.count[D - 1], layers = std::min(layersOfSlab(lattice, extent.slabs), all);
     const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, all));
@@ -89,9 +89,10 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
                                  + asked + sizeof(Result)));
   memory.add("metric", std::max(metric.deviceBytes(extent.level, values, false),
                                 metric.deviceBytes(extent.level, whole, true)));
-  memory.add("transform", HeldChainOnCuda<D>::deviceBytes(*extent.chain)
-                              + static_cast<double>(sizeof(float) * coefficients));
-  memory.add("pull-back", scratch + ParameterPullBack<D>::deviceBytes(*extent.chain->transform, pulledBack));
+  memory.add("transform",
+             chainBytesOnCuda<D>(*extent.chain) + static_cast<double>(sizeof(float) * coefficients));
+  memory.add("pull-back",
+             scratch + extent.chain->transform->cudaForm()->pullBackBytes(parameters, pulledBack));
   return memory;
 }
 
@@ -196,7 +197,7 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
                                      const FieldMethod<D>* aligned, std::span<const double> parameters,
                                      std::span<double> gradient)
 {
-  const ChainOnCuda<D> chain = chain_.at(context, parameters);
+  chain_->moveTo(context, parameters);
   const FieldInterpolator<D>* interpolator = aligned ? aligned->interpolator.get() : nullptr;
   const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
   Result* result = result_.span().data();
@@ -207,7 +208,7 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
     metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
   };
   for (const Slab& slab : slabs) {
-    gather(context, slab, interpolator, chain, parameters, wantsGradient && whole,
+    gather(context, slab, interpolator, parameters, wantsGradient && whole,
            slab.samples.asked ? &result->asked : nullptr);
     phase(context, "metric", [&] {
       metric_->accumulate(context, pairsOf(slab, whole));
@@ -222,10 +223,10 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
     if (!wantsGradient)
       break;
     if (!whole) {
-      gather(context, slab, interpolator, chain, parameters, true, nullptr);
+      gather(context, slab, interpolator, parameters, true, nullptr);
       phase(context, "metric", [&] { slopes(slab); });
     }
-    phase(context, "pull-back", [&] { pullBack(context, slab, chain, gradient, result); });
+    phase(context, "pull-back", [&] { pullBack(context, slab, gradient, result); });
   }
   found_.copyLater(result);
 }
@@ -276,22 +277,22 @@ void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesO
 {
   const std::span<float> field = gradients_.span().first(D * samples.count);
   if (level_.slabs > 1)
-    return addDisplacementsOnCuda<D>(context, samples, chain_.before(), gradientArrays(samples.count));
+    return chain_->addDisplacementsBefore(context, samples, gradientArrays(samples.count));
   if (displacementsBefore_.size() == 0) {
     displacementsBefore_ = Buffer<float>(context, D * samples.count);
     context.stream->fill(displacementsBefore_.span().data(), 0, displacementsBefore_.span().size_bytes());
     std::array<float*, D> arrays;
     for (int d = 0; d < D; ++d)
       arrays[d] = displacementsBefore_.span().data() + d * samples.count;
-    addDisplacementsOnCuda<D>(context, samples, chain_.before(), arrays);
+    chain_->addDisplacementsBefore(context, samples, arrays);
   }
   oncuda::add(context, std::as_const(displacementsBefore_).span(), field);
 }
 
 template <int D>
 void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldInterpolator<D>* interpolator,
-                                const ChainOnCuda<D>& chain, std::span<const double> parameters,
-                                bool withGradient, unsigned long long* asked)
+                                std::span<const double> parameters, bool withGradient,
+                                unsigned long long* asked)
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   GatherTarget<D> target;
@@ -305,17 +306,19 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
   target.asked = asked;
   const bool warps = !samples.isList() && moving_.image.order == 1;
   if (!slab.field || !warps) {
-    const auto linear = warps ? foldedLinear(chain) : std::nullopt;
+    const auto linear = warps ? asLinearMap(level_.chain, parameters) : std::nullopt;
     return phase(context, "transform and interpolation", [&] {
       if (linear)
         warpLatticeOnCuda<D>(context, samples, *linear, {}, moving_, target);
       else
-        gatherOnCuda<D>(context, samples, chain, moving_, target);
+        chain_->gather(context, samples, moving_, target);
     });
   }
   const std::span<float> coefficients(grown(context, coefficients_, parameters.size()), parameters.size());
   const std::array<float*, D> field = gradientArrays(samples.count);
-  const auto before = foldedLinear(chain_.before());
+  const TransformChain<D>* initial = level_.chain->initial.get();
+  const auto before = asLinearMap(initial, initial ? std::span<const double>(initial->parameters)
+                                                   : std::span<const double>());
   phase(context, "transform", [&] {
     oncuda::toFloat(context, parameters, coefficients);
     interpolator->displacements(context, *slab.field, {nullptr, coefficients.data()},
@@ -331,19 +334,18 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
 
 /// Adds to what slabs before gave.
 template <int D>
-void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, const ChainOnCuda<D>& chain,
-                                  std::span<double> gradient, Result* result)
+void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, std::span<double> gradient,
+                                  Result* result)
 {
   const SamplesOnCuda<D>& samples = slab.samples;
   const std::array<const float*, D> gradients = asConst<D>(gradientArrays(samples.count));
   const float* slopes = slopes_.span().data();
   if (level_.chain->transform->linear())
-    return momentsOnCuda<D>(context, samples, chain, gradients, slopes,
-                            grown(context, scratch_, momentScratch<D>()), &result->moments);
+    return chain_->addMoments(context, samples, gradients, slopes, &result->moments);
   if (slab.field)
     return pullBackAlignedField<D>(context, *slab.field, gradients, slopes, summation_, gradient.data(),
                                    slab.isFirst ? GradientBefore::goes : GradientBefore::stays);
-  pullBack_.add(context, samples, chain, gradients, slopes, gradient, {slab.isFirst});
+  chain_->pullBack(context, samples, gradients, slopes, gradient, {slab.isFirst});
 }
 
 template class ImageTermOnCuda<2>;

@@ -1,14 +1,13 @@
 #pragma once
 
 #include "Core/Compute/PinnedValues.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"
 #include "Core/Registration/Fields/FieldAdjoint.h"
 #include "Core/Registration/Fields/FieldOfLattice.h"
 #include "Core/Registration/Metric.h"
 #include "Core/Registration/Samples/SampleKernels.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
-#include "Core/Registration/Terms/ParameterPullBack.h"
 
 #include <memory>
 #include <optional>
@@ -57,10 +56,10 @@ private:
 
   static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t layers);
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
-  void gather(Context&, const Slab&, const FieldInterpolator<D>*, const ChainOnCuda<D>&,
-              std::span<const double> parameters, bool withGradient, unsigned long long* asked);
+  void gather(Context&, const Slab&, const FieldInterpolator<D>*, std::span<const double> parameters,
+              bool withGradient, unsigned long long* asked);
   IntensityPairs pairsOf(const Slab&, bool whole) const;
-  void pullBack(Context&, const Slab&, const ChainOnCuda<D>&, std::span<double> gradient, Result* result);
+  void pullBack(Context&, const Slab&, std::span<double> gradient, Result* result);
   const FieldMethod<D>* alignedField(const SampleSet<D>&);
   std::array<float*, D> gradientArrays(std::size_t samples);
   void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&);
@@ -88,7 +87,7 @@ private:
   TermLevel<D> level_;
   GradientSummation summation_;
   std::unique_ptr<MetricOnCuda> metric_;
-  HeldChainOnCuda<D> chain_;
+  std::unique_ptr<ChainPasses<D>> chain_;
   MovingOnCuda<D> moving_;
   std::shared_ptr<const Buffer<std::uint8_t>> movingMask_;
   SamplesForCuda<D> samples_;
@@ -100,8 +99,6 @@ private:
   std::size_t positions_ = 0; // of the samples given last
   bool masked_ = false;
   Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;
-  Buffer<double> scratch_;
-  ParameterPullBack<D> pullBack_;
   std::optional<VoxelLattice<D>> lattice_; // of the last evaluation
   Buffer<float> displacementsBefore_;      // on it, in a single slab; empty until asked for
   std::vector<Phase>* phases_ = nullptr;   // not null while phases are timed

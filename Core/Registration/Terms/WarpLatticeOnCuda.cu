@@ -284,32 +284,10 @@ void warpLatticeOnCuda(Context& context, const SamplesOnCuda<D>& samples, const 
     launch<D, false>(context, w);
 }
 
-template <int D>
-std::optional<AffineMap<D>> foldedLinear(const ChainOnCuda<D>& chain)
-{
-  AffineMap<D> folded;
-  for (int link = 0; link < chain.count; ++link) {
-    const TransformOnCuda<D>& t = chain.links[link];
-    if (t.kind != TransformKind::linear)
-      return std::nullopt;
-    if (t.combination == Combination::compose) {
-      folded = compose(t.map, folded);
-      continue;
-    }
-    for (int d = 0; d < D; ++d) {
-      folded.offset[d] += t.map.offset[d];
-      for (int e = 0; e < D; ++e)
-        folded.matrix[d][e] += t.map.matrix[d][e] - (d == e ? 1 : 0);
-    }
-  }
-  return folded;
-}
-
 #define TESSERA_INSTANTIATE(D)                                                                               \
   template void warpLatticeOnCuda<D>(Context&, const SamplesOnCuda<D>&, const AffineMap<D>&,                 \
                                      const std::array<const float*, D>&, const MovingOnCuda<D>&,             \
-                                     const GatherTarget<D>&);                                                \
-  template std::optional<AffineMap<D>> foldedLinear<D>(const ChainOnCuda<D>&);
+                                     const GatherTarget<D>&);
 TESSERA_INSTANTIATE(2)
 TESSERA_INSTANTIATE(3)
 #undef TESSERA_INSTANTIATE

@@ -1,7 +1,7 @@
-#include "Core/Registration/Chain/ChainJet.h"
+#include "Components/Transforms/Shared/OnCuda/ChainJet.h"
 
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Testing/Support/ModelScenes.h"
 
 namespace tessera {

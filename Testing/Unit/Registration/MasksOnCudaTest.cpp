@@ -1,6 +1,6 @@
 // needs: GPU
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
-#include "Core/Registration/Samples/SampleKernels.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/MaskScenes.h"

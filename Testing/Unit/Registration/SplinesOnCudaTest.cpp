@@ -1,7 +1,7 @@
 // needs: GPU
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
 #include "Core/Registration/Samples/SamplesForCuda.h"
-#include "Core/Registration/Terms/ParameterPullBack.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/ModelScenes.h"
 

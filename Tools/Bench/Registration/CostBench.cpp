@@ -3,7 +3,7 @@
 #include "Core/Compute/Math/Random.h"
 #include "Core/Compute/Parallel.h"
 #include "Core/Parameters/ParameterText.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
 #include "Core/Registration/CostTerm.h"
 #include "Tools/Bench/BenchClock.h"
 

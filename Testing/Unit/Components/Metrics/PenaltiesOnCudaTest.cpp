@@ -1,7 +1,7 @@
 // needs: GPU
 #include "Components/Metrics/CorrespondingPointsEuclideanDistanceMetric.h"
 #include "Components/Metrics/TransformBendingEnergyPenalty.h"
-#include "Core/Registration/Chain/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
 #include "Testing/Support/ErrorText.h"
 #include "Testing/Support/GpuTest.h"
 #include "Testing/Support/ModelScenes.h"

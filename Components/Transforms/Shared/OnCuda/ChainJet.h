@@ -1,7 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Chain/BSplineSupportOnCuda.h"
-#include "Core/Registration/Transform.h"
+#include "Components/Transforms/Shared/OnCuda/BSplineSupportOnCuda.h"
 
 #ifdef __CUDA_ARCH__
 #define TESSERA_NOINLINE __noinline__

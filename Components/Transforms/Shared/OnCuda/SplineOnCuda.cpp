@@ -1,4 +1,4 @@
-#include "Core/Registration/Chain/SplineOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 
 #include "Core/Compute/Buffer.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
 #include "Core/Compute/LoadConstant.h"
 #include "Core/Compute/Math/BSplineKernel.h"
-#include "Core/Registration/Chain/TransformOnCuda.h"
 
 namespace tessera {
 

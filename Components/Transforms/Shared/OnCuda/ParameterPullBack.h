@@ -1,8 +1,7 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
 #include "Core/Compute/Buffer.h"
-#include "Core/Registration/Samples/SampleKernels.h"
-#include "Core/Registration/Transform.h"
 
 namespace tessera {
 
@@ -17,7 +16,7 @@ public:
            const GradientUpdate&);
 
   /// What that takes of the device for so many samples.
-  static double deviceBytes(const Transform<D>& last, std::size_t samples);
+  static double deviceBytes(TransformKind last, std::size_t parameters, std::size_t samples);
 
 private:
   void addSpline(Context&, const SamplesOnCuda<D>&, const ChainOnCuda<D>&,

@@ -1,3 +1,5 @@
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Compute/Reduction.cuh"
 #include "Core/Registration/Samples/FixedPointSums.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
@@ -10,7 +12,7 @@ namespace {
 constexpr int momentThreads = 256;
 
 template <int D>
-struct Covectors {
+struct FactoredCovectors {
   std::array<const float*, D> arrays;
   const float* factors; // null: all are 1
 
@@ -33,7 +35,7 @@ struct Covectors {
 template <int D>
 __global__ void __launch_bounds__(momentThreads)
     moments(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
-            const __grid_constant__ Covectors<D> covectors, double* partials)
+            const __grid_constant__ FactoredCovectors<D> covectors, double* partials)
 {
   constexpr int sums = D + D * D;
   const Vec<D> center = chain.links[chain.count - 1].centerMm;
@@ -83,7 +85,8 @@ __global__ void __launch_bounds__(32 * (D + D * D))
 template <int D>
 __global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples, const std::size_t first,
                                const std::size_t count, const __grid_constant__ ChainOnCuda<D> chain,
-                               const __grid_constant__ Covectors<D> covectors, double* points, double* values)
+                               const __grid_constant__ FactoredCovectors<D> covectors, double* points,
+                               double* values)
 {
   const std::size_t i = blockIdx.x * static_cast<std::size_t>(blockDim.x) + threadIdx.x;
   if (i >= count)
@@ -102,7 +105,7 @@ __global__ void writeCovectors(const __grid_constant__ SamplesOnCuda<D> samples,
 }
 
 template <int D>
-__global__ void largestMagnitude(std::size_t count, const __grid_constant__ Covectors<D> covectors,
+__global__ void largestMagnitude(std::size_t count, const __grid_constant__ FactoredCovectors<D> covectors,
                                  unsigned* largest)
 {
   float most = 0;
@@ -134,9 +137,10 @@ struct CovectorBound {
 /// A warp a sample: its lanes share the control points. Reads 4 D bytes and 4 of a factor, adds (order + 1)^D
 /// D integers.
 template <int D, int Order>
-__global__ void
-scatter(const __grid_constant__ SamplesOnCuda<D> samples, const __grid_constant__ ChainOnCuda<D> chain,
-        const __grid_constant__ Covectors<D> covectors, const CovectorBound bound, unsigned long long* sums)
+__global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples,
+                        const __grid_constant__ ChainOnCuda<D> chain,
+                        const __grid_constant__ FactoredCovectors<D> covectors, const CovectorBound bound,
+                        unsigned long long* sums)
 {
   constexpr int taps = Order + 1, points = D == 3 ? taps * taps * taps : taps * taps;
   const TransformOnCuda<D>& transform = chain.links[chain.count - 1];
@@ -186,8 +190,8 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
 {
   const int blocks = static_cast<int>(std::clamp<std::size_t>(
       ceilDiv<std::size_t>(samples.count, momentThreads), 1, static_cast<std::size_t>(mostMomentBlocks)));
-  moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(samples, chain,
-                                                                  Covectors<D>{covectors, factors}, scratch);
+  moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(
+      samples, chain, FactoredCovectors<D>{covectors, factors}, scratch);
   checkLaunch("moments of covectors");
   addMoments<D><<<1, 32 * (D + D * D), 0, cudaStreamOf(context)>>>(blocks, scratch, result);
   checkLaunch("moments of covectors");
@@ -203,7 +207,7 @@ void covectorsOnCuda(Context& context, const SamplesOnCuda<D>& samples, std::siz
     return;
   writeCovectors<D>
       <<<static_cast<unsigned>(ceilDiv<std::size_t>(count, threads)), threads, 0, cudaStreamOf(context)>>>(
-          samples, first, count, chain, Covectors<D>{covectors, factors}, points, values);
+          samples, first, count, chain, FactoredCovectors<D>{covectors, factors}, points, values);
   checkLaunch("covectors of samples");
 }
 
@@ -218,7 +222,7 @@ void pullBackBSplineOnCuda(Context& context, const SamplesOnCuda<D>& samples, co
   if (samples.count == 0)
     return;
   const cudaStream_t stream = cudaStreamOf(context);
-  const Covectors<D> from{covectors, factors};
+  const FactoredCovectors<D> from{covectors, factors};
   constexpr int threads = 256;
   checkCuda(cudaMemsetAsync(largest, 0, sizeof *largest, stream), "filling device memory");
   largestMagnitude<D>

@@ -1,3 +1,5 @@
+#include "Components/Transforms/Shared/OnCuda/ChainKernels.h"
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.cuh"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.cuh"
 #include "Core/Registration/Samples/SampleKernels.cuh"
 

@@ -1,6 +1,6 @@
-#include "Core/Registration/Terms/ParameterPullBack.h"
+#include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
 
-#include "Core/Registration/Chain/SplineOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 
 #include <algorithm>
 
@@ -27,12 +27,11 @@ void ParameterPullBack<D>::add(Context& context, const SamplesOnCuda<D>& samples
 }
 
 template <int D>
-double ParameterPullBack<D>::deviceBytes(const Transform<D>& last, std::size_t samples)
+double ParameterPullBack<D>::deviceBytes(TransformKind last, std::size_t parameters, std::size_t samples)
 {
-  if (samples == 0 || last.linear())
+  if (samples == 0 || last == TransformKind::linear)
     return 0;
-  const std::size_t parameters = last.parameterCount();
-  if (last.cudaForm()->kind() != TransformKind::kernelSpline)
+  if (last != TransformKind::kernelSpline)
     return static_cast<double>(parameters * sizeof(unsigned long long) + sizeof(unsigned));
   return static_cast<double>(sizeof(double) * 2 * D * std::min(samples, samplesAtOnce))
          + splineSumBytes<D>(parameters / D);

@@ -1,6 +1,6 @@
+#include "Components/Transforms/Shared/OnCuda/ChainJet.h"
+#include "Components/Transforms/Shared/OnCuda/SplineOnCuda.h"
 #include "Core/Compute/Reduction.cuh"
-#include "Core/Registration/Chain/ChainJet.h"
-#include "Core/Registration/Chain/SplineOnCuda.h"
 
 #include <algorithm>
 

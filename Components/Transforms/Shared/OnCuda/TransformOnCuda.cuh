@@ -1,6 +1,6 @@
 #pragma once
 
-#include "Core/Registration/Chain/BSplineSupportOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/BSplineSupportOnCuda.h"
 
 namespace tessera {
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
+#include "Components/Transforms/Shared/SplineKernel.h"
 #include "Core/Compute/CudaOnly.h"
-#include "Core/Registration/Samples/SampleKernels.h"
-#include "Core/Registration/Transform.h"
 
 #include <memory>
 #include <vector>

@@ -1,25 +1,15 @@
 #pragma once
 
-#include "Core/Image/ImageGeometry.h"
-#include "Core/Registration/Chain/DisplacementImage.h"
-#include "Core/Registration/Chain/SplineKernel.h"
+#include "Components/Transforms/Shared/DisplacementImage.h"
+#include "Components/Transforms/Shared/SplineKernel.h"
+#include "Core/Registration/TransformParts.h"
 
 #include <array>
 
 namespace tessera {
 
-/// How a transform is joined to what comes before it: T1(T0(x)) or T0(x) + T1(x) - x.
-enum class Combination { compose, add };
-
+/// The models of transforms that kernels evaluate.
 enum class TransformKind { linear, bspline, kernelSpline, displacementImage };
-
-/// Sums over samples x with covectors v, from which the gradient of any linear transform about the centre c
-/// follows.
-template <int D>
-struct CovectorMoments {
-  Vec<D> sum{};      // sum of v
-  Matrix<D> outer{}; // sum of v (x - c)^T
-};
 
 /// A transform as kernels see it: plain data, and pointers to the device's memory that something else owns.
 template <int D>

@@ -1,0 +1,81 @@
+#include "Components/Transforms/Shared/OnCuda/KernelForm.h"
+
+#include "Components/Transforms/Shared/OnCuda/HeldChainOnCuda.h"
+#include "Components/Transforms/Shared/OnCuda/ParameterPullBack.h"
+
+namespace tessera {
+namespace {
+
+template <int D>
+class KernelPasses final : public ChainPasses<D> {
+public:
+  KernelPasses(const Context& context, const TransformChain<D>& chain) : held_(context, chain) {}
+
+  void moveTo(const Context& context, std::span<const double> parameters) override
+  {
+    chain_ = held_.at(context, parameters);
+  }
+  void gather(Context& context, const SamplesOnCuda<D>& samples, const MovingOnCuda<D>& moving,
+              const GatherTarget<D>& target) override
+  {
+    gatherOnCuda<D>(context, samples, chain_, moving, target);
+  }
+  void addDisplacementsBefore(Context& context, const SamplesOnCuda<D>& samples,
+                              const std::array<float*, D>& field) override
+  {
+    addDisplacementsOnCuda<D>(context, samples, held_.before(), field);
+  }
+  void addMoments(Context& context, const SamplesOnCuda<D>& samples,
+                  const std::array<const float*, D>& covectors, const float* factors,
+                  CovectorMoments<D>* moments) override
+  {
+    momentsOnCuda<D>(context, samples, chain_, covectors, factors,
+                     grown(context, momentScratch_, momentScratch<D>()), moments);
+  }
+  void pullBack(Context& context, const SamplesOnCuda<D>& samples,
+                const std::array<const float*, D>& covectors, const float* factors,
+                std::span<double> gradient, const GradientUpdate& update) override
+  {
+    pullBack_.add(context, samples, chain_, covectors, factors, gradient, update);
+  }
+
+private:
+  HeldChainOnCuda<D> held_;
+  ChainOnCuda<D> chain_;
+  Buffer<double> momentScratch_;
+  ParameterPullBack<D> pullBack_;
+};
+
+}
+
+template <int D>
+std::string KernelForm<D>::whyNot(const TransformChain<D>& chain) const
+{
+  int links = 0;
+  for (const TransformChain<D>* link = &chain; link; link = link->initial.get(), ++links)
+    if (!kernelFormOf(*link->transform))
+      return "the transform \"" + link->transform->name() + "\"";
+  if (links > ChainOnCuda<D>::most)
+    return "a chain of " + std::to_string(links) + " transforms (at most "
+           + std::to_string(ChainOnCuda<D>::most) + ")";
+  return "";
+}
+
+template <int D>
+std::unique_ptr<ChainPasses<D>> KernelForm<D>::passes(const Context& context,
+                                                      const TransformChain<D>& chain) const
+{
+  return std::make_unique<KernelPasses<D>>(context, chain);
+}
+
+template <int D>
+double KernelForm<D>::pullBackBytes(std::size_t parameters, std::size_t samples) const
+{
+  return kind() == TransformKind::linear ? static_cast<double>(sizeof(double) * momentScratch<D>())
+                                         : ParameterPullBack<D>::deviceBytes(kind(), parameters, samples);
+}
+
+template class KernelForm<2>;
+template class KernelForm<3>;
+
+}

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "Components/Transforms/Shared/OnCuda/TransformOnCuda.h"
+#include "Core/Registration/Chain/ChainPasses.h"
+
+namespace tessera {
+
+/// A transform in the memory of a CUDA device while a level runs.
+template <int D>
+class HeldTransformOnCuda {
+public:
+  virtual ~HeldTransformOnCuda() = default;
+  /// The transform as kernels take it. `parameters` lie on the host if the transform is linear, else on the
+  /// device; they are not read if the transform was held with constant ones.
+  virtual TransformOnCuda<D> at(const Context&, std::span<const double> parameters) = 0;
+};
+
+/// The CUDA form of a transform of one of the kinds that the kernels of this folder know.
+template <int D>
+class KernelForm : public CudaForm<D> {
+public:
+  virtual TransformKind kind() const = 0;
+  /// Brings the transform to the device. `constant` are its parameters on the host if they stay as they are
+  /// for as long as it is held, and empty otherwise.
+  virtual std::unique_ptr<HeldTransformOnCuda<D>> hold(const Context&,
+                                                       std::span<const double> constant) const = 0;
+
+  std::string whyNot(const TransformChain<D>&) const override;
+  std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const override;
+  double pullBackBytes(std::size_t parameters, std::size_t samples) const override;
+
+protected:
+  ~KernelForm() = default;
+};
+
+/// Null if the transform has no form of these kinds.
+template <int D>
+const KernelForm<D>* kernelFormOf(const Transform<D>& transform)
+{
+  return dynamic_cast<const KernelForm<D>*>(transform.cudaForm());
+}
+
+}

@@ -1,0 +1,74 @@
+#include "Core/Registration/Chain/ChainPasses.h"
+
+#include "Core/Compute/Error.h"
+
+namespace tessera {
+
+template <int D>
+std::string whyNotOnCuda(const TransformChain<D>& chain)
+{
+  const CudaForm<D>* form = chain.transform->cudaForm();
+  return form ? form->whyNot(chain) : "the transform \"" + chain.transform->name() + "\"";
+}
+
+template <int D>
+std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context& context, const TransformChain<D>& chain)
+{
+  if (const std::string why = whyNotOnCuda(chain); !why.empty())
+    throw Error(ExitCode::device, "CUDA: " + why + ": has no CUDA form. Allowed: (Device \"cpu\").");
+  return chain.transform->cudaForm()->passes(context, chain);
+}
+
+template <int D>
+double chainBytesOnCuda(const TransformChain<D>& chain)
+{
+  double bytes = chain.transform->deviceBytes(false);
+  for (const TransformChain<D>* link = chain.initial.get(); link; link = link->initial.get())
+    bytes += link->transform->deviceBytes(true);
+  return bytes;
+}
+
+template <int D>
+std::optional<AffineMap<D>> asLinearMap(const TransformChain<D>* chain, std::span<const double> parameters)
+{
+  if (!chain)
+    return AffineMap<D>{};
+  const LinearForm<D>* linear = chain->transform->linear();
+  if (!linear)
+    return std::nullopt;
+  const AffineMap<D> last = linear->pointMap(parameters);
+  const TransformChain<D>* initial = chain->initial.get();
+  if (!initial)
+    return last;
+  std::optional<AffineMap<D>> folded = asLinearMap(initial, std::span<const double>(initial->parameters));
+  if (!folded)
+    return folded;
+  if (chain->combination == Combination::compose)
+    return compose(last, *folded);
+  for (int d = 0; d < D; ++d) {
+    folded->offset[d] += last.offset[d];
+    for (int e = 0; e < D; ++e)
+      folded->matrix[d][e] += last.matrix[d][e] - (d == e ? 1 : 0);
+  }
+  return folded;
+}
+
+template <int D>
+Context vectorContext(const Context& context, const Transform<D>& last)
+{
+  if (context.onCuda() && last.linear())
+    return {Device{}, context.threads};
+  return context;
+}
+
+#define TESSERA_INSTANTIATE(D)                                                                               \
+  template std::string whyNotOnCuda<D>(const TransformChain<D>&);                                            \
+  template std::unique_ptr<ChainPasses<D>> passesOnCuda<D>(const Context&, const TransformChain<D>&);        \
+  template double chainBytesOnCuda<D>(const TransformChain<D>&);                                             \
+  template std::optional<AffineMap<D>> asLinearMap<D>(const TransformChain<D>*, std::span<const double>);    \
+  template Context vectorContext<D>(const Context&, const Transform<D>&);
+TESSERA_INSTANTIATE(2)
+TESSERA_INSTANTIATE(3)
+#undef TESSERA_INSTANTIATE
+
+}
