@@ -15,7 +15,7 @@ template <int D>
 {
   throw Error(ExitCode::usage,
               "(FieldInterpolator \"" + method.name()
-                  + "\"): spatial derivatives: it gives displacements only. Allowed: \"Separable\".");
+                  + "\"): spatial derivatives: it gives displacements only. Allowed: a method with derivatives.");
 }
 
 }

@@ -38,8 +38,7 @@ public:
 
   /// Lines specific to this transform in a transform parameter file (centre, grid, ...).
   virtual std::vector<FileEntry> fileEntries() const = 0;
-  /// Comment line above fileEntries: "EulerTransform specific"; elastix writes "AdvancedAffineTransform
-  /// specific" for affine.
+  /// Comment line above fileEntries. elastix has another name than name() in some.
   virtual std::string fileHeading() const { return name() + " specific"; }
   /// Sets the model from a transform parameter file and returns its parameters.
   virtual std::vector<double> restore(const Parameters& transformFile) = 0;

@@ -15,10 +15,8 @@ struct InterpolatorOnCuda {
   PointToIndex<D> pointToIndex{};
   int order = 1;                    // 0: nearest voxel; to 5
   bool lastVoxelClosesCell = false; // as SplineImage has it
-  bool repeatsBorder =
-      false; // beyond the border order 1 finds its voxels again, not mirrored ones; values alone
-  bool nearestInDouble =
-      false; // order 0: which rounding decides, NearestNeighborInterpolator's or BSplineInterpolator's
+  bool repeatsBorder = false;   // beyond the border order 1 repeats the border voxels, else mirrors; values alone
+  bool nearestInDouble = false; // order 0 chooses the voxel by the index itself, else by the index in float
 
   InterpolatorOnCuda() = default;
   InterpolatorOnCuda(const float* onCuda, const ImageGeometry<D>& geometry, int splineOrder)
