@@ -1,6 +1,7 @@
 #pragma once
 
 #include "Core/Compute/Context.h"
+#include "Core/Compute/OpenMPThreads.h"
 #include "Core/Compute/WorkerPool.h"
 
 #include <atomic>
@@ -9,11 +10,10 @@
 
 namespace tessera {
 
-/// Calls body(chunk) for chunk = 0 .. chunkCount-1 on the context's threads, in any order.
-/// Results repeat for any thread count if each chunk writes only what it owns, and if what
-/// a chunk is does not depend on the thread count. The first exception is rethrown.
-template <class Body>
-void forEachChunk(const Context& context, std::size_t chunkCount, Body&& body)
+/// Runs the chunks 0 .. chunkCount-1 by `run`, which is runOnWorkers or runOnOpenMPThreads. The first
+/// exception of a chunk is thrown again to the caller; chunks that have not begun by then are left out.
+template <class Run, class Body>
+void runChunks(Run* run, const Context& context, std::size_t chunkCount, Body&& body)
 {
   struct Guarded {
     Body& body;
@@ -31,20 +31,51 @@ void forEachChunk(const Context& context, std::size_t chunkCount, Body&& body)
         guarded.failure = std::current_exception();
     }
   };
-  runOnWorkers(chunkCount, context.threads, call, &guarded);
+  run(chunkCount, context.threads, call, &guarded);
   if (guarded.failure)
     std::rethrow_exception(guarded.failure);
 }
 
-/// Calls body(first, last) over [0, count) in ranges of `rangeSize` (the last one shorter).
+/// Calls body(chunk) for chunk = 0 .. chunkCount-1 on the context's threads, in any order.
+/// Results repeat for any thread count if each chunk writes only what it owns, and if the division into
+/// chunks does not depend on the thread count. The first exception is thrown again to the caller.
+template <class Body>
+void forEachChunk(const Context& context, std::size_t chunkCount, Body&& body)
+{
+  runChunks(runOnWorkers, context, chunkCount, body);
+}
+
+/// The same by OpenMP, for loops over whole volumes and matrices: they take many milliseconds, so the barrier
+/// at their end costs little. Results are those of forEachChunk.
+template <class Body>
+void forEachChunkByOpenMP(const Context& context, std::size_t chunkCount, Body&& body)
+{
+  runChunks(runOnOpenMPThreads, context, chunkCount, body);
+}
+
+/// A body for a loop over chunks: chunk i calls body(first, last) with the i-th range of `rangeSize` in
+/// [0, count). The last range may be shorter.
+template <class Body>
+auto chunkOfRanges(std::size_t count, std::size_t rangeSize, Body& body)
+{
+  return [count, rangeSize, &body](std::size_t range) {
+    const std::size_t first = range * rangeSize;
+    body(first, first + rangeSize < count ? first + rangeSize : count);
+  };
+}
+
+/// Calls body(first, last) for all ranges of `rangeSize` in [0, count), as forEachChunk does.
 template <class Body>
 void forEachRange(const Context& context, std::size_t count, std::size_t rangeSize, Body&& body)
 {
-  forEachChunk(context, (count + rangeSize - 1) / rangeSize, [&](std::size_t range) {
-    const std::size_t first = range * rangeSize;
-    const std::size_t last = first + rangeSize < count ? first + rangeSize : count;
-    body(first, last);
-  });
+  forEachChunk(context, (count + rangeSize - 1) / rangeSize, chunkOfRanges(count, rangeSize, body));
+}
+
+/// The same by OpenMP: see forEachChunkByOpenMP.
+template <class Body>
+void forEachRangeByOpenMP(const Context& context, std::size_t count, std::size_t rangeSize, Body&& body)
+{
+  forEachChunkByOpenMP(context, (count + rangeSize - 1) / rangeSize, chunkOfRanges(count, rangeSize, body));
 }
 
 }

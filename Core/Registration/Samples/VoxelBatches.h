@@ -50,6 +50,19 @@ void keepInMask(const Mask<D>& mask, const ListSamples<D>& points, std::uint8_t*
   }
 }
 
+/// Calls body(first, last) for ranges of voxels or rows of an image. OpenMP carries the loop over a whole
+/// volume. A loop of fewer ranges is so short that OpenMP's threads, which stay awake for some milliseconds
+/// after it, would cost the next loops more than 3 % of its time.
+template <class Body>
+void forEachRangeOfImage(const Context& context, std::size_t count, std::size_t rangeSize, Body&& body)
+{
+  constexpr std::size_t fewestRangesForOpenMP = 1024;
+  if (count / rangeSize < fewestRangesForOpenMP)
+    forEachRange(context, count, rangeSize, body);
+  else
+    forEachRangeByOpenMP(context, count, rangeSize, body);
+}
+
 /// Calls body(first, points) for every batch of consecutive voxels [begin, end) of a lattice, on the
 /// context's threads; `points` are the batch's own and may be overwritten. Which voxels share a batch depends
 /// on begin and end alone.
@@ -59,15 +72,15 @@ void forEachVoxelBatch(const Context& context, const ImageGeometry<D>& lattice, 
 {
   constexpr std::size_t batchesPerChunk = 16;
   const AffineMap<D> pointFromIndex = lattice.pointFromIndex();
-  forEachRange(context, end - begin, batchesPerChunk * batchCapacity,
-               [&](std::size_t first, std::size_t last) {
-                 PointBatch<D> points;
-                 for (std::size_t batch = begin + first; batch < begin + last; batch += batchCapacity) {
-                   fillVoxelPoints<D>(lattice.size, pointFromIndex, batch,
-                                      std::min(batchCapacity, begin + last - batch), points);
-                   body(batch, points);
-                 }
-               });
+  forEachRangeOfImage(
+      context, end - begin, batchesPerChunk * batchCapacity, [&](std::size_t first, std::size_t last) {
+        PointBatch<D> points;
+        for (std::size_t batch = begin + first; batch < begin + last; batch += batchCapacity) {
+          fillVoxelPoints<D>(lattice.size, pointFromIndex, batch,
+                             std::min(batchCapacity, begin + last - batch), points);
+          body(batch, points);
+        }
+      });
 }
 
 template <int D, class Body>
@@ -95,20 +108,21 @@ void forEachRowPiece(const Context& context, const ImageGeometry<D>& lattice, st
   if (begin >= end)
     return;
   const std::size_t rowsOfChunk = (chunkVoxels + width - 1) / width;
-  forEachRange(context, (end - begin) / width, rowsOfChunk, [&](std::size_t firstRow, std::size_t lastRow) {
-    PointBatch<D> points;
-    for (std::size_t row = begin / width + firstRow; row < begin / width + lastRow; ++row) {
-      RowPiece<D> piece;
-      for (std::size_t d = 1, rest = row; d < D; rest /= lattice.size[d++])
-        piece.firstVoxel[d] = static_cast<double>(rest % lattice.size[d]);
-      for (std::size_t x = 0; x < width; x += batchCapacity) {
-        piece.first = row * width + x;
-        piece.count = std::min(batchCapacity, width - x);
-        piece.firstVoxel[0] = static_cast<double>(x);
-        body(piece, points);
-      }
-    }
-  });
+  forEachRangeOfImage(
+      context, (end - begin) / width, rowsOfChunk, [&](std::size_t firstRow, std::size_t lastRow) {
+        PointBatch<D> points;
+        for (std::size_t row = begin / width + firstRow; row < begin / width + lastRow; ++row) {
+          RowPiece<D> piece;
+          for (std::size_t d = 1, rest = row; d < D; rest /= lattice.size[d++])
+            piece.firstVoxel[d] = static_cast<double>(rest % lattice.size[d]);
+          for (std::size_t x = 0; x < width; x += batchCapacity) {
+            piece.first = row * width + x;
+            piece.count = std::min(batchCapacity, width - x);
+            piece.firstVoxel[0] = static_cast<double>(x);
+            body(piece, points);
+          }
+        }
+      });
 }
 
 }

@@ -1,0 +1,142 @@
+#include "Core/Compute/Parallel.h"
+
+#include "Core/Compute/ChunkLoop.h"
+
+#include <gtest/gtest.h>
+
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace tessera;
+
+namespace {
+
+constexpr std::size_t chunkCount = 5000;
+
+/// Both ways to run a loop; each must keep the same promises.
+class LoopOverChunks : public testing::TestWithParam<bool> {
+protected:
+  template <class Body>
+  static void run(const Context& context, std::size_t chunks, Body&& body)
+  {
+    GetParam() ? forEachChunkByOpenMP(context, chunks, body) : forEachChunk(context, chunks, body);
+  }
+
+  static std::vector<int> callsOfEachChunk(const Context& context)
+  {
+    std::vector<int> calls(chunkCount);
+    run(context, chunkCount, [&](std::size_t chunk) { ++calls[chunk]; });
+    return calls;
+  }
+};
+
+const std::vector<int> onceEach(chunkCount, 1);
+
+/// True if loops of a new process, which cannot create a thread, still run every chunk. No memory can hold
+/// the stacks that its threads would get, so the system refuses them.
+template <class Calls>
+bool runsWithoutThreads(Calls&& calls)
+{
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, std::size_t(1) << 50);
+  if (pthread_setattr_default_np(&attributes) != 0)
+    return false;
+  return calls() == onceEach && ChunkLoop::lacksThreads;
+}
+
+}
+
+TEST_P(LoopOverChunks, RunsEveryChunkOnceForAnyNumberOfThreads)
+{
+  for (const int threads : {0, 1, 2, 3, 7, 2})
+    EXPECT_EQ(callsOfEachChunk(Context{{}, threads}), onceEach) << threads;
+}
+
+TEST_P(LoopOverChunks, RunsNoChunkOfNone)
+{
+  run(Context{{}, 4}, 0, [](std::size_t) { FAIL(); });
+}
+
+TEST_P(LoopOverChunks, ThrowsAChunksExceptionToTheCaller)
+{
+  const Context context{{}, 3};
+  EXPECT_THROW(run(context, chunkCount,
+                   [](std::size_t chunk) {
+                     if (chunk == 17)
+                       throw std::runtime_error("17");
+                   }),
+               std::runtime_error);
+  EXPECT_EQ(callsOfEachChunk(context), onceEach);
+}
+
+TEST_P(LoopOverChunks, RunsALoopInsideAChunkOnTheChunksThread)
+{
+  const Context context{{}, 3};
+  std::vector<int> calls(chunkCount);
+  run(context, chunkCount / 10, [&](std::size_t outer) {
+    const std::thread::id own = std::this_thread::get_id();
+    run(context, 10,
+        [&](std::size_t inner) { calls[outer * 10 + inner] += std::this_thread::get_id() == own; });
+  });
+  EXPECT_EQ(calls, onceEach);
+}
+
+TEST_P(LoopOverChunks, ServesSeveralThreadsOfTheProgramAtATime)
+{
+  std::vector<std::vector<int>> calls(4);
+  {
+    std::vector<std::jthread> callers;
+    for (std::vector<int>& of : calls)
+      callers.emplace_back([&of] { of = callsOfEachChunk(Context{{}, 3}); });
+    EXPECT_EQ(callsOfEachChunk(Context{{}, 3}), onceEach);
+  }
+  for (const std::vector<int>& of : calls)
+    EXPECT_EQ(of, onceEach);
+}
+
+TEST_P(LoopOverChunks, RunsInAForkedProcess)
+{
+  EXPECT_EQ(callsOfEachChunk(Context{{}, 3}), onceEach);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60); // ends a loop that waits for threads of the parent
+    _exit(callsOfEachChunk(Context{{}, 3}) == onceEach ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_P(LoopOverChunks, RunsOnTheCallerIfNoThreadCanBeCreated)
+{
+  testing::FLAGS_gtest_death_test_style = "threadsafe"; // a new process, which has no thread yet
+  EXPECT_EXIT(_exit(runsWithoutThreads([] {
+                return callsOfEachChunk(Context{{}, 4});
+              })
+                        ? 0
+                        : 1),
+              testing::ExitedWithCode(0), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, LoopOverChunks, testing::Bool(),
+                         [](const auto& way) { return way.param ? "OpenMP" : "WorkerPool"; });
+
+TEST(ForEachRange, CoversTheNumbersInRangesOfOneSize)
+{
+  std::vector<int> calls(1003);
+  forEachRange(Context{{}, 2}, calls.size(), 100, [&](std::size_t first, std::size_t last) {
+    EXPECT_EQ(first % 100, 0U);
+    EXPECT_EQ(last, std::min<std::size_t>(first + 100, calls.size()));
+    for (std::size_t i = first; i < last; ++i)
+      ++calls[i];
+  });
+  EXPECT_EQ(calls, std::vector<int>(1003, 1));
+}
