@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <pthread.h>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -78,6 +79,13 @@ public:
   }
 
 private:
+  /// A forked process has no workers, and the fork may have copied a mutex while a worker held it. So the
+  /// thread that goes on in such a process runs its loops alone.
+  WorkerPool()
+  {
+    pthread_atfork(nullptr, nullptr, [] { ChunkLoop::isInside = true; });
+  }
+
   /// Creates workers until there are `wanted`. After the system has refused one, it is not asked again.
   void createWorkers(int wanted)
   {

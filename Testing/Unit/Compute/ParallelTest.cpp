@@ -1,3 +1,4 @@
+// needs: Sparse
 #include "Core/Compute/Parallel.h"
 
 #include "Core/Compute/ChunkLoop.h"
