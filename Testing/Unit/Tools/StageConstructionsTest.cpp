@@ -102,10 +102,10 @@ protected:
             {"Metric TransformBendingEnergyPenalty", times},
             {"ImageSampler Random", times},
             {"Interpolator LinearInterpolator", 2 * times}, // one for each metric
-            {"FixedImagePyramid FixedSmoothingImagePyramid", times},
-            {"MovingImagePyramid MovingSmoothingImagePyramid", times},
+            {"FixedImagePyramid SmoothingImagePyramid", times},
+            {"MovingImagePyramid SmoothingImagePyramid", times},
             {"Optimizer StandardGradientDescent", times},
-            {"ResampleInterpolator FinalBSplineInterpolator", times},
+            {"ResampleInterpolator BSplineInterpolator", times},
             {"Resampler DefaultResampler", times}};
   }
 
