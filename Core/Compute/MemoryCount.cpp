@@ -34,8 +34,8 @@ public:
     held_.erase(known);
   }
   std::size_t freeBytes() override { return std::numeric_limits<std::size_t>::max(); }
-  virtual double usableBytes() { return std::numeric_limits<double>::infinity(); }
-  virtual double takePeakBytes() { return bytes_; }
+  double usableBytes() override { return std::numeric_limits<double>::infinity(); }
+  double takePeakBytes() override { return bytes_; }
 
   void copyToDevice(void*, const void*, std::size_t) override {}
   void copyToHost(void*, const void*, std::size_t) override { refuse(); }

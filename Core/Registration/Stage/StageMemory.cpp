@@ -138,13 +138,19 @@ private:
     images_.add("masks", masks);
   }
 
+  /// Which sampler a term has: its own or, where there are fewer samplers than terms, the first.
+  std::size_t samplerOf(std::size_t term) const { return term < components_.samplers.size() ? term : 0; }
+
   /// The samplers' own arrays, beside the images and masks that are held already.
   void addSamples()
   {
     for (std::size_t s = 0; s < components_.samplers.size() && s < components_.terms.size(); ++s) {
       const double before = count_.bytes();
       Sampled& sampled = sampled_.emplace_back();
-      if (!components_.terms[s]->needsSampler())
+      bool isUsed = false;
+      for (std::size_t t = 0; t < components_.terms.size(); ++t)
+        isUsed = isUsed || (components_.terms[t]->needsSampler() && samplerOf(t) == s);
+      if (!isUsed)
         continue;
       sampled.fixed = imageOf(ImageSide::fixed, s);
       sampled.region = regionOfLevel<D>(stage_.fixed[indexFor(stage_.fixed, s)], sampled.fixed->geometry);
@@ -185,8 +191,8 @@ private:
     images_.add("cost", count_.bytes() - beforeCost);
   }
 
-  /// Images at full resolution that were filtered for this level or one before. What a sampler takes of them
-  /// counts as its image.
+  /// Images at full resolution that were filtered for this level or one before. Where a sampler works in the
+  /// original itself, it is counted among the images of the level.
   void addOriginals()
   {
     std::set<std::pair<ImageSide, std::size_t>> known;
@@ -210,7 +216,7 @@ private:
     }
   }
 
-  /// As LevelImages computes them: what is made stays until all are.
+  /// Follows LevelImages: an image that is made stays on the device until all are made.
   void addPyramids()
   {
     double made = smallArrays;
@@ -251,8 +257,7 @@ private:
     extent.movingMasked = !stage_.movingMasks.empty() && stage_.movingMasks[indexFor(stage_.movingMasks, t)];
     if (!components_.terms[t]->needsSampler())
       return extent;
-    const std::size_t s =
-        t < components_.samplers.size() ? t : 0; // later terms share the first one's samples
+    const std::size_t s = samplerOf(t);
     const Sampled& sampled = sampled_[s];
     extent.maskMayCrop =
         sampled.mask
@@ -281,7 +286,7 @@ private:
          originalBytes_ = 0; // of originals, while the level's images are computed and afterwards
   double pyramidBytes_ = 0,
          pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
-  /// What a sampler samples, and what it makes of that.
+  /// A sampler's image and mask, and the samples that it makes of them.
   struct Sampled {
     ImagePointer<D> fixed; // without voxels
     MaskPointer<D> mask;   // null: none; without voxels: not read yet

@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-/// Every level takes no more than was planned, and not much less.
+/// No level takes more than was planned, and no plan is a tenth above what is taken.
 void expectPlanned(DrawnStage<3> input, const std::string& what, double usableBytes = 1e12)
 {
   Context cuda = makeContext({DeviceKind::cuda, 0}, 2);
@@ -27,8 +27,8 @@ void expectPlanned(DrawnStage<3> input, const std::string& what, double usableBy
         what + ", level " + std::to_string(level.level) + ": " + input.plans[level.level].memory.text();
     EXPECT_EQ(level.deviceBytesPlanned, input.plans[level.level].memory.bytes());
     EXPECT_LE(level.deviceBytesTaken, level.deviceBytesPlanned) << of;
-    EXPECT_GE(1.2 * level.deviceBytesTaken + 4e6, level.deviceBytesPlanned)
-        << of; // 1 MB for small arrays, what masks are eroded by
+    constexpr double smallArrays = 2e6; // bytes, in every plan for tables and rounding
+    EXPECT_GE(1.1 * level.deviceBytesTaken + smallArrays, level.deviceBytesPlanned) << of;
   }
 }
 
@@ -109,6 +109,30 @@ TEST(StageMemoryOnCuda, WithPenaltiesAndExactValuesIsAsPlanned)
   expectPlanned(stageInput<3>(size, two + "(BendingEnergyIntegration \"Exact\")"), "exact bending energy");
   expectPlanned(stageInput<3>(size, two + "(ImageSampler \"Random\") (ShowExactMetricValue \"true\")"),
                 "exact metric values");
+}
+
+TEST(StageMemoryOnCuda, OfEveryOptimizerIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  const std::string fineGrid = "(Transform \"BSplineTransform\") (FinalGridSpacingInPhysicalUnits 2) "
+                               "(NumberOfResolutions 2) (ImageSampler \"Random\") "; // vectors of 8 MB
+  for (const char* optimizer :
+       {"(Optimizer \"StandardGradientDescent\")", "(Optimizer \"RegularStepGradientDescent\")",
+        "(Optimizer \"AdaptiveStochasticGradientDescent\") (NewSamplesEveryIteration \"true\")",
+        "(Optimizer \"AdaptiveStochasticGradientDescent\") (ASGDParameterEstimationMethod "
+        "\"DisplacementDistribution\") (NewSamplesEveryIteration \"true\")",
+        "(Optimizer \"AdaptiveStochasticGradientDescent\") (AutomaticParameterEstimation \"false\")",
+        "(Optimizer \"ConjugateGradient\")",
+        "(Optimizer \"QuasiNewtonLBFGS\") (MaximumNumberOfIterations 8) (LBFGSUpdateAccuracy 3)"})
+    expectPlanned(stageInput<3>(size, fineGrid + optimizer), optimizer);
+}
+
+TEST(StageMemoryOnCuda, OfEveryInterpolatorIsAsPlanned)
+{
+  TESSERA_NEEDS_GPU();
+  for (const char* interpolator :
+       {"LinearInterpolator", "BSplineInterpolator", "NearestNeighborInterpolator"})
+    expectPlanned(stageInput<3>(size, std::string("(Interpolator \"") + interpolator + "\")"), interpolator);
 }
 
 /// What a stage takes of the bus, and where it ends.

@@ -1,0 +1,51 @@
+#include "Core/Compute/MemoryCount.h"
+
+#include "Core/Compute/Buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <stdexcept>
+
+namespace tessera {
+namespace {
+
+TEST(MemoryCount, CountsTheBytesThatAreHeld)
+{
+  MemoryCount count;
+  EXPECT_TRUE(count.context().onCuda());
+  EXPECT_TRUE(onlyCountsMemory(count.context()));
+  EXPECT_FALSE(onlyCountsMemory(Context{}));
+  {
+    const Buffer<double> doubles(count.context(), 1000);
+    Buffer<float> floats(count.context(), 10);
+    EXPECT_EQ(count.bytes(), 8000 + 40);
+    EXPECT_NE(static_cast<const void*>(doubles.span().data()),
+              static_cast<const void*>(floats.span().data()));
+
+    floats = Buffer<float>(count.context(), 20);
+    EXPECT_EQ(count.bytes(), 8000 + 80);
+    floats.fromHost(count.context(), std::vector<float>(30));
+    EXPECT_EQ(count.bytes(), 8000 + 120);
+    grown(count.context(), floats, 50);
+    EXPECT_EQ(count.bytes(), 8000 + 200);
+  }
+  EXPECT_EQ(count.bytes(), 0);
+}
+
+TEST(MemoryCount, CountsMoreThanAnyMachineHas)
+{
+  MemoryCount count;
+  const Buffer<double> huge(count.context(), std::size_t(1) << 50);
+  EXPECT_EQ(count.bytes(), std::ldexp(8, 50));
+}
+
+TEST(MemoryCount, HasNoNumbersToGive)
+{
+  MemoryCount count;
+  const Buffer<double> numbers(count.context(), 1);
+  EXPECT_THROW(numbers.toHost(count.context()), std::logic_error);
+}
+
+}
+}
