@@ -22,7 +22,7 @@ public:
 
   virtual const Context& context() const = 0;
   virtual std::size_t parameterCount() const = 0;
-  /// 1 / sqrt(scale_i), on the device of context(): x_i = y_i times it.
+  /// 1 / sqrt(scale_i), on the device of context(). Parameter x_i is y_i times this number.
   virtual std::span<const double> inverseRootScales() const = 0;
 
   /// Value over the current samples and, unless empty, the gradient. Throws Error(registrationFailed) if too
@@ -39,20 +39,20 @@ public:
   /// was on.
   virtual bool setRandomRegion(bool on) = 0;
 
-  // What automatic step sizes need.
+  // The following serve the estimation of step sizes.
   /// Mean spacing (mm) of the first two axes of the full-resolution fixed and moving images.
   virtual double meanInPlaneSpacingMm() const = 0;
-  /// Gradient over a grid of about `wanted` samples of the level instead of the sampler's.
+  /// Like evaluate, but over a grid of about `wanted` samples of the level in place of the sampler's samples.
   virtual double evaluateOnGrid(std::size_t wanted, std::span<const double> position,
                                 std::span<double> gradient) = 0;
-  /// Over a grid of about `wanted` samples of the level, J scaled. `samplesFound` receives how many there
-  /// were.
+  /// Found on a grid of about `wanted` samples of the level, with J scaled. `samplesFound` receives the
+  /// number of samples.
   virtual JacobianTerms jacobianTerms(std::size_t wanted, std::span<const double> position,
                                       std::size_t& samplesFound) = 0;
-  /// |J_j g| in mm for each sample j of such a grid, g in scaled space.
+  /// |J_j g| in mm for each sample j of a grid of about `wanted` samples; g is a gradient in scaled space.
   virtual std::vector<double> displacementsMm(std::size_t wanted, std::span<const double> position,
                                               std::span<const double> gradient) = 0;
-  /// Key for random numbers of this level; iteration is the caller's.
+  /// The key of the level's random numbers; the caller sets the iteration.
   virtual Draw draw() const = 0;
   /// A line for the log ("Computing JacobianTerms ...").
   virtual void log(const std::string& line) = 0;
@@ -70,7 +70,7 @@ struct IterationRow {
 
 struct OptimizerReport {
   std::size_t iterations = 0;
-  double value = 0; // of the last evaluated iteration
+  double value = 0; // the cost at the last evaluated iteration
   std::string stopCondition;
   std::vector<FileEntry> settings; // "SP_a 1389.8" lines for the log
   bool wasStopped = false;         // CostFunction::isStopAsked ended the level before its time
@@ -79,7 +79,7 @@ struct OptimizerReport {
 /// Called after each iteration with the position that the iteration reached.
 using IterationSink = std::function<void(const IterationRow&, std::span<const double> position)>;
 
-/// So many vectors of one length where the context says, their numbers not set.
+/// `count` vectors of one length on the context's device; their numbers are not set.
 inline std::vector<Buffer<double>> makeVectors(const Context& context, std::size_t count, std::size_t length)
 {
   std::vector<Buffer<double>> vectors;
@@ -95,8 +95,8 @@ public:
 
   /// Names of the columns after 1:ItNr and 2:Metric, as elastix writes them: "3a:Time", "4:||Gradient||".
   virtual std::vector<std::string> columns() const = 0;
-  /// Takes all vectors that minimize works in at a level, each as long as the position, where the context
-  /// says.
+  /// Allocates all vectors that minimize works in at a level, each as long as the position, on the context's
+  /// device.
   virtual void prepareForLevel(const Context&, std::size_t level, std::size_t parameters) = 0;
   /// Gives these vectors back.
   void endLevel() { vectors_.clear(); }

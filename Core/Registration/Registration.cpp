@@ -23,7 +23,7 @@ double meanInPlaneSpacingMm(const StageInput<D>& input)
   return sum / 4;
 }
 
-/// Scales at the chain's present parameters, over a grid of the whole fixed image.
+/// The transform's scales at the chain's present parameters, found on a grid over the whole fixed image.
 template <int D>
 std::vector<double> scalesOf(Context& context, const StageInput<D>& input, const TransformChain<D>& chain)
 {
@@ -102,7 +102,7 @@ Cost<D> makeCost(Stage<D>& stage, LevelData<D> data, std::unique_ptr<TransformCh
   return Cost<D>(stage.context, std::move(costLevel));
 }
 
-/// The values on a grid that ShowExactMetricValue asks for at this iteration, if it does.
+/// The metric values on a grid, if ShowExactMetricValue asks for them at this iteration.
 template <int D>
 std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, Cost<D>& cost,
                                                          std::size_t level, std::size_t iteration,
@@ -115,7 +115,7 @@ std::optional<typename Cost<D>::ExactValues> exactValues(const Stage<D>& stage, 
   return cost.exactValues(position, exactMetricStep<D>(stage.parameters, level));
 }
 
-/// Device memory that was planned for a level, and how much it then took.
+/// The device memory that was planned for a level, and the memory that the level then took.
 template <int D>
 class LevelMemory {
 public:
@@ -168,7 +168,7 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   optimizable(*components.transform).prepareForLevel(stage.context, level, stage.chain.parameters);
   if (optimizable(*components.transform).scalesFollowLevels())
     stage.scales = scalesOf(stage.context, stage.input, stage.chain);
-  auto chain = std::make_unique<TransformChain<D>>(stage.chain); // the level's own, which its cost will move
+  auto chain = std::make_unique<TransformChain<D>>(stage.chain); // the cost changes this copy alone
   LevelData<D> data =
       prepareLevel(stage.context, stage.registry, stage.input, stage.parameters, components, *chain, level,
                    memory.slabs(), memory.keepsOriginals() ? &stage.originals : nullptr);

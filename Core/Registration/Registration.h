@@ -12,10 +12,10 @@
 
 namespace tessera {
 
-/// How the terms of a level make one cost.
+/// How the terms of a level are summed to one cost.
 struct TermCombination {
   std::vector<double> weights;
-  bool relative = false; // weights of gradients follow the ratio of their norms
+  bool relative = false; // a weight also scales its gradient to the norm of the first term's gradient
 };
 
 /// (Registration "..."): which terms are allowed and how they are combined.
@@ -33,8 +33,8 @@ public:
 template <int D>
 struct StageInput {
   std::size_t stage = 0;                      // its number within the run, which its random numbers depend on
-  std::vector<ImagePointer<D>> fixed, moving; // at least one each
-  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one for all, or one an image
+  std::vector<ImagePointer<D>> fixed, moving; // at least one of each
+  std::vector<MaskPointer<D>> fixedMasks, movingMasks; // none, one for all images, or one for each image
   std::shared_ptr<const TransformChain<D>> initial;    // null: none
   PointPairs<D> points;                                // -fp, -mp; empty: none
   bool hasPoints = false;

@@ -31,16 +31,15 @@ inline std::string deviceName(const Device& device)
 struct LevelSummary {
   std::size_t level = 0;
   std::size_t iterations = 0;
-  double value = 0;   // of the last evaluated iteration
-  double seconds = 0; // preparation and iterations
+  double value = 0;   // the cost at the last evaluated iteration
+  double seconds = 0; // for preparation and iterations
   double preparationSeconds = 0;
   std::string stopCondition;
-  std::vector<FileEntry> settings; // of the optimizer, as it ran
+  std::vector<FileEntry> settings; // with which the optimizer ran, given or estimated
   std::size_t evaluations = 0, evaluationsWithGradient = 0;
-  std::vector<std::vector<Phase>>
-      phases;                // of one evaluation with its gradient, for each term; empty on the CPU
-  std::vector<TimeRow> time; // adds up to `seconds`
-  double deviceBytesPlanned = 0, deviceBytesTaken = 0; // of a CUDA device; planned: 0 if nobody planned
+  std::vector<std::vector<Phase>> phases; // one evaluation with its gradient, for each term; empty on the CPU
+  std::vector<TimeRow> time;              // adds up to `seconds`
+  double deviceBytesPlanned = 0, deviceBytesTaken = 0; // on a CUDA device; planned is 0 without a plan
   std::size_t slabs = 1;
 };
 
@@ -54,7 +53,7 @@ public:
   virtual void note(const std::string& line) = 0; // something tolerated
   virtual void warning(const std::string& line) = 0;
 
-  /// Level images as the cost sees them, one pair a metric that has its own.
+  /// The images of the level that each metric compares; metrics may share images.
   virtual void pyramidImages(std::size_t level, const std::vector<ImagePointer<D>>& fixed,
                              const std::vector<ImagePointer<D>>& moving) = 0;
   /// `header` is "1:ItNr", "2:Metric", ... in elastix's order.

@@ -12,13 +12,13 @@ namespace tessera {
 constexpr const char* logName = "elastix.log";
 constexpr const char* summaryName = "summary.json";
 
-/// Everything that these options have the run read.
+/// All files that a run with these options reads.
 InputFiles inputFilesOf(const RegisterOptions&);
 
 /// Throws Error(usage) if the log or the summary would be written over an input.
 void checkInputsStay(const InputFiles&, const std::string& folder);
 
-/// What decides on the names of a stage's files.
+/// The settings on which the names of a stage's files depend.
 template <int D>
 struct StageNaming {
   std::string given; // "-p bspline.txt"

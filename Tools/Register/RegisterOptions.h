@@ -8,7 +8,7 @@
 
 namespace tessera {
 
-/// What the command line of `tessera` asks for.
+/// The options of the command line of `tessera`.
 struct RegisterOptions {
   std::vector<std::string> fixed, moving, fixedMasks, movingMasks;
   std::vector<std::string> parameterFiles;
@@ -18,7 +18,7 @@ struct RegisterOptions {
   std::string device;                    // empty: as the parameter files say
   std::string commandLine;               // whole, as a shell takes it
   int threads = 1;
-  std::string threadSource; // what decided: "-threads", ...; others give way to MaximumNumberOfThreads
+  std::string threadSource; // who set `threads`; only "-threads" wins over MaximumNumberOfThreads
   double maxDeviceMemory = std::numeric_limits<double>::infinity(); // bytes
   bool checkOnly = false, strict = false;
 };

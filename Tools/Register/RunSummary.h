@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-/// What one stage did.
+/// The results of one stage.
 struct StageSummary {
   std::string parameterFile, device, deviceReason, transform, optimizer;
   std::vector<std::string> metrics;
@@ -18,9 +18,9 @@ struct StageSummary {
   std::vector<std::string> files;
 };
 
-/// What a run did, for machines.
+/// The results of a run, for programs that read summary.json.
 struct RunSummary {
-  std::chrono::steady_clock::time_point clock = std::chrono::steady_clock::now(); // of the start
+  std::chrono::steady_clock::time_point clock = std::chrono::steady_clock::now(); // when the run started
   std::string command, started, finished, device, deviceReason; // the device of the last stage
   int threads = 1;
   double seconds = 0, readingSeconds = 0;

@@ -18,9 +18,9 @@ void chooseStageDevices(const Registry&, const RegisterOptions&, std::vector<Che
                         const InputHeaders&, std::size_t pointPairs,
                         const std::shared_ptr<const TransformChain<D>>& initial, RunLog&);
 
-/// Plans the levels of a stage anew if its images or the stages before it have shown more than the headers
-/// did: masks, or the initial transform. "auto" may so come to another device. Throws Error(outOfMemory) as
-/// above.
+/// Plans the levels of a stage anew if its masks, which are read now, or the initial transform, which earlier
+/// stages have found now, may need less than the headers let expect. "auto" may then take another device.
+/// Throws Error(outOfMemory) as above.
 template <int D>
 void planAsRead(const Registry&, const RegisterOptions&, CheckedStage<D>&, const StageInput<D>&);
 

@@ -30,7 +30,8 @@ void checkDimension(const std::string& option, const std::vector<ImageHeader>& h
                                        + ". Allowed: images and masks of one dimension.");
 }
 
-/// The mask of an image, less the voxels that are not a number. On the image's grid if there are such voxels.
+/// The mask of an image without the voxels that are not a number, on the image's grid if there are such
+/// voxels.
 template <int D>
 MaskPointer<D> withoutVoxels(const MaskPointer<D>& mask, const MaskPointer<D>& finite)
 {

@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// What the files of a command line say of themselves, before any voxel is read.
+/// The headers of all images of a command line, read before any voxel.
 struct InputHeaders {
   std::vector<ImageHeader> fixed, moving, fixedMasks, movingMasks;
 
@@ -36,7 +36,7 @@ PointPairs<D> loadPoints(const RegisterOptions&, const InputHeaders&);
 template <int D>
 LoadedInputs<D> loadInputs(const RegisterOptions&, PointPairs<D>, RunLog&);
 
-/// The same with all axes along the coordinates, as (UseDirectionCosines "false") wants it.
+/// The same inputs with all axes along the coordinates, for (UseDirectionCosines "false").
 template <int D>
 LoadedInputs<D> withIdentityDirections(const LoadedInputs<D>&);
 

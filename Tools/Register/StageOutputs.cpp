@@ -99,7 +99,7 @@ void StageOutputs<D>::writeFinal(const TransformChain<D>& chain)
   }
 }
 
-/// Lines by which a later program interpolates in the same way.
+/// The lines of a transform file from which a later program makes the same interpolator.
 template <int D>
 std::vector<FileEntry> StageOutputs<D>::interpolatorEntries() const
 {
@@ -162,8 +162,8 @@ void StageOutputs<D>::writeItkFiles(const TransformChain<D>& chain)
   writeItkTransforms(files_.back(), all, true);
 }
 
-/// The stage's, unless a CUDA device has too little memory left for whole images: a level may have been
-/// smaller.
+/// The context of the stage, or the CPU if the CUDA device has too little memory left for whole images, which
+/// may be larger than those of the levels.
 template <int D>
 Context StageOutputs<D>::contextOfResult(const TransformChain<D>& chain)
 {

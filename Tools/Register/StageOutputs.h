@@ -11,19 +11,19 @@
 
 namespace tessera {
 
-/// ".R1", as files of a level are marked; ".R1.It0000012" for an iteration of it.
+/// The part of a file's name for a level, ".R1", and for an iteration of it, ".R1.It0000012".
 std::string levelSuffix(std::size_t level);
 std::string iterationSuffix(std::size_t level, std::size_t iteration);
 
-/// What a stage's files have in common.
+/// The data that all files of a stage are written with.
 template <int D>
 struct StageOutputContext {
   Context context;
   std::size_t stage = 0;
-  std::string folder;             // as given, with a slash at its end
+  std::string folder;             // the path that was given, with a slash at its end
   std::string initialTransform;   // path to name in transform files; empty: none
-  ImageGeometry<D> fixedGeometry; // as the stage works on it
-  Matrix<D> writtenDirection;     // of files: the header's
+  ImageGeometry<D> fixedGeometry; // with the direction that the stage works with
+  Matrix<D> writtenDirection;     // the direction in the header, which files get
   ImagePointer<D> moving;
   MaskPointer<D> validMoving; // null: all its voxels are numbers
   Parameters parameters;
@@ -43,7 +43,7 @@ public:
   bool writesAfterIterations(std::size_t level) const;
   void writeAfterIteration(std::size_t level, std::size_t iteration, const TransformChain<D>&);
   void writeAfterLevel(std::size_t level, const std::string& iterationTable, const TransformChain<D>&);
-  /// What is asked for after the last level: transform files and the result image.
+  /// Writes the transform files and the result image of the stage.
   void writeFinal(const TransformChain<D>&);
 
   /// Writes TransformParameters.<stage><suffix>.txt and returns its path.

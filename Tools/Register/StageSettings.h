@@ -7,7 +7,7 @@
 
 namespace tessera {
 
-/// What the program itself, and no component, reads of a parameter file.
+/// The parameters that the program itself reads, and no component.
 class StageSettings {
 public:
   explicit StageSettings(const Parameters&);
@@ -16,7 +16,7 @@ public:
   std::string device() const; // (Device ...)
   std::string whereDevice() const;
   std::int64_t threads() const;       // MaximumNumberOfThreads; 0: not given
-  std::string fixedPixelType() const; // of FixedInternalImagePixelType; only written again
+  std::string fixedPixelType() const; // FixedInternalImagePixelType, which is only copied to transform files
   std::string movingPixelType() const;
   bool useDirectionCosines() const;
   bool writeIterationInfo() const;

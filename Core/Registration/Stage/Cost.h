@@ -14,13 +14,13 @@
 
 namespace tessera {
 
-/// One term in a level's cost, with the grid its exact values are taken on.
+/// One term of a level's cost, with the image, region and mask from which grids of samples are taken.
 template <int D>
 struct CostPart {
   CostTerm<D>* term = nullptr;
   ImageSampler<D>* sampler = nullptr; // null: the term needs none
   ImagePointer<D> fixed;
-  VoxelBox<D> fixedRegion; // of `fixed`, that samples may be taken from
+  VoxelBox<D> fixedRegion; // the voxels of `fixed` that samples may be taken from
   MaskPointer<D> fixedMask;
 };
 
@@ -30,9 +30,9 @@ class Cost final : public CostFunction {
 public:
   struct Level {
     std::vector<CostPart<D>> parts;
-    std::vector<std::string> names; // of the terms, for profilers
+    std::vector<std::string> names; // names of the terms, for profilers
     TermCombination combination;
-    std::unique_ptr<TransformChain<D>> chain; // which the terms were prepared with; see moveTo
+    std::unique_ptr<TransformChain<D>> chain; // the terms were prepared with this chain; moveTo changes it
     std::vector<double> scales;
     Draw draw;
     bool newSamplesEveryIteration = false;
@@ -41,16 +41,16 @@ public:
     const std::atomic<bool>* stop = nullptr; // null: nobody can ask for a stop
   };
 
-  /// What the last evaluate found, a value a term; the norm is that of the gradient by parameters, before
-  /// scaling, as elastix prints it for several terms (0 if there is only one).
+  /// A term's share of the last evaluation. The norm is that of the gradient by parameters, before scaling,
+  /// which elastix prints if there are several terms (0 if there is only one).
   struct TermReport {
     double value = 0, gradientNorm = 0, milliseconds = 0;
   };
 
-  /// Takes all vectors that evaluations work in.
+  /// Allocates all vectors that evaluations work in.
   Cost(const Context& context, Level level);
 
-  /// Where vectorContext says: on the host for a linear transform.
+  /// The device of the vectors, see vectorContext: the host for a linear transform.
   const Context& context() const override { return vectors_; }
   std::size_t parameterCount() const override { return level_.scales.size(); }
   std::span<const double> inverseRootScales() const override { return inverseRootScales_.span(); }
@@ -71,7 +71,7 @@ public:
   bool isStopAsked() const override { return level_.stop && *level_.stop; }
 
   const std::vector<TermReport>& termReports() const { return reports_; }
-  /// How often evaluate was asked, and how often of it with a gradient.
+  /// The number of calls of evaluate, and of those among them that asked for a gradient.
   struct EvaluationCount {
     std::size_t all = 0, withGradient = 0;
   };
@@ -107,12 +107,12 @@ private:
   std::span<double> ownGradient(std::size_t term, bool wanted);
   void waitForTerms(bool withGradients);
   double gradientNorm(std::size_t term);
-  /// A single term's is the optimizer's.
+  /// The norm of a single term's gradient is found by the optimizer itself.
   bool wantsNorms() const { return level_.parts.size() > 1; }
   double weightOf(std::size_t term, bool byGradients) const;
   PointList<D> gridPoints(std::size_t wanted) const;
-  /// x at a position, where terms want it. On the CPU the level's chain takes these parameters, so that terms
-  /// need no copy of it.
+  /// The parameters x of a position, where the terms read them. On the CPU they become those of the level's
+  /// chain, so that terms need no copy of the chain.
   std::span<const double> moveTo(std::span<const double> position);
 
   Context context_, vectors_, host_;
@@ -121,7 +121,7 @@ private:
   Buffer<double> parameters_;             // on a CUDA device only
   mutable Buffer<double> forTheHost_;     // parameters on their way to the host
   std::vector<Buffer<double>> gradients_; // one for each term
-  Buffer<double> squaredNorms_;           // of them, if they lie on a CUDA device
+  Buffer<double> squaredNorms_;           // of the gradients, on a CUDA device only
   PinnedValues<double> squaredNormsFound_;
   std::vector<TermReport> reports_;
   std::vector<double> weights_; // one a term, as the last evaluate used them

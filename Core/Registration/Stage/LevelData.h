@@ -9,10 +9,10 @@ namespace tessera {
 template <int D>
 struct LevelData {
   std::vector<CostPart<D>> parts;
-  std::vector<ImagePointer<D>> fixed, moving; // one a term; terms may share
+  std::vector<ImagePointer<D>> fixed, moving; // one for each term; terms may share images
 };
 
-/// Which of a list goes with a term: the only one, or its own.
+/// The index of the element that goes with a term: the list's only one, or the term's own.
 template <class T>
 std::size_t indexFor(const std::vector<T>& list, std::size_t term)
 {
@@ -23,13 +23,13 @@ std::size_t indexFor(const std::vector<T>& list, std::size_t term)
 /// given wins.
 bool erodesMask(const Parameters&, ImageSide, std::size_t mask, std::size_t level);
 
-/// ExactMetricSampleGridSpacing.
+/// The steps of ExactMetricSampleGridSpacing, in voxels.
 template <int D>
 Size<D> exactMetricStep(const Parameters&, std::size_t level);
 
 /// Computes the level's images (each once), erodes masks as the parameters say, and prepares every term; see
-/// TermLevel::slabs. `originals` (null: they are not kept) holds the images at full resolution that a CUDA
-/// device makes those of, until the last level's are made.
+/// TermLevel::slabs. `originals` (null: they are not kept) holds the images at full resolution on a CUDA
+/// device until the images of the last level are made from them.
 template <int D>
 LevelData<D> prepareLevel(Context&, const Registry&, const StageInput<D>&, const Parameters&,
                           StageComponents<D>&, const TransformChain<D>&, std::size_t level, std::size_t slabs,

@@ -9,9 +9,9 @@ namespace tessera {
 
 /// How a level will run on a CUDA device, and in how much of its memory.
 struct LevelPlan {
-  DeviceMemory memory;    // needed, never less than what will be taken
+  DeviceMemory memory;    // an upper bound of the memory that the level takes
   std::size_t slabs = 1;  // TermLevel::slabs
-  double usableBytes = 0; // of the device, when it was planned
+  double usableBytes = 0; // the device's, when the level was planned
   // The images at full resolution stay there from the first level to the last, and are copied once.
   bool keepsOriginals = false;
 

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// What was measured of a level, in milliseconds of the host. All but `total` are less those of transfers.
+/// Measured times of a level, in milliseconds of the host's clock. All but `total` exclude transfers.
 template <int D>
 struct LevelTimes {
   double total = 0, transfers = 0;
