@@ -56,15 +56,15 @@ public:
       terms_.push_back(termExtent(t));
   }
 
-  /// Grids that a level's terms are evaluated on have so many layers at most.
-  std::size_t layers() const
+  /// The largest number of slices, along the last axis, of a grid that some term is evaluated on.
+  std::size_t maxSlices() const
   {
-    std::size_t most = 1;
+    std::size_t slices = 1;
     for (const TermExtent<D>& term : terms_)
       for (const auto* lattices : {&term.lattices, &term.valueLattices})
         for (const VoxelLattice<D>& lattice : *lattices)
-          most = std::max(most, lattice.count[D - 1]);
-    return most;
+          slices = std::max(slices, lattice.count[D - 1]);
+    return slices;
   }
 
   /// `keepsOriginals`: as LevelPlan.
@@ -285,7 +285,7 @@ private:
   double keptBytes_ = 0,
          originalBytes_ = 0; // of originals, while the level's images are computed and afterwards
   double pyramidBytes_ = 0,
-         pyramidBytesOfKept_ = 0; // most while they are computed; nothing else of the level is there yet
+         pyramidBytesOfKept_ = 0; // the peak while they are computed, before all else of the level
   /// A sampler's image and mask, and the samples that it makes of them.
   struct Sampled {
     ImagePointer<D> fixed; // without voxels
@@ -331,10 +331,10 @@ std::vector<LevelPlan> planStage(Context& host, const Registry& registry, const 
     LevelExtent<D>& extent =
         extents.emplace_back(registry, prepared, stage, chains[level], level, usableBytes);
     LevelPlan plan{extent.memory(1), 1, usableBytes};
-    const std::size_t most = extent.layers();
-    while (!plan.fits() && plan.slabs < most) {
-      const std::size_t fewest = plan.slabs + std::max<std::size_t>(1, plan.slabs / 8);
-      plan.slabs = std::min(most, fewest);
+    const std::size_t maxSlabs = extent.maxSlices();
+    while (!plan.fits() && plan.slabs < maxSlabs) {
+      const std::size_t more = plan.slabs + std::max<std::size_t>(1, plan.slabs / 8);
+      plan.slabs = std::min(maxSlabs, more);
       plan.memory = extent.memory(plan.slabs);
     }
     plans.push_back(std::move(plan));

@@ -22,7 +22,7 @@ template <int D>
 StageExtent<D> extentOf(const StageInput<D>&);
 
 /// One a level, each in as few slabs as `usableBytes` allow; a level that does not fit in any number of slabs
-/// is planned in the most that there are. Reads no voxels but those of masks.
+/// is planned in as many as there are slices. Reads no voxels but those of masks.
 template <int D>
 std::vector<LevelPlan> planStage(Context& host, const Registry&, const PreparedStage<D>&,
                                  const StageExtent<D>&, double usableBytes);
