@@ -17,9 +17,8 @@ const Parameter<bool>& useShrinkImageFilter()
 
 const Parameter<bool>& computePerResolution()
 {
-  static const auto parameter =
-      booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
-                       "hold one level at a time; always so here, whatever the value");
+  static const auto parameter = booleanParameter("ComputePyramidImagesPerResolution", false, Arity::single,
+                                                 "accepted without effect: one level at a time is in memory");
   return parameter;
 }
 

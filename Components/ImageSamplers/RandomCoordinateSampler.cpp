@@ -33,9 +33,10 @@ const Parameter<bool>& useRandomSampleRegion()
 
 const Parameter<double>& sampleRegionSize()
 {
-  static const auto p = realParameter(
-      "SampleRegionSize", std::numeric_limits<double>::quiet_NaN(), Arity::perLevelAndDimension, "mm",
-      "size of that box; a third of the image's longest side, or the side itself, if absent");
+  static const auto p = realParameter("SampleRegionSize", std::numeric_limits<double>::quiet_NaN(),
+                                      Arity::perLevelAndDimension, "mm",
+                                      "size of the box of UseRandomSampleRegion; if absent a third of the "
+                                      "image's longest side, or the side itself if that is shorter");
   return p;
 }
 

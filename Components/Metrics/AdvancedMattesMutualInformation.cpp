@@ -11,7 +11,7 @@ const Parameter<bool>& useFastAndLowMemoryVersion()
 {
   static const auto p =
       booleanParameter("UseFastAndLowMemoryVersion", true, Arity::perLevel,
-                       "accepted; there is one version, fast and with little memory, of the same result");
+                       "accepted without effect: the only version is fast and takes little memory");
   return p;
 }
 

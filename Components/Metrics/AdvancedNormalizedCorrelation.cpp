@@ -9,7 +9,7 @@ namespace {
 const Parameter<bool>& subtractMean()
 {
   static const auto p =
-      booleanParameter("SubtractMean", true, Arity::perLevel, "take means off the intensities first");
+      booleanParameter("SubtractMean", true, Arity::perLevel, "subtract the means of the intensities first");
   return p;
 }
 

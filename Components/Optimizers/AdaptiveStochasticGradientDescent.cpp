@@ -96,7 +96,7 @@ struct Rows {
             "elastix stores the covariance of Jacobians in so many bands; no effect on results");
   Parameter<std::int64_t> bandSamples =
       count("NumberOfBandStructureSamples", 10, 1,
-            "elastix looks for those bands in so many samples; no effect on results");
+            "elastix looks for the bands of MaxBandCovSize in so many samples; no effect on results");
   Parameter<bool> progress =
       flag("ShowProgressPercentage", false, "no effect on results: progress of the estimation is not shown");
 };

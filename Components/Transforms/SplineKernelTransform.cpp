@@ -20,7 +20,7 @@ const std::vector<std::string> kernelNames{"ThinPlateSpline", "ThinPlateR2LogRSp
 const Parameter<std::string> splineKernelType = textParameter(
     "SplineKernelType", "ThinPlateSpline", Arity::single, "radial function of the landmarks", kernelNames);
 const Parameter<double> splinePoissonRatio =
-    realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "of the elastic kernels");
+    realParameter("SplinePoissonRatio", 0.3, Arity::single, "", "Poisson's ratio of the elastic kernels");
 const Parameter<double> splineRelaxationFactor = realParameter(
     "SplineRelaxationFactor", 0, Arity::single, "", "0 interpolates the landmarks, more approximates them");
 const Parameter<double> fixedImageLandmarks =

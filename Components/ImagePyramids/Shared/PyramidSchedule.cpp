@@ -30,11 +30,12 @@ std::vector<Parameter<double>> factorRows(ImageSide side)
 {
   const std::string meaning =
       "factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
-  return {
-      scheduleRow("ImagePyramidSchedule", "voxels", meaning),
-      scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", "the same for this side only; wins"),
-      scheduleRow("Schedule", "voxels",
-                  "the same behind the pyramid's label (" + sideName(side) + "ImagePyramid0Schedule); wins")};
+  return {scheduleRow("ImagePyramidSchedule", "voxels", meaning),
+          scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels",
+                      "the same for this image alone; overrides the parameters above"),
+          scheduleRow("Schedule", "voxels",
+                      "the same for the pyramid with this label (" + sideName(side)
+                          + "ImagePyramid0Schedule); overrides the others")};
 }
 
 ComponentDescription factorPyramidDescription(ImageSide side, const std::string& name,
@@ -48,11 +49,11 @@ std::vector<Parameter<double>> rescaleRows(ImageSide side)
 {
   const std::string meaning =
       "shrink factor for each level and axis, coarse to fine; default 2^(levels - 1 - level)";
-  const std::string wins = "another name of it; wins";
+  const std::string wins = "another name of the parameter above; overrides it";
   return {scheduleRow("ImagePyramidRescaleSchedule", "voxels", meaning),
           scheduleRow("ImagePyramidSchedule", "voxels", wins),
           scheduleRow(sideName(side) + "ImagePyramidRescaleSchedule", "voxels",
-                      "the same for this side only; wins"),
+                      "the same for this image alone; overrides the parameters above"),
           scheduleRow(sideName(side) + "ImagePyramidSchedule", "voxels", wins)};
 }
 
@@ -62,7 +63,7 @@ std::vector<Parameter<double>> sigmaRows(ImageSide side)
                               "spacing, 0 at a last factor of 1";
   return {scheduleRow("ImagePyramidSmoothingSchedule", "mm", meaning),
           scheduleRow(sideName(side) + "ImagePyramidSmoothingSchedule", "mm",
-                      "the same for this side only; wins")};
+                      "the same for this image alone; overrides the parameters above")};
 }
 
 template <int D>

@@ -37,8 +37,9 @@ const Parameter<bool>& usesLowerThreshold()
 
 const Parameter<double>& lowerThreshold()
 {
-  static const auto parameter = realParameter("LowerThresholdForCenterGravity", 500, Arity::single,
-                                              "intensity", "with CenterOfGravityUsesLowerThreshold");
+  static const auto parameter =
+      realParameter("LowerThresholdForCenterGravity", 500, Arity::single, "intensity",
+                    "the threshold of CenterOfGravityUsesLowerThreshold");
   return parameter;
 }
 

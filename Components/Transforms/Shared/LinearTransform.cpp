@@ -37,7 +37,7 @@ const Parameter<std::int64_t>& centerOfRotation()
 {
   static const auto parameter =
       integerParameter("CenterOfRotation", 0, std::numeric_limits<std::int32_t>::min(), Arity::list, "voxels",
-                       "center of rotation as index of the fixed image; wins over CenterOfRotationPoint");
+                       "center of rotation as index of the fixed image; overrides CenterOfRotationPoint");
   return parameter;
 }
 

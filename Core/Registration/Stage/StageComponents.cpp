@@ -30,7 +30,7 @@ constexpr std::array<RoleKey, 10> roleKeys{{
 
 Parameter<std::string> roleParameter(const RoleKey& key)
 {
-  return textParameter(key.role, key.defaultName, Arity::list, "names the component");
+  return textParameter(key.role, key.defaultName, Arity::list, "name of the component of this role");
 }
 
 const Parameter<std::int64_t>& numberOfResolutions()
@@ -137,26 +137,27 @@ Parameter<bool> newSamplesEveryIteration()
 
 Parameter<bool> erodeMask()
 {
-  return booleanParameter("ErodeMask", true, Arity::perLevel,
-                          "erode the masks by what the pyramid smears over their border");
+  return booleanParameter(
+      "ErodeMask", true, Arity::perLevel,
+      "erode the masks by the width of the pyramid's smoothing, which would mix in voxels from outside");
 }
 
 Parameter<bool> erodeFixedMask()
 {
   return booleanParameter("ErodeFixedMask", true, Arity::perLevel,
-                          "the same for the fixed masks; wins over ErodeMask");
+                          "the same for the fixed masks; overrides ErodeMask");
 }
 
 Parameter<bool> erodeMovingMask()
 {
   return booleanParameter("ErodeMovingMask", true, Arity::perLevel,
-                          "the same for the moving masks; wins over ErodeMask");
+                          "the same for the moving masks; overrides ErodeMask");
 }
 
 Parameter<bool> erodeMaskOf(const std::string& side, std::size_t image)
 {
   return booleanParameter(side + std::to_string(image), true, Arity::perLevel,
-                          "the same for one mask; wins over the others");
+                          "the same for one mask; overrides the others");
 }
 
 Parameter<bool> showExactMetricValue()
@@ -168,13 +169,13 @@ Parameter<bool> showExactMetricValue()
 Parameter<std::int64_t> exactMetricSampleGridSpacing()
 {
   return integerParameter("ExactMetricSampleGridSpacing", 1, 1, Arity::perLevelAndDimension, "voxels",
-                          "step of that grid");
+                          "step of the grid for the exact metric value");
 }
 
 Parameter<std::int64_t> exactMetricEveryXIterations()
 {
   return integerParameter("ExactMetricEveryXIterations", 1, 1, Arity::perLevel, "iterations",
-                          "how often that value is computed");
+                          "how often the exact metric value is computed");
 }
 
 }
