@@ -30,7 +30,9 @@ void writePng(const std::string& path, const std::vector<std::array<std::uint8_t
   try {
     writer->Update();
   } catch (const itk::ExceptionObject& error) {
-    throw Error(ExitCode::unwritableOutput, path + ": " + error.GetDescription());
+    throw Error(ExitCode::unwritableOutput,
+                path + ": the picture cannot be written (" + error.GetDescription()
+                    + "). Allowed: a file in a folder that exists and may be written to.");
   }
 }
 
