@@ -2,7 +2,9 @@
 
 #include "Core/Image/Files/ImageSource.h"
 
+#include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <vector>
 
 namespace tessera {
@@ -17,13 +19,9 @@ bool readsBackEqual(const std::string& path, const void* voxels, std::size_t byt
   return bytes.size() == byteCount && std::memcmp(bytes.data(), voxels, byteCount) == 0;
 }
 
-/// Whether openImage throws if a file of this format is cut off.
-bool isCheckedByOpening(const std::string& format)
+bool isOneOf(const std::string& format, std::initializer_list<const char*> formats)
 {
-  for (const char* checked : {"mhd", "mha", "nii", "nii.gz", "hdr", "img", "jpg", "jpeg", "bmp"})
-    if (format == checked)
-      return true;
-  return false;
+  return std::find(formats.begin(), formats.end(), format) != formats.end();
 }
 
 }
@@ -32,8 +30,13 @@ bool isWholeImageFile(const std::string& path, const std::string& format, const 
                       std::size_t byteCount)
 {
   try {
-    if (isCheckedByOpening(format))
+    // openImage throws if a file of one of these formats is cut off.
+    if (isOneOf(format, {"mhd", "mha", "nii", "nii.gz", "hdr", "img"}))
       return openImage(path)->byteCount() == byteCount;
+    if (isOneOf(format, {"jpg", "jpeg", "bmp"})) { // read with another number of components than written
+      openImage(path);
+      return true;
+    }
     return readsBackEqual(path, voxels, byteCount);
   } catch (const std::exception&) {
     return false;
