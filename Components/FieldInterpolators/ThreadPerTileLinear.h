@@ -6,10 +6,10 @@
 
 namespace tessera {
 
-/// As ThreadPerTile, but the 4x4x4 sum is eight trilinear interpolations, one in each 2x2x2 corner, and one
+/// ThreadPerTile with the 4x4x4 sum as eight trilinear interpolations, one in each 2x2x2 corner, and one
 /// between their results, all of fused multiply-adds (TTLI of Zachariadis et al., "Accelerating B-spline
-/// interpolation on GPUs", 2020, section 3.3). What the voxels of a layer or a row share is interpolated
-/// once. Cubics on whole tiles.
+/// interpolation on GPUs", 2020, section 3.3). Interpolations that the voxels of a slice or a row have in
+/// common are made once. It takes cubic splines on whole tiles.
 ///
 /// (FieldInterpolator "ThreadPerTileLinear")
 template <int D>

@@ -100,8 +100,8 @@ __global__ void __launch_bounds__(threadsOfMany)
   addGridSums(sum, scratch, &result->blocksDone, result->sums);
 }
 
-/// Of the magnitude of a chunk's sums: every first derivative of a weight by the index is at most 1, every
-/// second one at most 2.
+/// A bound on the magnitude of a chunk's sums: each first derivative of a weight by the index is at most 1,
+/// each second derivative at most 2.
 template <int D>
 struct BendingBound {
   const BendingSums<D>* result;

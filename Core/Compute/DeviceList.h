@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// What chooseDevice resolves, and "cuda:N,M,..." for several devices, for work that can be shared out.
-/// Throws as chooseDevice, and Error(usage) if a device stands there twice.
+/// Resolves all names that chooseDevice does, and "cuda:N,M,..." for work that several devices can share.
+/// Throws the errors of chooseDevice, and Error(usage) if a device is named twice.
 std::vector<DeviceChoice> chooseDevices(const std::string& text, const std::string& where);
 
 }

@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// What some work takes of a CUDA device's memory, by named parts; told by whoever allocates it, before it
-/// does.
+/// The memory of a CUDA device that some work takes, by named parts. The code that allocates the memory
+/// reports it beforehand.
 class DeviceMemory {
 public:
   struct Part {
@@ -40,8 +40,8 @@ void limitDeviceMemory(double bytes);
 /// Infinite if there is none.
 double deviceMemoryLimit();
 
-/// What may be planned with on the context's CUDA device: what is free, less what kernels and recorded work
-/// need beside arrays.
+/// Bytes that a plan may use on the context's CUDA device: the free memory, less the share that kernels and
+/// recorded work need beside arrays.
 double usableDeviceMemory(const Context&);
 /// The most bytes of arrays that this process held on the context's CUDA device since the last call.
 double takePeakDeviceMemory(const Context&);

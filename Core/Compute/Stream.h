@@ -22,8 +22,8 @@ struct CudaDevice {
   double peakSingle() const { return 2.0 * 128 * multiprocessors * clockGHz * 1e9; }
 };
 
-/// What CUDA_VISIBLE_DEVICES leaves; if there is none, `whyNone` says whether build, driver or GPU is
-/// missing.
+/// The devices that CUDA_VISIBLE_DEVICES leaves. If there is none, `whyNone` says whether build, driver or
+/// GPU is missing.
 struct CudaDevices {
   std::vector<CudaDevice> found;
   std::string whyNone;
@@ -88,7 +88,7 @@ private:
   std::atomic<double> transferMilliseconds_{0}, bytesToDevice_{0}; // several threads may read files for it
 };
 
-/// What CudaStream.cu gives to Stream::onDevice and findCudaDevices.
+/// The parts of Stream::onDevice and findCudaDevices that need CUDA; CudaStream.cu defines them.
 TESSERA_CUDA_ONLY std::shared_ptr<Stream> makeCudaStream(int ordinal);
 TESSERA_CUDA_ONLY CudaDevices listCudaDevices();
 

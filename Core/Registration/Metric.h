@@ -77,8 +77,8 @@ public:
   virtual std::string whyNotOnCuda() const = 0;
   /// The same formula in kernels; after prepareForLevel. Throws Error(device) if there is no CUDA form.
   virtual std::unique_ptr<MetricOnCuda> onCuda(const Context&) const = 0;
-  /// What the CUDA form takes of the device for so many samples at a time; see IntensityPairs::fixedStays. 0
-  /// if there is none.
+  /// Bytes of device memory that the CUDA form takes for so many samples at a time, 0 if there is no CUDA
+  /// form. See IntensityPairs::fixedStays.
   virtual double deviceBytes(std::size_t level, std::size_t samples, bool fixedStays) const = 0;
 
   /// Forgets all sums; `stripes` independent accumulators, merged in their order.

@@ -49,8 +49,8 @@ public:
   virtual const LinearForm<D>* linear() const { return nullptr; }
   virtual const FieldForm<D>* field() const { return nullptr; }
   virtual const CudaForm<D>* cudaForm() const { return nullptr; }
-  /// What a chain holds of the device for it, beside the parameters that an optimizer has; isConstant: its
-  /// parameters stay as they are.
+  /// Bytes of device memory that a chain holds for it, without the parameters that an optimizer has.
+  /// `isConstant` says that its parameters stay as they are.
   virtual double deviceBytes(bool isConstant) const
   {
     return isConstant && !linear() ? static_cast<double>(parameterCount()) * sizeof(double) : 0;

@@ -79,7 +79,7 @@ public:
   virtual std::string whyNot(const TransformChain<D>&) const = 0;
   /// Brings the chain to the device.
   virtual std::unique_ptr<ChainPasses<D>> passes(const Context&, const TransformChain<D>&) const = 0;
-  /// What pulling covectors back to so many parameters takes of the device.
+  /// Bytes of device memory for pulling the covectors of so many samples back to so many parameters.
   virtual double pullBackBytes(std::size_t parameters, std::size_t samples) const = 0;
 
 protected:

@@ -3,8 +3,8 @@
 #include "Testing/Support/FieldChecks.h"
 #include "Testing/Support/ParameterText.h"
 
-// What the cubic tile methods of the CPU promise, for INSTANTIATE_TYPED_TEST_SUITE_P. A subject names the
-// method:
+// The promises of the cubic tile methods of the CPU, for INSTANTIATE_TYPED_TEST_SUITE_P. A subject names
+// the method:
 //   struct Subject { template <int D> using Method = ...; static constexpr const char* name = "..."; };
 namespace tessera::testing {
 

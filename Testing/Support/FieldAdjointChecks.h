@@ -86,8 +86,8 @@ NaiveGradient naiveGradient(const AlignedField<D>& field, const std::vector<floa
   return gradient;
 }
 
-/// Of sums in single precision: three weights and as many sums between the axes are rounded once each; with
-/// `everyTerm` each sum is, too, after each of its terms.
+/// A bound on the error of sums in single precision: three weights and as many sums between the axes are
+/// rounded once each. With `everyTerm`, each sum is also rounded after each of its terms.
 template <int D>
 double boundOfSums(const AlignedField<D>& field, bool everyTerm)
 {

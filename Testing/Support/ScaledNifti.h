@@ -11,7 +11,7 @@ struct SlopeAndIntercept {
   float slope, intercept;
 };
 
-/// As other programs write them; without a slope or with one that is none; and one that makes floats
+/// Scalings that other programs write; then a slope of zero, a slope near zero, and one that makes floats
 /// infinite.
 inline constexpr SlopeAndIntercept scalings[] = {{0.1f, -10.3f}, {-2.5e-3f, 0}, {1, 0.5f},
                                                  {0, -10},       {1e-17f, 3},   {3e38f, 0}};

@@ -24,7 +24,7 @@ struct StageText {
 /// Reads every -p. Throws Error(usage) with file and line; a dimension that is not built is refused here.
 std::vector<StageText> readStages(const std::vector<std::string>& paths, RunLog&);
 
-/// Which of the points of -fp and -mp a stage uses.
+/// The points of -fp and -mp that a stage uses.
 struct NeededPoints {
   bool pairs = false;     // a metric compares them
   bool landmarks = false; // the fixed points make the transform, and the moving points may start it

@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// What the CUDA methods of FieldInterpolator share. The work of one thread is host-device code, so that it
-// can be run thread by thread without a GPU.
+// Shared code of the CUDA methods of FieldInterpolator. The work of one thread is host-device code, so that
+// tests can run it thread by thread without a GPU.
 namespace tessera {
 
 /// A value that nobody reads soon: it leaves the caches first.

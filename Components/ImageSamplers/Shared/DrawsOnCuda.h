@@ -12,12 +12,12 @@
 
 namespace tessera {
 
-/// What a random sampler keeps on a CUDA device for a level: the fixed image, its mask and the samples.
-/// Samples are those of the CPU: points and, where the CPU forms them in double or by InterpolateAtPoint's
-/// operations, intensities bit for bit.
+/// The arrays of a random sampler on a CUDA device for a level: the fixed image, its mask and the samples.
+/// The samples are those of the CPU. Points have equal bits; intensities too, where the CPU forms them in
+/// double or by the operations of InterpolateAtPoint.
 ///
-/// A draw is one kernel, which nobody waits for unless there is a mask: the number of tries must then be
-/// looked at. It replaces the samples in place. Throws as AttemptLimit::placeAll.
+/// A draw is one kernel, which replaces the samples in place. The host waits for it only if there is a mask,
+/// because the number of tries must then be checked. Throws the errors of AttemptLimit::placeAll.
 template <int D>
 class DrawsOnCuda {
 public:

@@ -15,8 +15,8 @@ namespace tessera {
 /// NumberOfSpatialSamples, which all random samplers read.
 const Parameter<std::int64_t>& numberOfSpatialSamples();
 
-/// What samplers give each thread at a time; a chunk's samples are placed, and then looked up while memory is
-/// on its way.
+/// The number of samples that a thread draws at a time. All are placed before any intensity is read, so that
+/// the reads overlap.
 constexpr std::size_t samplesAChunk = 128;
 
 template <int D>

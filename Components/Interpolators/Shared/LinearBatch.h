@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-/// As Interpolator::evaluate, linear between voxels; `gradients` may be null. Sums are formed in `Real`,
-/// float or double.
+/// Interpolator::evaluate for linear interpolation between voxels. `gradients` may be null. `Real`, float or
+/// double, is the type in which sums are formed.
 template <int D, class Real>
 class LinearBatch {
 public:
@@ -18,12 +18,12 @@ public:
       valuesAlone(image, points, values, inside);
   }
 
-  /// As RowInterpolator::evaluateRow.
+  /// Does the work of RowInterpolator::evaluateRow.
   static bool evaluateRow(const SplineImage<D>& image, const IndexRow<D>& row, float* values,
                           RowSpan& inside);
 
 private:
-  /// Of points [begin, end), around each of which there are voxels, and of any that are inside.
+  /// Evaluates points [begin, end): those with voxels all around them, or any that are inside.
   static void interiorOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end,
                             float* values);
   static void borderOfRow(const SplineImage<D>&, const IndexRow<D>&, std::int32_t begin, std::int32_t end,

@@ -53,8 +53,8 @@ RowSpan withinAll(const IndexRow<D>& row, const Vec<D>& low, const Vec<D>& high)
   return span.begin < span.end ? span : RowSpan{};
 }
 
-/// Which points of a row are inside; false if rounding decides it for any. An index moves one way along a
-/// row: if any point is that near to a border, then one at the end of the span or right behind it is.
+/// Finds the points of a row that are inside. False if rounding decides it for any point. An index moves in
+/// one direction along a row, so only the points at the ends of the span and next to them can be so near.
 template <int D>
 bool insideOfRow(const IndexRow<D>& row, const Size<D>& size, RowSpan& span)
 {

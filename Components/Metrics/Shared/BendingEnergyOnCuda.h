@@ -18,7 +18,7 @@ public:
   /// What it takes of the device, beside image and masks.
   static double deviceBytes(const TermExtent<D>&);
 
-  /// As in TermOnCuda. Does not judge the number of valid samples.
+  /// Do the work of TermOnCuda, but accept any number of valid samples.
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) const;
 

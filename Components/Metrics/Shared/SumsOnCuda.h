@@ -4,7 +4,7 @@ namespace tessera {
 
 constexpr unsigned mostBlocksOfSums = 1056; // whatever the device, so that sums have one order
 
-/// What SumsOnCuda takes of the device: sums and a count of each block, and the table.
+/// Bytes of device memory that SumsOnCuda takes: sums and a count for each block, and the table.
 template <class Formula>
 constexpr double sumsOnCudaBytes()
 {

@@ -3,8 +3,8 @@
 #include "Components/Resamplers/Shared/OrderedFloats.cuh"
 #include "Components/Resamplers/Shared/RunsOfVoxels.cuh"
 
-// Which voxels of a lane need no check of the image's border. This follows from where the lane's straight
-// path crosses the border.
+// Finds the voxels of a lane that need no check of the image's border. They follow from the places where the
+// straight path of the lane crosses the border.
 namespace tessera::resampling {
 
 /// A range of the numbers of a lane's voxels: first <= number < end.

@@ -19,8 +19,8 @@ struct BSplineGrid {
   bool operator==(const BSplineGrid&) const = default;
 };
 
-/// What grids cover, as an image geometry, and how much longer that is than the fixed image along each of its
-/// axes.
+/// The box that grids cover, as an image geometry, and its length beyond that of the fixed image along each
+/// axis.
 template <int D>
 struct GridBox {
   ImageGeometry<D> geometry;

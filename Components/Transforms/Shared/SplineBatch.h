@@ -3,7 +3,7 @@
 #include "Components/Transforms/Shared/SplineSystem.h"
 #include "Core/Registration/OptimizableTransform.h"
 
-// What splines do with batches. Vectors, and sums of d value / d vectors, are laid out as in
+// Splines of landmarks over batches of points. Vectors, and sums of d value / d vectors, have the layout of
 // SplineOfLandmarks.
 namespace tessera::spline {
 

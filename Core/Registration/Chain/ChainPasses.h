@@ -49,7 +49,7 @@ std::string whyNotOnCuda(const TransformChain<D>&);
 template <int D>
 std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context&, const TransformChain<D>&);
 
-/// What the chain takes of the device.
+/// Bytes of device memory that the chain takes.
 template <int D>
 double chainBytesOnCuda(const TransformChain<D>&);
 

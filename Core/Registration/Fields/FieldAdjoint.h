@@ -17,7 +17,7 @@ enum class GradientSummation {
   doublePrecision,
 };
 
-/// What becomes of numbers that were in a gradient before.
+/// Whether the numbers that a gradient held before are kept and added to, or replaced.
 enum class GradientBefore { stays, goes };
 
 /// The adjoint of FieldInterpolator::displacements: for each control point k and component c
@@ -36,11 +36,11 @@ void pullBackAlignedField(Context&, const AlignedField<D>&, const std::array<con
                           const float* factors, GradientSummation, double* gradient,
                           GradientBefore = GradientBefore::stays);
 
-/// What pullBackAlignedFieldOnCuda takes of the device while it runs, on any device.
+/// Bytes of device memory that pullBackAlignedFieldOnCuda takes while it runs, on any device.
 template <int D>
 double adjointBytes(const AlignedField<D>&, GradientSummation);
 
-/// What it does on CUDA.
+/// The form of pullBackAlignedField on CUDA.
 template <int D>
 TESSERA_CUDA_ONLY void
 pullBackAlignedFieldOnCuda(Context&, const AlignedField<D>&, const std::array<const float*, D>& covectors,

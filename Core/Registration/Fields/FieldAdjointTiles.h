@@ -34,7 +34,7 @@ constexpr int mostChunk = 512;     // voxels of a chunk
 constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
 static_assert(batch <= slots);
 
-/// Of a tile and the block that sums it.
+/// The shape of a tile and of the block of threads that sums it.
 struct Shape {
   int rows; // of the tile, along the second axis, at most
   int columnsAThread;
@@ -188,7 +188,7 @@ struct Shared {
   }
 };
 
-/// What a thread knows of its block.
+/// The tile of a block, which each of its threads knows.
 struct Tile {
   int index, at[3];     // which of all, and along each axis
   int voxel[3], has[3]; // first voxel, and voxels

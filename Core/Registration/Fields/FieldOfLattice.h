@@ -7,10 +7,10 @@
 
 namespace tessera {
 
-/// What evaluates the last transform of a chain by tiles in the voxels of a lattice; nothing if they have to
-/// go point by point. It is possible where the lattice is a box of voxels, the transform a B-spline along the
-/// box's axes, and its displacements are added to what comes before it. Throws Error(usage) if the transform
-/// names a field interpolator that cannot do it.
+/// The field that evaluates the last transform of a chain by tiles in the voxels of a lattice; nothing if the
+/// voxels have to go point by point. A field needs a lattice that is a box of voxels, a B-spline along the
+/// axes of the box, and displacements that are added to the result of the transforms before it. Throws
+/// Error(usage) if the transform names a field interpolator that cannot do it.
 template <int D>
 std::optional<FieldMethod<D>> fieldOfLattice(const VoxelLattice<D>&, const TransformChain<D>&,
                                              const Registry*, DeviceKind);

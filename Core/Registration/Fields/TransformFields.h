@@ -4,8 +4,9 @@
 
 namespace tessera {
 
-// What a chain of transforms does at every voxel x of a lattice, in float: by the method, on the context's
-// device, or, without one, by points on its threads. Throws Error(device) for points on CUDA.
+// Evaluates a chain of transforms at every voxel x of a lattice, in float: by the given method on the
+// context's device or, without a method, point by point on its threads. Throws Error(device) for points on
+// CUDA.
 
 /// T(x) - x in mm; D components a voxel.
 template <int D>

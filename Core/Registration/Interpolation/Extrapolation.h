@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// What stands for a point T(x) beyond the voxels' centres of the moving image.
+/// The value at a point T(x) that lies beyond the centres of the moving image's voxels.
 enum class Extrapolation {
   constant, // beyond the outer half voxel a constant, within it what the interpolator says
   nearest,  // the nearest point between the first and the last voxel's centre

@@ -7,9 +7,9 @@
 #include "Core/Compute/Math/SplinePolynomials.h"
 #include "Core/Registration/Interpolation/InterpolatorOnCuda.h"
 
-// What an interpolator answers at one point, for kernels; on the host it runs the same operations on host
-// memory. Points, indices and the choice of the cell are in double, sums in float, all in the order of
-// Interpolator::evaluate on the CPU: the bits are equal.
+// Interpolation at one point, for kernels; on the host the same operations run on host memory. Points,
+// indices and the choice of the cell are in double, sums in float, all in the order of Interpolator::evaluate
+// on the CPU, so the bits are equal.
 namespace tessera {
 
 /// Where a point lies: first knot of its support on each axis, and its fraction of the cell. `interior` if no

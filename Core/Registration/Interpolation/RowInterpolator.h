@@ -20,15 +20,16 @@ struct RowSpan {
   std::int32_t begin = 0, end = 0;
 };
 
-/// What an Interpolator can be besides: rows of voxels under a linear transform need no point each.
+/// An optional second interface of an Interpolator: rows of voxels under a linear transform, without points.
 template <int D>
 class RowInterpolator {
 public:
   virtual ~RowInterpolator() = default;
 
-  /// As Interpolator::evaluate without gradients, at these indices; values are set of the points inside, and
-  /// no others. False, and nothing of use, where one lies so near to the border of what is inside, or of what
-  /// is nearest, that its last bits would decide: who asks then takes points, whose bits are ITK's.
+  /// Does the work of Interpolator::evaluate without gradients at these indices. Sets the values of points
+  /// inside alone. False, with values of no use, if a point lies so near to a border that its last bits
+  /// decide whether it is inside or which voxel is nearest: the caller then evaluates points, with ITK's
+  /// bits.
   virtual bool evaluateRow(const IndexRow<D>&, float* values, RowSpan& inside) const = 0;
 };
 

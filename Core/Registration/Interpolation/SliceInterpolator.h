@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-/// What an Interpolator can be besides: one that reads voxels, of which no more need to be in memory than it
-/// is asked for.
+/// An optional second interface of an Interpolator that reads voxels: only the slices that a call needs must
+/// be in memory.
 template <int D>
 class SliceInterpolator {
 public:
@@ -14,9 +14,9 @@ public:
   /// False if it makes coefficients of the whole image.
   virtual bool takesSlices() const { return true; }
 
-  /// As Interpolator::prepareForLevel on the CPU, of an image of which these slices are in memory. Values are
-  /// those of the whole image wherever they are made of these slices; gradients, and points that need others,
-  /// are not to be asked for.
+  /// Does the work of Interpolator::prepareForLevel on the CPU for an image with only these slices in memory.
+  /// Values are those of the whole image where they need these slices alone. Callers must not ask for
+  /// gradients, or for points that need other slices.
   void prepareForSlices(const ImageSlices<D>& slices) { readInPlace(slices.wholeImage(), slices.geometry); }
 
 protected:

@@ -93,8 +93,8 @@ struct PointBatch {
   }
 };
 
-/// What a sampler offers for a level: voxels of the level's fixed image at regular steps, where the mask
-/// allows.
+/// The samples of a level as a lattice: voxels of the level's fixed image at regular steps, where the mask
+/// allows them.
 template <int D>
 struct VoxelLattice {
   ImagePointer<D> image;

@@ -49,8 +49,8 @@ Parameter<std::int64_t> exactMetricEveryXIterations();
 /// NumberOfResolutions. Throws Error(usage) if it is below 1.
 std::size_t levelCountOf(const std::shared_ptr<const ParameterMap>&);
 
-/// Which components a text chooses, with the labels that prefix their parameters; stageDescription() is among
-/// them. Throws Error(usage) for unknown names, missing mandatory ones and counts that do not fit.
+/// The components that a text chooses, with the labels that prefix their parameters; stageDescription() is
+/// one. Throws Error(usage) for unknown names, missing mandatory ones and counts that do not fit.
 std::vector<ChosenComponent> chosenComponents(const Registry&, const std::shared_ptr<const ParameterMap>&);
 
 /// Names after a key such as "Metric", or elastix's default where the key is absent.

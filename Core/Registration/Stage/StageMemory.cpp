@@ -138,7 +138,7 @@ private:
     images_.add("masks", masks);
   }
 
-  /// Which sampler a term has: its own or, where there are fewer samplers than terms, the first.
+  /// The index of a term's sampler: its own or, where there are fewer samplers than terms, the first.
   std::size_t samplerOf(std::size_t term) const { return term < components_.samplers.size() ? term : 0; }
 
   /// The samplers' own arrays, beside the images and masks that are held already.

@@ -14,8 +14,8 @@ struct IntensityPairs {
   bool fixedStays =
       false; // all calls that say so with these `fixed` and `count` have the same intensities there
 
-  /// Of more samples than this no call is recorded (Stream::beginRecording), so a metric may keep what it
-  /// finds of a fixed side that stays.
+  /// Calls with more samples than this are not recorded (Stream::beginRecording), so a metric may then keep
+  /// results of a fixed side that stays.
   static constexpr std::size_t mostRecorded = std::size_t(1) << 18;
 };
 

@@ -60,7 +60,7 @@ SliceReader<D> surveyed(const std::string& path, VoxelsAs as = VoxelsAs::intensi
 
 constexpr std::size_t ranges[][2] = {{0, 1}, {2, 3}, {4, 1}, {0, 5}};
 
-/// What the slices hold, against the whole image.
+/// Compares the slices with the whole image.
 template <int D>
 void expectSlices(SliceReader<D>& reader, const std::vector<std::vector<float>>& images,
                   const MaskPointer<D>& finite)
@@ -257,7 +257,7 @@ TEST_F(SliceReaderTest, StoredVoxelsAreThoseOfTheFile)
     }
 }
 
-/// Of a map of these labels, in each slice.
+/// Compares the labels of each slice with those of the whole map.
 template <class T>
 void expectLabels(const std::string& path, const ImageGeometry<3>& grid, const std::vector<T>& values,
                   double outside, bool numbered)

@@ -75,7 +75,7 @@ TEST(SliceWindowOnCuda, HasNoRoomForMoreThanItWasMadeFor)
   EXPECT_THROW(scene.window.moveTo(scene.context, 0, 5), std::logic_error);
 }
 
-/// As files that are damaged do.
+/// The source fails, which a damaged file makes it do.
 TEST(SliceWindowOnCuda, HasNothingAfterAFailure)
 {
   bool fails = true;

@@ -108,8 +108,9 @@ TEST_F(RowsAtOnceOnCudaTest, ManyProductsOfFewEntriesHaveTheBitsOfAPlan)
   EXPECT_GT(report.products, 6 * c.entries());
 }
 
-/// Of 8 rows of A the first, which is sampled, meets one column of B 40 times over and the others 40
-/// different ones, or, unless `sampledHaveFew`, the other way round.
+/// Two factors for which a sample of rows misleads. The first of each 8 rows of A, which is sampled, meets
+/// one column of B 40 times, the others 40 different ones; unless `sampledHaveFew`, it is the other way
+/// round.
 std::pair<CsrMatrix<std::int64_t>, CsrMatrix<std::int64_t>> factorsThatMislead(bool sampledHaveFew)
 {
   Dice dice(6);

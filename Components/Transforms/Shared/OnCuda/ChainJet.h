@@ -148,8 +148,8 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
   }
 }
 
-/// What one control point adds to the D first and the second derivatives (indexDerivatives's g and h), by the
-/// taps along the axes.
+/// The weights of one control point in the D first and the second derivatives (g and h of indexDerivatives),
+/// from its taps along the axes.
 template <int D>
 TESSERA_HOST_DEVICE void derivativeWeights(const double (&value)[D], const double (&first)[D],
                                            const double (&second)[D], double (&weights)[D + upperCount(D)])

@@ -15,7 +15,7 @@ public:
            const std::array<const float*, D>& covectors, const float* factors, std::span<double> gradient,
            const GradientUpdate&);
 
-  /// What that takes of the device for so many samples.
+  /// Bytes of device memory that `add` takes for so many parameters and samples.
   static double deviceBytes(TransformKind last, std::size_t parameters, std::size_t samples);
 
 private:

@@ -5,8 +5,8 @@
 namespace tessera {
 namespace {
 
-/// What a thread of a tile method makes of voxel `v`: where its support starts (in control points, fraction
-/// and all), and whether it is inside.
+/// The result of a thread of a tile method for voxel `v`: the start of its support in control points, with
+/// the fraction, and whether it is inside.
 struct Found {
   double position;
   bool inside;
