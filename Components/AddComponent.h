@@ -16,20 +16,13 @@
 
 namespace tessera {
 
-/// Adds an image pyramid for the fixed and for the moving side.
-template <int D, class Component>
-void addPyramid(Registry& registry)
+/// Adds an image pyramid for one side, whose role is FixedImagePyramid or MovingImagePyramid.
+template <class Role, class Component>
+void addPyramid(Registry& registry, ImageSide side)
 {
-  registry.add<FixedImagePyramid<D>>(Component::description(ImageSide::fixed),
-                                     [](const Parameters& parameters) {
-                                       return std::make_unique<FixedImagePyramid<D>>(
-                                           std::make_unique<Component>(parameters, ImageSide::fixed));
-                                     });
-  registry.add<MovingImagePyramid<D>>(Component::description(ImageSide::moving),
-                                      [](const Parameters& parameters) {
-                                        return std::make_unique<MovingImagePyramid<D>>(
-                                            std::make_unique<Component>(parameters, ImageSide::moving));
-                                      });
+  registry.add<Role>(Component::description(side), [side](const Parameters& parameters) {
+    return std::make_unique<Role>(std::make_unique<Component>(parameters, side));
+  });
 }
 
 /// Adds an interpolator whose description asks for the InterpolatorUse as (Interpolator "X") and as
@@ -54,9 +47,10 @@ void addInterpolator(Registry& registry)
 template <int D, class Component>
 void addForDimension(Registry& registry)
 {
-  if constexpr (std::derived_from<Component, ImagePyramid<D>>)
-    addPyramid<D, Component>(registry);
-  else if constexpr (std::derived_from<Component, Interpolator<D>>)
+  if constexpr (std::derived_from<Component, ImagePyramid<D>>) {
+    addPyramid<FixedImagePyramid<D>, Component>(registry, ImageSide::fixed);
+    addPyramid<MovingImagePyramid<D>, Component>(registry, ImageSide::moving);
+  } else if constexpr (std::derived_from<Component, Interpolator<D>>)
     addInterpolator<D, Component>(registry);
   else if constexpr (std::derived_from<Component, ImageSampler<D>>)
     registry.add<ImageSampler<D>, Component>();
