@@ -13,7 +13,8 @@ struct PreparedStage {
   Parameters parameters;
   StageComponents<D> components;
   DeviceChoice choice{{}, "cpu"};
-  std::vector<LevelPlan> plans; // one for each level on a CUDA device; empty: nothing was planned, no slabs
+  std::vector<LevelPlan> plans =
+      {}; // one for each level on a CUDA device; empty: nothing was planned, no slabs
 };
 
 /// Constructs the components. Throws as createComponents does.

@@ -90,13 +90,14 @@ void expectBothDevicesAgree(const Size<D>& size)
       EXPECT_EQ(voxelsOnCuda<D>(context, result)->toHost(context), result->voxels) << of;
       EXPECT_EQ(result == original, expected == original) << of;
       EXPECT_EQ(held.empty(), result == original) << of;
-      if (const auto steps = pyramid->stepsOfLevel(original->geometry, level); !steps.empty())
+      if (const auto steps = pyramid->stepsOfLevel(original->geometry, level); !steps.empty()) {
         for (const double part : {0.7, 0.2})
           EXPECT_EQ(
               filteredInSlabs<D>(context, *original, steps, part * filteredImageDeviceBytes<D>(size, steps))
                   ->voxels,
               result->voxels)
               << of << " in slabs";
+      }
     }
 }
 
