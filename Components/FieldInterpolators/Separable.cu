@@ -7,7 +7,7 @@ namespace {
 
 using namespace separable;
 
-constexpr int mostThreads = 256, blocksAMultiprocessor = 4;
+constexpr int maxThreads = 256, blocksAMultiprocessor = 4;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 // To global memory, which the compiler cannot see in an address that it was made to forget.
@@ -51,7 +51,7 @@ struct FieldSink {
 };
 
 template <int D, int Order, bool Padded>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
+__global__ void __launch_bounds__(maxThreads, blocksAMultiprocessor)
     displacements(const __grid_constant__ March<D> m)
 {
   extern __shared__ float4 shared[];

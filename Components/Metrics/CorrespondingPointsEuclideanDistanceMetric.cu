@@ -55,7 +55,7 @@ void pointDistancesOnCuda(Context& context, const SamplesOnCuda<D>& points,
     return;
   constexpr int threads = 32;
   const auto blocks =
-      static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), mostDistanceWarps));
+      static_cast<unsigned>(std::min(ceilDiv<std::size_t>(points.count, threads), maxDistanceWarps));
   distances<D><<<blocks, threads, 0, cudaStreamOf(context)>>>(points, partnersMm, chain, movingMask,
                                                               covectors, scratch, result);
   checkLaunch("distances of corresponding points");

@@ -230,8 +230,8 @@ void bendingEnergyOnCuda(Context& context, const SamplesOnCuda<D>& samples, cons
     return;
   const int threads =
       chunk.count <= 16384 ? 32 : threadsOfMany; // few samples: as many multiprocessors as there are
-  const std::size_t mostBlocks = mostBendingWarps / (threads / 32);
-  const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), mostBlocks));
+  const std::size_t maxBlocks = maxBendingWarps / (threads / 32);
+  const auto blocks = static_cast<unsigned>(std::min(ceilDiv<std::size_t>(chunk.count, threads), maxBlocks));
   const auto kernel = gradient == BendingGradient::none       ? bend<D, BendingGradient::none>
                       : gradient == BendingGradient::ofLinear ? bend<D, BendingGradient::ofLinear>
                                                               : bend<D, BendingGradient::byCovectors>;

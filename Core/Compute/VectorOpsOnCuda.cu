@@ -35,7 +35,7 @@ void launch(const Context& context, std::span<double> y, F f)
 
 // 1024 elements a thread block and round; the number of blocks is a function of the count alone.
 constexpr int dotThreads = 512;
-constexpr int mostDotBlocks = 256;
+constexpr int maxDotBlocks = 256;
 constexpr std::size_t dotBlockSize = 16 * dotThreads; // elements, before there are so many blocks
 
 __global__ void __launch_bounds__(dotThreads)
@@ -63,11 +63,10 @@ __global__ void __launch_bounds__(dotThreads)
     results[blockIdx.x] = sum;
 }
 
-__global__ void __launch_bounds__(mostDotBlocks)
-    sumPartials(int count, const double* partials, double* result)
+__global__ void __launch_bounds__(maxDotBlocks) sumPartials(int count, const double* partials, double* result)
 {
   const double sum =
-      blockSum<mostDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
+      blockSum<maxDotBlocks>(static_cast<int>(threadIdx.x) < count ? partials[threadIdx.x] : 0);
   if (threadIdx.x == 0)
     *result = sum;
 }
@@ -105,14 +104,14 @@ __global__ void addFloats(std::size_t count, const float* x, float* y)
 void dotInto(const Context& context, std::span<const double> a, std::span<const double> b, double* result)
 {
   const int blocks =
-      static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), dotBlockSize), 1, mostDotBlocks));
+      static_cast<int>(std::clamp<std::size_t>(ceilDiv(a.size(), dotBlockSize), 1, maxDotBlocks));
   const cudaStream_t stream = cudaStreamOf(context);
   if (blocks == 1) {
     dotPartials<<<1, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), result);
   } else {
     Buffer<double> partials(context, static_cast<std::size_t>(blocks));
     dotPartials<<<blocks, dotThreads, 0, stream>>>(a.size(), a.data(), b.data(), partials.span().data());
-    sumPartials<<<1, mostDotBlocks, 0, stream>>>(blocks, partials.span().data(), result);
+    sumPartials<<<1, maxDotBlocks, 0, stream>>>(blocks, partials.span().data(), result);
   }
   checkLaunch("dot product");
 }

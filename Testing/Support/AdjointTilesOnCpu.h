@@ -91,9 +91,9 @@ private:
       layer += used;
       used = 0;
     }
-    EXPECT_LE(tile.points(plan_, 0), plan_.axes[0].mostPoints);
-    EXPECT_LE(tile.points(plan_, 1), plan_.axes[1].mostPoints);
-    EXPECT_LE(tile.points(plan_, 2), plan_.axes[2].mostPoints);
+    EXPECT_LE(tile.points(plan_, 0), plan_.axes[0].maxPoints);
+    EXPECT_LE(tile.points(plan_, 1), plan_.axes[1].maxPoints);
+    EXPECT_LE(tile.points(plan_, 2), plan_.axes[2].maxPoints);
   }
 
   float value(const adjoint::Tile& tile, int c, int x, int y, int z) const

@@ -7,7 +7,7 @@ namespace {
 using namespace separable;
 
 // Bound by arithmetic: long marches cost fewer repeated lines.
-constexpr int wantedRows = 46, mostThreads = 128, blocksAMultiprocessor = 5;
+constexpr int wantedRows = 46, maxThreads = 128, blocksAMultiprocessor = 5;
 constexpr std::size_t sharedBytesForPoints = 40 << 10;
 
 /// dT/dx = I + (du/d index) (d index / dx), D x D values a voxel.
@@ -56,7 +56,7 @@ struct JacobianDeterminant {
 /// Derivatives by the grid index march along y as displacements do: by x from slopes along x, by y from
 /// slopes along y, by z from what was contracted by slopes along z.
 template <int D, int Order, class Result>
-__global__ void __launch_bounds__(mostThreads, blocksAMultiprocessor)
+__global__ void __launch_bounds__(maxThreads, blocksAMultiprocessor)
     derivatives(const __grid_constant__ March<D> m, const Result result)
 {
   constexpr int taps = Order + 1;

@@ -8,7 +8,7 @@
 // What the separable kernels on CUDA share: the shape of a block and the way along y.
 namespace tessera::separable {
 
-constexpr int mostRows = 64;
+constexpr int maxRows = 64;
 
 /// Voxels of a block along x (32 a warp), y and z, and the control points that those need along x (`width`)
 /// and y (`lines`) at most. In 2D the depth is 1. The first block has `missingRows` fewer, so that whole
@@ -61,9 +61,9 @@ BlockShape shapeFor(const AlignedField<D>& field, int warps, int wantedRows, int
   BlockShape shape{warps, 0, D == 3 ? depth : 1, 0, 0, 0};
   shape.width = pointsFor(field.axes[0], 32 * shape.warps, field.order);
   const FieldAxis& y = field.axes[1];
-  for (int wanted = std::min(wantedRows, mostRows);; wanted = (wanted + 1) / 2) {
+  for (int wanted = std::min(wantedRows, maxRows);; wanted = (wanted + 1) / 2) {
     const int tile = wholeTile(y), tiles = tile == 0 ? 0 : (wanted + tile / 2) / tile;
-    shape.rows = tiles > 0 && tiles * tile <= mostRows ? tiles * tile : wanted;
+    shape.rows = tiles > 0 && tiles * tile <= maxRows ? tiles * tile : wanted;
     shape.missingRows = tiles > 0 ? rowsSinceTileBegan(y, tile, field.order) : 0;
     if (shape.rows >= y.voxels) {
       shape.rows = y.voxels;

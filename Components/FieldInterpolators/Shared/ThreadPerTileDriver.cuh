@@ -12,7 +12,7 @@ namespace tessera {
 
 constexpr int warpsPerTileBlock = 4;
 constexpr int floatsPerLane = 64; // of rows gathered at once, if it is more than one row
-constexpr int mostTilesPerThread = 8,
+constexpr int maxTilesPerThread = 8,
               enoughWarps = 16384; // fewer tiles a thread where there would be fewer warps
 
 /// A warp takes lanesAlongX x (32 / lanesAlongX) neighbouring tiles. Their voxels in a row of tiles are
@@ -40,7 +40,7 @@ struct TileLaunch {
     blocksAlongY = ceilDiv(ceilDiv(tiled.axes[1].tiles, 32 >> lanesShift), warpsPerTileBlock);
     const std::size_t warps = static_cast<std::size_t>(warpsAlongX) * blocksAlongY * warpsPerTileBlock
                               * tiled.axes[2].tiles * tiled.store.channels;
-    tilesPerThread = std::clamp(static_cast<int>(warps / enoughWarps), 1, mostTilesPerThread);
+    tilesPerThread = std::clamp(static_cast<int>(warps / enoughWarps), 1, maxTilesPerThread);
     rowPitch = static_cast<int>(tile | 1);
     rowsAtOnce = std::clamp(floatsPerLane / rowPitch, 1, tiled.axes[1].tile);
     gapReciprocal = tile % 2 == 1 ? 0 : static_cast<unsigned>(((std::uint64_t{1} << 32) + tile - 1) / tile);

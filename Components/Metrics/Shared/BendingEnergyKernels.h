@@ -36,11 +36,11 @@ constexpr std::size_t bendingCovectors()
   return D + D * (D + symmetricCount(D));
 }
 
-constexpr std::size_t mostBendingWarps = 4224;
+constexpr std::size_t maxBendingWarps = 4224;
 template <int D>
 constexpr std::size_t bendingScratch()
 {
-  return mostBendingWarps * (3 + D * D);
+  return maxBendingWarps * (3 + D * D);
 }
 
 enum class BendingGradient { none, ofLinear, byCovectors };

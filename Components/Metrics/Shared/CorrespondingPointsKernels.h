@@ -17,8 +17,8 @@ struct DistanceSums {
   const double* valid() const { return sums + 1; }
 };
 
-constexpr std::size_t mostDistanceWarps = 4224;
-constexpr std::size_t distanceScratch = 2 * mostDistanceWarps; // doubles
+constexpr std::size_t maxDistanceWarps = 4224;
+constexpr std::size_t distanceScratch = 2 * maxDistanceWarps; // doubles
 
 /// Distances of the mapped points to their partners and, unless null, covectors (mapped - partner) /
 /// distance: those of pairs that coincide, or that the moving mask leaves out, are zero. Bytes a pair: 48

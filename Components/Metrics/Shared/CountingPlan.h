@@ -11,7 +11,7 @@ namespace tessera {
 struct CountingPlan {
   static constexpr int samplesAThread = 4;                    // of one round
   static constexpr int log2FewCopies = 3, log2ManyCopies = 5; // without gathering
-  static constexpr int mostBits = 22; // what a float's mantissa holds beside its leading one
+  static constexpr int maxBits = 22; // what a float's mantissa holds beside its leading one
   static constexpr int fewestBits = 16;
 
   int rows = 0;        // of the histogram in one block
@@ -36,11 +36,11 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
 {
   constexpr std::size_t fewestSamples = 16384, samplesForWholeMultiprocessors = 262144,
                         usualShared = 32 << 10;
-  constexpr int mostRanges = 4;
+  constexpr int maxRanges = 4;
   CountingPlan plan;
   const std::size_t rowBytes = sizeof(std::uint32_t) * columns;
   const auto rowsThatFit = static_cast<int>(std::min<std::size_t>(sharedBytes / rowBytes, rows));
-  if (samples < fewestSamples || rowsThatFit == 0 || (rows + rowsThatFit - 1) / rowsThatFit > mostRanges)
+  if (samples < fewestSamples || rowsThatFit == 0 || (rows + rowsThatFit - 1) / rowsThatFit > maxRanges)
     return plan;
   plan.ranges = (rows + rowsThatFit - 1) / rowsThatFit;
   plan.rows = (rows + plan.ranges - 1) / plan.ranges;
@@ -66,12 +66,12 @@ inline CountingPlan planCounting(std::size_t samples, int rows, int columns, int
 
   // A gathered warp adds all its samples to one copy.
   const std::size_t binARound = plan.gather ? aRound : aRound >> plan.log2Copies;
-  const std::size_t mostSamples = 0xffffffff;
-  plan.bits = CountingPlan::mostBits;
-  while (plan.bits > CountingPlan::fewestBits && (binARound * plan.rounds << plan.bits) > mostSamples)
+  const std::size_t maxSamples = 0xffffffff;
+  plan.bits = CountingPlan::maxBits;
+  while (plan.bits > CountingPlan::fewestBits && (binARound * plan.rounds << plan.bits) > maxSamples)
     --plan.bits;
   plan.roundsBetweenFlushes =
-      static_cast<unsigned>(std::min<std::size_t>(plan.rounds, (mostSamples >> plan.bits) / binARound));
+      static_cast<unsigned>(std::min<std::size_t>(plan.rounds, (maxSamples >> plan.bits) / binARound));
   return plan;
 }
 

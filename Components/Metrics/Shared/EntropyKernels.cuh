@@ -13,7 +13,7 @@ namespace tessera::parzen {
 
 constexpr int finishThreads = 1024;
 constexpr unsigned finishBlocks = 64; // of each step, if there are many bins
-constexpr std::size_t mostBinsOfOneBlock = 16384;
+constexpr std::size_t maxBinsOfOneBlock = 16384;
 
 template <class Terms>
 struct EntropyArrays {

@@ -40,7 +40,7 @@ void EntropyOnCuda<Terms>::finish(Context& context, MetricResult* result)
                                             table_.span().data(),
                                             result};
   const cudaStream_t stream = cudaStreamOf(context);
-  if (bins() <= parzen::mostBinsOfOneBlock) {
+  if (bins() <= parzen::maxBinsOfOneBlock) {
     parzen::allOfFinish<<<1, parzen::finishThreads, 0, stream>>>(arrays);
   } else {
     parzen::marginals<<<parzen::finishBlocks, parzen::finishThreads, 0, stream>>>(arrays);

@@ -28,7 +28,7 @@ struct HistogramMemory {
   {
     return static_cast<std::size_t>(windows.fixed.bins) * windows.moving.bins;
   }
-  bool keepsBinsOf(std::size_t samples) const { return keeps && samples > IntensityPairs::mostRecorded; }
+  bool keepsBinsOf(std::size_t samples) const { return keeps && samples > IntensityPairs::maxRecorded; }
   /// Words of four bytes for the bins of so many samples.
   std::size_t keptWords(std::size_t samples) const { return (wide ? 2 : 1) * ((samples + 3) / 4); }
 

@@ -29,13 +29,13 @@ void HistogramOnCuda::slopes(Context& context, const IntensityPairs& pairs, floa
 {
   if (pairs.count == 0)
     return;
-  constexpr int mostThreads = 512, fewThreads = 64, blocksAMultiprocessor = 2;
-  constexpr std::size_t mostSharedBytes = 48 << 10, fewestSamplesForShared = 262144;
+  constexpr int maxThreads = 512, fewThreads = 64, blocksAMultiprocessor = 2;
+  constexpr std::size_t maxSharedBytes = 48 << 10, fewestSamplesForShared = 262144;
   const std::size_t tableBytes = bins() * sizeof(float);
-  const bool large = pairs.count >= fewestSamplesForShared, shared = large && tableBytes <= mostSharedBytes;
-  const int threads = large ? mostThreads : fewThreads;
+  const bool large = pairs.count >= fewestSamplesForShared, shared = large && tableBytes <= maxSharedBytes;
+  const int threads = large ? maxThreads : fewThreads;
   const unsigned blocks = blocksFor(ceilDiv<std::size_t>(pairs.count, 4), threads,
-                                    multiprocessors_ * blocksAMultiprocessor * (mostThreads / threads));
+                                    multiprocessors_ * blocksAMultiprocessor * (maxThreads / threads));
   const KeptFixedBins kept = keptFor(pairs);
   const cudaStream_t stream = cudaStreamOf(context);
   parzen::withOrders(lookup_.windows, [&]<int Fixed, int Moving>() {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t blockSize =
     64; // pairs at once: their windows stay in the first-level cache beside the histogram
-constexpr int mostTaps = 4;
+constexpr int maxTaps = 4;
 
 /// Windows of a block along one axis.
 struct AxisBlock {
@@ -15,7 +15,7 @@ struct AxisBlock {
   double limiterDerivative[blockSize];
   int start[blockSize];
   double t[blockSize];
-  double taps[mostTaps][blockSize];
+  double taps[maxTaps][blockSize];
 };
 
 /// ParzenAxis::window, without its branches where no intensity needs them.
@@ -122,7 +122,7 @@ TESSERA_MULTIVERSION_TO_V4 void movingDerivatives(const ParzenWindows& windows, 
 
 /// shares[m][i] = what pair i adds m bins behind the first of a row
 TESSERA_MULTIVERSION_TO_V4 void findShares(const double* fixedWeights, const AxisBlock& moving, int taps,
-                                           std::size_t count, std::int64_t (&shares)[mostTaps][blockSize])
+                                           std::size_t count, std::int64_t (&shares)[maxTaps][blockSize])
 {
   for (int m = 0; m < taps; ++m)
     for (std::size_t i = 0; i < count; ++i)
@@ -132,7 +132,7 @@ TESSERA_MULTIVERSION_TO_V4 void findShares(const double* fixedWeights, const Axi
 template <int Taps>
 TESSERA_ALWAYS_INLINE void addShares(const ParzenWindows& windows, const AxisBlock& fixed,
                                      const AxisBlock& moving, int row, std::size_t count,
-                                     const std::int64_t (&shares)[mostTaps][blockSize], std::int64_t* counts)
+                                     const std::int64_t (&shares)[maxTaps][blockSize], std::int64_t* counts)
 {
   for (std::size_t i = 0; i < count; ++i) {
     std::int64_t* at =
@@ -148,7 +148,7 @@ void accumulatePairs(const ParzenWindows& windows, const float* fixed, const flo
                      std::int64_t* counts)
 {
   AxisBlock fixedBlock, movingBlock;
-  std::int64_t shares[mostTaps][blockSize];
+  std::int64_t shares[maxTaps][blockSize];
   for (std::size_t first = 0; first < count; first += blockSize) {
     const std::size_t pairs = std::min(blockSize, count - first);
     fixedWeights(windows, fixed + first, pairs, fixedBlock);

@@ -14,7 +14,7 @@ namespace sums {
 
 constexpr int threads = 256;
 constexpr int threadsOfSlopes = 128;
-constexpr unsigned mostBlocksOfSlopes = 2112;
+constexpr unsigned maxBlocksOfSlopes = 2112;
 
 template <class Formula>
 struct PartialSums {
@@ -102,7 +102,7 @@ class SumsOnCuda final : public MetricOnCuda {
 
 public:
   SumsOnCuda(const Context& context, const Formula& formula)
-      : formula_(formula), partials_(context, mostBlocksOfSums), table_(context, 1)
+      : formula_(formula), partials_(context, maxBlocksOfSums), table_(context, 1)
   {
   }
 
@@ -112,7 +112,7 @@ public:
   {
     if (pairs.count == 0)
       return;
-    const unsigned blocks = blocksFor(pairs.count, sums::threads, mostBlocksOfSums);
+    const unsigned blocks = blocksFor(pairs.count, sums::threads, maxBlocksOfSums);
     sums::sumPairs<<<blocks, sums::threads, 0, cudaStreamOf(context)>>>(
         formula_, pairs, partials_.span().data(), partialCount_);
     checkLaunch("sums over pairs of intensities");
@@ -131,7 +131,7 @@ public:
     if (pairs.count == 0)
       return;
     const unsigned blocks =
-        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), sums::threadsOfSlopes, sums::mostBlocksOfSlopes);
+        blocksFor(ceilDiv<std::size_t>(pairs.count, 4), sums::threadsOfSlopes, sums::maxBlocksOfSlopes);
     sums::formulaSlopes<<<blocks, sums::threadsOfSlopes, 0, cudaStreamOf(context)>>>(
         formula_, table_.span().data(), FourPairs(pairs), slopes, multipleOf16(slopes));
     checkLaunch("slopes of pairs of intensities");

@@ -2,13 +2,13 @@
 
 namespace tessera {
 
-constexpr unsigned mostBlocksOfSums = 1056; // whatever the device, so that sums have one order
+constexpr unsigned maxBlocksOfSums = 1056; // whatever the device, so that sums have one order
 
 /// Bytes of device memory that SumsOnCuda takes: sums and a count for each block, and the table.
 template <class Formula>
 constexpr double sumsOnCudaBytes()
 {
-  return mostBlocksOfSums * (sizeof(typename Formula::Sums) + sizeof(double))
+  return maxBlocksOfSums * (sizeof(typename Formula::Sums) + sizeof(double))
          + sizeof(typename Formula::Table);
 }
 

@@ -101,7 +101,7 @@ GridBox<D> boxOfGrids(Context& context, const ImageGeometry<D>& fixed, const Tra
 
 namespace {
 
-constexpr double mostControlPoints = 1e9;
+constexpr double maxControlPoints = 1e9;
 
 [[noreturn]] void failSpacing(double spacingMm, const std::string& wrong, const std::string& allowed)
 {
@@ -123,7 +123,7 @@ BSplineGrid<D> gridOver(const ImageGeometry<D>& box, const Vec<D>& spacingMm, in
     const double points = wraps ? std::floor(static_cast<float>(lengthMm) / spacingMm[d])
                                 : std::ceil(lengthMm / spacingMm[d]) + order;
     pointCount *= points;
-    if (!(pointCount <= mostControlPoints))
+    if (!(pointCount <= maxControlPoints))
       failSpacing(spacingMm[d], "more than 10^9 control points on this image", "a wider spacing");
     if (wraps && points < order + 1)
       failSpacing(spacingMm[d],

@@ -13,7 +13,7 @@ inline int tilesOf(int points)
   return points <= lanes ? 1 : (points - 2 * reach + columnsOfTile - 1) / columnsOfTile;
 }
 
-constexpr int mostSegments = 16;
+constexpr int maxSegments = 16;
 /// Segments of groups that are not whole, where those that are have `count`.
 constexpr int segmentsOfOthers(int count)
 {
@@ -30,7 +30,7 @@ inline void cutRows(int lines, Plan& plan)
   const auto ofOthers = [&](int count) { return std::min(segmentsOfOthers(count), rows); };
   const auto longest = [&](int count) { return (rows + count - 1) / count; };
   int best = 0;
-  for (int count = 1; count <= std::min(mostSegments, rows); ++count) {
+  for (int count = 1; count <= std::min(maxSegments, rows); ++count) {
     const int others = ofOthers(count),
               blocks = lines * (plan.wholeGroups() * count + plan.otherGroups() * others);
     const int ofBlock = toBegin + std::max(ofRow * longest(count), ofRowOfOthers * longest(others));
@@ -150,9 +150,9 @@ Plan cutOf(const std::array<Axis, D>& axes)
 }
 
 /// A launch with any bands has no more blocks.
-inline int mostBlocks(const Plan& plan)
+inline int maxBlocks(const Plan& plan)
 {
-  return plan.groups * segmentsOfOthers(mostSegments) * plan.tiles * plan.components;
+  return plan.groups * segmentsOfOthers(maxSegments) * plan.tiles * plan.components;
 }
 
 /// `table` of tableOf, where the blocks are to read it: at a multiple of 16 bytes.

@@ -297,7 +297,7 @@ double ExactBendingEnergy<D>::deviceBytes(const BSplineGrid<D>& grid)
   for (int d = 0; d < D; ++d)
     axes[d] = {static_cast<int>(grid.points.size[d]), 0, -1};
   const bending::Plan cut = bending::cutOf<D>(axes);
-  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::mostBlocks(cut))
+  return sizeof(double) * (static_cast<double>(bending::tableSize(cut)) + bending::maxBlocks(cut))
          + sizeof(unsigned);
 }
 

@@ -128,7 +128,7 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
                     + " control points: its rows are too far apart. Allowed on a GPU: at most "
                     + std::to_string(largestLayer) + ".");
   if (sumsOnCuda_.size() == 0)
-    sumsOnCuda_ = Buffer<double>(context, mostBlocks(plan));
+    sumsOnCuda_ = Buffer<double>(context, maxBlocks(plan));
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};
   const dim3 grid(plan.blocksInLine(), plan.tiles, plan.components);
   bendingEnergy<<<grid, threads, 0, stream>>>(plan, coefficients.data(),

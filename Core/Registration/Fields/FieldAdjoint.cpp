@@ -12,7 +12,7 @@
 namespace tessera {
 namespace {
 
-constexpr int mostTaps = 4;
+constexpr int maxTaps = 4;
 
 typedef double Doubles __attribute__((vector_size(32)));
 typedef double WideDoubles __attribute__((vector_size(64)));
@@ -29,7 +29,7 @@ struct AxisWeights {
   {
     for (int v = 0; v < axis.voxels; ++v) {
       const AxisSupport support = supportOf(axis, v, order);
-      double w[mostTaps] = {};
+      double w[maxTaps] = {};
       if (order == 3)
         axisWeights<3, double>(support, w);
       else if (order == 2)
@@ -78,7 +78,7 @@ TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, st
 {
   int x = 0;
   for (; x + width <= count; x += width) {
-    WideDoubles sums[mostTaps] = {};
+    WideDoubles sums[maxTaps] = {};
     std::size_t at = first + x;
     for (int r = 0; r < rows; ++r, at += rowStride) {
       WideFloats value = load<WideFloats>(values.covectors + at);
@@ -88,7 +88,7 @@ TESSERA_ALWAYS_INLINE void addCellOf(const Values& values, std::size_t first, st
         __builtin_prefetch(values.factors + at + count);
       }
       const WideDoubles exact = __builtin_convertvector(value, WideDoubles);
-      for (int t = 0; t < mostTaps; ++t)
+      for (int t = 0; t < maxTaps; ++t)
         sums[t] += weights[r][t] * exact;
     }
     for (int t = 0; t < taps; ++t) {
@@ -131,10 +131,10 @@ TESSERA_MULTIVERSION_TO_V4 void addRow(const double* row, const Doubles& weights
   }
 }
 
-/// The control points of a row, `to` of mostTaps - 1 more than there are.
+/// The control points of a row, `to` of maxTaps - 1 more than there are.
 TESSERA_MULTIVERSION void contractRow(const double* row, const AxisWeights& axis, double* to)
 {
-  std::fill(to, to + axis.points + mostTaps - 1, 0.0);
+  std::fill(to, to + axis.points + maxTaps - 1, 0.0);
   const int voxels = axis.voxels();
   for (int x = 0; x < voxels;) {
     const int start = axis.starts[x];
@@ -182,7 +182,7 @@ void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& 
   thread_local std::vector<double> rows, planes, points;
   const std::size_t nx = x.starts.size(), ny = y.starts.size(), linesNx = y.points * nx;
   planes.assign(chunk.layers * linesNx, 0.0);
-  points.resize(x.points + mostTaps - 1);
+  points.resize(x.points + maxTaps - 1);
   for (std::size_t v = 0; v < ny; ++v) {
     rows.assign(chunk.layers * nx, 0.0);
     for (int first = chunk.first; first < chunk.end;) {

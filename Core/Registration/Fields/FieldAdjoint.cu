@@ -11,7 +11,7 @@ namespace {
 
 using namespace adjoint;
 
-constexpr std::size_t mostVoxels = std::size_t{1} << 32; // a thread counts in 32 bits
+constexpr std::size_t maxVoxels = std::size_t{1} << 32; // a thread counts in 32 bits
 
 template <int D>
 struct Covectors {
@@ -130,11 +130,11 @@ void launch(const Context& context, const AlignedField<D>& field, const Covector
 {
   using Value = typename Sum::Value;
   const cudaStream_t stream = cudaStreamOf(context);
-  int mostShared = 0;
+  int maxShared = 0;
   checkCuda(
-      cudaDeviceGetAttribute(&mostShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
+      cudaDeviceGetAttribute(&maxShared, cudaDevAttrMaxSharedMemoryPerBlockOptin, context.device.ordinal),
       "shared memory of a block");
-  const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(mostShared));
+  const Plan plan = planOf<D, Sum>(field, static_cast<std::size_t>(maxShared));
   const std::size_t bytes = Shared<D, Value>::bytes(plan);
   const auto kernel = covectors.factors ? sumTilesOfVoxels<D, Sum, true> : sumTilesOfVoxels<D, Sum, false>;
   if (bytes > (48 << 10))
@@ -168,7 +168,7 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field,
   refuseDenseGrid(field);
   const int layers = field.axes[D - 1].voxels;
   const std::size_t perLayer = field.voxelCount() / layers;
-  const int slab = static_cast<int>(std::clamp<std::size_t>(mostVoxels / perLayer, 1, layers));
+  const int slab = static_cast<int>(std::clamp<std::size_t>(maxVoxels / perLayer, 1, layers));
   for (int first = 0; first < layers; first += slab) {
     const AlignedField<D> part = field.slab(first, std::min(slab, layers - first));
     Covectors<D> from;

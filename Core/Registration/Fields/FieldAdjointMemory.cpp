@@ -9,9 +9,9 @@ template <int D, class Sum>
 double bytesOf(const AlignedField<D>& field)
 {
   constexpr std::size_t fewestSharedBytes = 48 << 10,
-                        mostSharedBytes = 227 << 10; // that devices let a block have
+                        maxSharedBytes = 227 << 10; // that devices let a block have
   double most = 0;
-  for (const std::size_t shared : {fewestSharedBytes, mostSharedBytes}) {
+  for (const std::size_t shared : {fewestSharedBytes, maxSharedBytes}) {
     const adjoint::Plan plan = adjoint::planOf<D, Sum>(field, shared);
     most = std::max(most, static_cast<double>(plan.componentStride()) * plan.tileCount());
   }

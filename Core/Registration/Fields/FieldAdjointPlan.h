@@ -39,7 +39,7 @@ inline int ceilQuotient(int a, int b)
 inline Axis axisInTiles(const FieldAxis& field, int order, int length)
 {
   Axis axis{field, order, length, ceilQuotient(field.voxels, length)};
-  axis.mostPoints = std::min(static_cast<int>((length - 1) * field.step) + 2 + order, field.points);
+  axis.maxPoints = std::min(static_cast<int>((length - 1) * field.step) + 2 + order, field.points);
   axis.tilesAPoint = 1 / (field.step * length);
   return axis;
 }
@@ -52,8 +52,7 @@ inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTil
       132 * shape.blocksAMultiprocessor; // of an H200, on every device: the sums of a field depend on it
   constexpr int costOfChunk = 12;        // of its begin and end, in voxels
   long best = 0, bestLength = 0;
-  for (int chunks = ceilQuotient(march.voxels, mostChunk); chunks <= ceilQuotient(march.voxels, 4);
-       ++chunks) {
+  for (int chunks = ceilQuotient(march.voxels, maxChunk); chunks <= ceilQuotient(march.voxels, 4); ++chunks) {
     const int length = ceilQuotient(march.voxels, chunks);
     const long waves =
         (static_cast<long>(columnTiles) * ceilQuotient(march.voxels, length) + blocksAWave - 1) / blocksAWave;
@@ -69,7 +68,7 @@ inline int chunkLength(const FieldAxis& march, const Shape& shape, int columnTil
 }
 
 template <int D, class Sum>
-Plan planOf(const AlignedField<D>& field, std::size_t mostSharedBytes)
+Plan planOf(const AlignedField<D>& field, std::size_t maxSharedBytes)
 {
   Plan plan{};
   const FieldAxis one{0, 1, 1, 1};
@@ -86,9 +85,9 @@ Plan planOf(const AlignedField<D>& field, std::size_t mostSharedBytes)
         axisInTiles(march, field.order, chunkLength(march, shape, plan.axes[0].tiles * plan.axes[1].tiles));
     plan.threadRows = rows / shape.columnsAThread;
     plan.most = std::min(static_cast<int>(batch * march.step + 1e-6) + 1, slots);
-    plan.rowPitch = plan.axes[0].mostPoints | 1;
+    plan.rowPitch = plan.axes[0].maxPoints | 1;
     plan.table = ceilQuotient(plan.axes[2].length + field.order + 1, batch) * batch;
-    if (rows == shape.columnsAThread || Shared<D, typename Sum::Value>::bytes(plan) <= mostSharedBytes)
+    if (rows == shape.columnsAThread || Shared<D, typename Sum::Value>::bytes(plan) <= maxSharedBytes)
       return plan;
   }
 }

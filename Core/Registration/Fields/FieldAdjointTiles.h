@@ -29,8 +29,8 @@ namespace tessera::adjoint {
 constexpr int columns = 32; // of a tile, along the first axis
 constexpr int batch = 3;    // voxels of a column under way at once, in registers
 constexpr int slots = 4;    // staged layers
-constexpr int mostTaps = 4;
-constexpr int mostChunk = 512;     // voxels of a chunk
+constexpr int maxTaps = 4;
+constexpr int maxChunk = 512;      // voxels of a chunk
 constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
 static_assert(batch <= slots);
 
@@ -99,7 +99,7 @@ struct Axis {
   FieldAxis field;
   int order = 0;
   int length = 1, tiles = 1;
-  int mostPoints = 1; // control points that carry the voxels of a tile, at most
+  int maxPoints = 1; // control points that carry the voxels of a tile, at most
   double tilesAPoint = 1;
 
   TESSERA_HOST_DEVICE int voxelsOf(int tile) const
@@ -111,7 +111,7 @@ struct Axis {
 
 /// Weights of order + 1 control points; the rest are zeros.
 template <class Real>
-TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support, Real (&weights)[mostTaps])
+TESSERA_HOST_DEVICE inline void weightsOf(int order, const AxisSupport& support, Real (&weights)[maxTaps])
 {
   for (Real& weight : weights)
     weight = 0;
@@ -134,16 +134,16 @@ struct Plan {
   int table;      // voxels of a chunk with those that stand for its end, in whole batches
 
   TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
-  TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].mostPoints * axes[1].mostPoints; }
+  TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].maxPoints * axes[1].maxPoints; }
   TESSERA_HOST_DEVICE std::size_t componentStride() const
   {
-    return static_cast<std::size_t>(layerPoints()) * axes[2].mostPoints;
+    return static_cast<std::size_t>(layerPoints()) * axes[2].maxPoints;
   }
 };
 
 template <class Value>
-struct alignas(mostTaps * sizeof(Value)) Taps {
-  Value w[mostTaps];
+struct alignas(maxTaps * sizeof(Value)) Taps {
+  Value w[maxTaps];
 };
 
 /// Weights of the voxels of a tile along an axis, and how many control points are done after each.
@@ -249,7 +249,7 @@ TESSERA_HOST_DEVICE inline void fillTables(const Plan& plan, const Tile& tile, c
 template <int D, class Sum>
 struct Columns {
   static constexpr int per = Sum::shape.columnsAThread;
-  Sum sums[per][D][mostTaps];
+  Sum sums[per][D][maxTaps];
 
   /// Adds voxels z .. z + batch - 1 of the march, stages what is done at `to` (slot * slotStride + c * slots
   /// * slotStride further for component c, columnStride for the next column) and returns how many slots are
@@ -266,7 +266,7 @@ struct Columns {
         TESSERA_UNROLL_ALL
       for (int c = 0; c < D; ++c)
         TESSERA_UNROLL_ALL
-      for (int t = 0; t < mostTaps; ++t)
+      for (int t = 0; t < maxTaps; ++t)
         sums[i][c][t].add(taps.w[t], values[u][i][c]);
       TESSERA_UNROLL_NOT
       for (int done = table.advance[z + u]; done > 0; --done, ++used)
@@ -276,9 +276,9 @@ struct Columns {
       for (int c = 0; c < D; ++c) {
         to[(c * slots + used) * slotStride + i * columnStride] = sums[i][c][0].total();
         TESSERA_UNROLL_ALL
-        for (int t = 0; t + 1 < mostTaps; ++t)
+        for (int t = 0; t + 1 < maxTaps; ++t)
           sums[i][c][t] = sums[i][c][t + 1];
-        sums[i][c][mostTaps - 1] = Sum();
+        sums[i][c][maxTaps - 1] = Sum();
       }
     }
     return used;
@@ -300,21 +300,21 @@ TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& t
                                              const typename Sum::Value* values, int stride,
                                              typename Sum::Value* to, int toStride)
 {
-  Sum sums[mostTaps];
+  Sum sums[maxTaps];
   const auto next = [&] {
     *to = sums[0].total();
     to += toStride;
     TESSERA_UNROLL_ALL
-    for (int t = 0; t + 1 < mostTaps; ++t)
+    for (int t = 0; t + 1 < maxTaps; ++t)
       sums[t] = sums[t + 1];
-    sums[mostTaps - 1] = Sum();
+    sums[maxTaps - 1] = Sum();
   };
   TESSERA_UNROLL_AHEAD
   for (int v = 0; v < count; ++v) {
     const Taps<typename Sum::Value> taps = table.taps[v];
     const typename Sum::Value value = values[v * stride];
     TESSERA_UNROLL_ALL
-    for (int t = 0; t < mostTaps; ++t)
+    for (int t = 0; t < maxTaps; ++t)
       sums[t].add(taps.w[t], value);
     TESSERA_UNROLL_NOT
     for (int done = table.advance[v]; done > 0; --done)
@@ -354,7 +354,7 @@ contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum:
                              shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
                              partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
                                  + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
-                             plan.axes[0].mostPoints);
+                             plan.axes[0].maxPoints);
   }
 }
 
@@ -409,7 +409,7 @@ TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&span
         const Value* from =
             partial + tile * D * plan.componentStride()
             + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
-            + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].mostPoints
+            + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].maxPoints
             + (point[0] - firstPoint(plan.axes[0], x));
         for (int c = 0; c < D; ++c)
           values[t][c] = from[c * plan.componentStride()];

@@ -7,7 +7,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostStripes = 64, positionsWorthAStripe = 512, positionGranularity = 64;
+constexpr std::size_t maxStripes = 64, positionsWorthAStripe = 512, positionGranularity = 64;
 constexpr std::size_t gradientBudget = (std::size_t(64) << 20) / sizeof(double);
 constexpr std::size_t parametersWorthAPosition =
     128; // a pull-back touches about so many, the sum of stripes all
@@ -17,7 +17,7 @@ constexpr std::size_t parametersWorthAPosition =
 StripePlan planStripes(std::size_t positions, std::size_t parameterCount)
 {
   std::size_t stripes = 1;
-  while (2 * stripes <= mostStripes && 2 * stripes * positionsWorthAStripe <= positions)
+  while (2 * stripes <= maxStripes && 2 * stripes * positionsWorthAStripe <= positions)
     stripes *= 2;
   while (stripes > 1 && stripes * parameterCount > gradientBudget)
     stripes /= 2;

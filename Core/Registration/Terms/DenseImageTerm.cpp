@@ -87,8 +87,8 @@ struct DenseImageTerm<D>::Batch {
 
 template <int D>
 DenseImageTerm<D>::DenseImageTerm(const TermLevel<D>& level, const std::optional<Matrix<D>>& gradientMatrix,
-                                  Metric& metric, std::size_t mostBytes)
-    : level_(level), gradientMatrix_(gradientMatrix), metric_(metric), mostBytes_(mostBytes)
+                                  Metric& metric, std::size_t maxBytes)
+    : level_(level), gradientMatrix_(gradientMatrix), metric_(metric), maxBytes_(maxBytes)
 {
 }
 
@@ -159,7 +159,7 @@ void DenseImageTerm<D>::prepare(Context& context, const Target& target)
   everyVoxel_ = everyVoxel;
   const std::size_t layers = lattice_->count[D - 1], perLayer = lattice_->positions() / layers;
   const std::size_t bytesOfLayer = (D + 1) * sizeof(float) * perLayer;
-  const std::size_t most = std::clamp<std::size_t>(mostBytes_ / bytesOfLayer, 1, layers);
+  const std::size_t most = std::clamp<std::size_t>(maxBytes_ / bytesOfLayer, 1, layers);
   const std::size_t fewest = (layers + most - 1) / most;
   layersOfSlab_ = static_cast<int>((layers + fewest - 1) / fewest);
   slabs_ = (layers + layersOfSlab_ - 1) / layersOfSlab_;

@@ -12,7 +12,7 @@ namespace tessera {
 /// ImageTerm on the CPU where a FieldMethod evaluates the last transform: the field and its adjoint by tiles
 /// over layers of the lattice, what is between them in batches. The same bits for any number of threads.
 ///
-/// Bytes a voxel: 4 (D + 1), one more with a fixed mask. Lattices that need more than `mostBytes` go in slabs
+/// Bytes a voxel: 4 (D + 1), one more with a fixed mask. Lattices that need more than `maxBytes` go in slabs
 /// of layers, which are warped once for the value and once more for the gradient.
 template <int D>
 class DenseImageTerm {
@@ -27,7 +27,7 @@ public:
   };
 
   DenseImageTerm(const TermLevel<D>&, const std::optional<Matrix<D>>& gradientMatrix, Metric&,
-                 std::size_t mostBytes = usualBytes);
+                 std::size_t maxBytes = usualBytes);
 
   /// Pass 1: begins the metric and gives it all samples. Throws Error(outOfMemory).
   SampleCount accumulate(Context&, const Target&, bool withGradient);
@@ -60,7 +60,7 @@ private:
   TermLevel<D> level_;
   std::optional<Matrix<D>> gradientMatrix_;
   Metric& metric_;
-  std::size_t mostBytes_;
+  std::size_t maxBytes_;
 
   // Of the lattice that was evaluated last.
   std::optional<VoxelLattice<D>> lattice_;

@@ -159,7 +159,7 @@ TermValue ImageTerm<D>::evaluateByPoints(Context& context, const SampleSet<D>& s
 {
   const std::size_t positions = positionCount<D>(samples);
   const Work work{samples, chain_(*level_.chain, parameters), planStripes(positions, parameters.size()),
-                  !gradient.empty() && positions <= mostPositionsKept};
+                  !gradient.empty() && positions <= maxPositionsKept};
   const std::size_t stripes = work.plan.stripes;
   if (work.keeps)
     kept_.grow(stripes * work.plan.positionsPerStripe);

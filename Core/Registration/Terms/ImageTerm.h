@@ -44,7 +44,7 @@ private:
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
 
-  static constexpr std::size_t mostPositionsKept =
+  static constexpr std::size_t maxPositionsKept =
       std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
 
   std::vector<Phase> timePhasesOnCpu(const SampleSet<D>&, std::span<const double> parameters,

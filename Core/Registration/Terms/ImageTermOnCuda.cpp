@@ -114,7 +114,7 @@ void ImageTermOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   const std::vector<Slab> slabs = slabsOf(set, samples, aligned);
   const bool again = plan == last_;
   last_ = plan;
-  if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::mostRecorded
+  if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::maxRecorded
       || level_.chain->transform->linear())
     return enqueueWork(context, slabs, aligned, parameters, gradient);
   context.stream->beginRecording(); // of what has run once: it takes no more memory

@@ -7,13 +7,13 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t mostBatches = 64;
+constexpr std::size_t maxBatches = 64;
 
 /// First positions of batches that are spread over all.
 std::vector<std::size_t> spreadBatches(std::size_t positions)
 {
   const std::size_t batches = (positions + batchCapacity - 1) / batchCapacity,
-                    step = (batches + mostBatches - 1) / mostBatches;
+                    step = (batches + maxBatches - 1) / maxBatches;
   std::vector<std::size_t> firsts;
   for (std::size_t batch = 0; batch < batches; batch += step)
     firsts.push_back(batch * batchCapacity);
@@ -30,7 +30,7 @@ std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples,
 {
   const std::size_t positions = positionCount<D>(samples);
   const std::vector<std::size_t> batches = spreadBatches(positions);
-  const bool keeps = withGradient && positions <= mostPositionsKept;
+  const bool keeps = withGradient && positions <= maxPositionsKept;
   const TransformChain<D>& chain = chain_(*level_.chain, parameters);
   Context oneThread;
   PointBatch<D> points;

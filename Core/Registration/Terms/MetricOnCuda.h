@@ -16,7 +16,7 @@ struct IntensityPairs {
 
   /// Calls with more samples than this are not recorded (Stream::beginRecording), so a metric may then keep
   /// results of a fixed side that stays.
-  static constexpr std::size_t mostRecorded = std::size_t(1) << 18;
+  static constexpr std::size_t maxRecorded = std::size_t(1) << 18;
 };
 
 /// What an evaluation finds, on the device until its caller copies it.

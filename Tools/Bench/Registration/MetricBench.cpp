@@ -207,7 +207,7 @@ private:
     const auto mattes = metricOf<AdvancedMattesMutualInformation>(text);
     measureMetric("Mattes " + std::to_string(bins), *mattes);
     measureMetric("NMI " + std::to_string(bins), *metricOf<NormalizedMutualInformation>(text));
-    if (!context_.onCuda() || arrays_.count <= IntensityPairs::mostRecorded)
+    if (!context_.onCuda() || arrays_.count <= IntensityPairs::maxRecorded)
       return;
     arrays_.fixedStays = true;
     measureMetric("Mattes " + std::to_string(bins), *mattes, ", fixed bins kept", bins > 255 ? 2 : 1);

@@ -27,11 +27,11 @@ TESSERA_CUDA_ONLY void momentsOnCuda(Context&, const SamplesOnCuda<D>&, const Ch
                                      const std::array<const float*, D>& covectors, const float* factors,
                                      double* scratch, CovectorMoments<D>* moments);
 
-constexpr int mostMomentBlocks = 264;
+constexpr int maxMomentBlocks = 264;
 template <int D>
 constexpr std::size_t momentScratch()
 {
-  return static_cast<std::size_t>(mostMomentBlocks) * (D + D * D);
+  return static_cast<std::size_t>(maxMomentBlocks) * (D + D * D);
 }
 
 /// Covectors, as the moments', of samples [first, first + count), in double, and the points where the last

@@ -189,7 +189,7 @@ void momentsOnCuda(Context& context, const SamplesOnCuda<D>& samples, const Chai
                    CovectorMoments<D>* result)
 {
   const int blocks = static_cast<int>(std::clamp<std::size_t>(
-      ceilDiv<std::size_t>(samples.count, momentThreads), 1, static_cast<std::size_t>(mostMomentBlocks)));
+      ceilDiv<std::size_t>(samples.count, momentThreads), 1, static_cast<std::size_t>(maxMomentBlocks)));
   moments<D><<<blocks, momentThreads, 0, cudaStreamOf(context)>>>(
       samples, chain, FactoredCovectors<D>{covectors, factors}, scratch);
   checkLaunch("moments of covectors");

@@ -215,7 +215,7 @@ void sumSamples(Context& context, const TransformOnCuda<D>& spline, const Sample
 {
   const cudaStream_t stream = cudaStreamOf(context);
   const int rows = spline.landmarks + D + 1;
-  const std::size_t perSlab = std::max<std::size_t>(ceilDiv(count, mostSplineSlabs), 4 * samplesSideBySide);
+  const std::size_t perSlab = std::max<std::size_t>(ceilDiv(count, maxSplineSlabs), 4 * samplesSideBySide);
   const int slabs = static_cast<int>(ceilDiv(count, perSlab));
   if (slabs > 0) {
     sumSlab<D><<<dim3(ceilDiv(rows, rowsOfBlock), slabs), dim3(rowsOfBlock, samplesSideBySide), 0, stream>>>(

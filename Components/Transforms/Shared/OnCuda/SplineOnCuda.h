@@ -34,12 +34,12 @@ template <int D>
 TESSERA_CUDA_ONLY void splineVectorsOnCuda(const Context&, const TransformOnCuda<D>&,
                                            const double* parameters, double* vectors);
 
-constexpr std::size_t mostSplineSlabs = 1024;
+constexpr std::size_t maxSplineSlabs = 1024;
 /// Doubles that sums of `landmarks` take on their way.
 template <int D>
 constexpr std::size_t splineScratch(std::size_t landmarks)
 {
-  return mostSplineSlabs * (landmarks + D + 1) * D;
+  return maxSplineSlabs * (landmarks + D + 1) * D;
 }
 
 /// Bytes of that, and of the sums.

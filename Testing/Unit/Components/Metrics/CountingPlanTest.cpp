@@ -32,7 +32,7 @@ TEST(CountingPlanTest, NoBinCanOverflowAndEverySampleIsCounted)
         EXPECT_LE((ofCopy * plan.roundsBetweenFlushes) << plan.bits, 0xfffffffful);
         EXPECT_GE(plan.roundsBetweenFlushes, 1u);
         EXPECT_GE(plan.bits, CountingPlan::fewestBits);
-        EXPECT_LE(plan.bits, CountingPlan::mostBits);
+        EXPECT_LE(plan.bits, CountingPlan::maxBits);
       }
 }
 
