@@ -7,26 +7,26 @@ namespace {
 /// A weighted sum of the control points for each voxel: in 3D 84 operations a voxel and component.
 template <int D>
 struct TileSum {
-  static constexpr int blocksPerMultiprocessor = 3, layers = D == 3 ? 4 : 1;
+  static constexpr int blocksPerMultiprocessor = 3, slices = D == 3 ? 4 : 1;
 
-  float points[layers][4][4];
+  float points[slices][4][4];
   float weightsY[4], weightsZ[4];
 
-  TESSERA_HOST_DEVICE void setLayer(float4 z) { set(weightsZ, z); }
+  TESSERA_HOST_DEVICE void setSlice(float4 z) { set(weightsZ, z); }
   TESSERA_HOST_DEVICE void setRow(float4 y) { set(weightsY, y); }
   TESSERA_HOST_DEVICE float at(float4 x) const
   {
-    float weightsX[4], inLayer[layers];
+    float weightsX[4], inSlice[slices];
     set(weightsX, x);
     TESSERA_UNROLL
-    for (int k = 0; k < layers; ++k) {
+    for (int k = 0; k < slices; ++k) {
       float inRow[4];
       TESSERA_UNROLL
       for (int j = 0; j < 4; ++j)
         inRow[j] = weightedSum(weightsX, points[k][j]);
-      inLayer[k] = weightedSum(weightsY, inRow);
+      inSlice[k] = weightedSum(weightsY, inRow);
     }
-    return D == 3 ? weightedSum(weightsZ, inLayer) : inLayer[0];
+    return D == 3 ? weightedSum(weightsZ, inSlice) : inSlice[0];
   }
 
 private:

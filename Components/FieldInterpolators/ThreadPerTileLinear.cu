@@ -4,28 +4,28 @@
 namespace tessera {
 namespace {
 
-/// Entries are LinearFractions. In 3D 22 operations a voxel and component, 40 a row and 64 a layer, instead
+/// Entries are LinearFractions. In 3D 22 operations a voxel and component, 40 a row and 64 a slice, instead
 /// of the 126 of every voxel by itself.
 template <int D>
 struct TileInterpolation {
-  static constexpr int blocksPerMultiprocessor = 3, layers = D == 3 ? 4 : 1, corners = D == 3 ? 2 : 1;
+  static constexpr int blocksPerMultiprocessor = 3, slices = D == 3 ? 4 : 1, corners = D == 3 ? 2 : 1;
 
-  float points[layers][4][4];
-  float inLayer[corners][4][4]; // between two layers of points: front and back corners
+  float points[slices][4][4];
+  float inSlice[corners][4][4]; // between two slices of points: front and back corners
   float atZero[corners][2][2], difference[corners][2][2]; // then between two rows: corner along z, y, x
   float betweenZ, betweenY;
 
-  TESSERA_HOST_DEVICE void setLayer(float4 z)
+  TESSERA_HOST_DEVICE void setSlice(float4 z)
   {
     betweenZ = z.z;
     TESSERA_UNROLL
     for (int j = 0; j < 4; ++j) {
       TESSERA_UNROLL
       for (int i = 0; i < 4; ++i) {
-        inLayer[0][j][i] = points[0][j][i];
+        inSlice[0][j][i] = points[0][j][i];
         if constexpr (D == 3) {
-          inLayer[0][j][i] = linear(points[0][j][i], points[1][j][i], z.x);
-          inLayer[1][j][i] = linear(points[2][j][i], points[3][j][i], z.y);
+          inSlice[0][j][i] = linear(points[0][j][i], points[1][j][i], z.x);
+          inSlice[1][j][i] = linear(points[2][j][i], points[3][j][i], z.y);
         }
       }
     }
@@ -38,9 +38,9 @@ struct TileInterpolation {
     TESSERA_UNROLL
     for (int corner = 0; corner < corners * 4; ++corner) {
       const int a = corner / 4, b = corner / 2 % 2, c = corner % 2;
-      atZero[a][b][c] = linear(inLayer[a][2 * b][2 * c], inLayer[a][2 * b + 1][2 * c], fractions[b]);
+      atZero[a][b][c] = linear(inSlice[a][2 * b][2 * c], inSlice[a][2 * b + 1][2 * c], fractions[b]);
       difference[a][b][c] =
-          linear(inLayer[a][2 * b][2 * c + 1], inLayer[a][2 * b + 1][2 * c + 1], fractions[b])
+          linear(inSlice[a][2 * b][2 * c + 1], inSlice[a][2 * b + 1][2 * c + 1], fractions[b])
           - atZero[a][b][c];
     }
   }

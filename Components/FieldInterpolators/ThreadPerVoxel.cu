@@ -44,24 +44,24 @@ struct VoxelSum {
 private:
   TESSERA_HOST_DEVICE float sum(const float* corner, const float (&weights)[D][4]) const
   {
-    constexpr int layerCount = D == 3 ? Order + 1 : 1;
-    const std::size_t layerPitch = static_cast<std::size_t>(grid.points[0]) * grid.points[1];
-    float layers[layerCount];
+    constexpr int sliceCount = D == 3 ? Order + 1 : 1;
+    const std::size_t slicePitch = static_cast<std::size_t>(grid.points[0]) * grid.points[1];
+    float slices[sliceCount];
     TESSERA_UNROLL
-    for (int k = 0; k < layerCount; ++k) {
+    for (int k = 0; k < sliceCount; ++k) {
       float rows[Order + 1];
       TESSERA_UNROLL
       for (int j = 0; j <= Order; ++j) {
-        const float* first = corner + (k * layerPitch + j * static_cast<std::size_t>(grid.points[0]));
+        const float* first = corner + (k * slicePitch + j * static_cast<std::size_t>(grid.points[0]));
         float points[Order + 1];
         TESSERA_UNROLL
         for (int i = 0; i <= Order; ++i)
           points[i] = loadConstant(first + i);
         rows[j] = weightedSum(weights[0], points);
       }
-      layers[k] = weightedSum(weights[1], rows);
+      slices[k] = weightedSum(weights[1], rows);
     }
-    return D == 3 ? weightedSum(weights[D - 1], layers) : layers[0];
+    return D == 3 ? weightedSum(weights[D - 1], slices) : slices[0];
   }
 };
 

@@ -25,19 +25,19 @@ struct Divider {
 /// different banks.
 template <int D, int Order>
 struct TileBundle {
-  static constexpr int points = Order + 1, layers = D == 3 ? points : 1;
-  static constexpr int rows = D * layers * points, rowPitch = rows | 1;
+  static constexpr int points = Order + 1, slices = D == 3 ? points : 1;
+  static constexpr int rows = D * slices * points, rowPitch = rows | 1;
 
   TiledField field;
   int tilesPerBlock, bundlesAlongX;
   unsigned voxelsPerTile,
       threadsPerTile; // the second is even: two threads that load the same are served together
-  Divider byTile, byLayer, byRow;
+  Divider byTile, bySlice, byRow;
 
   explicit TileBundle(const TiledField& tiled)
       : field(tiled), voxelsPerTile(tiled.axes[0].tile * tiled.axes[1].tile * tiled.axes[2].tile),
         threadsPerTile((voxelsPerTile + 1) / 2 * 2), byTile(threadsPerTile),
-        byLayer(tiled.axes[0].tile * tiled.axes[1].tile), byRow(tiled.axes[0].tile)
+        bySlice(tiled.axes[0].tile * tiled.axes[1].tile), byRow(tiled.axes[0].tile)
   {
     const auto busyShare = [&](unsigned tiles) {
       const unsigned items = tiles * threadsPerTile;
@@ -63,11 +63,11 @@ struct TileBundle {
             static_cast<int>(blockX / bundlesAlongX), static_cast<int>(blockY)};
   }
 
-  /// Row `item` = (tile, component, layer, row) of control points.
+  /// Row `item` = (tile, component, slice, row) of control points.
   TESSERA_HOST_DEVICE void loadRow(const Place& place, int item, float4* shared) const
   {
     const int tile = item / rows, row = item % rows;
-    const int c = row / (layers * points), k = row / points % layers, j = row % points;
+    const int c = row / (slices * points), k = row / points % slices, j = row % points;
     const int first = field.axes[0].firstPoint + place.tileX + tile;
     const std::size_t y = field.nearestPoint(1, field.axes[1].firstPoint + place.tileY + j);
     const std::size_t z = field.nearestPoint(2, field.axes[2].firstPoint + place.tileZ + k);
@@ -89,9 +89,9 @@ struct TileBundle {
   TESSERA_HOST_DEVICE Item itemOf(const Place& place, unsigned item) const
   {
     const unsigned tile = byTile.quotient(item), inTile = item - tile * threadsPerTile;
-    const unsigned z = byLayer.quotient(inTile),
-                   inLayer = inTile - z * (field.axes[0].tile * field.axes[1].tile);
-    const unsigned y = byRow.quotient(inLayer), x = inLayer - y * field.axes[0].tile;
+    const unsigned z = bySlice.quotient(inTile),
+                   inSlice = inTile - z * (field.axes[0].tile * field.axes[1].tile);
+    const unsigned y = byRow.quotient(inSlice), x = inSlice - y * field.axes[0].tile;
     const int tiles[3] = {place.tileX + static_cast<int>(tile), place.tileY, place.tileZ};
     Item at{static_cast<int>(tile),
             {static_cast<int>(x), static_cast<int>(y), static_cast<int>(z)},
@@ -127,7 +127,7 @@ struct TileBundle {
     if (inside) {
       TESSERA_UNROLL
       for (int c = 0; c < D; ++c)
-        u[c] = sum(shared + (at.tile * rowPitch + c * layers * points), weights);
+        u[c] = sum(shared + (at.tile * rowPitch + c * slices * points), weights);
     }
     field.store.all(voxel, u);
   }
@@ -135,9 +135,9 @@ struct TileBundle {
 private:
   TESSERA_HOST_DEVICE static float sum(const float4* shared, const float (&weights)[D][4])
   {
-    float inLayer[layers];
+    float inSlice[slices];
     TESSERA_UNROLL
-    for (int k = 0; k < layers; ++k) {
+    for (int k = 0; k < slices; ++k) {
       float inRow[points];
       TESSERA_UNROLL
       for (int j = 0; j < points; ++j) {
@@ -149,9 +149,9 @@ private:
           along[i] = values[i];
         inRow[j] = weightedSum(weights[0], along);
       }
-      inLayer[k] = weightedSum(weights[1], inRow);
+      inSlice[k] = weightedSum(weights[1], inRow);
     }
-    return D == 3 ? weightedSum(weights[D - 1], inLayer) : inLayer[0];
+    return D == 3 ? weightedSum(weights[D - 1], inSlice) : inSlice[0];
   }
 };
 

@@ -36,35 +36,35 @@ struct RowOfVoxels {
   }
 };
 
-/// A vector's voxels in all rows of a plane tile, or of a layer: edges[row pair][layer pair][column pair] of
+/// A vector's voxels in all rows of a plane tile, or of a slice: edges[row pair][slice pair][column pair] of
 /// the sub-cubes, whose interpolations along x, in volumes along z too, are done.
-template <int LayerPairs>
-TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges)[2][LayerPairs][2],
+template <int SlicePairs>
+TESSERA_ALWAYS_INLINE void computeRows(const CubicTile& tile, const Edge (&edges)[2][SlicePairs][2],
                                        const Voxels& betweenX, float betweenZ, float* values)
 {
   for (int y = tile.runY.firstVoxel; y < tile.runY.firstVoxel + tile.runY.voxels;
        ++y, values += tile.valueRow) {
     const float low = tile.y->low[y], high = tile.y->high[y], betweenY = tile.y->between[y];
-    Voxels layers[LayerPairs];
-    for (int p = 0; p < LayerPairs; ++p) {
+    Voxels slices[SlicePairs];
+    for (int p = 0; p < SlicePairs; ++p) {
       const Voxels lower = linear(edges[0][p][0].at(low), edges[0][p][1].at(low), betweenX);
       const Voxels upper = linear(edges[1][p][0].at(high), edges[1][p][1].at(high), betweenX);
-      layers[p] = linear(lower, upper, betweenY);
+      slices[p] = linear(lower, upper, betweenY);
     }
-    const Voxels result = LayerPairs == 1 ? layers[0] : linear(layers[0], layers[LayerPairs - 1], betweenZ);
+    const Voxels result = SlicePairs == 1 ? slices[0] : linear(slices[0], slices[SlicePairs - 1], betweenZ);
     std::memcpy(values, &result, sizeof(result));
   }
 }
 
-/// The interpolations along z of the control points of layers 2 p and 2 p + 1 for voxel layer z:
+/// The interpolations along z of the control points of slices 2 p and 2 p + 1 for voxel slice z:
 /// points[j][p][i].
-TESSERA_ALWAYS_INLINE void interpolateLayers(const CubicTile& tile, int z, float (&points)[4][2][4])
+TESSERA_ALWAYS_INLINE void interpolateSlices(const CubicTile& tile, int z, float (&points)[4][2][4])
 {
   const float fraction[2] = {tile.z->low[z], tile.z->high[z]};
   for (int j = 0; j < 4; ++j)
     for (int p = 0; p < 2; ++p) {
-      const float* row = tile.points + j * tile.pointRow + 2 * p * tile.pointLayer;
-      const Lanes<4> between = linear(loadLanes<4>(row), loadLanes<4>(row + tile.pointLayer), fraction[p]);
+      const float* row = tile.points + j * tile.pointRow + 2 * p * tile.pointSlice;
+      const Lanes<4> between = linear(loadLanes<4>(row), loadLanes<4>(row + tile.pointSlice), fraction[p]);
       std::memcpy(points[j][p], &between, sizeof(between));
     }
 }
@@ -74,7 +74,7 @@ TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
   for (int z = 0; z < tile.runZ.voxels; ++z) {
     const int voxelZ = tile.runZ.firstVoxel + z;
     float points[4][2][4];
-    interpolateLayers(tile, voxelZ, points);
+    interpolateSlices(tile, voxelZ, points);
     for (int x = 0; x < tile.runX.voxels; x += width) {
       const RowOfVoxels row(*tile.x, tile.runX.firstVoxel + x);
       Edge edges[2][2][2];
@@ -82,7 +82,7 @@ TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
         for (int p = 0; p < 2; ++p)
           row.interpolate(points[2 * j][p], points[2 * j + 1][p], edges[j][p]);
       computeRows<2>(tile, edges, row.between, tile.z->between[voxelZ],
-                     tile.values + z * tile.valueLayer + x);
+                     tile.values + z * tile.valueSlice + x);
     }
   }
 }

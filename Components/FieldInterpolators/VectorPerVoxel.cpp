@@ -42,7 +42,7 @@ TESSERA_ALWAYS_INLINE Lanes<N> corners(const CubicTile& tile, int x, int y, int 
   Lanes<N> lanes;
   for (int lane = 0; lane < N; ++lane) {
     const int i = 2 * (lane & 1) + x, j = 2 * (lane >> 1 & 1) + y, k = 2 * (lane >> 2) + z;
-    lanes[lane] = tile.points[k * tile.pointLayer + j * tile.pointRow + i];
+    lanes[lane] = tile.points[k * tile.pointSlice + j * tile.pointRow + i];
   }
   return lanes;
 }
@@ -51,7 +51,7 @@ TESSERA_ALWAYS_INLINE Lanes<N> corners(const CubicTile& tile, int x, int y, int 
 // together: at each step half of the lanes leave, and two vectors become one.
 
 /// Between the halves (z) of the results of two voxels: lanes x + 2 y of the first, then of the second.
-TESSERA_ALWAYS_INLINE Lanes<8> joinLayers(const Lanes<8>& a, const Lanes<8>& b, float betweenZ)
+TESSERA_ALWAYS_INLINE Lanes<8> joinSlices(const Lanes<8>& a, const Lanes<8>& b, float betweenZ)
 {
   return linear(__builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11),
                 __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15), betweenZ);
@@ -77,7 +77,7 @@ TESSERA_ALWAYS_INLINE Lanes<8> trilinear(const Lanes<8>* results, const Lanes<8>
 {
   Lanes<8> squares[4];
   for (int i = 0; i < 4; ++i)
-    squares[i] = joinLayers(results[i], results[i + 4], betweenZ);
+    squares[i] = joinSlices(results[i], results[i + 4], betweenZ);
   return joinColumns(joinRows(squares[0], squares[1], betweenY), joinRows(squares[2], squares[3], betweenY),
                      betweenX);
 }
@@ -125,7 +125,7 @@ TESSERA_MULTIVERSION_TO_V4 void computeVolumeTile(const CubicTile& tile)
   for (int z = 0; z < tile.runZ.voxels; ++z) {
     const Lanes<8> alongZ = fractionsZ(*tile.z, tile.runZ.firstVoxel + z);
     const float betweenZ = tile.z->between[tile.runZ.firstVoxel + z];
-    float* row = tile.values + z * tile.valueLayer;
+    float* row = tile.values + z * tile.valueSlice;
     Lanes<8> edge[2][2];
     for (int y = 0; y < 2; ++y)
       for (int x = 0; x < 2; ++x)

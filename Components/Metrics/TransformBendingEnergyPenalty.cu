@@ -132,8 +132,8 @@ struct LaneSums {
   {
 #pragma unroll
     for (int slot = 0; slot < slots; ++slot) {
-      const int point = lane + 32 * slot, layer = fromRegisters(support.layers, tap(point, D - 1));
-      at[slot] = support.first + layer + tap(point, 0) + (D == 3 ? tap(point, 1) * support.rowStride : 0);
+      const int point = lane + 32 * slot, slice = fromRegisters(support.slices, tap(point, D - 1));
+      at[slot] = support.first + slice + tap(point, 0) + (D == 3 ? tap(point, 1) * support.rowStride : 0);
     }
   }
 
@@ -192,7 +192,7 @@ __global__ void __launch_bounds__(threadsOfMany)
   const int lane = threadIdx.x % 32, pointCount = transform.pointCount(), components = transform.components();
   const double scale = scalbn(1.0, fixedPointExponent(bound.most()));
   LaneSums<D, Order> own;
-  int row = -1, layer = -1;
+  int row = -1, slice = -1;
   for (std::size_t i = warp * run; i < end; ++i) {
     Vec<D> pointMm;
 #pragma unroll
@@ -201,11 +201,11 @@ __global__ void __launch_bounds__(threadsOfMany)
     SupportOnCuda<D, Order> support;
     if (!support.find(transform, pointMm))
       continue;
-    if (support.first != row || support.layers[0] != layer) {
+    if (support.first != row || support.slices[0] != slice) {
       own.flush(pointCount, components, lane, sums);
       own.moveTo(support, lane);
       row = support.first;
-      layer = support.layers[0];
+      slice = support.slices[0];
     }
     double covector[D][entries];
 #pragma unroll

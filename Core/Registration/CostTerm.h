@@ -31,7 +31,7 @@ struct TermLevel {
       nullptr; // its last parameters are those of the stage; the argument of evaluate wins
   const PointPairs<D>* points = nullptr; // -fp, -mp; null: none
   const Registry* registry = nullptr;    // for field interpolators; null: points are mapped one by one
-  std::size_t slabs = 1;                 // of layers that a CUDA device takes lattices in; 1: whole
+  std::size_t slabs = 1;                 // of slices that a CUDA device takes lattices in; 1: whole
 };
 
 /// What a term will work on, by sizes alone.
@@ -50,10 +50,10 @@ struct TermExtent {
   const Registry* registry = nullptr;
 };
 
-/// Layers of the last axis of a lattice that go at a time if it is taken in so many slabs; the last slab may
+/// Slices of the last axis of a lattice that go at a time if it is taken in so many slabs; the last slab may
 /// have fewer. Slabs change how sums are rounded, and nothing else.
 template <int D>
-std::size_t layersOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
+std::size_t slicesOfSlab(const VoxelLattice<D>& lattice, std::size_t slabs)
 {
   return std::max<std::size_t>(1, (lattice.count[D - 1] + slabs - 1) / slabs);
 }

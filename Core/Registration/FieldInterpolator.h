@@ -33,7 +33,7 @@ struct AlignedField {
       count *= static_cast<std::size_t>(axis.points);
     return count;
   }
-  /// Layers [first, first + count) of the last axis, as a field of their own.
+  /// Slices [first, first + count) of the last axis, as a field of their own.
   AlignedField slab(int first, int count) const
   {
     AlignedField part = *this;

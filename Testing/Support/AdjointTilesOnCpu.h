@@ -63,7 +63,7 @@ private:
       adjoint::fillTables(plan_, tile, shared, t, threads_);
     std::vector<adjoint::Columns<D, Sum>> columns(threads_);
     const int steps = tile.steps(plan_), slotStride = plan_.axes[1].length * adjoint::pitch;
-    for (int z = 0, used = 0, layer = 0; z < steps;) {
+    for (int z = 0, used = 0, slice = 0; z < steps;) {
       int usedNow = used;
       for (int t = 0; t < threads_; ++t) {
         const int x = t % adjoint::columns, y = t / adjoint::columns;
@@ -87,8 +87,8 @@ private:
       for (int t = 0; t < threads_; ++t)
         adjoint::contractAlongX<D, Sum>(plan_, tile, shared, used, t, threads_);
       for (int t = 0; t < threads_; ++t)
-        adjoint::contractAlongY<D, Sum>(plan_, tile, shared, layer, used, partial_.data(), t, threads_);
-      layer += used;
+        adjoint::contractAlongY<D, Sum>(plan_, tile, shared, slice, used, partial_.data(), t, threads_);
+      slice += used;
       used = 0;
     }
     EXPECT_LE(tile.points(plan_, 0), plan_.axes[0].maxPoints);

@@ -53,7 +53,7 @@ private:
     using namespace bending;
     Passed received[lanes];
     for (int lane = 0; lane < lanes; ++lane)
-      for (int l = 0; l < layersOfLane; ++l) {
+      for (int l = 0; l < slicesOfLane; ++l) {
         received[lane].up[l] = passed[(lane + lanes - 1) % lanes].up[l];
         received[lane].down[l] = passed[(lane + 1) % lanes].down[l];
       }

@@ -80,12 +80,12 @@ private:
                    nullptr,
                    0,
                    0};
-    const std::size_t firstPoint = runZ.start * tile.pointLayer + runY.start * tile.pointRow + runX.start;
+    const std::size_t firstPoint = runZ.start * tile.pointSlice + runY.start * tile.pointRow + runX.start;
     const int row = tile.vectors() * CubicTile::vector;
     // What is written behind the tile's end, the next tile of the row writes anew.
     const bool straightToTarget = writer_.planar() && !writer_.masked() && runX.firstVoxel + row <= x_.voxels;
     tile.valueRow = static_cast<std::size_t>(straightToTarget ? x_.voxels : row);
-    tile.valueLayer = tile.valueRow * (straightToTarget ? y_.voxels : runY.voxels);
+    tile.valueSlice = tile.valueRow * (straightToTarget ? y_.voxels : runY.voxels);
     const std::size_t valueCount = static_cast<std::size_t>(row) * runY.voxels * runZ.voxels;
     thread_local std::vector<float> scratch;
     scratch.resize(std::max(scratch.size(), D * valueCount));

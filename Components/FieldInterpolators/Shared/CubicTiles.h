@@ -19,15 +19,15 @@ struct LinearAxis {
   std::vector<float> low, high, between;
 };
 
-/// The voxels that share 4^D control points, of one component. In a plane there is one layer (z) of voxels
+/// The voxels that share 4^D control points, of one component. In a plane there is one slice (z) of voxels
 /// and of points.
 struct CubicTile {
   const LinearAxis *x, *y, *z;
   AxisRun runX, runY, runZ;
   const float* points;              // the first of its control points
-  std::size_t pointRow, pointLayer; // from one to the next
-  float* values;                    // voxel (i, j, k) of the tile goes to k * valueLayer + j * valueRow + i
-  std::size_t valueRow, valueLayer;
+  std::size_t pointRow, pointSlice; // from one to the next
+  float* values;                    // voxel (i, j, k) of the tile goes to k * valueSlice + j * valueRow + i
+  std::size_t valueRow, valueSlice;
 
   /// Rows may be written in whole vectors of this many values.
   static constexpr int vector = 8;

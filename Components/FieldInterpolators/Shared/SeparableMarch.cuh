@@ -126,9 +126,9 @@ struct Place {
   int rows;         // of the block
   int pointX, line; // first control points of the block
   int width, lines; // how many
-  int layer;        // first control point along z
-  static constexpr int layers = D == 3 ? Order + Depth : 1;
-  float zWeights[Depth][layers], zSlopes[Depth][layers];
+  int slice;        // first control point along z
+  static constexpr int slices = D == 3 ? Order + Depth : 1;
+  float zWeights[Depth][slices], zSlopes[Depth][slices];
 
   __device__ explicit Place(const March<D>& m)
   {
@@ -153,24 +153,24 @@ struct Place {
     width = startOf(lastOfX) + Order + 1 - pointX;
     line = startOf(firstOfY);
     lines = startOf(lastOfY) + Order + 1 - line;
-    layer = 0;
+    slice = 0;
     if constexpr (D == 3) {
       float weights[Order + 1], slopes[Order + 1];
       axisWeights<Order, float>(support, weights);
       axisDerivatives<Order, float>(support, slopes);
-      layer = startOf(firstOfZ);
+      slice = startOf(firstOfZ);
 #pragma unroll
       for (int d = 0; d < Depth; ++d) {
         const bool further =
-            startOf(firstOfZ + d) != layer; // by one control point: voxels are no further apart
-        float w[layers + 2] = {}, s[layers + 2] = {};
+            startOf(firstOfZ + d) != slice; // by one control point: voxels are no further apart
+        float w[slices + 2] = {}, s[slices + 2] = {};
 #pragma unroll
         for (int k = 0; k <= Order; ++k) {
           w[k + 1] = __shfl_sync(all, weights[k], firstOfZ + d);
           s[k + 1] = __shfl_sync(all, slopes[k], firstOfZ + d);
         }
 #pragma unroll
-        for (int r = 0; r < layers; ++r) {
+        for (int r = 0; r < slices; ++r) {
           zWeights[d][r] = further ? w[r] : w[r + 1];
           zSlopes[d][r] = further ? s[r] : s[r + 1];
         }
@@ -242,22 +242,22 @@ template <int D, int Order, int Depth>
 __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& place, float4* along,
                                float4* slopesAlong)
 {
-  constexpr int layers = Place<D, Order, Depth>::layers;
+  constexpr int slices = Place<D, Order, Depth>::slices;
   const int warp = threadIdx.y * (blockDim.x / 32) + threadIdx.x / 32, lane = threadIdx.x % 32;
-  const unsigned perLayer = m.grid.points[0] * m.grid.points[1], perComponent = m.grid.perComponent;
-  unsigned beyond[layers]; // of the first layer; those that nothing weighs are not read outside the grid
+  const unsigned perSlice = m.grid.points[0] * m.grid.points[1], perComponent = m.grid.perComponent;
+  unsigned beyond[slices]; // of the first slice; those that nothing weighs are not read outside the grid
 #pragma unroll
-  for (int r = 0; r < layers; ++r)
-    beyond[r] = D == 3 ? min(r, m.grid.points[2] - 1 - place.layer) * perLayer : 0;
+  for (int r = 0; r < slices; ++r)
+    beyond[r] = D == 3 ? min(r, m.grid.points[2] - 1 - place.slice) * perSlice : 0;
   for (int line = warp; line < place.lines; line += blockDim.x / 32 * blockDim.y)
     for (int i = lane; i < place.width; i += 32) {
       const unsigned from =
-          place.layer * perLayer + (place.line + line) * m.grid.points[0] + place.pointX + i;
-      float points[D][layers];
+          place.slice * perSlice + (place.line + line) * m.grid.points[0] + place.pointX + i;
+      float points[D][slices];
 #pragma unroll
       for (int c = 0; c < D; ++c) {
 #pragma unroll
-        for (int r = 0; r < layers; ++r)
+        for (int r = 0; r < slices; ++r)
           points[c][r] = __ldg(m.grid.coefficients + (from + c * perComponent + beyond[r]));
       }
 #pragma unroll
@@ -266,7 +266,7 @@ __device__ void contractAlongZ(const March<D>& m, const Place<D, Order, Depth>& 
 #pragma unroll
         for (int c = 0; c < D; ++c) {
 #pragma unroll
-          for (int r = 0; r < layers; ++r) {
+          for (int r = 0; r < slices; ++r) {
             value[c] = fmaf(place.zWeights[z][r], points[c][r], value[c]);
             slope[c] = fmaf(place.zSlopes[z][r], points[c][r], slope[c]);
           }

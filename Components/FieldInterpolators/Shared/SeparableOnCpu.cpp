@@ -12,15 +12,15 @@ namespace tessera {
 namespace {
 
 constexpr int largestTaps = 4;
-constexpr int layersPerBlock = 128;
+constexpr int slicesPerBlock = 128;
 constexpr std::size_t planeBytes = std::size_t(640)
                                    << 10; // of the planes of a block: they stay in the second-level cache
-constexpr std::size_t piece = 1024;       // voxels of a layer at a time
-constexpr std::size_t maskBrick = 64;     // consecutive voxels of a layer
+constexpr std::size_t piece = 1024;       // voxels of a slice at a time
+constexpr std::size_t maskBrick = 64;     // consecutive voxels of a slice
 
 enum class Wanted { displacements, jacobians, determinants };
 
-/// What all blocks share. A plane field is a single row (y) in each of its layers (z).
+/// What all blocks share. A plane field is a single row (y) in each of its slices (z).
 struct Lattice {
   AxisTable x, y, z;
   int taps, tapsY;
@@ -34,22 +34,22 @@ struct Lattice {
   }
 };
 
-/// Rows [firstRow, lastRow) of layers [firstLayer, lastLayer).
+/// Rows [firstRow, lastRow) of slices [firstSlice, lastSlice).
 struct Block {
-  int firstRow, lastRow, firstLayer, lastLayer;
+  int firstRow, lastRow, firstSlice, lastSlice;
   int firstComponent, components; // of the coefficients
 
   std::size_t voxels(const Lattice& lattice) const
   {
     return static_cast<std::size_t>(lastRow - firstRow) * lattice.x.voxels;
   }
-  std::size_t firstVoxel(const Lattice& lattice, int layer) const
+  std::size_t firstVoxel(const Lattice& lattice, int slice) const
   {
-    return (static_cast<std::size_t>(layer) * lattice.y.voxels + firstRow) * lattice.x.voxels;
+    return (static_cast<std::size_t>(slice) * lattice.y.voxels + firstRow) * lattice.x.voxels;
   }
 };
 
-/// The finished planes of a block: contracted along x and y, one for each layer of control points, the last
+/// The finished planes of a block: contracted along x and y, one for each slice of control points, the last
 /// order + 1 used. Their voxels lie as in the target: no gap between rows.
 class RollingPlanes {
 public:
@@ -63,23 +63,23 @@ public:
     scratch.resize(std::max(scratch.size(), lineValues + planes * planeStride_ + 2 * rowVector));
     const std::size_t behind = reinterpret_cast<std::uintptr_t>(scratch.data()) / sizeof(double) % rowVector;
     lines_ = scratch.data() + (rowVector - behind) % rowVector;
-    const std::size_t first = block.firstVoxel(lattice, block.firstLayer);
+    const std::size_t first = block.firstVoxel(lattice, block.firstSlice);
     const std::size_t toLine = lattice.writer.fromLine(block.firstComponent, first)
                                - first; // vectors shall begin with lines of both
     planes_ = lines_ + lineValues + (rowVector - toLine % rowVector) % rowVector;
   }
 
-  /// Finishes the planes of control layers start .. start + order.
+  /// Finishes the planes of control slices start .. start + order.
   void require(int start)
   {
-    for (int layer = start; layer < start + lattice_.taps; ++layer)
-      if (held_[layer % lattice_.taps] != layer)
-        finish(layer);
+    for (int slice = start; slice < start + lattice_.taps; ++slice)
+      if (held_[slice % lattice_.taps] != slice)
+        finish(slice);
   }
 
-  double* plane(int layer, int component, int kind) const
+  double* plane(int slice, int component, int kind) const
   {
-    const std::size_t slot = static_cast<std::size_t>(layer % lattice_.taps);
+    const std::size_t slot = static_cast<std::size_t>(slice % lattice_.taps);
     const std::size_t ofBlock = static_cast<std::size_t>(component - block_.firstComponent);
     return planes_ + ((slot * block_.components + ofBlock) * lattice_.kinds + kind) * planeStride_;
   }
@@ -92,7 +92,7 @@ private:
 
   double* line(int y0, int kind) const { return lines_ + (y0 % lattice_.tapsY * 2 + kind) * lineStride_; }
 
-  void finish(int layer)
+  void finish(int slice)
   {
     for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c) {
       std::array<int, largestTaps> lineHeld;
@@ -102,21 +102,21 @@ private:
         const int start = lattice_.y.starts[y];
         for (int y0 = start; y0 < start + lattice_.tapsY && start != AxisRun::noSupport; ++y0)
           if (lineHeld[y0 % lattice_.tapsY] != y0) {
-            finishLines(layer, c, y0);
+            finishLines(slice, c, y0);
             lineHeld[y0 % lattice_.tapsY] = y0;
           }
         for (int kind = 0; kind < lattice_.kinds; ++kind)
           finishRow(y, start, kind,
-                    plane(layer, c, kind)
+                    plane(slice, c, kind)
                         + static_cast<std::size_t>(y - block_.firstRow) * lattice_.x.voxels);
       }
     }
-    held_[layer % lattice_.taps] = layer;
+    held_[slice % lattice_.taps] = slice;
   }
 
-  void finishLines(int layer, int component, int y0)
+  void finishLines(int slice, int component, int y0)
   {
-    const double* points = lattice_.line(component, y0, layer);
+    const double* points = lattice_.line(component, y0, slice);
     contractLine(lattice_.x, lattice_.taps, lattice_.x.weights.data(), points, line(y0, 0));
     if (lattice_.kinds > 1)
       contractLine(lattice_.x, lattice_.taps, lattice_.x.derivatives.data(), points, line(y0, 1));
@@ -145,7 +145,7 @@ private:
   double *lines_, *planes_;
 };
 
-/// The last contraction, of pieces of a layer into single precision, and their way to the target.
+/// The last contraction, of pieces of a slice into single precision, and their way to the target.
 template <int D, Wanted wanted>
 class PieceOutput {
 public:
@@ -162,11 +162,11 @@ public:
       rows_[c] = values_[c];
   }
 
-  /// Voxels [first, last) of the block in the layers [firstLayer, lastLayer), which the same planes serve; in
+  /// Voxels [first, last) of the block in the slices [firstSlice, lastSlice), which the same planes serve; in
   /// each the voxels move a little to begin and end with cache lines of the target.
-  void write(int firstLayer, int lastLayer, std::size_t first, std::size_t last)
+  void write(int firstSlice, int lastSlice, std::size_t first, std::size_t last)
   {
-    for (int z = firstLayer; z < lastLayer; ++z)
+    for (int z = firstSlice; z < lastSlice; ++z)
       forEachPart(z, first, last, [&](std::size_t firstVoxel, std::size_t from, std::size_t count) {
         if constexpr (wanted == Wanted::displacements) {
           for (int c = block_.firstComponent; c < block_.firstComponent + block_.components; ++c)
@@ -186,14 +186,14 @@ private:
   template <class Body>
   void forEachPart(int z, std::size_t first, std::size_t last, Body&& body)
   {
-    const std::size_t layer = block_.firstVoxel(lattice_, z), voxels = block_.voxels(lattice_);
+    const std::size_t slice = block_.firstVoxel(lattice_, z), voxels = block_.voxels(lattice_);
     const auto moved = [&](std::size_t voxel) {
-      return std::min(lattice_.writer.fromLine(block_.firstComponent, layer + voxel) - layer, voxels);
+      return std::min(lattice_.writer.fromLine(block_.firstComponent, slice + voxel) - slice, voxels);
     };
     const std::size_t begin = first == 0 ? 0 : moved(first), end = last == voxels ? last : moved(last);
     lattice_.writer.forEachPart(
-        layer + begin, end - begin, maskBrick,
-        [&](std::size_t from, std::size_t count) { body(layer + begin + from, begin + from, count); });
+        slice + begin, end - begin, maskBrick,
+        [&](std::size_t from, std::size_t count) { body(slice + begin + from, begin + from, count); });
   }
 
   /// One component of displacements.
@@ -244,9 +244,9 @@ private:
   float* rows_[components];
 };
 
-bool wantsAny(const Lattice& lattice, const Block& block, int firstLayer, int lastLayer)
+bool wantsAny(const Lattice& lattice, const Block& block, int firstSlice, int lastSlice)
 {
-  for (int z = firstLayer; z < lastLayer; ++z)
+  for (int z = firstSlice; z < lastSlice; ++z)
     if (lattice.writer.wants(block.firstVoxel(lattice, z), block.voxels(lattice)))
       return true;
   return false;
@@ -260,14 +260,14 @@ void computeBlock(const Lattice& lattice, const Matrix<D>& indexFromOffset, cons
   PieceOutput<D, wanted> output(lattice, indexFromOffset, block, planes);
   const std::size_t voxels = block.voxels(lattice);
   for (const AxisRun& run : lattice.z.runs) {
-    const int first = std::max(run.firstVoxel, block.firstLayer),
-              last = std::min(run.firstVoxel + run.voxels, block.lastLayer);
+    const int first = std::max(run.firstVoxel, block.firstSlice),
+              last = std::min(run.firstVoxel + run.voxels, block.lastSlice);
     if (first >= last || !wantsAny(lattice, block, first, last))
       continue;
     if (run.inside())
       planes.require(run.start);
     for (std::size_t voxel = 0; voxel < voxels;
-         voxel += piece) // the layers of a run take a piece of the planes from the nearest cache
+         voxel += piece) // the slices of a run take a piece of the planes from the nearest cache
       output.write(first, last, voxel, std::min(voxel + piece, voxels));
   }
   lattice.writer.finish();
@@ -303,15 +303,15 @@ void compute(Context& context, const AlignedField<D>& field, const double* coeff
       lattice.taps * components * Output::kinds * static_cast<std::size_t>(lattice.x.voxels) * sizeof(double);
   const int rows = equalPart(lattice.y.voxels,
                              static_cast<int>(std::clamp<std::size_t>(planeBytes / rowBytes, 1, 1 << 20)));
-  const int layers = equalPart(lattice.z.voxels, layersPerBlock);
+  const int slices = equalPart(lattice.z.voxels, slicesPerBlock);
   const int blocksY = (lattice.y.voxels + rows - 1) / rows,
-            blocksZ = (lattice.z.voxels + layers - 1) / layers;
+            blocksZ = (lattice.z.voxels + slices - 1) / slices;
   forEachChunk(context, static_cast<std::size_t>(D / components) * blocksZ * blocksY, [&](std::size_t chunk) {
     const int c = static_cast<int>(chunk / (blocksZ * blocksY)) * components;
-    const int z = static_cast<int>(chunk / blocksY % blocksZ) * layers,
+    const int z = static_cast<int>(chunk / blocksY % blocksZ) * slices,
               y = static_cast<int>(chunk % blocksY) * rows;
     const Block block{
-        y, std::min(y + rows, lattice.y.voxels), z, std::min(z + layers, lattice.z.voxels), c, components};
+        y, std::min(y + rows, lattice.y.voxels), z, std::min(z + slices, lattice.z.voxels), c, components};
     computeBlock<D, wanted>(lattice, field.indexFromOffset, block);
   });
 }

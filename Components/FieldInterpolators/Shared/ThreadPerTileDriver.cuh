@@ -3,9 +3,9 @@
 #include "Components/FieldInterpolators/Shared/TileKernels.cuh"
 
 // One thread a tile and component; it goes on to the next tiles along z, whose control points are the last's
-// but for one layer. A Method holds the control points of a tile:
+// but for one slice. A Method holds the control points of a tile:
 //   float points[D == 3 ? 4 : 1][4][4];                   loaded before anything else
-//   void setLayer(float4 z); void setRow(float4 y);       entries of the layer, then of the row
+//   void setSlice(float4 z); void setRow(float4 y);       entries of the slice, then of the row
 //   float at(float4 x) const;                             the value of a voxel of the row
 //   static constexpr int blocksPerMultiprocessor;
 namespace tessera {
@@ -86,7 +86,7 @@ private:
 template <int D, class Method, int TileX = 0>
 class TileThread {
 public:
-  static constexpr int layers = D == 3 ? 4 : 1;
+  static constexpr int slices = D == 3 ? 4 : 1;
 
   TESSERA_HOST_DEVICE TileThread(const TileLaunch& launch, int component, int warpX, int warpY, int tileZ,
                                  int lane)
@@ -96,24 +96,24 @@ public:
         firstX_((tileX_ - laneX_) * axis(0).tile - axis(0).before + laneX_),
         stepsX_(axis(0), firstX_, axis(0).tile, launch.lanesShift),
         rowsY_(axis(1), tileY_ * axis(1).tile - axis(1).before, axis(1).tile, 0),
-        layersZ_(axis(2), tileZ_ * axis(2).tile - axis(2).before, axis(2).tile, 0)
+        slicesZ_(axis(2), tileZ_ * axis(2).tile - axis(2).before, axis(2).tile, 0)
   {
   }
 
   TESSERA_HOST_DEVICE void loadPoints()
   {
     TESSERA_UNROLL
-    for (int k = 0; k < layers; ++k)
-      loadLayer(k);
+    for (int k = 0; k < slices; ++k)
+      loadSlice(k);
   }
 
   /// To the next tile along z.
   TESSERA_HOST_DEVICE void advance()
   {
     ++tileZ_;
-    layersZ_ = TilePart(axis(2), tileZ_ * axis(2).tile - axis(2).before, axis(2).tile, 0);
+    slicesZ_ = TilePart(axis(2), tileZ_ * axis(2).tile - axis(2).before, axis(2).tile, 0);
     TESSERA_UNROLL
-    for (int k = 0; k + 1 < layers; ++k) {
+    for (int k = 0; k + 1 < slices; ++k) {
       TESSERA_UNROLL
       for (int j = 0; j < 4; ++j) {
         TESSERA_UNROLL
@@ -121,20 +121,20 @@ public:
           method_.points[k][j][i] = method_.points[k + 1][j][i];
       }
     }
-    loadLayer(layers - 1);
+    loadSlice(slices - 1);
   }
 
-  TESSERA_HOST_DEVICE void startLayer(int z, float4 entry)
+  TESSERA_HOST_DEVICE void startSlice(int z, float4 entry)
   {
     const TiledField& field = launch_.field;
-    layerInside_ = component_ < D && layersZ_.hasInside(z);
-    layerVoxel_ = static_cast<std::ptrdiff_t>(field.voxel(0, tileY_ * axis(1).tile - axis(1).before,
+    sliceInside_ = component_ < D && slicesZ_.hasInside(z);
+    sliceVoxel_ = static_cast<std::ptrdiff_t>(field.voxel(0, tileY_ * axis(1).tile - axis(1).before,
                                                           tileZ_ * axis(2).tile - axis(2).before + z))
                   + firstX_;
-    layerValues_ = field.store.values
-                   + (layerVoxel_ * static_cast<std::ptrdiff_t>(field.store.perVoxel)
+    sliceValues_ = field.store.values
+                   + (sliceVoxel_ * static_cast<std::ptrdiff_t>(field.store.perVoxel)
                       + component_ * static_cast<std::ptrdiff_t>(field.store.perComponent));
-    method_.setLayer(entry);
+    method_.setSlice(entry);
   }
 
   /// Whether the lane's segment of row y has a voxel with a mask.
@@ -142,7 +142,7 @@ public:
   {
     bool wanted = false;
     const std::uint8_t* mask =
-        launch_.field.store.mask + layerVoxel_ + static_cast<std::ptrdiff_t>(axis(0).voxels) * y;
+        launch_.field.store.mask + sliceVoxel_ + static_cast<std::ptrdiff_t>(axis(0).voxels) * y;
     if (rowsY_.has(y))
       for (int step = stepsX_.first; step < stepsX_.end; ++step)
         wanted = wanted || mask[step << launch_.lanesShift] != 0;
@@ -154,7 +154,7 @@ public:
   TESSERA_HOST_DEVICE void computeRows(int first, unsigned wanted, const float4* entriesY,
                                        const float4* entriesX, float* rows)
   {
-    if (!layerInside_)
+    if (!sliceInside_)
       return;
     const int end = least(first + launch_.rowsAtOnce, rowsY_.insideEnd);
     for (int y = most(first, rowsY_.insideFirst); y < end; ++y) {
@@ -179,13 +179,13 @@ public:
     const int perVoxel = static_cast<int>(launch_.field.store.perVoxel),
               pitch = perVoxel << launch_.lanesShift;
     const int from = (lane_ - laneX_) * tileX() + laneX_, end = least(first + launch_.rowsAtOnce, rowsY_.end);
-    const bool whole = layerInside_ && stepsX_.insideEnd - stepsX_.insideFirst == tileX();
+    const bool whole = sliceInside_ && stepsX_.insideEnd - stepsX_.insideFirst == tileX();
     for (int y = most(first, rowsY_.first); y < end; ++y) {
       if ((wanted >> (y - first) & 1) == 0)
         continue;
-      const bool inside = layerInside_ && rowsY_.hasInside(y);
+      const bool inside = sliceInside_ && rowsY_.hasInside(y);
       const float* row = rows + (y - first) * 32 * rowPitch();
-      float* to = layerValues_ + y * perVoxel * axis(0).voxels;
+      float* to = sliceValues_ + y * perVoxel * axis(0).voxels;
       if (inside && whole) {
         TESSERA_UNROLL
         for (int step = 0; step < tileX(); ++step)
@@ -202,8 +202,8 @@ public:
   /// All of the tile, with the warp's other lanes.
   __device__ void computeTile(const float4 (&entries)[3][largestTileOnCuda], float* rows)
   {
-    for (int z = layersZ_.first; z < layersZ_.end; ++z) {
-      startLayer(z, entries[2][z]);
+    for (int z = slicesZ_.first; z < slicesZ_.end; ++z) {
+      startSlice(z, entries[2][z]);
       for (int first = 0; first < launch_.field.axes[1].tile; first += launch_.rowsAtOnce) {
         unsigned wanted = ~0u;
         if (launch_.field.store.mask != nullptr) {
@@ -220,17 +220,17 @@ public:
   }
 
 private:
-  /// Layer k of the tile's control points.
-  TESSERA_HOST_DEVICE void loadLayer(int k)
+  /// Slice k of the tile's control points.
+  TESSERA_HOST_DEVICE void loadSlice(int k)
   {
     const TiledField& field = launch_.field;
     const int width = field.grid.points[0];
-    const float* layer = field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent
+    const float* slice = field.grid.coefficients + (component_ < D ? component_ : 0) * field.grid.perComponent
                          + field.nearestPoint(2, axis(2).firstPoint + tileZ_ + k)
                                * (static_cast<std::size_t>(width) * field.grid.points[1]);
     TESSERA_UNROLL
     for (int j = 0; j < 4; ++j) {
-      const float* row = layer + field.nearestPoint(1, axis(1).firstPoint + tileY_ + j) * width;
+      const float* row = slice + field.nearestPoint(1, axis(1).firstPoint + tileY_ + j) * width;
       TESSERA_UNROLL
       for (int i = 0; i < 4; ++i)
         method_.points[k][j][i] = loadConstant(row + field.nearestPoint(0, axis(0).firstPoint + tileX_ + i));
@@ -254,10 +254,10 @@ private:
   const TileLaunch& launch_;
   int component_, lane_, laneX_, tileX_, tileY_, tileZ_;
   int firstX_; // the voxel that the lane stores first; its next are lanesAlongX apart
-  TilePart stepsX_, rowsY_, layersZ_;
-  bool layerInside_ = false;
-  std::ptrdiff_t layerVoxel_ = 0; // firstX of row 0 of the tile; it may lie before the lattice
-  float* layerValues_ = nullptr;  // its value
+  TilePart stepsX_, rowsY_, slicesZ_;
+  bool sliceInside_ = false;
+  std::ptrdiff_t sliceVoxel_ = 0; // firstX of row 0 of the tile; it may lie before the lattice
+  float* sliceValues_ = nullptr;  // its value
   Method method_;
 };
 

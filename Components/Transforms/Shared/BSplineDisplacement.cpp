@@ -31,7 +31,7 @@ TESSERA_ALWAYS_INLINE void findStarts(const SupportFinder<D>& finder, const List
       starts.x[d][i] = gridIndex<D, Order>(finder, samples, first + i, d);
   if (finder.cyclic)
     for (std::size_t i = 0; i < count; ++i)
-      starts.x[D - 1][i] = wrappedTo(static_cast<double>(finder.layers), starts.x[D - 1][i]);
+      starts.x[D - 1][i] = wrappedTo(static_cast<double>(finder.slices), starts.x[D - 1][i]);
 }
 
 /// same[i]: point i differs from the one before along the grid's first axis alone, to the last bit.
@@ -101,25 +101,25 @@ TESSERA_ALWAYS_INLINE void displacePoints(const FieldView<D>& field, const Start
     std::ptrdiff_t rowOffset = supports.first[0][i];
     if constexpr (D == 3)
       rowOffset += supports.first[1][i] * field.finder.stride[1];
-    std::ptrdiff_t layers[taps];
+    std::ptrdiff_t slices[taps];
     for (int l = 0; l < taps; ++l) {
-      const std::ptrdiff_t layer = supports.first[D - 1][i] + l;
-      layers[l] =
+      const std::ptrdiff_t slice = supports.first[D - 1][i] + l;
+      slices[l] =
           rowOffset
-          + (layer < field.finder.layers ? layer : layer - field.finder.layers) * field.finder.stride[D - 1];
+          + (slice < field.finder.slices ? slice : slice - field.finder.slices) * field.finder.stride[D - 1];
     }
     for (int c = 0; c < field.components; ++c) {
       const double* const component = coefficients + c * field.points;
       Row<taps> sum{};
       for (int l = 0; l < taps; ++l) {
-        const double* const row = component + layers[l];
-        Row<taps> layer = loadRow<taps>(row);
+        const double* const row = component + slices[l];
+        Row<taps> slice = loadRow<taps>(row);
         if constexpr (D == 3) {
-          layer = layer * supports.weights[1][0][i];
+          slice = slice * supports.weights[1][0][i];
           for (int m = 1; m < middleTaps; ++m)
-            layer += loadRow<taps>(row + m * field.finder.stride[1]) * supports.weights[1][m][i];
+            slice += loadRow<taps>(row + m * field.finder.stride[1]) * supports.weights[1][m][i];
         }
-        sum += layer * supports.weights[D - 1][l][i];
+        sum += slice * supports.weights[D - 1][l][i];
       }
       u[c][begin + i] = sumOfRow<taps>(sum * weightsX);
     }
@@ -149,10 +149,10 @@ struct WeighedLine {
       for (std::ptrdiff_t k = 0; k < count; ++k) {
         double sum = 0;
         for (int l = 0; l < taps; ++l) {
-          double layer = from[support.row(field.finder, 0, l) + k] * wm[0];
+          double slice = from[support.row(field.finder, 0, l) + k] * wm[0];
           for (int m = 1; m < middleTaps; ++m)
-            layer += from[support.row(field.finder, m, l) + k] * wm[m];
-          sum += layer * wl[l];
+            slice += from[support.row(field.finder, m, l) + k] * wm[m];
+          sum += slice * wl[l];
         }
         values[c][k] = sum;
       }

@@ -26,9 +26,9 @@ TESSERA_MULTIVERSION void pullBackBatch(const FieldView<D>& field, const ListSam
       double* component = gradient + c * field.points;
       const Row<taps> row = weightsX * covectors[c][i];
       for (int l = 0; l < taps; ++l) {
-        const Row<taps> layer = row * wl[l];
+        const Row<taps> slice = row * wl[l];
         for (int m = 0; m < middleTaps; ++m)
-          addToRow<taps>(component + support.row(finder, m, l), layer * wm[m]);
+          addToRow<taps>(component + support.row(finder, m, l), slice * wm[m]);
       }
     }
   }

@@ -11,11 +11,11 @@ namespace tessera {
 namespace {
 
 /// Samples whose support is inside the grid, ordered by the first control point of their support, so that
-/// neighbours in this order touch the same memory, and where the samples of each layer (of supports' first
+/// neighbours in this order touch the same memory, and where the samples of each slice (of supports' first
 /// control points) begin.
 struct SortedSamples {
   std::vector<std::uint32_t> sample;
-  std::vector<std::size_t> layerBegin; // layers + 1
+  std::vector<std::size_t> sliceBegin; // slices + 1
 };
 
 template <int D, int Order>
@@ -41,8 +41,8 @@ SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder,
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
 
   SortedSamples sorted;
-  for (std::size_t layer = 0; layer <= static_cast<std::size_t>(finder.layers); ++layer)
-    sorted.layerBegin.push_back(begin[layer * finder.stride[D - 1]]);
+  for (std::size_t slice = 0; slice <= static_cast<std::size_t>(finder.slices); ++slice)
+    sorted.sliceBegin.push_back(begin[slice * finder.stride[D - 1]]);
   sorted.sample.resize(begin.back());
   for (std::size_t i = 0; i < samples.count; ++i)
     if (cellOf[i] != outside)
@@ -50,7 +50,7 @@ SortedSamples sortByCell(const Context& context, const SupportFinder<D>& finder,
   return sorted;
 }
 
-/// Layout of M: for each control point k (row of M) and each slot (how many layers further along the last
+/// Layout of M: for each control point k (row of M) and each slot (how many slices further along the last
 /// axis l is) the (2 order + 1) columns along x of the (2 order + 1) rows along the middle axis (one in 2D).
 template <int D, int Order>
 struct Bands {
@@ -58,27 +58,27 @@ struct Bands {
   static constexpr int middleTaps = Support<D, Order>::middleTaps, middleWidth = 2 * middleTaps - 1;
   static constexpr std::size_t slotSize = std::size_t(width) * middleWidth;
 
-  bool bothSides; // a short cyclic axis: layers before and after coincide, so that each pair is stored as it
+  bool bothSides; // a short cyclic axis: slices before and after coincide, so that each pair is stored as it
                   // comes
-  std::ptrdiff_t layers;
+  std::ptrdiff_t slices;
   std::size_t slots;
   std::size_t pointSize; // values a control point
   std::vector<double> values;
 
   Bands(const SupportFinder<D>& finder, std::size_t pointCount)
-      : bothSides(finder.cyclic && finder.layers < width), layers(finder.layers),
-        slots(bothSides ? static_cast<std::size_t>(finder.layers) : taps), pointSize(slots * slotSize),
+      : bothSides(finder.cyclic && finder.slices < width), slices(finder.slices),
+        slots(bothSides ? static_cast<std::size_t>(finder.slices) : taps), pointSize(slots * slotSize),
         values(pointCount * pointSize)
   {
   }
 
-  /// First layer of the support that is paired with layer k of it.
+  /// First slice of the support that is paired with slice k of it.
   int firstPartner(int k) const { return bothSides ? 0 : k; }
   std::size_t slot(const Support<D, Order>& support, int k, int l) const
   {
     if (!bothSides)
       return static_cast<std::size_t>(l - k);
-    return static_cast<std::size_t>((support.layer[l] - support.layer[k] + layers) % layers);
+    return static_cast<std::size_t>((support.slice[l] - support.slice[k] + slices) % slices);
   }
   /// How often a stored value stands in M.
   double multiplicity(std::size_t slot) const { return bothSides || slot == 0 ? 1 : 2; }
@@ -105,7 +105,7 @@ struct Weights {
   }
 };
 
-/// Adds w_k w_l of one sample for the control points k of one layer of its support.
+/// Adds w_k w_l of one sample for the control points k of one slice of its support.
 template <int D, int Order>
 TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder<D>& finder,
                                      const Support<D, Order>& support, int k)
@@ -127,19 +127,19 @@ TESSERA_ALWAYS_INLINE void addSample(Bands<D, Order>& bands, const SupportFinder
   }
 }
 
-/// All samples that reach control points of `layer`; each layer is written by one call alone.
+/// All samples that reach control points of `slice`; each slice is written by one call alone.
 template <int D, int Order>
-TESSERA_MULTIVERSION void fillLayer(Bands<D, Order>& bands, const SupportFinder<D>& finder,
+TESSERA_MULTIVERSION void fillSlice(Bands<D, Order>& bands, const SupportFinder<D>& finder,
                                     const ListSamples<D>& samples, const SortedSamples& sorted,
-                                    std::ptrdiff_t layer)
+                                    std::ptrdiff_t slice)
 {
   for (int k = 0; k <= Order; ++k) {
-    std::ptrdiff_t start = layer - k;
+    std::ptrdiff_t start = slice - k;
     if (start < 0 && finder.cyclic)
-      start += finder.layers;
+      start += finder.slices;
     if (start < 0)
       continue;
-    for (std::size_t i = sorted.layerBegin[start]; i < sorted.layerBegin[start + 1]; ++i) {
+    for (std::size_t i = sorted.sliceBegin[start]; i < sorted.sliceBegin[start + 1]; ++i) {
       Support<D, Order> support;
       if (findSupport<D, Order>(finder, samples, sorted.sample[i], support))
         addSample<D, Order>(bands, finder, support, k);
@@ -222,35 +222,35 @@ TESSERA_MULTIVERSION Extremes largestTerms(const Bands<D, Order>& bands, const S
   return largest;
 }
 
-struct LayerSums {
+struct SliceSums {
   double trace = 0, squares = 0;
 };
 
-/// tr and |.|_F^2 of the rows of C that belong to one layer of control points, times n and n^2.
+/// tr and |.|_F^2 of the rows of C that belong to one slice of control points, times n and n^2.
 template <int D, int Order>
-LayerSums sumLayer(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, const ScaleGroup& group,
-                   std::ptrdiff_t layer)
+SliceSums sumSlice(const Bands<D, Order>& bands, const BSplineGrid<D>& grid, const ScaleGroup& group,
+                   std::ptrdiff_t slice)
 {
   using B = Bands<D, Order>;
   const auto sizeX = static_cast<std::ptrdiff_t>(grid.points.size[0]);
   const auto sizeM = D == 3 ? static_cast<std::ptrdiff_t>(grid.points.size[1]) : 1;
-  LayerSums sums;
+  SliceSums sums;
   for (std::ptrdiff_t m = 0; m < sizeM; ++m)
     for (std::ptrdiff_t x = 0; x < sizeX; ++x) {
-      const std::ptrdiff_t k = (layer * sizeM + m) * sizeX + x;
+      const std::ptrdiff_t k = (slice * sizeM + m) * sizeX + x;
       const double* point = bands.values.data() + static_cast<std::size_t>(k) * bands.pointSize;
       sums.trace += point[(B::middleTaps - 1) * B::width + Order] * group.inverse[k];
       double pointSquares = 0;
       for (std::size_t slot = 0; slot < bands.slots; ++slot) {
-        std::ptrdiff_t layerOfL = layer + static_cast<std::ptrdiff_t>(slot);
-        if (layerOfL >= bands.layers)
-          layerOfL -= bands.layers; // not cyclic: M is zero there
+        std::ptrdiff_t sliceOfL = slice + static_cast<std::ptrdiff_t>(slot);
+        if (sliceOfL >= bands.slices)
+          sliceOfL -= bands.slices; // not cyclic: M is zero there
         double slotSquares = 0;
         for (std::ptrdiff_t dm = -(B::middleTaps - 1); dm < B::middleTaps; ++dm) {
           if (m + dm < 0 || m + dm >= sizeM)
             continue;
           const double* row = point + slot * B::slotSize + (dm + B::middleTaps - 1) * B::width + Order;
-          const double* inverse = group.inverse.data() + (layerOfL * sizeM + m + dm) * sizeX + x;
+          const double* inverse = group.inverse.data() + (sliceOfL * sizeM + m + dm) * sizeX + x;
           for (std::ptrdiff_t dx = std::max<std::ptrdiff_t>(-Order, -x);
                dx <= std::min<std::ptrdiff_t>(Order, sizeX - 1 - x); ++dx)
             slotSquares += row[dx] * row[dx] * inverse[dx];
@@ -286,25 +286,25 @@ JacobianTerms termsOf(const Context& context, const BSplineGrid<D>& grid, const 
                       std::span<const double> scales)
 {
   const SupportFinder<D> finder(grid);
-  const auto layers = static_cast<std::size_t>(finder.layers);
+  const auto slices = static_cast<std::size_t>(finder.slices);
   const auto n = static_cast<double>(samples.count);
   const SortedSamples sorted = sortByCell<D, Order>(context, finder, grid.pointCount(), samples);
   const std::vector<ScaleGroup> groups = groupScales(grid, scales);
 
   Bands<D, Order> bands(finder, grid.pointCount());
-  forEachChunk(context, layers, [&](std::size_t layer) {
-    fillLayer<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(layer));
+  forEachChunk(context, slices, [&](std::size_t slice) {
+    fillSlice<D, Order>(bands, finder, samples, sorted, static_cast<std::ptrdiff_t>(slice));
   });
 
   JacobianTerms terms;
   for (const ScaleGroup& group : groups) {
-    std::vector<LayerSums> sums(layers);
-    forEachChunk(context, layers, [&](std::size_t layer) {
-      sums[layer] = sumLayer<D, Order>(bands, grid, group, static_cast<std::ptrdiff_t>(layer));
+    std::vector<SliceSums> sums(slices);
+    forEachChunk(context, slices, [&](std::size_t slice) {
+      sums[slice] = sumSlice<D, Order>(bands, grid, group, static_cast<std::ptrdiff_t>(slice));
     });
-    for (const LayerSums& layer : sums) {
-      terms.traceC += group.components * layer.trace / n;
-      terms.frobeniusC2 += group.components * layer.squares / (n * n);
+    for (const SliceSums& slice : sums) {
+      terms.traceC += group.components * slice.trace / n;
+      terms.frobeniusC2 += group.components * slice.squares / (n * n);
     }
   }
 

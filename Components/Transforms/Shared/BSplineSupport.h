@@ -59,7 +59,7 @@ struct SupportFinder {
   PointToIndex<D> pointToIndex{};
   Vec<D> startLimit{};                    // starts lie in [0, startLimit)
   std::array<std::ptrdiff_t, D> stride{}; // of control points
-  std::ptrdiff_t layers = 0;              // control points along the last axis
+  std::ptrdiff_t slices = 0;              // control points along the last axis
   bool cyclic = false;
 
   SupportFinder() = default;
@@ -73,11 +73,11 @@ struct SupportFinder {
       stride[d] = product;
       product *= size;
     }
-    layers = static_cast<std::ptrdiff_t>(grid.points.size[D - 1]);
+    slices = static_cast<std::ptrdiff_t>(grid.points.size[D - 1]);
   }
 };
 
-/// Support of one point: first control point, distance of the point from it, offsets of the layers along the
+/// Support of one point: first control point, distance of the point from it, offsets of the slices along the
 /// last axis.
 template <int D, int Order>
 struct Support {
@@ -86,13 +86,13 @@ struct Support {
 
   std::array<std::ptrdiff_t, D> start;
   std::array<double, D> distance;         // in control points, as bsplineWeights takes it
-  std::ptrdiff_t rowOffset = 0;           // of the first row within a layer
-  std::array<std::ptrdiff_t, taps> layer; // along the last axis, wrapped if the grid is cyclic
+  std::ptrdiff_t rowOffset = 0;           // of the first row within a slice
+  std::array<std::ptrdiff_t, taps> slice; // along the last axis, wrapped if the grid is cyclic
 
   /// Offset of the row (middle, last) in an array over the control points.
   TESSERA_ALWAYS_INLINE std::ptrdiff_t row(const SupportFinder<D>& finder, int middle, int last) const
   {
-    return rowOffset + (D == 3 ? middle * finder.stride[1] : 0) + layer[last] * finder.stride[D - 1];
+    return rowOffset + (D == 3 ? middle * finder.stride[1] : 0) + slice[last] * finder.stride[D - 1];
   }
 };
 
@@ -120,8 +120,8 @@ TESSERA_ALWAYS_INLINE bool supportFrom(const SupportFinder<D>& finder, const dou
     return false;
   support.rowOffset = support.start[0] + (D == 3 ? support.start[1] * finder.stride[1] : 0);
   for (int k = 0; k <= Order; ++k) {
-    const std::ptrdiff_t layer = support.start[D - 1] + k;
-    support.layer[k] = layer < finder.layers ? layer : layer - finder.layers;
+    const std::ptrdiff_t slice = support.start[D - 1] + k;
+    support.slice[k] = slice < finder.slices ? slice : slice - finder.slices;
   }
   return true;
 }
@@ -135,7 +135,7 @@ TESSERA_ALWAYS_INLINE bool findSupport(const SupportFinder<D>& finder, const Lis
   for (int d = 0; d < D; ++d)
     x[d] = gridIndex<D, Order>(finder, samples, sample, d);
   if (finder.cyclic)
-    x[D - 1] = wrappedTo(static_cast<double>(finder.layers), x[D - 1]);
+    x[D - 1] = wrappedTo(static_cast<double>(finder.slices), x[D - 1]);
   return supportFrom<D, Order>(finder, x, support);
 }
 

@@ -15,9 +15,9 @@
 // ExactBendingEnergy by lines: what a lane does between the shuffles of its warp, for nvcc on the device and
 // for g++ in tests.
 //
-// A warp has 32 columns of the first axis, one a lane, in two layers of the last axis, and goes along the
-// second axis. It reads a row of the 8 layers around its own (once from memory; as warps of a block have
-// neighbouring layers, the rest is in the caches) and contracts it along the last axis. The last 7 rows of
+// A warp has 32 columns of the first axis, one a lane, in two slices of the last axis, and goes along the
+// second axis. It reads a row of the 8 slices around its own (once from memory; as warps of a block have
+// neighbouring slices, the rest is in the caches) and contracts it along the last axis. The last 7 rows of
 // that are held, so that rows of outputs come one by one from sums over pairs. The first axis is last: what
 // columns add to each other's outputs goes from lane to lane, each lane adding its own by bands of its own;
 // the grid's faces need nothing else. A tile's outermost 3 columns are in its neighbours too, and outputs of
@@ -26,8 +26,8 @@ namespace tessera::bending {
 
 constexpr int reach = 3, neighbours = 7, derivatives = 3;
 constexpr int lanes = 32, columnsOfTile = lanes - 2 * reach; // from one tile to the next
-constexpr int layersOfLane = 2, layersRead = layersOfLane + 2 * reach;
-constexpr int warps = 4, layers = layersOfLane * warps, threads = lanes * warps; // of a block
+constexpr int slicesOfLane = 2, slicesRead = slicesOfLane + 2 * reach;
+constexpr int warps = 4, slices = slicesOfLane * warps, threads = lanes * warps; // of a block
 constexpr int blocksAMultiprocessor = 2; // as the registers of its lanes leave room for
 
 struct Axis {
@@ -43,22 +43,22 @@ struct Bands {
   double z[derivatives][reach];           // whole ones, at distances from 1
   double y0[reach];                       // Y_0, likewise
   double y1[2][reach + 1], y2[reach + 1]; // Y_1 for E_1 and for E_2, Y_2, at distances from 0
-  const double *rowsOfZ, *rowsOfY;        // any: [control point][p][layer that is read], 16 bytes aligned;
+  const double *rowsOfZ, *rowsOfY;        // any: [control point][p][slice that is read], 16 bytes aligned;
                                           // [control point][Y_0, both Y_1, Y_2][neighbour]
   const double* ofX; // [p][neighbour][tile][lane], 0 for neighbours that are not the tile's
-  static constexpr int perRowOfZ = derivatives * layersRead, perRowOfY = 4 * neighbours;
+  static constexpr int perRowOfZ = derivatives * slicesRead, perRowOfY = 4 * neighbours;
 };
 
-/// Blocks along the first axis of the launch's grid: segments of rows of groups of layers; along the other
-/// two: tiles, components. Groups of which a layer's bands are not whole take longer, so that they are in
+/// Blocks along the first axis of the launch's grid: segments of rows of groups of slices; along the other
+/// two: tiles, components. Groups of which a slice's bands are not whole take longer, so that they are in
 /// more segments. In 2D the last axis is one control point.
 struct Plan {
   Axis axes[3];
   Bands bands;
   int tiles, components;
-  int groups, firstWholeGroup, behindWholeGroups; // of layers: those of a block
+  int groups, firstWholeGroup, behindWholeGroups; // of slices: those of a block
   int segments, segmentsOfOthers;                 // of the second axis, of whole groups and of the others
-  unsigned layerBytes[layersRead]; // from the lowest layer that is read to each of them, the grid's last one
+  unsigned sliceBytes[slicesRead]; // from the lowest slice that is read to each of them, the grid's last one
                                    // at most
 
   TESSERA_HOST_DEVICE int wholeGroups() const { return behindWholeGroups - firstWholeGroup; }
@@ -78,7 +78,7 @@ TESSERA_OF_A_LANE int largest(int a, int b)
   return a > b ? a : b;
 }
 
-/// A lane's part: column x, which is the tiles' column `inTiles`, of layers z and z + 1, rows from `start` to
+/// A lane's part: column x, which is the tiles' column `inTiles`, of slices z and z + 1, rows from `start` to
 /// before `stop`.
 struct Place {
   int tile, component, x, inTiles, start, stop, z;
@@ -103,7 +103,7 @@ struct Place {
     const int rows = plan.axes[1].points;
     start = rows * segment / segments;
     stop = rows * (segment + 1) / segments;
-    z = (group * warps + warp) * layersOfLane;
+    z = (group * warps + warp) * slicesOfLane;
     const bool isTiles = (lane >= reach || tile == 0) && (lane < lanes - reach || tile == plan.tiles - 1);
     hasOutputs = isTiles && x < plan.axes[0].points;
   }
@@ -131,7 +131,7 @@ TESSERA_OF_A_LANE void loadTwo(const double* from, double (&to)[2])
 #endif
 }
 
-/// Asks for the rows of a warp's layers behind those that it begins with, so that they are in the L2 cache
+/// Asks for the rows of a warp's slices behind those that it begins with, so that they are in the L2 cache
 /// when they are read; each tile asks for a part.
 TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unused]] const Place& place,
                                   [[maybe_unused]] const double* coefficients)
@@ -139,7 +139,7 @@ TESSERA_OF_A_LANE void askForRows([[maybe_unused]] const Plan& plan, [[maybe_unu
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
   const int lane = place.inTiles - place.tile * lanes, z = place.z + lane;
-  if (lane >= layersOfLane || z >= nz)
+  if (lane >= slicesOfLane || z >= nz)
     return;
   const int first = least(place.start + reach + 1, ny), behind = least(place.stop + reach, ny);
   const double* rows =
@@ -162,12 +162,12 @@ TESSERA_OF_A_LANE bool whole(const Axis& axis, int first, int last)
   return first >= axis.firstWhole && last <= axis.lastWhole;
 }
 
-/// A lane's numbers of a row contracted along the last two axes: [layer][derivatives].
-using Row = double[layersOfLane][derivatives];
+/// A lane's numbers of a row contracted along the last two axes: [slice][derivatives].
+using Row = double[slicesOfLane][derivatives];
 
-/// What goes from lane to lane: sums for outputs at larger and at smaller columns, by layers.
+/// What goes from lane to lane: sums for outputs at larger and at smaller columns, by slices.
 struct Passed {
-  double up[layersOfLane], down[layersOfLane];
+  double up[slicesOfLane], down[slicesOfLane];
 };
 
 /// What a lane does. The tile's other columns are the warp's other lanes.
@@ -182,19 +182,19 @@ public:
       : plan_(plan), gradient_(gradient), y_(place.start), stop_(place.stop)
   {
     const int nx = plan.axes[0].points, ny = plan.axes[1].points, nz = plan.axes[2].points;
-    const int z = least(place.z, nz - 1), lowest = largest(least(place.z - reach, nz - layersRead), 0);
-    zWhole_ = whole(plan.axes[2], place.z, place.z + layersOfLane - 1);
+    const int z = least(place.z, nz - 1), lowest = largest(least(place.z - reach, nz - slicesRead), 0);
+    zWhole_ = whole(plan.axes[2], place.z, place.z + slicesOfLane - 1);
     rowsOfZ_ =
-        plan.bands.rowsOfZ + static_cast<std::size_t>(z / layersOfLane * layersOfLane) * Bands::perRowOfZ;
-    ofLayer_ = static_cast<unsigned>(nx) * ny;
-    const std::ptrdiff_t ofLayer = static_cast<std::ptrdiff_t>(nx) * ny,
-                         column = static_cast<std::ptrdiff_t>(place.component) * nz * ofLayer
+        plan.bands.rowsOfZ + static_cast<std::size_t>(z / slicesOfLane * slicesOfLane) * Bands::perRowOfZ;
+    ofSlice_ = static_cast<unsigned>(nx) * ny;
+    const std::ptrdiff_t ofSlice = static_cast<std::ptrdiff_t>(nx) * ny,
+                         column = static_cast<std::ptrdiff_t>(place.component) * nz * ofSlice
                                   + least(place.x, nx - 1),
-                         own = column + z * ofLayer + static_cast<std::ptrdiff_t>(y_) * nx;
-    const double* from = coefficients + column + lowest * ofLayer;
+                         own = column + z * ofSlice + static_cast<std::ptrdiff_t>(y_) * nx;
+    const double* from = coefficients + column + lowest * ofSlice;
     from_ = coefficients + own;
     to_ = own;
-    double first[neighbours][layersRead];
+    double first[neighbours][slicesRead];
     TESSERA_UNROLL
     for (int r = 0; r < neighbours; ++r)
       load(from + static_cast<std::ptrdiff_t>(least(largest(y_ - reach + r, 0), ny - 1)) * nx, first[r]);
@@ -209,7 +209,7 @@ public:
                           + place.inTiles);
     }
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       outputs_[l] = place.hasOutputs && place.z + l < nz;
       writes_[l] = outputs_[l] && gradient;
     }
@@ -230,8 +230,8 @@ public:
   TESSERA_OF_A_LANE void contractAlongY(int slot, Row& e)
   {
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l)
-      here_[l] = loaded(from_ + (outputs_[l] ? l * ofLayer_ : 0));
+    for (int l = 0; l < slicesOfLane; ++l)
+      here_[l] = loaded(from_ + (outputs_[l] ? l * ofSlice_ : 0));
     if (whole(plan_.axes[1], y_, y_))
       contractByPairsAlongY(slot, e);
     else
@@ -243,7 +243,7 @@ public:
   {
     Passed passed;
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       passed.up[l] = added(reach, e[l]);
       passed.down[l] = added(-reach, e[l]);
     }
@@ -254,7 +254,7 @@ public:
   {
     Passed passed;
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       passed.up[l] = added(distance, e[l], received.up[l]);
       passed.down[l] = added(-distance, e[l], received.down[l]);
     }
@@ -276,11 +276,11 @@ public:
   TESSERA_OF_A_LANE void finish(const Row& e, const Passed& received)
   {
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       const double output = added(0, e[l], received.up[l]) + received.down[l];
       values_[l] = fma(here_[l], output, values_[l]);
       if (writes_[l])
-        gradient_[to_ + l * ofLayer_] = output;
+        gradient_[to_ + l * ofSlice_] = output;
     }
     from_ += plan_.axes[0].points;
     to_ += plan_.axes[0].points;
@@ -292,25 +292,25 @@ public:
   {
     double sum = 0;
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l)
+    for (int l = 0; l < slicesOfLane; ++l)
       sum += outputs_[l] ? values_[l] : 0;
     return sum / 2;
   }
 
 private:
-  TESSERA_OF_A_LANE void load(const double* from, double (&to)[layersRead]) const
+  TESSERA_OF_A_LANE void load(const double* from, double (&to)[slicesRead]) const
   {
     TESSERA_UNROLL
-    for (int m = 0; m < layersRead; ++m)
+    for (int m = 0; m < slicesRead; ++m)
       to[m] =
-          loaded(reinterpret_cast<const double*>(reinterpret_cast<const char*>(from) + plan_.layerBytes[m]));
+          loaded(reinterpret_cast<const double*>(reinterpret_cast<const char*>(from) + plan_.sliceBytes[m]));
   }
 
   /// By bands that are whole.
-  TESSERA_OF_A_LANE void contractByPairsAlongZ(const double (&c)[layersRead], int slot)
+  TESSERA_OF_A_LANE void contractByPairsAlongZ(const double (&c)[slicesRead], int slot)
   {
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       const double s1 = c[l + 2] + c[l + 4], s2 = c[l + 1] + c[l + 5], s3 = c[l] + c[l + 6];
       TESSERA_UNROLL
       for (int p = 0; p < derivatives; ++p) {
@@ -319,16 +319,16 @@ private:
       }
     }
   }
-  TESSERA_OF_A_LANE void contractByRowAlongZ(const double (&c)[layersRead], int slot)
+  TESSERA_OF_A_LANE void contractByRowAlongZ(const double (&c)[slicesRead], int slot)
   {
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       TESSERA_UNROLL
       for (int p = 0; p < derivatives; ++p) {
-        const double* band = rowsOfZ_ + l * Bands::perRowOfZ + p * layersRead;
+        const double* band = rowsOfZ_ + l * Bands::perRowOfZ + p * slicesRead;
         double sum = 0;
         TESSERA_UNROLL
-        for (int m = 0; m < layersRead; m += 2) {
+        for (int m = 0; m < slicesRead; m += 2) {
           double w[2];
           loadTwo(band + m, w);
           sum = fma(w[1], c[m + 1], fma(w[0], c[m], sum));
@@ -343,7 +343,7 @@ private:
   {
     const Bands& bands = plan_.bands;
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l) {
+    for (int l = 0; l < slicesOfLane; ++l) {
       double s[derivatives][reach + 1];
       TESSERA_UNROLL
       for (int p = 0; p < derivatives; ++p) {
@@ -367,14 +367,14 @@ private:
   {
     const double* band = plan_.bands.rowsOfY + static_cast<std::size_t>(y_) * Bands::perRowOfY;
     TESSERA_UNROLL
-    for (int l = 0; l < layersOfLane; ++l)
+    for (int l = 0; l < slicesOfLane; ++l)
       e[l][0] = e[l][1] = e[l][2] = 0;
     TESSERA_UNROLL
     for (int m = 0; m < neighbours; ++m, ++band) {
       const double y0 = loaded(band), y1[2] = {loaded(band + neighbours), loaded(band + 2 * neighbours)},
                    y2 = loaded(band + 3 * neighbours);
       TESSERA_UNROLL
-      for (int l = 0; l < layersOfLane; ++l) {
+      for (int l = 0; l < slicesOfLane; ++l) {
         const double f[derivatives] = {f_[l][0][(slot + m) % neighbours], f_[l][1][(slot + m) % neighbours],
                                        f_[l][2][(slot + m) % neighbours]};
         e[l][0] = fma(y0, f[0], e[l][0]);
@@ -396,20 +396,20 @@ private:
 
   const Plan& plan_;
   double* gradient_;      // or none
-  const double* from_;    // coefficients of the row's outputs, in the first layer
+  const double* from_;    // coefficients of the row's outputs, in the first slice
   std::ptrdiff_t to_;     // where their gradient is
-  const double* next_;    // the row that is asked for, in the lowest layer that is read
-  const double* rowsOfZ_; // of the lane's layers
-  unsigned ofLayer_;      // to the next layer
+  const double* next_;    // the row that is asked for, in the lowest slice that is read
+  const double* rowsOfZ_; // of the lane's slices
+  unsigned ofSlice_;      // to the next slice
   int y_, stop_;          // the row; after the last one
-  bool zWhole_;           // the layers' bands are
-  bool outputs_[layersOfLane],
-      writes_[layersOfLane];          // the layers have outputs at the column; those are written
+  bool zWhole_;           // the slices' bands are
+  bool outputs_[slicesOfLane],
+      writes_[slicesOfLane];          // the slices have outputs at the column; those are written
   double x_[derivatives][neighbours]; // bands of the lane's column
-  double row_[layersRead];            // what was asked for
-  double f_[layersOfLane][derivatives][neighbours]; // rows contracted along the last axis
-  double here_[layersOfLane];                       // coefficients of the row's outputs
-  double values_[layersOfLane] = {};
+  double row_[slicesRead];            // what was asked for
+  double f_[slicesOfLane][derivatives][neighbours]; // rows contracted along the last axis
+  double here_[slicesOfLane];                       // coefficients of the row's outputs
+  double values_[slicesOfLane] = {};
 };
 
 }

@@ -87,16 +87,16 @@ private:
   double middleOfZ_[derivatives], middleOfY_;
 };
 
-/// Layers of which Bands::rowsOfZ has rows: those of whole lanes.
-inline int layersOfRows(int points)
+/// Slices of which Bands::rowsOfZ has rows: those of whole lanes.
+inline int slicesOfRows(int points)
 {
-  return (points + layersOfLane - 1) / layersOfLane * layersOfLane;
+  return (points + slicesOfLane - 1) / slicesOfLane * slicesOfLane;
 }
 
 /// Numbers of tableOf.
 inline std::size_t tableSize(const Plan& cut)
 {
-  return static_cast<std::size_t>(layersOfRows(cut.axes[2].points)) * Bands::perRowOfZ
+  return static_cast<std::size_t>(slicesOfRows(cut.axes[2].points)) * Bands::perRowOfZ
          + static_cast<std::size_t>(cut.tiles) * lanes * derivatives * neighbours
          + static_cast<std::size_t>(cut.axes[1].points) * Bands::perRowOfY;
 }
@@ -107,12 +107,12 @@ std::vector<double> tableOf(const std::array<BendingBands, D>& bands)
 {
   const ScaledBands<D> scaled(bands);
   const int nx = bands[0].points, ny = bands[1].points, nz = D == 3 ? bands[D - 1].points : 1;
-  std::vector<double> table(static_cast<std::size_t>(layersOfRows(nz)) * Bands::perRowOfZ);
+  std::vector<double> table(static_cast<std::size_t>(slicesOfRows(nz)) * Bands::perRowOfZ);
   for (int z = 0; z < nz; ++z) {
-    const int lowest = std::max(std::min(z / layersOfLane * layersOfLane - reach, nz - layersRead), 0);
+    const int lowest = std::max(std::min(z / slicesOfLane * slicesOfLane - reach, nz - slicesRead), 0);
     for (int p = 0; p < derivatives; ++p)
       for (int at = std::max(z - reach, lowest); at <= std::min(z + reach, nz - 1); ++at)
-        table[static_cast<std::size_t>(z) * Bands::perRowOfZ + p * layersRead + at - lowest] =
+        table[static_cast<std::size_t>(z) * Bands::perRowOfZ + p * slicesRead + at - lowest] =
             scaled.z(z, p, at - z + reach);
   }
   for (int p = 0; p < derivatives; ++p)
@@ -139,11 +139,11 @@ Plan cutOf(const std::array<Axis, D>& axes)
     plan.axes[d] = d < D ? axes[d] : Axis{1, 0, -1};
   plan.tiles = tilesOf(axes[0].points);
   const Axis& z = plan.axes[2];
-  plan.groups = (z.points + layers - 1) / layers;
-  plan.firstWholeGroup = (std::max(z.firstWhole, 0) + layers - 1) / layers;
-  plan.behindWholeGroups = std::max((z.lastWhole + 1) / layers, plan.firstWholeGroup);
-  for (int m = 0; m < layersRead; ++m)
-    plan.layerBytes[m] =
+  plan.groups = (z.points + slices - 1) / slices;
+  plan.firstWholeGroup = (std::max(z.firstWhole, 0) + slices - 1) / slices;
+  plan.behindWholeGroups = std::max((z.lastWhole + 1) / slices, plan.firstWholeGroup);
+  for (int m = 0; m < slicesRead; ++m)
+    plan.sliceBytes[m] =
         sizeof(double) * static_cast<unsigned>(std::min(m, z.points - 1)) * axes[0].points * axes[1].points;
   cutRows(plan.tiles * plan.components, plan);
   return plan;
@@ -178,7 +178,7 @@ Plan planOf(const std::array<BendingBands, D>& bands, const double* table)
         ofPlan.z[p][m - 1] = scaled.z(z.firstWhole, p, reach + m);
   }
   ofPlan.rowsOfZ = table;
-  ofPlan.ofX = table + static_cast<std::size_t>(layersOfRows(plan.axes[2].points)) * Bands::perRowOfZ;
+  ofPlan.ofX = table + static_cast<std::size_t>(slicesOfRows(plan.axes[2].points)) * Bands::perRowOfZ;
   ofPlan.rowsOfY = ofPlan.ofX + static_cast<std::size_t>(plan.tiles) * lanes * derivatives * neighbours;
   return plan;
 }

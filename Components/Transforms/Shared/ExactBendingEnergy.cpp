@@ -239,49 +239,49 @@ double ExactBendingEnergy<D>::evaluate(Context& context, std::span<const double>
   // E_0 <- G_0 E_0, E_1 <- G_0 E_1 + G_1 E_0, E_2 <- G_0 E_2 + 2 G_1 E_1 + G_2 E_0: mixed derivatives count
   // twice.
   constexpr double binomial[3][3] = {{1, 0, 0}, {1, 1, 0}, {1, 2, 1}};
-  const std::size_t layers = static_cast<std::size_t>(bands_[D - 1].points), perLayer = pointCount_ / layers;
+  const std::size_t slices = static_cast<std::size_t>(bands_[D - 1].points), perSlice = pointCount_ / slices;
   orders_.assign(D * 3 * pointCount_, 0.0);
-  forEachChunk(context, D * layers, [&](std::size_t task) {
+  forEachChunk(context, D * slices, [&](std::size_t task) {
     thread_local std::vector<double> along;
-    const std::size_t c = task / layers, layer = task % layers;
-    const double* from = coefficients.data() + c * pointCount_ + layer * perLayer;
-    const auto to = [&](int p) { return orders_.data() + (c * 3 + p) * pointCount_ + layer * perLayer; };
+    const std::size_t c = task / slices, slice = task % slices;
+    const double* from = coefficients.data() + c * pointCount_ + slice * perSlice;
+    const auto to = [&](int p) { return orders_.data() + (c * 3 + p) * pointCount_ + slice * perSlice; };
     const std::size_t nx = static_cast<std::size_t>(bands_[0].points);
     if constexpr (D == 2) {
       for (int p = 0; p < 3; ++p)
         addBands(bands_[0], p, 1, from, to(p), 1);
     } else {
-      along.assign(3 * perLayer, 0.0);
+      along.assign(3 * perSlice, 0.0);
       for (int p = 0; p < 3; ++p)
-        for (std::size_t line = 0; line < perLayer; line += nx)
-          addBands(bands_[0], p, 1, from + line, along.data() + p * perLayer + line, 1);
+        for (std::size_t line = 0; line < perSlice; line += nx)
+          addBands(bands_[0], p, 1, from + line, along.data() + p * perSlice + line, 1);
       for (int p = 0; p < 3; ++p)
         for (int q = 0; q <= p; ++q)
-          addBands(bands_[1], q, binomial[p][q], along.data() + (p - q) * perLayer, to(p), nx);
+          addBands(bands_[1], q, binomial[p][q], along.data() + (p - q) * perSlice, to(p), nx);
     }
   });
 
-  sums_.assign(D * layers, 0.0);
-  forEachChunk(context, D * layers, [&](std::size_t task) {
+  sums_.assign(D * slices, 0.0);
+  forEachChunk(context, D * slices, [&](std::size_t task) {
     thread_local std::vector<double> product;
-    const std::size_t c = task / layers;
-    const int layer = static_cast<int>(task % layers);
-    product.assign(perLayer, 0.0);
+    const std::size_t c = task / slices;
+    const int slice = static_cast<int>(task % slices);
+    product.assign(perSlice, 0.0);
     const BendingBands& bands = bands_[D - 1];
     for (int q = 0; q < 3; ++q)
-      for (int m = std::max(-reach, -layer); m <= reach && layer + m < bands.points; ++m) {
-        const double weight = binomial[2][q] * bands.values[layer * perPoint + q * neighbours + m + reach];
-        const double* from = orders_.data() + (c * 3 + 2 - q) * pointCount_ + (layer + m) * perLayer;
-        for (std::size_t i = 0; i < perLayer; ++i)
+      for (int m = std::max(-reach, -slice); m <= reach && slice + m < bands.points; ++m) {
+        const double weight = binomial[2][q] * bands.values[slice * perPoint + q * neighbours + m + reach];
+        const double* from = orders_.data() + (c * 3 + 2 - q) * pointCount_ + (slice + m) * perSlice;
+        for (std::size_t i = 0; i < perSlice; ++i)
           product[i] += weight * from[i];
       }
-    const std::size_t first = c * pointCount_ + layer * perLayer;
+    const std::size_t first = c * pointCount_ + slice * perSlice;
     double sum = 0;
-    for (std::size_t i = 0; i < perLayer; ++i)
+    for (std::size_t i = 0; i < perSlice; ++i)
       sum += product[i] * coefficients[first + i];
     sums_[task] = sum;
     if (!gradient.empty())
-      for (std::size_t i = 0; i < perLayer; ++i)
+      for (std::size_t i = 0; i < perSlice; ++i)
         gradient[first + i] = 2 * product[i];
   });
   double value = 0;

@@ -14,8 +14,8 @@ namespace {
 
 using namespace bending;
 
-constexpr std::size_t largestLayer =
-    std::numeric_limits<unsigned>::max() / (sizeof(double) * (layersRead - 1)); // of layerBytes
+constexpr std::size_t largestSlice =
+    std::numeric_limits<unsigned>::max() / (sizeof(double) * (slicesRead - 1)); // of sliceBytes
 
 /// The sum over the block in a fixed order, in thread 0.
 __device__ double blockSum(double value, double (&ofWarps)[warps])
@@ -70,7 +70,7 @@ __device__ __forceinline__ Passed shuffled(const Passed& passed, int before, int
 {
   Passed received;
 #pragma unroll
-  for (int l = 0; l < layersOfLane; ++l) {
+  for (int l = 0; l < slicesOfLane; ++l) {
     received.up[l] = __shfl_sync(~0u, passed.up[l], before);
     received.down[l] = __shfl_sync(~0u, passed.down[l], after);
   }
@@ -121,12 +121,12 @@ void ExactBendingEnergy<D>::evaluateOnCuda(Context& context, std::span<const dou
     blocksDone_.fromHost(context, std::vector<unsigned>{0});
   }
   const Plan plan = planOf<D>(bands_, bandsOnCuda_.span().data());
-  const std::size_t ofLayer = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
-  if (D == 3 && ofLayer > largestLayer)
+  const std::size_t ofSlice = static_cast<std::size_t>(plan.axes[0].points) * plan.axes[1].points;
+  if (D == 3 && ofSlice > largestSlice)
     throw Error(ExitCode::device,
-                "exact bending energy: a layer of " + std::to_string(ofLayer)
+                "exact bending energy: a slice of " + std::to_string(ofSlice)
                     + " control points: its rows are too far apart. Allowed on a GPU: at most "
-                    + std::to_string(largestLayer) + ".");
+                    + std::to_string(largestSlice) + ".");
   if (sumsOnCuda_.size() == 0)
     sumsOnCuda_ = Buffer<double>(context, maxBlocks(plan));
   const BlockSums sums{sumsOnCuda_.span().data(), blocksDone_.span().data(), valueOnDevice};

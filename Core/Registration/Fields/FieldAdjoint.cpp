@@ -157,45 +157,45 @@ TESSERA_MULTIVERSION void contractRow(const double* row, const AxisWeights& axis
 /// A chunk of the last axis: the control points that carry it, summed on their own.
 struct Chunk {
   int first, end;      // voxels
-  int layer, layers;   // control points
+  int slice, slices;   // control points
   std::size_t partial; // where they begin
 };
 
-std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std::size_t perLayer)
+std::vector<Chunk> chunksOf(const AxisWeights& axis, const FieldAxis& march, std::size_t perSlice)
 {
   const int length = std::clamp(static_cast<int>(std::lround(4 / march.step)), 8, 64);
   std::vector<Chunk> chunks;
   std::size_t partial = 0;
   for (int first = 0; first < march.voxels; first += length) {
-    const int end = std::min(first + length, march.voxels), layer = axis.starts[first];
-    chunks.push_back({first, end, layer, axis.lastPoint(end - 1) - layer + 1, partial});
-    partial += chunks.back().layers * perLayer;
+    const int end = std::min(first + length, march.voxels), slice = axis.starts[first];
+    chunks.push_back({first, end, slice, axis.lastPoint(end - 1) - slice + 1, partial});
+    partial += chunks.back().slices * perSlice;
   }
   return chunks;
 }
 
-/// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, layer after
-/// layer.
+/// Contracts a chunk of one component along z, then y, then x. `partial`: its control points, slice after
+/// slice.
 void contractChunk(const Chunk& chunk, const AxisWeights& x, const AxisWeights& y, const AxisWeights& z,
                    const Values& values, double* partial)
 {
   thread_local std::vector<double> rows, planes, points;
   const std::size_t nx = x.starts.size(), ny = y.starts.size(), linesNx = y.points * nx;
-  planes.assign(chunk.layers * linesNx, 0.0);
+  planes.assign(chunk.slices * linesNx, 0.0);
   points.resize(x.points + maxTaps - 1);
   for (std::size_t v = 0; v < ny; ++v) {
-    rows.assign(chunk.layers * nx, 0.0);
+    rows.assign(chunk.slices * nx, 0.0);
     for (int first = chunk.first; first < chunk.end;) {
       const int end = z.cellEnd(first, chunk.end);
       addCell(values, (first * ny + v) * nx, nx * ny, z.weights.data() + first, end - first,
-              static_cast<int>(nx), z.order + 1, rows.data() + (z.starts[first] - chunk.layer) * nx, nx);
+              static_cast<int>(nx), z.order + 1, rows.data() + (z.starts[first] - chunk.slice) * nx, nx);
       first = end;
     }
-    for (int layer = 0; layer < chunk.layers; ++layer)
-      addRow(rows.data() + layer * nx, y.weights[v], static_cast<int>(nx), y.order + 1,
-             planes.data() + layer * linesNx + y.starts[v] * nx, nx);
+    for (int slice = 0; slice < chunk.slices; ++slice)
+      addRow(rows.data() + slice * nx, y.weights[v], static_cast<int>(nx), y.order + 1,
+             planes.data() + slice * linesNx + y.starts[v] * nx, nx);
   }
-  for (int line = 0; line < chunk.layers * y.points; ++line) {
+  for (int line = 0; line < chunk.slices * y.points; ++line) {
     contractRow(planes.data() + line * nx, x, points.data());
     std::copy_n(points.begin(), x.points, partial + static_cast<std::size_t>(line) * x.points);
   }
@@ -207,10 +207,10 @@ void pullBackOnCpu(Context& context, const AlignedField<D>& field,
 {
   const AxisWeights x(field.axes[0], field.order), z(field.axes[D - 1], field.order);
   const AxisWeights y = D == 3 ? AxisWeights(field.axes[1], field.order) : AxisWeights({0, 1, 1, 1}, 0);
-  const std::size_t perLayer = static_cast<std::size_t>(x.points) * y.points,
-                    perComponent = perLayer * z.points;
-  const std::vector<Chunk> chunks = chunksOf(z, field.axes[D - 1], perLayer);
-  const std::size_t perPartial = chunks.back().partial + chunks.back().layers * perLayer;
+  const std::size_t perSlice = static_cast<std::size_t>(x.points) * y.points,
+                    perComponent = perSlice * z.points;
+  const std::vector<Chunk> chunks = chunksOf(z, field.axes[D - 1], perSlice);
+  const std::size_t perPartial = chunks.back().partial + chunks.back().slices * perSlice;
   std::vector<double> partial(D * perPartial);
   forEachChunk(context, D * chunks.size(), [&](std::size_t task) {
     const std::size_t c = task % D;
@@ -219,13 +219,13 @@ void pullBackOnCpu(Context& context, const AlignedField<D>& field,
   });
   forEachChunk(context, D * static_cast<std::size_t>(z.points), [&](std::size_t task) {
     const std::size_t c = task % D;
-    const int layer = static_cast<int>(task / D);
-    double* to = gradient + c * perComponent + layer * perLayer;
+    const int slice = static_cast<int>(task / D);
+    double* to = gradient + c * perComponent + slice * perSlice;
     for (const Chunk& chunk : chunks) {
-      if (layer < chunk.layer || layer >= chunk.layer + chunk.layers)
+      if (slice < chunk.slice || slice >= chunk.slice + chunk.slices)
         continue;
-      const double* from = partial.data() + c * perPartial + chunk.partial + (layer - chunk.layer) * perLayer;
-      for (std::size_t i = 0; i < perLayer; ++i)
+      const double* from = partial.data() + c * perPartial + chunk.partial + (slice - chunk.slice) * perSlice;
+      for (std::size_t i = 0; i < perSlice; ++i)
         to[i] += from[i];
     }
   });

@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
   const Tile tile(plan, blockIdx.x);
   const int thread = threadIdx.y * blockDim.x + threadIdx.x, threads = blockDim.x * blockDim.y;
 
-  const unsigned perRow = plan.axes[0].field.voxels, perLayer = perRow * plan.axes[1].field.voxels;
+  const unsigned perRow = plan.axes[0].field.voxels, perSlice = perRow * plan.axes[1].field.voxels;
   constexpr int per = Sum::shape.columnsAThread;
   constexpr int ahead = Factored ? 2 : 4; // of fused sums all that is under way stays in registers
   unsigned at[per];
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
     const bool inside = static_cast<int>(threadIdx.x) < tile.has[0] && row < tile.has[1];
     voxels[i] = inside ? tile.has[2] : 0;
     at[i] =
-        inside ? tile.voxel[2] * perLayer + (tile.voxel[1] + row) * perRow + tile.voxel[0] + threadIdx.x : 0;
+        inside ? tile.voxel[2] * perSlice + (tile.voxel[1] + row) * perRow + tile.voxel[0] + threadIdx.x : 0;
   }
   const int steps = tile.steps(plan);
   Value* const to = shared.staged + threadIdx.y * pitch + threadIdx.x;
@@ -61,14 +61,14 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
           next[u][i][c] = z + u < voxels[i] ? __ldcs(covectors.of[c] + at[i]) : 0;
         if constexpr (Factored)
           nextFactors[u][i] = z + u < voxels[i] ? __ldcs(covectors.factors + at[i]) : 0;
-        at[i] += perLayer;
+        at[i] += perSlice;
       }
     }
   };
   load(0);
   fillTables(plan, tile, shared, thread, threads);
   __syncthreads();
-  for (int z = 0, used = 0, layer = 0; z < steps;) {
+  for (int z = 0, used = 0, slice = 0; z < steps;) {
     float values[batch][per][D];
 #pragma unroll
     for (int u = 0; u < batch; ++u) {
@@ -87,8 +87,8 @@ __global__ void __launch_bounds__(Sum::shape.threads(), Sum::shape.blocksAMultip
     __syncthreads();
     contractAlongX<D, Sum, ahead>(plan, tile, shared, used, thread, threads);
     __syncthreads();
-    contractAlongY<D, Sum, ahead>(plan, tile, shared, layer, used, partial, thread, threads);
-    layer += used;
+    contractAlongY<D, Sum, ahead>(plan, tile, shared, slice, used, partial, thread, threads);
+    slice += used;
     used = 0;
   }
 }
@@ -166,15 +166,15 @@ void pullBackAlignedFieldOnCuda(Context& context, const AlignedField<D>& field,
   if (!hasSupport(field))
     return;
   refuseDenseGrid(field);
-  const int layers = field.axes[D - 1].voxels;
-  const std::size_t perLayer = field.voxelCount() / layers;
-  const int slab = static_cast<int>(std::clamp<std::size_t>(maxVoxels / perLayer, 1, layers));
-  for (int first = 0; first < layers; first += slab) {
-    const AlignedField<D> part = field.slab(first, std::min(slab, layers - first));
+  const int slices = field.axes[D - 1].voxels;
+  const std::size_t perSlice = field.voxelCount() / slices;
+  const int slab = static_cast<int>(std::clamp<std::size_t>(maxVoxels / perSlice, 1, slices));
+  for (int first = 0; first < slices; first += slab) {
+    const AlignedField<D> part = field.slab(first, std::min(slab, slices - first));
     Covectors<D> from;
     for (int c = 0; c < D; ++c)
-      from.of[c] = covectors[c] + first * perLayer;
-    from.factors = factors ? factors + first * perLayer : nullptr;
+      from.of[c] = covectors[c] + first * perSlice;
+    from.factors = factors ? factors + first * perSlice : nullptr;
     switch (summation) {
     case GradientSummation::fusedMultiplyAdd:
       launch<D, FusedSum>(context, part, from, before, gradient);

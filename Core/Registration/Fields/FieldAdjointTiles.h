@@ -21,14 +21,14 @@
 //
 // A block owns `columns` x `rows` columns of voxels and a chunk of the last axis, along which it marches:
 // each thread reads its column once, sums it onto a ring of order + 1 control points in registers, and stages
-// a sum when its control point is done. Every few staged layers the block contracts them along the first
+// a sum when its control point is done. Every few staged slices the block contracts them along the first
 // axis, then along the second, and writes the tile's own partial control points. A second kernel adds the
 // partial ones of the tiles that share a control point, in their order.
 namespace tessera::adjoint {
 
 constexpr int columns = 32; // of a tile, along the first axis
 constexpr int batch = 3;    // voxels of a column under way at once, in registers
-constexpr int slots = 4;    // staged layers
+constexpr int slots = 4;    // staged slices
 constexpr int maxTaps = 4;
 constexpr int maxChunk = 512;      // voxels of a chunk
 constexpr int pitch = columns + 1; // of a staged row: no two rows in one memory bank
@@ -130,14 +130,14 @@ struct Plan {
   Axis axes[3];
   int threadRows; // of a block
   int most;       // sums that get done in a batch, at most
-  int rowPitch;   // of a layer that is contracted along the first axis
+  int rowPitch;   // of a slice that is contracted along the first axis
   int table;      // voxels of a chunk with those that stand for its end, in whole batches
 
   TESSERA_HOST_DEVICE int tileCount() const { return axes[0].tiles * axes[1].tiles * axes[2].tiles; }
-  TESSERA_HOST_DEVICE int layerPoints() const { return axes[0].maxPoints * axes[1].maxPoints; }
+  TESSERA_HOST_DEVICE int slicePoints() const { return axes[0].maxPoints * axes[1].maxPoints; }
   TESSERA_HOST_DEVICE std::size_t componentStride() const
   {
-    return static_cast<std::size_t>(layerPoints()) * axes[2].maxPoints;
+    return static_cast<std::size_t>(slicePoints()) * axes[2].maxPoints;
   }
 };
 
@@ -158,7 +158,7 @@ template <int D, class Value>
 struct Shared {
   Table<Value> axes[3];
   Value* staged; // [component][slot][row][pitch]
-  Value* layers; // [component][slot][row][plan.rowPitch]
+  Value* slices; // [component][slot][row][plan.rowPitch]
 
   static TESSERA_HOST_DEVICE int tableLength(const Plan& plan)
   {
@@ -177,8 +177,8 @@ struct Shared {
     const int rows = plan.axes[1].length;
     Taps<Value>* taps = static_cast<Taps<Value>*>(memory);
     staged = reinterpret_cast<Value*>(taps + tableLength(plan));
-    layers = staged + D * slots * rows * pitch;
-    int* advance = reinterpret_cast<int*>(layers + D * slots * rows * plan.rowPitch);
+    slices = staged + D * slots * rows * pitch;
+    int* advance = reinterpret_cast<int*>(slices + D * slots * rows * plan.rowPitch);
     const int lengths[3] = {columns, rows, plan.table};
     for (int d = 0; d < 3; ++d) {
       axes[d] = {taps, advance};
@@ -285,7 +285,7 @@ struct Columns {
   }
 };
 
-/// Whether the staged layers have to go before the batch that begins with voxel z: it may make more than
+/// Whether the staged slices have to go before the batch that begins with voxel z: it may make more than
 /// there is room for.
 TESSERA_HOST_DEVICE inline bool mustContract(const Plan& plan, const Tile& tile, int z, int used)
 {
@@ -325,7 +325,7 @@ TESSERA_HOST_DEVICE inline void contractLine(const Table<typename Sum::Value>& t
     next();
 }
 
-/// Contracts `used` staged layers along the first axis: a thread takes a row, its neighbours the next ones.
+/// Contracts `used` staged slices along the first axis: a thread takes a row, its neighbours the next ones.
 template <int D, class Sum, int Ahead = 4>
 TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& tile,
                                                const Shared<D, typename Sum::Value>& shared, int used,
@@ -337,23 +337,23 @@ TESSERA_HOST_DEVICE inline void contractAlongX(const Plan& plan, const Tile& til
     const int at = (c * slots + slot) * height + row;
     if (row < tile.has[1])
       contractLine<Sum, Ahead>(shared.axes[0], plan.axes[0].order, tile.has[0], shared.staged + at * pitch, 1,
-                               shared.layers + at * plan.rowPitch, 1);
+                               shared.slices + at * plan.rowPitch, 1);
   }
 }
 
-/// And those along the second, into the tile's partial control points from layer `layer` on.
+/// And those along the second, into the tile's partial control points from slice `slice` on.
 template <int D, class Sum, int Ahead = 4>
 TESSERA_HOST_DEVICE inline void
-contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared, int layer,
+contractAlongY(const Plan& plan, const Tile& tile, const Shared<D, typename Sum::Value>& shared, int slice,
                int used, typename Sum::Value* partial, int thread, int threads)
 {
   const int height = plan.axes[1].length, width = tile.points(plan, 0);
   for (int task = thread; task < D * used * width; task += threads) {
     const int i = task % width, slot = task / width % used, c = task / width / used;
     contractLine<Sum, Ahead>(shared.axes[1], plan.axes[1].order, tile.has[1],
-                             shared.layers + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
+                             shared.slices + (c * slots + slot) * height * plan.rowPitch + i, plan.rowPitch,
                              partial + (tile.index * static_cast<std::size_t>(D) + c) * plan.componentStride()
-                                 + static_cast<std::size_t>(layer + slot) * plan.layerPoints() + i,
+                                 + static_cast<std::size_t>(slice + slot) * plan.slicePoints() + i,
                              plan.axes[0].maxPoints);
   }
 }
@@ -408,7 +408,7 @@ TESSERA_HOST_DEVICE inline void sumTiles(const Plan& plan, const TileSpan (&span
             (static_cast<std::size_t>(z) * plan.axes[1].tiles + y) * plan.axes[0].tiles + x;
         const Value* from =
             partial + tile * D * plan.componentStride()
-            + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.layerPoints()
+            + static_cast<std::size_t>(point[2] - firstPoint(plan.axes[2], z)) * plan.slicePoints()
             + (point[1] - firstPoint(plan.axes[1], y)) * plan.axes[0].maxPoints
             + (point[0] - firstPoint(plan.axes[0], x));
         for (int c = 0; c < D; ++c)

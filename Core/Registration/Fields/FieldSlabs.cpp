@@ -21,21 +21,21 @@ std::string extentOf(const AlignedField<D>& field)
   return text;
 }
 
-/// Layers of a slab, so that it fits beside the control points.
+/// Slices of a slab, so that it fits beside the control points.
 template <int D>
-int layersOfSlab(const Context& context, const AlignedField<D>& field, std::size_t coefficientBytes,
-                 std::size_t layerBytes, std::size_t slabBytes)
+int slicesOfSlab(const Context& context, const AlignedField<D>& field, std::size_t coefficientBytes,
+                 std::size_t sliceBytes, std::size_t slabBytes)
 {
   const std::size_t free = context.stream->freeBytes(), fixed = 2 * coefficientBytes + forTables;
-  if (fixed + layerBytes > free)
+  if (fixed + sliceBytes > free)
     throw Error(ExitCode::outOfMemory,
                 "a field of " + extentOf(field) + " voxels on cuda:" + std::to_string(context.device.ordinal)
-                    + ": " + std::to_string(fixed + layerBytes)
+                    + ": " + std::to_string(fixed + sliceBytes)
                     + " bytes are needed for the control points and one "
-                    + "layer of voxels: " + std::to_string(free)
+                    + "slice of voxels: " + std::to_string(free)
                     + " are free. Allowed: a smaller or coarser output grid, or the device \"cpu\".");
-  const std::size_t layers = std::max(std::size_t(1), std::min(slabBytes, free - fixed) / layerBytes);
-  return static_cast<int>(std::min<std::size_t>(layers, field.axes[D - 1].voxels));
+  const std::size_t slices = std::max(std::size_t(1), std::min(slabBytes, free - fixed) / sliceBytes);
+  return static_cast<int>(std::min<std::size_t>(slices, field.axes[D - 1].voxels));
 }
 
 }
@@ -45,18 +45,18 @@ void evaluateInSlabs(Context& context, const FieldInterpolator<D>& method, Field
                      const AlignedField<D>& field, std::span<const double> coefficients, std::span<float> out,
                      std::size_t slabBytes)
 {
-  const int layers = field.axes[D - 1].voxels;
-  const std::size_t layerValues = out.size() / layers;
-  const int most = layersOfSlab(context, field, coefficients.size() * sizeof(float),
-                                layerValues * sizeof(float), slabBytes);
-  Buffer<float> points, slab(context, layerValues * most);
+  const int slices = field.axes[D - 1].voxels;
+  const std::size_t sliceValues = out.size() / slices;
+  const int most = slicesOfSlab(context, field, coefficients.size() * sizeof(float),
+                                sliceValues * sizeof(float), slabBytes);
+  Buffer<float> points, slab(context, sliceValues * most);
   points.fromHost(context, std::vector<float>(coefficients.begin(), coefficients.end()));
-  for (int first = 0; first < layers; first += most) {
-    const int count = std::min(most, layers - first);
+  for (int first = 0; first < slices; first += most) {
+    const int count = std::min(most, slices - first);
     (method.*function)(context, field.slab(first, count), {nullptr, points.span().data()},
                        {slab.span().data(), FieldLayout::interleaved, nullptr});
-    context.stream->copyToHost(out.data() + layerValues * first, slab.span().data(),
-                               layerValues * count * sizeof(float));
+    context.stream->copyToHost(out.data() + sliceValues * first, slab.span().data(),
+                               sliceValues * count * sizeof(float));
   }
 }
 

@@ -16,8 +16,8 @@ using FieldEvaluation = void (FieldInterpolator<D>::*)(Context&, const AlignedFi
 constexpr std::size_t usualSlabBytes = std::size_t(256) << 20;
 
 /// Evaluates a field on the context's CUDA device into host memory, interleaved. Done in slabs of whole
-/// layers of the last axis, each of at most `slabBytes`, or one layer, and of what the device has free.
-/// Throws Error(outOfMemory), with the bytes needed and free, if not even one layer fits.
+/// slices of the last axis, each of at most `slabBytes`, or one slice, and of what the device has free.
+/// Throws Error(outOfMemory), with the bytes needed and free, if not even one slice fits.
 template <int D>
 void evaluateInSlabs(Context&, const FieldInterpolator<D>&, FieldEvaluation<D>, const AlignedField<D>&,
                      std::span<const double> coefficients, std::span<float> out,

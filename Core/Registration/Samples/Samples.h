@@ -176,7 +176,7 @@ VoxelBox<D> wholeBox(const ImageGeometry<D>& geometry)
 }
 
 /// Voxels of a level's image that samplers may take: those between the first and the last voxel's centre of
-/// the full image. elastix finds them through physical space, where rounding leaves out border layers of most
+/// the full image. elastix finds them through physical space, where rounding leaves out border slices of most
 /// oblique images: so does this, operation by operation (dox/Decisions/0009).
 template <int D>
 VoxelBox<D> regionOfLevel(const ImageGeometry<D>& full, const ImageGeometry<D>& level);

@@ -141,7 +141,7 @@ void DenseImageTerm<D>::pullBack(Context& context, const Target& target, std::sp
     slopes(context, part);
     std::array<const float*, D> gradientsOfMoving;
     std::ranges::copy(arrays(part), gradientsOfMoving.begin());
-    pullBackAlignedField<D>(context, target.method.field.slab(part.firstLayer, part.layers),
+    pullBackAlignedField<D>(context, target.method.field.slab(part.firstSlice, part.slices),
                             gradientsOfMoving, movingOrSlopes_.data(), GradientSummation::doublePrecision,
                             gradient.data());
   }
@@ -157,14 +157,14 @@ void DenseImageTerm<D>::prepare(Context& context, const Target& target)
   VoxelLattice<D> everyVoxel = target.lattice;
   everyVoxel.mask = nullptr;
   everyVoxel_ = everyVoxel;
-  const std::size_t layers = lattice_->count[D - 1], perLayer = lattice_->positions() / layers;
-  const std::size_t bytesOfLayer = (D + 1) * sizeof(float) * perLayer;
-  const std::size_t most = std::clamp<std::size_t>(maxBytes_ / bytesOfLayer, 1, layers);
-  const std::size_t fewest = (layers + most - 1) / most;
-  layersOfSlab_ = static_cast<int>((layers + fewest - 1) / fewest);
-  slabs_ = (layers + layersOfSlab_ - 1) / layersOfSlab_;
-  const std::size_t values = perLayer * layersOfSlab_;
-  requireMemory(static_cast<double>(bytesOfLayer) * layersOfSlab_
+  const std::size_t slices = lattice_->count[D - 1], perSlice = lattice_->positions() / slices;
+  const std::size_t bytesOfSlice = (D + 1) * sizeof(float) * perSlice;
+  const std::size_t most = std::clamp<std::size_t>(maxBytes_ / bytesOfSlice, 1, slices);
+  const std::size_t fewest = (slices + most - 1) / most;
+  slicesOfSlab_ = static_cast<int>((slices + fewest - 1) / fewest);
+  slabs_ = (slices + slicesOfSlab_ - 1) / slicesOfSlab_;
+  const std::size_t values = perSlice * slicesOfSlab_;
+  requireMemory(static_cast<double>(bytesOfSlice) * slicesOfSlab_
                     + (lattice_->mask ? lattice_->positions() : 0),
                 "every voxel of a level of " + extentText(lattice_->count), "a sampler of fewer samples");
   fieldOrGradients_.assign(D * values, 0);
@@ -187,12 +187,12 @@ template <int D>
 typename DenseImageTerm<D>::Slab DenseImageTerm<D>::slab(std::size_t number) const
 {
   Slab part;
-  const int layers = static_cast<int>(lattice_->count[D - 1]);
-  const std::size_t perLayer = lattice_->positions() / lattice_->count[D - 1];
-  part.firstLayer = static_cast<int>(number) * layersOfSlab_;
-  part.layers = std::min(layersOfSlab_, layers - part.firstLayer);
-  part.first = perLayer * part.firstLayer;
-  part.count = perLayer * part.layers;
+  const int slices = static_cast<int>(lattice_->count[D - 1]);
+  const std::size_t perSlice = lattice_->positions() / lattice_->count[D - 1];
+  part.firstSlice = static_cast<int>(number) * slicesOfSlab_;
+  part.slices = std::min(slicesOfSlab_, slices - part.firstSlice);
+  part.first = perSlice * part.firstSlice;
+  part.count = perSlice * part.slices;
   return part;
 }
 
@@ -209,7 +209,7 @@ template <int D>
 void DenseImageTerm<D>::evaluateField(Context& context, const Target& target, const Slab& part)
 {
   target.method.interpolator->displacements(
-      context, target.method.field.slab(part.firstLayer, part.layers), {target.parameters.data(), nullptr},
+      context, target.method.field.slab(part.firstSlice, part.slices), {target.parameters.data(), nullptr},
       {fieldOrGradients_.data(), FieldLayout::planar, asked_.empty() ? nullptr : asked_.data() + part.first});
 }
 

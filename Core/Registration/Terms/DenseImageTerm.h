@@ -10,10 +10,10 @@
 namespace tessera {
 
 /// ImageTerm on the CPU where a FieldMethod evaluates the last transform: the field and its adjoint by tiles
-/// over layers of the lattice, what is between them in batches. The same bits for any number of threads.
+/// over slices of the lattice, what is between them in batches. The same bits for any number of threads.
 ///
 /// Bytes a voxel: 4 (D + 1), one more with a fixed mask. Lattices that need more than `maxBytes` go in slabs
-/// of layers, which are warped once for the value and once more for the gradient.
+/// of slices, which are warped once for the value and once more for the gradient.
 template <int D>
 class DenseImageTerm {
 public:
@@ -38,9 +38,9 @@ public:
   std::vector<Phase> timePhases(Context&, const Target&, std::span<double> gradient);
 
 private:
-  /// Layers of the lattice, and its positions: those of a field of their own.
+  /// Slices of the lattice, and its positions: those of a field of their own.
   struct Slab {
-    int firstLayer = 0, layers = 0;
+    int firstSlice = 0, slices = 0;
     std::size_t first = 0, count = 0;
   };
   struct Batch;
@@ -66,7 +66,7 @@ private:
   std::optional<VoxelLattice<D>> lattice_;
   SampleSet<D> everyVoxel_; // without its mask
   std::size_t slabs_ = 0;
-  int layersOfSlab_ = 0;
+  int slicesOfSlab_ = 0;
   std::vector<std::uint8_t> asked_; // one a position; empty: all are
 
   // Of the slab that was evaluated last.

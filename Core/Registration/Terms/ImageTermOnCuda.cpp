@@ -50,8 +50,8 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
   const bool bendsBefore = !isLinearChain(extent.chain->initial.get());
   double scratch = 0;
   const auto addLattice = [&](const VoxelLattice<D>& lattice, bool withGradient) {
-    const std::size_t all = lattice.count[D - 1], layers = std::min(layersOfSlab(lattice, extent.slabs), all);
-    const std::size_t slab = layers * (lattice.positions() / std::max<std::size_t>(1, all));
+    const std::size_t all = lattice.count[D - 1], slices = std::min(slicesOfSlab(lattice, extent.slabs), all);
+    const std::size_t slab = slices * (lattice.positions() / std::max<std::size_t>(1, all));
     const bool isWhole = lattice.count == lattice.image->geometry.size && !extent.maskMayCrop;
     const auto aligned = isLinear
                              ? std::nullopt
@@ -63,7 +63,7 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
       displacements = std::max(displacements, D * slab);
     if (!isWhole)
       fixed = std::max(fixed, slab);
-    else if (layers == all)
+    else if (slices == all)
       whole = std::max(whole, slab);
     if (withGradient || aligned)
       gradients = std::max(gradients, slab);
@@ -74,7 +74,7 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
     slopes = std::max(slopes, slab);
     if (aligned)
       scratch =
-          std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(layers)), summation));
+          std::max(scratch, adjointBytes<D>(aligned->field.slab(0, static_cast<int>(slices)), summation));
     else
       pulledBack = std::max(pulledBack, slab);
   };
@@ -155,25 +155,25 @@ void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
     phases_->push_back({name, milliseconds});
 }
 
-/// Whole layers of the last axis, in order.
+/// Whole slices of the last axis, in order.
 template <int D>
 std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SamplesOnCuda<D>& samples,
                                                                            const FieldMethod<D>* aligned,
-                                                                           std::size_t layers)
+                                                                           std::size_t slices)
 {
-  const int all = samples.positions[D - 1], most = static_cast<int>(layers);
-  const std::size_t perLayer = samples.count / all;
+  const int all = samples.positions[D - 1], most = static_cast<int>(slices);
+  const std::size_t perSlice = samples.count / all;
   std::vector<Slab> slabs;
   for (int first = 0; first < all; first += most) {
     const int count = std::min(most, all - first);
     Slab slab{samples, {}, first == 0};
-    slab.samples.count = perLayer * count;
+    slab.samples.count = perSlice * count;
     slab.samples.first[D - 1] += samples.step[D - 1] * first;
     slab.samples.positions[D - 1] = count;
     if (samples.fixed)
-      slab.samples.fixed += perLayer * first;
+      slab.samples.fixed += perSlice * first;
     if (samples.asked)
-      slab.samples.asked += perLayer * first;
+      slab.samples.asked += perSlice * first;
     if (aligned)
       slab.field = aligned->field.slab(first, count);
     slabs.push_back(slab);
@@ -188,7 +188,7 @@ ImageTermOnCuda<D>::slabsOf(const SampleSet<D>& set, const SamplesOnCuda<D>& sam
 {
   const auto* lattice = std::get_if<VoxelLattice<D>>(&set);
   if (lattice && samples.count > 0)
-    return slabsOf(samples, aligned, layersOfSlab(*lattice, level_.slabs));
+    return slabsOf(samples, aligned, slicesOfSlab(*lattice, level_.slabs));
   return {Slab{samples, {}, true}};
 }
 

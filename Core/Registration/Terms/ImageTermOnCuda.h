@@ -47,14 +47,14 @@ private:
     unsigned long long asked = 0;
     CovectorMoments<D> moments;
   };
-  /// What a pass takes at a time: all samples, or layers of a lattice.
+  /// What a pass takes at a time: all samples, or slices of a lattice.
   struct Slab {
     SamplesOnCuda<D> samples;
-    std::optional<AlignedField<D>> field; // of these layers, if the lattice is aligned
+    std::optional<AlignedField<D>> field; // of these slices, if the lattice is aligned
     bool isFirst = true;
   };
 
-  static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t layers);
+  static std::vector<Slab> slabsOf(const SamplesOnCuda<D>&, const FieldMethod<D>*, std::size_t slices);
   std::vector<Slab> slabsOf(const SampleSet<D>&, const SamplesOnCuda<D>&, const FieldMethod<D>*) const;
   void gather(Context&, const Slab&, const FieldInterpolator<D>*, std::span<const double> parameters,
               bool withGradient, unsigned long long* asked);

@@ -98,7 +98,7 @@ void pullBackToPoints(const TransformOnCuda<D>& t, const Jet<D>& jet, const Jet<
           }
           derivativeWeights<D>(value, first, second, weights);
           for (int e = 0; e < entries; ++e)
-            gradient[k * t.pointCount() + support.first + support.layers[l] + m * support.rowStride + x] +=
+            gradient[k * t.pointCount() + support.first + support.slices[l] + m * support.rowStride + x] +=
                 covector[e] * weights[e];
         }
   }

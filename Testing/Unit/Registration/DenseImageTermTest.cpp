@@ -277,28 +277,28 @@ TEST(DenseImageTermSlabsTest, SlabsGiveWhatTheWholeDoes)
     scene.level.registry = &allComponents();
     const SampleSet<3> samples = scene.lattice(1);
     const TermEvaluation whole = inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30);
-    for (const std::size_t layers : {1, 2, 3, 5, 16}) {
+    for (const std::size_t slices : {1, 2, 3, 5, 16}) {
       const TermEvaluation slabs =
-          inSlabs<NormalizedMutualInformation>(scene, samples, layers * 27 * 21 * 16);
-      EXPECT_EQ(slabs.term.value, whole.term.value) << layers << " layers: counts are whole numbers";
-      EXPECT_EQ(slabs.term.valid, whole.term.valid) << layers;
-      EXPECT_EQ(slabs.term.asked, whole.term.asked) << layers;
+          inSlabs<NormalizedMutualInformation>(scene, samples, slices * 27 * 21 * 16);
+      EXPECT_EQ(slabs.term.value, whole.term.value) << slices << " slices: counts are whole numbers";
+      EXPECT_EQ(slabs.term.valid, whole.term.valid) << slices;
+      EXPECT_EQ(slabs.term.asked, whole.term.asked) << slices;
       EXPECT_LT(distance(slabs.gradient, whole.gradient), 1e-12 * norm(whole.gradient))
-          << layers << " layers: sums in double";
+          << slices << " slices: sums in double";
     }
   }
 }
 
 TEST(DenseImageTermSlabsTest, ASmallerSlabMayHaveMoreAccumulators)
 {
-  constexpr std::size_t perLayer = 16 * 16, first = 37, second = 36;
-  ASSERT_LT(planStripes(first * perLayer, 1).stripes, planStripes(second * perLayer, 1).stripes);
+  constexpr std::size_t perSlice = 16 * 16, first = 37, second = 36;
+  ASSERT_LT(planStripes(first * perSlice, 1).stripes, planStripes(second * perSlice, 1).stripes);
   TermScene<3> scene(1, {16, 16, first + second});
   scene.useBSpline();
   scene.level.registry = &allComponents();
   const SampleSet<3> samples = scene.lattice(1);
 
-  const TermEvaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, first * perLayer * 16);
+  const TermEvaluation slabs = inSlabs<NormalizedMutualInformation>(scene, samples, first * perSlice * 16);
 
   EXPECT_EQ(slabs.term.value,
             inSlabs<NormalizedMutualInformation>(scene, samples, std::size_t(1) << 30).term.value);

@@ -15,7 +15,7 @@ constexpr double before = 0.25; // what the gradient holds already
 /// On the first CUDA device; what lies before and behind the gradient must stay. Without `before`.
 template <int D>
 std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vector<float>& covectors,
-                                  GradientSummation summation, int slabLayers = 0,
+                                  GradientSummation summation, int slabSlices = 0,
                                   const std::vector<float>& factors = {})
 {
   constexpr std::size_t guard = 512;
@@ -27,12 +27,12 @@ std::vector<double> gradientOnGpu(const AlignedField<D>& field, const std::vecto
   Buffer<float> ofVoxels(context, factors.size());
   ofVoxels.fromHost(context, factors);
   to.fromHost(context, gradient);
-  const int layers = field.axes[D - 1].voxels;
-  const std::size_t perLayer = field.voxelCount() / layers;
-  for (int first = 0, count = slabLayers ? slabLayers : layers; first < layers; first += count)
-    pullBackAlignedField<D>(context, field.slab(first, std::min(count, layers - first)),
-                            planes<D>(field, from.span().data() + first * perLayer),
-                            factors.empty() ? nullptr : ofVoxels.span().data() + first * perLayer, summation,
+  const int slices = field.axes[D - 1].voxels;
+  const std::size_t perSlice = field.voxelCount() / slices;
+  for (int first = 0, count = slabSlices ? slabSlices : slices; first < slices; first += count)
+    pullBackAlignedField<D>(context, field.slab(first, std::min(count, slices - first)),
+                            planes<D>(field, from.span().data() + first * perSlice),
+                            factors.empty() ? nullptr : ofVoxels.span().data() + first * perSlice, summation,
                             to.span().data() + guard);
   gradient = to.toHost(context);
   for (std::size_t i = 0; i < guard; ++i) {
@@ -123,12 +123,12 @@ TEST(FieldAdjointOnCudaTest, WhatWasBeforeGoesIfAsked)
 }
 
 template <int D>
-void expectFactorsMultiply(const AlignedField<D>& field, int slabLayers = 0)
+void expectFactorsMultiply(const AlignedField<D>& field, int slabSlices = 0)
 {
   const FactoredCovectors<D> given(field);
   for (const GradientSummation summation : summations)
-    EXPECT_EQ(gradientOnGpu<D>(field, given.covectors, summation, slabLayers, given.factors),
-              gradientOnGpu<D>(field, given.products, summation, slabLayers))
+    EXPECT_EQ(gradientOnGpu<D>(field, given.covectors, summation, slabSlices, given.factors),
+              gradientOnGpu<D>(field, given.products, summation, slabSlices))
         << describe<D>(field) << ", summation " << static_cast<int>(summation);
 }
 

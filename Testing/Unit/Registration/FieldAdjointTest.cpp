@@ -83,9 +83,9 @@ TEST(FieldAdjointTest, SlabsAddUp)
   const std::vector<float> covectors = randomCovectors<3>(field, 3);
   Context context = threads(2);
   std::vector<double> gradient(3 * field.pointCount());
-  const std::size_t perLayer = 19 * 17;
+  const std::size_t perSlice = 19 * 17;
   for (int first = 0; first < 23; first += 9) {
-    const std::array<const float*, 3> whole = planes<3>(field, covectors.data() + first * perLayer);
+    const std::array<const float*, 3> whole = planes<3>(field, covectors.data() + first * perSlice);
     pullBackAlignedField<3>(context, field.slab(first, std::min(9, 23 - first)), whole, nullptr,
                             GradientSummation::doublePrecision, gradient.data());
   }

@@ -239,8 +239,8 @@ TEST(Samples, RegionOfALevelIsBetweenTheCentresOfTheFullImagesOuterVoxels)
     level.size = size;
     return level;
   };
-  // Far beyond rounding, which loses layers in the same way. A last layer a hair before the full image's last
-  // centre stays; a hair behind it, it goes; so does a first layer that begins a hair before the first
+  // Far beyond rounding, which loses slices in the same way. A last slice a hair before the full image's last
+  // centre stays; a hair behind it, it goes; so does a first slice that begins a hair before the first
   // centre.
   const double hair = 1e-6;
   const VoxelBox<3> lost = regionOfLevel<3>(full, movedBy({hair, hair, -hair}, full.size));

@@ -117,13 +117,13 @@ TEST(StageMemory, AMaskThatIsReadLimitsTheVoxels)
   const LevelPlan known = planOf(input).front();
   const LevelPlan unknown = planStage<3>(host, allComponents(), input.prepared(), unread, unlimited).front();
 
-  const double layer = 40 * 30,
+  const double slice = 40 * 30,
                arrays = 4 * (1 + 3 + 1 + 1) + 1; // fixed intensities too: voxels of a part of the image
                                                  // lie apart; whether the mask has them
-  EXPECT_EQ(partOf(known, "masks"), 20 * layer);
-  EXPECT_LE(partOf(known, "samples"), arrays * layer * 10 + results) << "8 layers, and one more at each side";
-  EXPECT_GE(partOf(known, "samples"), arrays * layer * 8);
-  EXPECT_NEAR(partOf(unknown, "samples"), arrays * layer * 20, results);
+  EXPECT_EQ(partOf(known, "masks"), 20 * slice);
+  EXPECT_LE(partOf(known, "samples"), arrays * slice * 10 + results) << "8 slices, and one more at each side";
+  EXPECT_GE(partOf(known, "samples"), arrays * slice * 8);
+  EXPECT_NEAR(partOf(unknown, "samples"), arrays * slice * 20, results);
 }
 
 TEST(StageMemory, WhatDoesNotFitGoesInAsFewSlabsAsFit)
@@ -137,13 +137,13 @@ TEST(StageMemory, WhatDoesNotFitGoesInAsFewSlabsAsFit)
   EXPECT_TRUE(halves.fits());
   EXPECT_NEAR(partOf(halves, "samples"), samples / 2, results);
 
-  const LevelPlan many = planOf(input, rest + 0.11 * samples).front(); // 7 of 64 layers
+  const LevelPlan many = planOf(input, rest + 0.11 * samples).front(); // 7 of 64 slices
   EXPECT_TRUE(many.fits());
   EXPECT_EQ((64 + many.slabs - 1) / many.slabs, 7u);
 
   const LevelPlan none = planOf(input, rest).front();
   EXPECT_FALSE(none.fits());
-  EXPECT_EQ(none.slabs, 64u) << "one layer at a time is the least";
+  EXPECT_EQ(none.slabs, 64u) << "one slice at a time is the least";
 }
 
 TEST(StageMemory, SlabsDoNotHelpLists)

@@ -78,11 +78,11 @@ TEST(TransformFieldsOnCuda, AreTheSameInSlabs)
   Context cuda = makeContext({DeviceKind::cuda, 0}, 1);
   for (const auto& c : transformFieldCases<3>({{5.37, 21.7, 3}}, {1, 3})) {
     const FieldMethod<3> method = *c.method("auto", DeviceKind::cuda, FieldQuantity::displacements);
-    const auto inSlabsOf = [&](FieldEvaluation<3> evaluation, int components, int layers) {
-      const std::size_t layerValues = components * method.field.voxelCount() / method.field.axes[2].voxels;
+    const auto inSlabsOf = [&](FieldEvaluation<3> evaluation, int components, int slices) {
+      const std::size_t sliceValues = components * method.field.voxelCount() / method.field.axes[2].voxels;
       std::vector<float> values(components * method.field.voxelCount());
       evaluateInSlabs<3>(cuda, *method.interpolator, evaluation, method.field, c.chain.parameters, values,
-                         layers * layerValues * sizeof(float));
+                         slices * sliceValues * sizeof(float));
       return values;
     };
     for (const auto& [evaluation, components] : {std::pair{&FieldInterpolator<3>::displacements, 3},
@@ -92,8 +92,8 @@ TEST(TransformFieldsOnCuda, AreTheSameInSlabs)
       double largest = 1;
       for (const float value : whole)
         largest = std::max(largest, std::abs(static_cast<double>(value)));
-      for (const int layers : {1, 4}) // weights that round to the other side
-        expectNear(inSlabsOf(evaluation, components, layers), whole, roundings(largest), c.text);
+      for (const int slices : {1, 4}) // weights that round to the other side
+        expectNear(inSlabsOf(evaluation, components, slices), whole, roundings(largest), c.text);
     }
   }
 }

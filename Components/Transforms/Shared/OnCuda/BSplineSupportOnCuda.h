@@ -15,7 +15,7 @@ struct SupportOnCuda {
   double distance[D]; // of the point from the first of them, as bsplineWeights takes it
   double weights[D][taps];
   int first;        // control point, along all axes but the last
-  int layers[taps]; // offsets of the layers along the last axis, wrapped if the grid is cyclic
+  int slices[taps]; // offsets of the slices along the last axis, wrapped if the grid is cyclic
   int rowStride;    // of control points along y (3D)
 
   /// False if the support is not fully inside the grid, or the point is not a number.
@@ -41,11 +41,11 @@ struct SupportOnCuda {
       bsplineWeights<Order, double>(distance[d], weights[d]);
     rowStride = D == 3 ? t.points[0] : 0;
     first = start[0] + (D == 3 ? start[1] * t.points[0] : 0);
-    const int layerStride = D == 3 ? t.points[0] * t.points[1] : t.points[0];
+    const int sliceStride = D == 3 ? t.points[0] * t.points[1] : t.points[0];
     TESSERA_UNROLL
     for (int k = 0; k < taps; ++k) {
-      const int layer = start[D - 1] + k;
-      layers[k] = (layer < t.points[D - 1] ? layer : layer - t.points[D - 1]) * layerStride;
+      const int slice = start[D - 1] + k;
+      slices[k] = (slice < t.points[D - 1] ? slice : slice - t.points[D - 1]) * sliceStride;
     }
     return true;
   }
@@ -59,7 +59,7 @@ struct SupportOnCuda {
       TESSERA_UNROLL
       for (int middle = 0; middle < middleTaps; ++middle) {
         const double ofRow = D == 3 ? weights[1][middle] * weights[D - 1][last] : weights[D - 1][last];
-        const int row = first + layers[last] + middle * rowStride;
+        const int row = first + slices[last] + middle * rowStride;
         TESSERA_UNROLL
         for (int k = 0; k < taps; ++k)
           visit(row + k, weights[0][k] * ofRow);

@@ -94,7 +94,7 @@ struct JetWeights {
 };
 
 /// Value, first (g) and second (h) derivatives of one component of a B-spline, with respect to the grid's
-/// index. Rows along x are summed first, then those of a layer, then layers.
+/// index. Rows along x are summed first, then those of a slice, then slices.
 template <int D, int Order>
 TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support,
                                           const JetWeights<D, Order>& w, const double* component,
@@ -108,10 +108,10 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
     h[s] = 0;
   TESSERA_UNROLL
   for (int l = 0; l < taps; ++l) {
-    double layer[3][3] = {}; // [derivatives along x][along y (3D)]
+    double slice[3][3] = {}; // [derivatives along x][along y (3D)]
     TESSERA_UNROLL
     for (int m = 0; m < support.middleTaps; ++m) {
-      const double* from = component + support.first + support.layers[l] + m * support.rowStride;
+      const double* from = component + support.first + support.slices[l] + m * support.rowStride;
       double row[3] = {};
       TESSERA_UNROLL
       for (int k = 0; k < taps; ++k) {
@@ -123,27 +123,27 @@ TESSERA_HOST_DEVICE void indexDerivatives(const SupportOnCuda<D, Order>& support
       TESSERA_UNROLL
       for (int x = 0; x < 3; ++x)
         if constexpr (D == 3) {
-          layer[x][0] = fma(row[x], w.value[1][m], layer[x][0]);
+          slice[x][0] = fma(row[x], w.value[1][m], slice[x][0]);
           if (x < 2)
-            layer[x][1] = fma(row[x], w.first[1][m], layer[x][1]);
+            slice[x][1] = fma(row[x], w.first[1][m], slice[x][1]);
           if (x < 1)
-            layer[x][2] = fma(row[x], w.second[1][m], layer[x][2]);
+            slice[x][2] = fma(row[x], w.second[1][m], slice[x][2]);
         } else {
-          layer[x][0] = row[x];
+          slice[x][0] = row[x];
         }
     }
     const double w0 = w.value[last][l], w1 = w.first[last][l], w2 = w.second[last][l];
-    value = fma(layer[0][0], w0, value);
-    g[0] = fma(layer[1][0], w0, g[0]);
-    g[last] = fma(layer[0][0], w1, g[last]);
-    h[upperIndex<D>(0, 0)] = fma(layer[2][0], w0, h[upperIndex<D>(0, 0)]);
-    h[upperIndex<D>(0, last)] = fma(layer[1][0], w1, h[upperIndex<D>(0, last)]);
-    h[upperIndex<D>(last, last)] = fma(layer[0][0], w2, h[upperIndex<D>(last, last)]);
+    value = fma(slice[0][0], w0, value);
+    g[0] = fma(slice[1][0], w0, g[0]);
+    g[last] = fma(slice[0][0], w1, g[last]);
+    h[upperIndex<D>(0, 0)] = fma(slice[2][0], w0, h[upperIndex<D>(0, 0)]);
+    h[upperIndex<D>(0, last)] = fma(slice[1][0], w1, h[upperIndex<D>(0, last)]);
+    h[upperIndex<D>(last, last)] = fma(slice[0][0], w2, h[upperIndex<D>(last, last)]);
     if constexpr (D == 3) {
-      g[1] = fma(layer[0][1], w0, g[1]);
-      h[upperIndex<D>(0, 1)] = fma(layer[1][1], w0, h[upperIndex<D>(0, 1)]);
-      h[upperIndex<D>(1, 1)] = fma(layer[0][2], w0, h[upperIndex<D>(1, 1)]);
-      h[upperIndex<D>(1, 2)] = fma(layer[0][1], w1, h[upperIndex<D>(1, 2)]);
+      g[1] = fma(slice[0][1], w0, g[1]);
+      h[upperIndex<D>(0, 1)] = fma(slice[1][1], w0, h[upperIndex<D>(0, 1)]);
+      h[upperIndex<D>(1, 1)] = fma(slice[0][2], w0, h[upperIndex<D>(1, 1)]);
+      h[upperIndex<D>(1, 2)] = fma(slice[0][1], w1, h[upperIndex<D>(1, 2)]);
     }
   }
 }

@@ -163,7 +163,7 @@ __global__ void scatter(const __grid_constant__ SamplesOnCuda<D> samples,
     for (int a = 0; a < taps;
          ++a) { // selects: an index that is not constant would put the arrays into memory
       weight = a == k ? support.weights[0][a] : weight;
-      at = a == last ? support.layers[a] : at;
+      at = a == last ? support.slices[a] : at;
     }
     double others = 0, ofMiddle = 1;
 #pragma unroll

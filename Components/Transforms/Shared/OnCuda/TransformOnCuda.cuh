@@ -47,7 +47,7 @@ __device__ Vec<D> mapPoint(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
   return mapped;
 }
 
-/// mapPoint of a cubic B-spline by four neighbouring lanes, each of which sums a layer of control points; all
+/// mapPoint of a cubic B-spline by four neighbouring lanes, each of which sums a slice of control points; all
 /// have the result.
 template <int D>
 __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& pointMm)
@@ -56,17 +56,17 @@ __device__ Vec<D> mapPointByFour(const TransformOnCuda<D>& t, const Vec<D>& poin
   SupportOnCuda<D, 3> support;
   if (support.find(t, pointMm)) {
     const int mine = threadIdx.x % 4, pointCount = t.pointCount();
-    double ofLayer = 0;
-    int layer = 0;
+    double ofSlice = 0;
+    int slice = 0;
 #pragma unroll
     for (int k = 0; k < 4; ++k) { // selects: an index that is not constant would put the arrays into memory
-      ofLayer = k == mine ? support.weights[D - 1][k] : ofLayer;
-      layer = k == mine ? support.layers[k] : layer;
+      ofSlice = k == mine ? support.weights[D - 1][k] : ofSlice;
+      slice = k == mine ? support.slices[k] : slice;
     }
 #pragma unroll
     for (int middle = 0; middle < (D == 3 ? 4 : 1); ++middle) {
-      const double ofRow = D == 3 ? support.weights[1][middle] * ofLayer : ofLayer;
-      const double* row = t.coefficients + support.first + layer + middle * support.rowStride;
+      const double ofRow = D == 3 ? support.weights[1][middle] * ofSlice : ofSlice;
+      const double* row = t.coefficients + support.first + slice + middle * support.rowStride;
 #pragma unroll
       for (int k = 0; k < 4; ++k) {
 #pragma unroll

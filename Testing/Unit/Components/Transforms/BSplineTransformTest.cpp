@@ -24,18 +24,18 @@ Parameters parametersOf(std::string text, std::size_t dimension, std::size_t lev
 struct Case {
   int order;
   bool cyclic;
-  std::size_t layers; // control points along the last axis
+  std::size_t slices; // control points along the last axis
 };
 
 std::string gridText(const Case& c, int dimension)
 {
   const std::string common = "(BSplineTransformSplineOrder " + std::to_string(c.order)
                              + ")\n(UseCyclicTransform \"" + (c.cyclic ? "true" : "false") + "\")\n";
-  const std::string layers = std::to_string(c.layers);
+  const std::string slices = std::to_string(c.slices);
   if (dimension == 2) // turned by atan2(0.6, 0.8)
-    return common + "(GridSize 7 " + layers
+    return common + "(GridSize 7 " + slices
            + ")(GridSpacing 9 11)(GridOrigin -3 4)(GridDirection 0.8 0.6 -0.6 0.8)\n";
-  return common + "(GridSize 6 5 " + layers + ")(GridSpacing 9 11 13)(GridOrigin -3 4 1000)"
+  return common + "(GridSize 6 5 " + slices + ")(GridSpacing 9 11 13)(GridOrigin -3 4 1000)"
          + "(GridDirection 0.8 0.6 0 -0.6 0.8 0 0 0 1)\n";
 }
 
@@ -47,7 +47,7 @@ struct Example {
 
   explicit Example(const Case& c)
   {
-    const std::size_t count = D * (D == 2 ? 7 * c.layers : 30 * c.layers);
+    const std::size_t count = D * (D == 2 ? 7 * c.slices : 30 * c.slices);
     std::string text = gridText(c, D) + "(TransformParameters";
     for (const double value : randomVector(count, 11))
       text += " " + std::to_string(value);
@@ -164,8 +164,8 @@ INSTANTIATE_TEST_SUITE_P(OrdersAndCycles, BSplineTransformTest,
                                            Case{3, true, 9}),
                          [](const auto& info) {
                            return "Order" + std::to_string(info.param.order)
-                                  + (info.param.cyclic ? "Cyclic" : "Layers")
-                                  + std::to_string(info.param.layers);
+                                  + (info.param.cyclic ? "Cyclic" : "Slices")
+                                  + std::to_string(info.param.slices);
                          });
 
 TEST_P(BSplineTransformTest, MapIsTheSumOverAllControlPoints)

@@ -53,7 +53,7 @@ TEST(BendingEnergyLinesTest, OfAnyNumberOfTilesAgree)
   }
 }
 
-TEST(BendingEnergyLinesTest, OfAnyNumberOfLayersAgree)
+TEST(BendingEnergyLinesTest, OfAnyNumberOfSlicesAgree)
 {
   for (const std::size_t points : {8, 9, 16, 21, 22, 23, 47}) {
     const double last = static_cast<double>(points) - 2;

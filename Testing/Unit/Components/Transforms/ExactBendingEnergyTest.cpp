@@ -106,7 +106,7 @@ TEST(ExactBendingEnergyTest, IsTheIntegralOverTheBoxWithPartialCells)
   expectIntegral<2>(turnedGrid<2>({12, 9}, 2), {0.5, 2.3}, {10.5, 2.4});
 }
 
-TEST(ExactBendingEnergyTest, OfAnImageOfOneLayerIsThatInItsPlane)
+TEST(ExactBendingEnergyTest, OfAnImageOfOneSliceIsThatInItsPlane)
 {
   expectIntegral<3>(turnedGrid<3>({7, 8, 6}), {1.3, 2.25, 2.6}, {4.9, 4.5, 2.6});
 }
