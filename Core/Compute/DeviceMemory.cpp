@@ -45,16 +45,16 @@ std::string DeviceMemory::text() const
   const double negligible = bytes() / 1000;
   double others = 0;
   std::string text;
-  const auto tell = [&text](const std::string& name, double bytes) {
+  const auto report = [&text](const std::string& name, double bytes) {
     text += (text.empty() ? "" : ", ") + name + " " + memoryText(bytes);
   };
   for (const Part& part : sorted)
     if (part.bytes >= std::max(1e6, negligible))
-      tell(part.name, part.bytes);
+      report(part.name, part.bytes);
     else
       others += part.bytes;
   if (others > negligible)
-    tell("others", others);
+    report("others", others);
   return text;
 }
 

@@ -22,7 +22,7 @@ public:
 
   double bytes() const;
   const std::vector<Part>& parts() const { return parts_; }
-  /// "samples 1.3 GB, images 180 MB", the largest first; parts below 1 MB or a thousandth are told as
+  /// "samples 1.3 GB, images 180 MB", the largest first; parts below 1 MB or a thousandth are reported as
   /// "others", or not at all if even those are less than a thousandth.
   std::string text() const;
 

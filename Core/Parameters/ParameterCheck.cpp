@@ -43,7 +43,7 @@ public:
     found->names += (found->names.empty() ? "" : ", ") + entry.name;
   }
 
-  void tell(const std::string& file, std::vector<std::string>& notes) const
+  void report(const std::string& file, std::vector<std::string>& notes) const
   {
     std::string line;
     for (const Group& group : groups_)
@@ -87,9 +87,9 @@ public:
         checkUnread(entry);
       else if (!entry.values.empty())
         checkRead(entry, readers->second);
-      tellReplaced(entry);
+      reportReplaced(entry);
     }
-    unneeded_.tell(map_.fileName(), report_.notes);
+    unneeded_.report(map_.fileName(), report_.notes);
     return std::move(report_);
   }
 
@@ -149,7 +149,7 @@ private:
     return std::ranges::any_of(known_, reads);
   }
 
-  void tellReplaced(const ParameterEntry& entry)
+  void reportReplaced(const ParameterEntry& entry)
   {
     for (const std::string& value : entry.values)
       if (const std::string_view why = replacedComponentNote(entry.name, trimmed(value)); !why.empty())

@@ -70,7 +70,7 @@ struct Reading {
     failUsage(shownEntry(map, entry), quoted(text) + " " + wrong, hint + allowedText(row));
   }
 
-  void tell(const std::string& line) const
+  void report(const std::string& line) const
   {
     if (warn)
       warn(shownEntry(map, entry) + ": " + line);
@@ -101,8 +101,8 @@ std::int64_t readInteger(const Reading& reading)
   if (!value)
     reading.fail(parseReal(reading.text) ? "is not a whole number" : "is not a number");
   if (reading.text.find_first_of("eE") != std::string::npos)
-    reading.tell(quoted(reading.text) + " is read as " + std::to_string(*value)
-                 + "; elastix 5.0 stops at the letter and takes what stands before it.");
+    reading.report(quoted(reading.text) + " is read as " + std::to_string(*value)
+                   + "; elastix 5.0 stops at the letter and takes what stands before it.");
   return reading.inBounds(*value);
 }
 
@@ -122,9 +122,9 @@ std::string readText(const Reading& reading)
 {
   const std::string value(trimmed(reading.text));
   if (value.size() != reading.text.size())
-    reading.tell("the blanks inside the quotes are ignored, it is read as " + quoted(value)
-                 + ". elastix keeps them: for it this is another, unknown value, and most parameters then "
-                   "silently take their default.");
+    reading.report("the blanks inside the quotes are ignored, it is read as " + quoted(value)
+                   + ". elastix keeps them: for it this is another, unknown value, and most parameters then "
+                     "silently take their default.");
   const auto& choices = reading.row.choices;
   if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end()) {
     const std::string near = nearestName(value, choices);

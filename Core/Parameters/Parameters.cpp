@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Lines already told, shared by every view of one text.
-struct Parameters::Told {
+/// Lines already reported, shared by every view of one text.
+struct Parameters::Reported {
   std::mutex mutex;
   std::set<std::string> lines;
 };
@@ -16,7 +16,7 @@ struct Parameters::Told {
 Parameters::Parameters(std::shared_ptr<const ParameterMap> map, std::string label, std::size_t dimension,
                        std::size_t levelCount, Warn warn)
     : map_(std::move(map)), label_(std::move(label)), dimension_(dimension), levelCount_(levelCount),
-      warn_(std::move(warn)), told_(std::make_shared<Told>())
+      warn_(std::move(warn)), reported_(std::make_shared<Reported>())
 {
 }
 
@@ -72,9 +72,9 @@ std::vector<T> Parameters::all(const Parameter<T>& parameter) const
   if (!found)
     return values;
   values.reserve(found->values.size());
-  const Warn tell = [this](const std::string& line) { warn(line); };
+  const Warn report = [this](const std::string& line) { warn(line); };
   for (std::size_t i = 0; i < found->values.size(); ++i)
-    values.push_back(readValue<T>(parameter, *map_, *found, i, tell));
+    values.push_back(readValue<T>(parameter, *map_, *found, i, report));
   return values;
 }
 
@@ -102,8 +102,8 @@ void Parameters::warn(const std::string& line) const
   if (!warn_)
     return;
   {
-    const std::lock_guard lock(told_->mutex);
-    if (!told_->lines.insert(line).second)
+    const std::lock_guard lock(reported_->mutex);
+    if (!reported_->lines.insert(line).second)
       return;
   }
   warn_(line);

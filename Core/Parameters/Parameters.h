@@ -63,8 +63,8 @@ private:
   std::string label_;
   std::size_t dimension_, levelCount_;
   Warn warn_;
-  struct Told;
-  std::shared_ptr<Told> told_;
+  struct Reported;
+  std::shared_ptr<Reported> reported_;
 };
 
 }

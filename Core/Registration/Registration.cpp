@@ -131,7 +131,7 @@ public:
   }
   std::size_t slabs() const { return plan_.slabs; }
   bool keepsOriginals() const { return plan_.keepsOriginals; }
-  void tell(LevelSummary& summary) const
+  void addTo(LevelSummary& summary) const
   {
     summary.slabs = plan_.slabs;
     summary.deviceBytesPlanned = plan_.memory.bytes();
@@ -205,8 +205,8 @@ std::optional<LevelSummary> runLevel(Stage<D>& stage, std::size_t level)
   summary.settings = report.settings;
   summary.evaluations = cost.evaluations().all;
   summary.evaluationsWithGradient = cost.evaluations().withGradient;
-  memory.tell(summary);
-  watch.tell(cost, std::as_const(position).span(), summary);
+  memory.addTo(summary);
+  watch.addTo(cost, std::as_const(position).span(), summary);
   endLevel(components);
   reporter.levelFinished(summary, stage.chain);
   return summary;

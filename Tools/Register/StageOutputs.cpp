@@ -138,7 +138,7 @@ std::string StageOutputs<D>::writeTransform(const std::string& suffix, const Tra
   writeTextFile(path, transformFileText<D>(source, warnings));
   files_.push_back(path);
   for (const std::string& warning : warnings)
-    if (told_.insert(warning).second)
+    if (reported_.insert(warning).second)
       log_.warning(path + ": " + warning);
   return path;
 }

@@ -67,7 +67,7 @@ private:
   StageOutputContext<D> stage_;
   std::string interpolatorName_;
   std::vector<std::string> files_;
-  std::set<std::string> told_; // warnings, each once
+  std::set<std::string> reported_; // warnings, each once
   RunLog& log_;
 };
 

@@ -106,7 +106,7 @@ void LevelWatch<D>::preparationEnds(const Cost<D>& cost)
 }
 
 template <int D>
-void LevelWatch<D>::tell(Cost<D>& cost, std::span<const double> position, LevelSummary& summary)
+void LevelWatch<D>::addTo(Cost<D>& cost, std::span<const double> position, LevelSummary& summary)
 {
   times_.cost = cost.times();
   for (const int kind : {0, 1})

@@ -62,7 +62,7 @@ public:
   }
   /// Times an evaluation of each kind that there was, part by part, and fills the summary's seconds, time and
   /// phases.
-  void tell(Cost<D>&, std::span<const double> position, LevelSummary&);
+  void addTo(Cost<D>&, std::span<const double> position, LevelSummary&);
 
 private:
   const Context& context_;

@@ -57,7 +57,7 @@ private:
           "(" + name + " \"" + value
               + "\"): no parameter file can hold a quote, a line break or //. Allowed: another name.");
     const std::size_t refused = value.find_first_of(",;!@#$%&|<>?");
-    if (refused != std::string::npos && told_.insert(value).second)
+    if (refused != std::string::npos && reported_.insert(value).second)
       warnings_.push_back("(" + name + " \"" + value + "\"): transformix 5.0.1 refuses a file with '"
                           + value[refused] + "' in a value; newer versions read it.");
     return value;
@@ -66,7 +66,7 @@ private:
   std::string text_;
   std::vector<std::string>& warnings_;
   Context context_;
-  std::set<std::string> told_; // values, each once
+  std::set<std::string> reported_; // values, each once
 };
 
 /// A path without doubled slashes: the grammar takes // for a comment even in quotes.

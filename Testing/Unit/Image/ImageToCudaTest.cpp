@@ -293,11 +293,11 @@ TEST_F(ImageToCudaTest, TakesWhatItTellsOfTheDevice)
     const auto images = ImageToCuda<3>(context, reader, reader.geometry()).run();
 
     const double bytesAVoxel = type == PixelType::float32 ? 5 : 4;
-    const double told = bytesAVoxel * static_cast<double>(image.voxels.size())
-                        + VoxelsToCuda<3>::deviceBytes(reader.header());
+    const double planned = bytesAVoxel * static_cast<double>(image.voxels.size())
+                           + VoxelsToCuda<3>::deviceBytes(reader.header());
     const double taken = takePeakDeviceMemory(context);
-    EXPECT_LE(taken, told + 4096); // counts, and what allocations are rounded up to
-    EXPECT_GE(taken, 0.9 * told);
+    EXPECT_LE(taken, planned + 4096); // counts, and what allocations are rounded up to
+    EXPECT_GE(taken, 0.9 * planned);
   }
 }
 
