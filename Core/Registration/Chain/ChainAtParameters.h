@@ -6,7 +6,7 @@
 
 namespace tessera {
 
-/// A chain whose last parameters are those asked for, copied only if the chain has others.
+/// A chain with given parameters in its last transform. The chain is copied only if its parameters differ.
 template <int D>
 class ChainAtParameters {
 public:

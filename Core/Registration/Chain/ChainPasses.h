@@ -8,44 +8,45 @@
 
 namespace tessera {
 
-/// A chain of transforms in the memory of a CUDA device, and the passes over samples that go through it.
-/// Covectors are arrays of float, one a dimension, of as many values as there are samples; each is multiplied
-/// by its sample's factor, the product rounded to float. Null factors: all are 1. All calls only enqueue work
-/// on the context's stream. Equal input gives equal bits.
+/// A chain of transforms in the memory of a CUDA device, and the passes of all samples through it. Covectors
+/// are D arrays of float, one value a sample. Each is multiplied by its sample's factor and the product is
+/// rounded to float; null factors stand for 1. All calls only enqueue work on the context's stream. Equal
+/// input gives equal bits.
 template <int D>
 class ChainPasses {
 public:
   virtual ~ChainPasses() = default;
 
-  /// Sets the parameters of the last transform for the passes that follow. They lie on the host if it is
-  /// linear, else on the device, where they must stay.
+  /// Sets the parameters of the last transform for the passes that follow. They lie on the host if that
+  /// transform is linear. Otherwise they lie on the device and must stay valid there.
   virtual void moveTo(const Context&, std::span<const double> parameters) = 0;
 
-  /// Takes each sample through the chain and the moving image. Bytes a sample: reads 4 (and 24 of a list) and
-  /// the moving image's support, writes 8, and 4 D for gradients.
+  /// Takes each sample through the chain and the moving image. For each sample it reads 4 bytes (28 for a
+  /// list of points) and the moving image's support, and writes 8 bytes, and 4 D more for gradients.
   virtual void gather(Context&, const SamplesOnCuda<D>&, const MovingOnCuda<D>&, const GatherTarget<D>&) = 0;
 
   /// field += T0(x) - x at the positions of a lattice (mm, D planar arrays), where T0 is the chain without
-  /// its last transform: what comes before an added field needs no chain then.
+  /// its last transform. A B-spline that is added to T0 can then be evaluated as a field alone.
   virtual void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&,
                                       const std::array<float*, D>& field) = 0;
 
-  /// moments += those of the covectors about the centre of the last transform, which is linear, at the points
-  /// where it is asked. `moments` lies on the device.
+  /// Adds the moments of the covectors about the centre of the last transform, which is linear. Each covector
+  /// stands at the point where the last transform is evaluated. `moments` lies on the device.
   virtual void addMoments(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& covectors,
                           const float* factors, CovectorMoments<D>* moments) = 0;
 
-  /// gradient += J^T v of the last transform, which is not linear; both on the device.
+  /// gradient += J^T v for the last transform, which is not linear; gradient and covectors v are on the
+  /// device.
   virtual void pullBack(Context&, const SamplesOnCuda<D>&, const std::array<const float*, D>& covectors,
                         const float* factors, std::span<double> gradient, const GradientUpdate&) = 0;
 };
 
-/// Empty if kernels can evaluate the chain; otherwise what they cannot: `a chain of 9 transforms (at most
+/// Empty if kernels can evaluate the chain; otherwise the reason, such as `a chain of 9 transforms (at most
 /// 8)`.
 template <int D>
 std::string whyNotOnCuda(const TransformChain<D>&);
 
-/// Copies the parameters of the constant transforms. Throws Error(device) with whyNotOnCuda.
+/// Copies the parameters of the constant transforms to the device. Throws Error(device) with whyNotOnCuda.
 template <int D>
 std::unique_ptr<ChainPasses<D>> passesOnCuda(const Context&, const TransformChain<D>&);
 
@@ -58,8 +59,9 @@ double chainBytesOnCuda(const TransformChain<D>&);
 template <int D>
 std::optional<AffineMap<D>> asLinearMap(const TransformChain<D>*, std::span<const double> parameters);
 
-/// Where a chain's parameters and their gradients are kept while a level runs on `context`: those few of a
-/// linear transform on the host, so that the optimizer's steps cost no launches; all others on the device.
+/// The context of a chain's parameters and their gradient while a level runs on `context`. The few parameters
+/// of a linear transform stay on the host, so that the optimizer's steps need no launches of kernels; all
+/// others are on the device.
 template <int D>
 Context vectorContext(const Context& context, const Transform<D>& last);
 

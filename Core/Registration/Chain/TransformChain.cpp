@@ -6,7 +6,8 @@
 namespace tessera {
 namespace {
 
-/// An array of this thread's, given back at the end of the scope; chains nest, so loans stack.
+/// An array from this thread's pool, given back at the end of the scope. Chains nest, so several can be in
+/// use.
 class Loan {
 public:
   explicit Loan(std::size_t count)
@@ -39,7 +40,7 @@ private:
   std::vector<double>* array_;
 };
 
-/// Points in a loan.
+/// Arrays of points in a Loan.
 template <int D>
 class PointLoan {
 public:
@@ -74,7 +75,7 @@ void copyPoints(const ListSamples<D>& samples, const PointsOut<D>& out)
       std::copy_n(samples.pointMm[d], samples.count, out[d]);
 }
 
-/// The last transform alone; `in` and `out` may be the same arrays.
+/// Maps points by the last transform alone; `in` and `out` may be the same arrays.
 template <int D>
 void mapLast(Context& context, const TransformChain<D>& chain, const ListSamples<D>& in,
              const PointsOut<D>& out)
@@ -113,12 +114,12 @@ int symmetricIndex(int a, int b)
   return low * D - low * (low - 1) / 2 + (high - low);
 }
 
-/// Derivatives of a composition at one sample: those of T0 (J0, H0) and T1 (J1, H1) make T's; strides are the
-/// sample count.
+/// First and second derivatives of a composition T1(T0(x)) at one sample, from those of T0 (J0, H0) and T1
+/// (J1, H1). The entries of one matrix lie `count` values apart.
 template <int D>
 struct Composition {
   std::size_t count;
-  const double *jacobian0, *hessian0; // null: no second derivatives
+  const double *jacobian0, *hessian0; // null: all second derivatives are zero
   const double *jacobian1, *hessian1;
 
   double j0(int row, int column, std::size_t i) const { return jacobian0[(row * D + column) * count + i]; }
@@ -154,7 +155,8 @@ struct Composition {
   }
 };
 
-/// Adjoint of Composition with respect to J1: U J0^T + sum over upper (a, b) of V[ab] H0[ab].
+/// The adjoint of Composition with respect to J1: out = U J0^T + sum over a <= b of V[ab] H0[ab], U and V the
+/// covectors of J and H.
 template <int D>
 void pullBackToJacobian(const Composition<D>& c, std::size_t i, const double* covJacobian,
                         const double* covHessian, double* out)
@@ -171,7 +173,7 @@ void pullBackToJacobian(const Composition<D>& c, std::size_t i, const double* co
     }
 }
 
-/// Adjoint with respect to the stored (upper) entries of H1.
+/// The adjoint of Composition with respect to the stored (upper) entries of H1.
 template <int D>
 void pullBackToHessian(const Composition<D>& m, std::size_t i, const double* covHessian, double* out)
 {

@@ -21,7 +21,7 @@ TESSERA_MULTIVERSION_TO_V4 void addTo(double* sum, const float* addend, std::siz
     sum[i] += static_cast<double>(addend[i]);
 }
 
-/// Ones that stay where both intensities are numbers; returns how many.
+/// Sets counts[i] to 0 where an intensity of pair i is NaN; returns how many pairs still count.
 TESSERA_MULTIVERSION_TO_V4 int keepNumbers(const float* fixed, const float* moving, std::size_t count,
                                            std::uint8_t* counts)
 {
@@ -34,7 +34,7 @@ TESSERA_MULTIVERSION_TO_V4 int keepNumbers(const float* fixed, const float* movi
   return kept;
 }
 
-/// Intensities of a box of voxels at its positions [first, first + count).
+/// Copies the intensities of positions [first, first + count) of a box of voxels.
 template <int D>
 void copyFixed(const VoxelLattice<D>& box, std::size_t first, std::size_t count, float* fixed)
 {
@@ -54,7 +54,7 @@ void copyFixed(const VoxelLattice<D>& box, std::size_t first, std::size_t count,
   }
 }
 
-/// Those pairs of a batch whose moving intensity is a number, close together.
+/// The pairs of a batch whose moving intensity is a number, moved to the front of the arrays.
 struct PackedPairs {
   float fixed[batchCapacity], moving[batchCapacity];
   std::size_t count = 0;
@@ -71,7 +71,7 @@ struct PackedPairs {
 
 }
 
-/// One thread's arrays for consecutive positions.
+/// The arrays in which one thread handles a batch of consecutive positions.
 template <int D>
 struct DenseImageTerm<D>::Batch {
   PointBatch<D> points;
@@ -96,8 +96,8 @@ template <int D>
 SampleCount DenseImageTerm<D>::accumulate(Context& context, const Target& target, bool withGradient)
 {
   prepare(context, target);
-  metric_.begin(std::max(planOf(slab(0)).stripes,
-                         planOf(slab(slabs_ - 1)).stripes)); // those between are like the first
+  // All slabs but the last have as many slices as the first.
+  metric_.begin(std::max(planOf(slab(0)).stripes, planOf(slab(slabs_ - 1)).stripes));
   SampleCount total;
   for (std::size_t number = 0; number < slabs_; ++number) {
     const Slab part = slab(number);
@@ -147,7 +147,7 @@ void DenseImageTerm<D>::pullBack(Context& context, const Target& target, std::sp
   }
 }
 
-/// Cuts the lattice into slabs and takes the memory of one.
+/// Cuts the lattice into slabs and allocates the arrays of one slab.
 template <int D>
 void DenseImageTerm<D>::prepare(Context& context, const Target& target)
 {
@@ -213,7 +213,8 @@ void DenseImageTerm<D>::evaluateField(Context& context, const Target& target, co
       {fieldOrGradients_.data(), FieldLayout::planar, asked_.empty() ? nullptr : asked_.data() + part.first});
 }
 
-/// Takes positions [first, last) of the slab from displacements to intensities and, if asked, gradients.
+/// Takes positions [first, last) of the slab from their displacements to moving intensities and, if asked
+/// for, gradients.
 template <int D>
 SampleCount DenseImageTerm<D>::warp(const Slab& part, std::size_t first, std::size_t last, bool withGradient,
                                     Batch& batch)
@@ -242,7 +243,8 @@ SampleCount DenseImageTerm<D>::warp(const Slab& part, std::size_t first, std::si
   return keepWhatCounts(part, first, withGradient, batch);
 }
 
-/// The others get NaN as their intensity, and no gradient.
+/// Finds the samples of a batch that count. The moving intensity of all others becomes NaN, and their
+/// gradient zero.
 template <int D>
 SampleCount DenseImageTerm<D>::keepWhatCounts(const Slab& part, std::size_t first, bool withGradient,
                                               Batch& batch)
@@ -291,8 +293,8 @@ void DenseImageTerm<D>::warpSlab(Context& context, const Slab& part, bool withGr
   });
 }
 
-/// Field, interpolation and slopes are done and timed by themselves; the metric and the adjoint are what is
-/// left of the whole.
+/// Times field, interpolation and slopes by running each alone. The metric and the adjoint are what is left
+/// of the whole.
 template <int D>
 std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target& target,
                                                  std::span<double> gradient)
@@ -319,7 +321,7 @@ std::vector<Phase> DenseImageTerm<D>::timePhases(Context& context, const Target&
   return phases;
 }
 
-/// Intensities of the slab to slopes; 0 where a sample does not count.
+/// Replaces the moving intensities of the slab by slopes; a sample that does not count gets 0.
 template <int D>
 void DenseImageTerm<D>::slopes(Context& context, const Slab& part)
 {

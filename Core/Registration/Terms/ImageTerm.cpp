@@ -54,7 +54,8 @@ GradientSummation readGradientSummation(const Parameters& parameters, std::size_
   return static_cast<GradientSummation>(found - std::begin(names));
 }
 
-/// g -> R diag(scales) R^T g, R the moving image's direction or the identity; nothing if no scales are given.
+/// The matrix R diag(scales) R^T that gradients are multiplied by, R the moving image's direction or the
+/// identity; nothing if no scales are given.
 template <int D>
 std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const ImageGeometry<D>& moving)
 {
@@ -72,7 +73,7 @@ std::optional<Matrix<D>> gradientMatrix(const Parameters& parameters, const Imag
   return multiply<D>(moving.direction, multiply<D>(scaling, transpose<D>(moving.direction)));
 }
 
-/// One thread's samples of a batch, where they are not kept.
+/// One thread's arrays for a batch of samples that need not be kept for pass 2.
 template <int D>
 ValidSampleArrays<D>& batchOfThisThread()
 {
@@ -83,13 +84,13 @@ ValidSampleArrays<D>& batchOfThisThread()
 
 }
 
-/// One evaluation.
+/// What the stripes of one evaluation share.
 template <int D>
 struct ImageTerm<D>::Work {
   const SampleSet<D>& samples;
   const TransformChain<D>& chain;
   StripePlan plan;
-  bool keeps; // pass 1 gathers gradients too, and pass 2 reads what it kept
+  bool keeps; // pass 1 gathers gradients too and keeps its samples, so that pass 2 need not gather them again
 };
 
 template <int D>
@@ -215,7 +216,7 @@ std::vector<Phase> ImageTerm<D>::timePhases(Context& context, const SampleSet<D>
   return timePhasesOnCpu(samples, parameters, !gradient.empty());
 }
 
-/// Pass 1: what the metric's statistics need.
+/// Pass 1 over one stripe: gathers its samples and adds them to the metric's sums.
 template <int D>
 SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)
 {
@@ -233,7 +234,7 @@ SampleCount ImageTerm<D>::accumulateStripe(const Work& work, std::size_t stripe)
   return total;
 }
 
-/// Pass 2: slopes to the parameters' gradient.
+/// Pass 2 over one stripe: from the metric's slopes to the gradient of the parameters.
 template <int D>
 void ImageTerm<D>::pullBackStripe(const Work& work, std::size_t stripe)
 {

@@ -13,12 +13,14 @@
 
 namespace tessera {
 
-/// A metric between the fixed image and the moving image under the chain: the chain rule, written once for
-/// every formula.
+/// A metric between the fixed image and the moving image under the chain. The chain rule is written here once
+/// for every formula:
 ///
-/// d value / d parameters = sum over samples of J^T (slope * gradient of the moving image), J at T0(x) if
-/// composed, at x if added. Work is cut into stripes of constant size that are summed in their order: the
-/// same bits for any number of threads.
+/// d value / d parameters = sum over samples of J^T (slope * gradient of the moving image),
+///
+/// with J, the derivative of the last transform by its parameters, taken at T0(x) if that transform is
+/// composed with the ones before (T0), and at x if it is added to them. Work is cut into stripes of constant
+/// size, and their sums are added in order, so results have the same bits for any number of threads.
 template <int D>
 class ImageTerm final : public CostTerm<D>, private TermOnCuda<D> {
 public:
@@ -44,8 +46,8 @@ private:
                std::span<double> gradient) override;
   TermValue collect(std::span<const double> parameters, std::span<double> gradient) override;
 
-  static constexpr std::size_t maxPositionsKept =
-      std::size_t(1) << 18; // 44 bytes each; more are gathered again for the gradient
+  /// Pass 1 keeps up to so many samples, 44 bytes each; if there are more, pass 2 gathers them again.
+  static constexpr std::size_t maxPositionsKept = std::size_t(1) << 18;
 
   std::vector<Phase> timePhasesOnCpu(const SampleSet<D>&, std::span<const double> parameters,
                                      bool withGradient);
@@ -65,14 +67,14 @@ private:
   ValidSampleRule validSampleRule_;
   TermLevel<D> level_;
   SampleGather<D> gather_;
-  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // of a level on a CUDA device
-  std::optional<FieldOfLattice<D>> fields_;    // of a level on the CPU, and dense_
+  std::unique_ptr<ImageTermOnCuda<D>> onCuda_; // null unless the level runs on a CUDA device
+  std::optional<FieldOfLattice<D>> fields_;    // fields_ and dense_ exist in levels on the CPU
   std::optional<DenseImageTerm<D>> dense_;
 
-  // Reused over evaluations.
+  // These arrays are kept only to avoid new allocations in each evaluation.
   ChainAtParameters<D> chain_;
   std::vector<SampleCount> counts_; // one a stripe
-  ValidSampleArrays<D> kept_;       // of all stripes, each from its first position on
+  ValidSampleArrays<D> kept_;       // samples of all stripes, each stripe from its first position on
   StripedGradient stripedGradient_;
 };
 

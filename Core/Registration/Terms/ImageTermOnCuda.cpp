@@ -44,7 +44,7 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
 {
   const std::size_t parameters = extent.chain->transform->parameterCount();
   const bool isLinear = extent.chain->transform->linear() != nullptr;
-  // How long arrays get; those of a value alone need no slopes, and gradients only for a field.
+  // The lengths of all arrays. A value alone needs no slopes, and needs gradients only as room for a field.
   std::size_t values = extent.listedSamples, gradients = values, slopes = values, fixed = 0, whole = 0;
   std::size_t coefficients = 0, asked = 0, displacements = 0, pulledBack = extent.listedSamples;
   const bool bendsBefore = !isLinearChain(extent.chain->initial.get());
@@ -68,7 +68,7 @@ DeviceMemory ImageTermOnCuda<D>::deviceMemory(const TermExtent<D>& extent, const
     if (withGradient || aligned)
       gradients = std::max(gradients, slab);
     if (aligned)
-      coefficients = 2 * parameters; // some methods take a copy of theirs
+      coefficients = 2 * parameters; // some methods copy the coefficients
     if (!withGradient)
       return;
     slopes = std::max(slopes, slab);
@@ -110,14 +110,14 @@ void ImageTermOnCuda<D>::enqueue(Context& context, const SampleSet<D>& set,
   if (recording_ && plan == recorded_)
     return recording_->replay();
   if (plan.count > recorded_.count)
-    recording_.reset(); // more samples move the arrays that it works on
+    recording_.reset(); // more samples move the arrays that the recorded kernels work on
   const std::vector<Slab> slabs = slabsOf(set, samples, aligned);
   const bool again = plan == last_;
   last_ = plan;
   if (!again || aligned || slabs.size() > 1 || samples.count > IntensityPairs::maxRecorded
       || level_.chain->transform->linear())
     return enqueueWork(context, slabs, aligned, parameters, gradient);
-  context.stream->beginRecording(); // of what has run once: it takes no more memory
+  context.stream->beginRecording(); // this work has run once before, so that recording it allocates nothing
   enqueueWork(context, slabs, aligned, parameters, gradient);
   recording_ = context.stream->endRecording();
   recorded_ = plan;
@@ -155,7 +155,7 @@ void ImageTermOnCuda<D>::phase(Context& context, const char* name, Work&& work)
     phases_->push_back({name, milliseconds});
 }
 
-/// Whole slices of the last axis, in order.
+/// Cuts a lattice into slabs of whole slices along the last axis, in order.
 template <int D>
 std::vector<typename ImageTermOnCuda<D>::Slab> ImageTermOnCuda<D>::slabsOf(const SamplesOnCuda<D>& samples,
                                                                            const FieldMethod<D>* aligned,
@@ -202,7 +202,7 @@ void ImageTermOnCuda<D>::enqueueWork(Context& context, const std::vector<Slab>& 
   const bool wantsGradient = !gradient.empty(), whole = slabs.size() == 1;
   Result* result = result_.span().data();
   if (slabs.front().samples.asked || level_.chain->transform->linear())
-    context.stream->fill(result, 0, sizeof(Result)); // samples that are asked for and moments are added to it
+    context.stream->fill(result, 0, sizeof(Result)); // kernels add to the counts and moments in it
   metric_->begin(context);
   const auto slopes = [&](const Slab& slab) {
     metric_->slopes(context, pairsOf(slab, whole), grown(context, slopes_, slab.samples.count));
@@ -250,7 +250,7 @@ TermValue ImageTermOnCuda<D>::collect(std::span<const double> parameters, std::s
   return {found.metric.value, found.metric.valid, masked_ ? found.asked : positions_};
 }
 
-/// Null if the samples have to go point by point.
+/// The method that evaluates the last transform as a field, or null if the samples go point by point.
 template <int D>
 const FieldMethod<D>* ImageTermOnCuda<D>::alignedField(const SampleSet<D>& set)
 {
@@ -270,8 +270,8 @@ std::array<float*, D> ImageTermOnCuda<D>::gradientArrays(std::size_t samples)
   return arrays;
 }
 
-/// field += T0(x) - x in the aligned lattice; found once if it is not in slabs: splines and fields cost more
-/// than reading them.
+/// field += T0(x) - x at the positions of the aligned lattice. Without slabs this is computed once and kept,
+/// because reading it takes less time than splines and fields.
 template <int D>
 void ImageTermOnCuda<D>::addDisplacementsBefore(Context& context, const SamplesOnCuda<D>& samples)
 {
@@ -332,7 +332,7 @@ void ImageTermOnCuda<D>::gather(Context& context, const Slab& slab, const FieldI
   });
 }
 
-/// Adds to what slabs before gave.
+/// Adds the slab's part to the sums of the slabs before it.
 template <int D>
 void ImageTermOnCuda<D>::pullBack(Context& context, const Slab& slab, std::span<double> gradient,
                                   Result* result)

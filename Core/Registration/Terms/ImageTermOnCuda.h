@@ -17,12 +17,12 @@ namespace tessera {
 /// ImageTerm on a CUDA device: samples -> moving intensities and gradients -> metric -> slopes -> gradient,
 /// each over all samples at once. A sample's covector, slope * gradient of the moving image, is never stored.
 /// Where the samples are all voxels of a box, and the last transform is a B-spline along the box's axes that
-/// is added to what comes before, its field and the field's adjoint are evaluated by tiles; everything else
-/// goes point by point.
+/// is added to the transforms before it, its field and the field's adjoint are evaluated by tiles; all other
+/// samples go point by point.
 ///
-/// Bytes a sample: 12 + 4 D, and 8 more of a lattice; 4 D more if a B-spline is added by tiles to what is not
-/// linear, 1 in a mask. A lattice may be taken in slabs (TermLevel::slabs), so that arrays are as long as a
-/// slab: values first, then all again for the gradient.
+/// It needs 12 + 4 D bytes a sample, 8 more for a lattice, 4 D more if a B-spline is added by tiles to
+/// transforms that are not linear, and 1 more with a mask. A lattice may go in slabs (TermLevel::slabs), so
+/// that arrays are as long as a slab: all slabs once for the value, then all again for the gradient.
 template <int D>
 class ImageTermOnCuda {
 public:
@@ -30,14 +30,15 @@ public:
   ImageTermOnCuda(Context&, const TermLevel<D>&, const Metric&,
                   const std::optional<Matrix<D>>& gradientMatrix, GradientSummation);
 
-  /// What it takes of the device beside images and masks.
+  /// The device memory that it takes beside images and masks.
   static DeviceMemory deviceMemory(const TermExtent<D>&, const Metric&, GradientSummation);
 
-  /// `parameters` and `gradient` lie where vectorContext says: on the host for a linear transform. Does not
-  /// judge the number of valid samples.
+  /// Enqueues the work of one evaluation. `parameters` and `gradient` lie where vectorContext says, which is
+  /// the host for a linear transform.
   void enqueue(Context&, const SampleSet<D>&, std::span<const double> parameters, std::span<double> gradient);
+  /// Waits for the work and returns its value. It does not check whether enough samples are valid.
   TermValue collect(std::span<const double> parameters, std::span<double> gradient);
-  /// The same work in parts, each waited for.
+  /// Times the parts of the same work, one after the other.
   std::vector<Phase> timePhases(Context&, const SampleSet<D>&, std::span<const double> parameters,
                                 std::span<double> gradient);
 
@@ -47,10 +48,10 @@ private:
     unsigned long long asked = 0;
     CovectorMoments<D> moments;
   };
-  /// What a pass takes at a time: all samples, or slices of a lattice.
+  /// The samples that a pass handles at a time: all of them, or some slices of a lattice.
   struct Slab {
     SamplesOnCuda<D> samples;
-    std::optional<AlignedField<D>> field; // of these slices, if the lattice is aligned
+    std::optional<AlignedField<D>> field; // the field in these slices, if the lattice is aligned
     bool isFirst = true;
   };
 
@@ -64,7 +65,7 @@ private:
   std::array<float*, D> gradientArrays(std::size_t samples);
   void addDisplacementsBefore(Context&, const SamplesOnCuda<D>&);
 
-  /// What decides which work is given; all else stays over a level.
+  /// All that the recorded work depends on and that can change within a level.
   struct Plan {
     std::size_t count = 0;
     const float* fixed = nullptr;
@@ -80,7 +81,7 @@ private:
   void enqueueWork(Context&, const std::vector<Slab>&, const FieldMethod<D>*,
                    std::span<const double> parameters, std::span<double> gradient);
 
-  /// Does a part of an evaluation's work; takes its time if phases_ are asked for.
+  /// Does a part of an evaluation's work, and measures its time while phases_ is not null.
   template <class Work>
   void phase(Context&, const char* name, Work&&);
 
@@ -93,14 +94,14 @@ private:
   SamplesForCuda<D> samples_;
   FieldOfLattice<D> fields_;
 
-  // Reused over evaluations.
+  // These are kept only to avoid new allocations in each evaluation.
   Buffer<Result> result_;
   PinnedValues<Result> found_;
-  std::size_t positions_ = 0; // of the samples given last
+  std::size_t positions_ = 0; // positions of the samples enqueued last
   bool masked_ = false;
   Buffer<float> fixed_, movingValues_, gradients_, slopes_, coefficients_;
-  std::optional<VoxelLattice<D>> lattice_; // of the last evaluation
-  Buffer<float> displacementsBefore_;      // on it, in a single slab; empty until asked for
+  std::optional<VoxelLattice<D>> lattice_; // the lattice of the last evaluation
+  Buffer<float> displacementsBefore_;      // for lattice_ in a single slab; empty until needed
   std::vector<Phase>* phases_ = nullptr;   // not null while phases are timed
   Plan last_, recorded_;
   std::unique_ptr<Recording> recording_;

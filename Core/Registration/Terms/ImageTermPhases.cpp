@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t maxBatches = 64;
 
-/// First positions of batches that are spread over all.
+/// First positions of some batches that are spread evenly over all positions.
 std::vector<std::size_t> spreadBatches(std::size_t positions)
 {
   const std::size_t batches = (positions + batchCapacity - 1) / batchCapacity,
@@ -22,8 +22,8 @@ std::vector<std::size_t> spreadBatches(std::size_t positions)
 
 }
 
-/// Batches that are spread over all samples stand for them, on one thread: the proportion of the parts is
-/// what counts. Interpolation is what gathering takes beyond the transform.
+/// Times some batches, spread over all samples, on one thread: only the proportion of the parts matters. The
+/// time of interpolation is that of gathering less that of the transform.
 template <int D>
 std::vector<Phase> ImageTerm<D>::timePhasesOnCpu(const SampleSet<D>& samples,
                                                  std::span<const double> parameters, bool withGradient)

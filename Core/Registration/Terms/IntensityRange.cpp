@@ -27,7 +27,7 @@ struct Extremes {
   }
 };
 
-/// Eight independent pairs, so that the loop is not one chain of comparisons.
+/// Keeps eight independent pairs of extremes, so that a comparison need not wait for the one before.
 Extremes extremesOf(const float* values, std::size_t count)
 {
   Extremes lanes[8];

@@ -8,21 +8,21 @@
 
 namespace tessera {
 
-/// When a term gives up because too few of its samples count.
+/// The rule by which a term ends the registration because too few of its samples are valid.
 class ValidSampleRule {
 public:
   /// Reads CheckNumberOfSamples and RequiredRatioOfValidSamples of every level.
   explicit ValidSampleRule(const Parameters&);
 
-  /// Throws Error(registrationFailed) if no sample was asked or is valid, or fewer than the required share of
-  /// them.
+  /// Throws Error(registrationFailed) if no sample was asked for or is valid, or if the valid share is below
+  /// the required one.
   void check(std::size_t level, std::size_t valid, std::size_t asked) const;
 
   static std::vector<ParameterInfo> parameters();
 
 private:
   std::string label_;
-  std::vector<double> requiredRatio_; // one a level; 0: one valid sample is enough
+  std::vector<double> requiredRatio_; // one a level, from 0 to 1; 0: a single valid sample is enough
 };
 
 }

@@ -8,13 +8,13 @@
 namespace tessera {
 namespace {
 
-// A block warps 64 x 32 positions of a plane: threads go along y, so that the moving image's rows are found
-// in the first cache.
+// A block warps 64 x 32 positions of a plane. Its threads go along y, so that they find the moving image's
+// rows in the first-level cache.
 constexpr int blockWidth = 64, blockHeight = 4, rowsAThread = 8;
 
-/// Where positions of the lattice lie in the moving image, folded into one map; and what its gradients are
-/// turned by. Indices are in fixed point, 32 bits behind the point: steps add up exactly, and conversions,
-/// which a GPU does slowly, are few.
+/// Where positions of the lattice lie in the moving image, composed into one affine map, and the matrix for
+/// its gradients. Indices are fixed-point numbers with 32 fractional bits: steps add up without rounding, and
+/// few conversions are needed, which are slow on a GPU.
 template <int D>
 struct LatticeWarp {
   SamplesOnCuda<D> samples;
@@ -22,19 +22,21 @@ struct LatticeWarp {
   GatherTarget<D> target;
   AffineMap<D> before;
   std::array<const float*, D> field;
-  long long start[D], step[D][D]; // of index d, less bitsOfWholeNumbers; along position axis e
+  long long start[D], step[D][D]; // start of index d, less bitsOfWholeNumbers; its step along axis e
   float indexFromMm[D][D];
   float gradientFromIndex[D][D];
   bool maskHasImagesGrid;
-  float margin, marginPerMm; // voxels by which indices may be off: at least, and a millimetre of displacement
+  /// Error bound of an index in voxels: a constant, and a part for each mm of displacement.
+  float margin, marginPerMm;
 };
 
-/// Voxels before a plane from which on a point belongs to the cell behind it, as cellOf has it by its
-/// rounding to float: indices of lattices that lie on the planes are rounded here, and many of their points
-/// would get the slope of the other side.
+/// A point within this distance, in voxels, before a plane of voxel centres belongs to the cell behind the
+/// plane, as it does in cellOf, which rounds to float. Lattices whose points lie on these planes are rounded
+/// here too; without this many points would get the slope of the cell before the plane.
 constexpr float planeWidth = 0x1p-18f;
 
-/// The cell of index + shift, and the fraction in it; `index` is less by bitsOfWholeNumbers.
+/// The cell that contains index + shift, and the fraction within it; bitsOfWholeNumbers has been subtracted
+/// from `index`.
 template <int D>
 struct WarpedCell : SplineCell<D> {
   bool inside;
@@ -62,7 +64,8 @@ struct WarpedCell : SplineCell<D> {
   }
 
 private:
-  /// Whether a point that is not between voxels is at most half a voxel away from one.
+  /// Whether a point outside of all cells is at most half a voxel away from the image's outermost voxel
+  /// centres.
   __device__ bool atBorder(const InterpolatorOnCuda<D>& image)
   {
     bool within = true;
@@ -80,8 +83,8 @@ private:
   }
 };
 
-/// Whether the moving mask contains T(x) of position i, by the CPU's expressions; a call, so that it takes no
-/// registers from the rest.
+/// Whether the moving mask contains T(x) of position i, computed by the CPU's expressions. It is not inlined,
+/// so that it takes no registers from the rest of the kernel.
 template <int D>
 __device__ __noinline__ bool inMaskAsOnCpu(const LatticeWarp<D>& w, unsigned i, Vec<D> displacementMm)
 {
@@ -92,7 +95,8 @@ __device__ __noinline__ bool inMaskAsOnCpu(const LatticeWarp<D>& w, unsigned i, 
   return w.moving.mask.contains(mappedMm);
 }
 
-/// The same: by the cell of the moving image, if its grid is the mask's, and the nearest voxel is sure.
+/// The same. If image and mask share a grid and rounding cannot change the nearest voxel, the cell already
+/// found tells which voxel of the mask to read.
 template <int D>
 __device__ bool inMask(const LatticeWarp<D>& w, const WarpedCell<D>& cell, unsigned i, const float (&u)[D])
 {
@@ -169,7 +173,7 @@ __global__ void __launch_bounds__(blockWidth* blockHeight, Masked ? 4 : 6)
     float value = NAN, slope[D] = {};
     if (counts)
       value = linearInCell<D>(w.moving.image, cell, slope);
-    const bool isNumber = value == value; // where it is not, a slope of 0 must not meet a gradient of NaN
+    const bool isNumber = value == value; // otherwise the product of slope 0 and gradient NaN would be NaN
     w.target.moving[i] = value;
     if (w.target.fixed != nullptr) {
       const int position[3] = {x, firstRow + row, z};
